@@ -1,8 +1,8 @@
 """Finds words that docs/words.md replaces, and sentences that are too long: ``words.py [PATH...]``.
 
-Names, docstrings and comments of Python files are searched, comments of JavaScript modules, templates and pages. Each
-finding is printed with its place and what to say instead; the exit code is 1 if there is one. Without paths, the whole
-project is searched.
+Names, docstrings and comments of Python files are searched, comments of JavaScript modules, YAML and pages. Each
+finding is printed with its file and line, and what to say instead; the exit code is 1 if there is one. Without paths,
+the whole project is searched.
 """
 
 import ast
@@ -234,7 +234,7 @@ def in_script(path: Path, vocabulary: Vocabulary) -> Iterator[Finding]:
 
 
 def in_template(path: Path, vocabulary: Vocabulary) -> Iterator[Finding]:
-    """Yield the findings of a template: its comments, its descriptions, and the logical names."""
+    """Yield the findings of a template: of its comments, its descriptions and its names."""
     text = TEMPLATE_COMMENT.sub("", path.read_text("utf-8"))
     for below, message in vocabulary.found("text", text):
         yield Finding(1 + below, message)

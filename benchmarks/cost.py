@@ -1,39 +1,45 @@
-"""Estimates what a million events and a whole month cost in AWS from measured units and speeds, in us-east-1.
+"""Estimates what a month costs in AWS, from metered units, a simulated stream and measured speeds, in us-east-1.
 
-`python -m benchmarks.cost` prints the table of docs/operations.md; its options are the shape of the load.
-`python -m benchmarks.cost --months` prints the tables of docs/benchmarks.md, `python -m benchmarks.cost --template`
-what docs/deployment.md says, computed from template.yaml.
+`python -m benchmarks.cost` prints a month part by part; its options are the shape of the load. `--months` and
+`--windows` print the tables of docs/benchmarks.md, `--template` what docs/deployment.md says, computed from
+template.yaml. `--measure` meters the units again, and `--write` writes all tables into the pages.
 """
 
 import argparse
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
+from functools import cache
 from pathlib import Path
 from typing import Final
 
 from benchmarks.functions import ROOT
+from benchmarks.pages import PAGE, README, insert
+from benchmarks.traffic import HOURS_A_MONTH, Load, Traffic, simulate
+from benchmarks.units import BATCHES, Units, measure, store, stored_units
 from quarterhour.reports.plan import SHARDS_A_PART
 from quarterhour.web.static_files import ASSETS, INDEX
 from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import Function, Template
 
-EVENTS: Final = 1_000_000
+MILLION: Final = 1_000_000
+GB: Final = 1_000_000_000
 FUNCTION: Final = "AWS::Serverless::Function"
 
-WRITE: Final = Decimal("0.625") / 1_000_000
+WRITE: Final = Decimal("0.625") / MILLION
 """Dollars a write unit, on demand."""
-READ: Final = Decimal("0.125") / 1_000_000
+READ: Final = Decimal("0.125") / MILLION
 STORED: Final = Decimal("0.25") + Decimal("0.20")
 """Dollars a gigabyte and month, in a table and in its point-in-time recovery."""
-REQUEST: Final = Decimal("1.00") / 1_000_000
-INVOCATION: Final = Decimal("0.20") / 1_000_000
+REQUEST: Final = Decimal("1.00") / MILLION
+INVOCATION: Final = Decimal("0.20") / MILLION
 GIGABYTE_SECOND: Final = Decimal("0.0000133334")
-S3_PUT: Final = Decimal("5.00") / 1_000_000
-LOGGED: Final = Decimal("0.50") / 1_000_000_000
-"""Dollars a byte of logs."""
-
-SENT: Final = Decimal("0.09") / 1_000_000_000
+S3_PUT: Final = Decimal("5.00") / MILLION
+LOGGED: Final = Decimal("0.50") / GB
+"""Dollars a byte of logs that is taken in."""
+LOG_STORED: Final = Decimal("0.03") / GB
+"""Dollars a byte and month of logs; AWS compresses them first, which is not counted."""
+SENT: Final = Decimal("0.09") / GB
 """Dollars a byte that leaves AWS; the first 100 GB of an account each month are free and not counted as such."""
 METRIC: Final = Decimal("0.30")
 """Dollars a custom metric and month."""
@@ -41,31 +47,26 @@ TRANSITION: Final = Decimal("0.025") / 1_000
 """Dollars a state transition of a Step Functions workflow of the standard kind."""
 LINES_STORED: Final = Decimal("0.023")
 """Dollars a gigabyte and month, in S3."""
+KEY_REQUEST: Final = Decimal("0.03") / 10_000
+"""Dollars a request to KMS; the first 20,000 of an account each month are free and not counted as such."""
 SNAPSHOT_KEPT: Final = Decimal("0.0000015046")
 """Dollars a second and gigabyte of a function that starts from a snapshot."""
 SNAPSHOT_RESTORED: Final = Decimal("0.0001397998")
 """Dollars a gigabyte of a process that starts from a snapshot."""
 
-RECORDING_UNITS: Final = Decimal("2.000")
-COUNTING_UNITS: Final = Decimal("0.150")
-CUSTOMER_UNITS: Final = Decimal("2.04")
-REPORTING_UNITS: Final = Decimal("0.068")
 RECORDED_A_SECOND: Final = 6_000
 REPORTED_A_SECOND: Final = 60_000
 """Events a second and core: what busy cores reached at least, docs/benchmarks.md."""
+GROUPS_A_SECOND: Final = 1_000
+"""Groups a second and core, in counters and in snapshots: what the counters reached, docs/benchmarks.md."""
 CORES_A_GIGABYTE: Final = Decimal(1024) / 1769
-BATCHED: Final = 100
-"""The events that a stream delivers at once."""
-BATCH_SECONDS: Final = Decimal("0.2")
-"""Seconds with half a gigabyte, for counters or snapshots of a batch: estimated, not measured. More memory, fewer."""
+CALL_SECONDS: Final = Decimal("0.005")
+"""Seconds for which a function on a stream waits for AWS: estimated, not measured."""
 REQUEST_SECONDS: Final = Decimal("0.02")
-"""Seconds with a gigabyte, for a request's way there and back: estimated, not measured."""
-BYTES_KEPT: Final = 850
-"""Of an event of 250 bytes and its claim, with what DynamoDB adds to each."""
+"""Seconds of a request or of a stream batch, its calls and its work aside: estimated, not measured."""
+BATCH_SECONDS: Final = Decimal("0.003")
 BYTES_LOGGED: Final = 1_500
 """Of one invocation: Lambda's three lines and the function's metrics."""
-
-
 BYTES_ANSWERED: Final = 200
 """Of a receipt, and as much again of each request's headers."""
 BYTES_SEALED: Final = 30
@@ -80,28 +81,38 @@ DASHBOARD: Final = Decimal(3)
 ALARM_METRIC: Final = Decimal("0.10")
 WATCHES: Final = 2_880
 """Invocations of the watch in a month."""
-SECONDS_A_MONTH: Final = 30 * 86_400
+SECONDS_A_MONTH: Final = HOURS_A_MONTH * 3600
 PEAK: Final = 4
 """How many times the average rate the shards must take."""
 EVENTS_A_SHARD: Final = 1_000
 """A second: DynamoDB's limit of a partition."""
+PUTS_A_REPORT: Final = 6
 PART_TRANSITIONS: Final = 2
 """Of a part in a quarter-hour's run: estimated, not measured."""
 RUN_TRANSITIONS: Final = 6
 """Of a run besides its parts: estimated, not measured."""
 PAGE_SECONDS: Final = Decimal("0.005")
 """Seconds for a file of the console: estimated, not measured."""
-MONTHS: Final = (1, 5, 100, 10_000)
-"""Millions of events."""
-BATCHES: Final = (1, 100, 500)
-"""Events a request."""
+KEY_SECONDS: Final = 300
+"""For which a connection to DynamoDB keeps a table's key, before it requests the key from KMS again."""
+CONNECTIONS: Final = 8
+"""Of a function's process to DynamoDB at most: the default of ``MaxConcurrency``."""
+
+EVENTS: Final = (5 * MILLION, 100 * MILLION)
+ACCOUNTS: Final = (10, 300, 1_000)
+LOPSIDED: Final = (300, 1_000)
+"""Numbers of accounts that are shown with shares by Zipf's law, too."""
+FEW_BATCHES: Final = (1, 100)
+"""Events a request in the README."""
+WINDOWS: Final = (1, 5, 15, 60, 300)
+"""Seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The load: events a request, the share of events with a customer not seen that day, reports a month."""
+    """The load of a month: its traffic, the share of events with a customer not seen that day, the reports."""
 
-    batch: int = 500
+    traffic: Traffic = field(default_factory=Traffic)
     new_customers: Decimal = Decimal(0)
     reports: int = 720
 
@@ -115,98 +126,229 @@ class Line:
     dollars: Decimal
 
 
-def estimate(shape: Shape) -> Iterator[Line]:
-    """Yield the parts of the cost of a million events."""
-    requests = -(-EVENTS // shape.batch)
-    batches = EVENTS // BATCHED
-    recording = Decimal(EVENTS) / RECORDED_A_SECOND / CORES_A_GIGABYTE + requests * REQUEST_SECONDS
-    reporting = Decimal(EVENTS) / REPORTED_A_SECOND / CORES_A_GIGABYTE
-    streaming = 2 * batches * BATCH_SECONDS / 2
-    seconds = recording + streaming + reporting
-    invocations = requests + 2 * batches + shape.reports
-    yield _units("recording", RECORDING_UNITS, "writes", WRITE)
-    yield _units("counters and snapshots", COUNTING_UNITS, "writes", WRITE)
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What counters and snapshots cost in a month: their write units, read units, bytes of the accounts' past."""
+
+    groups: float
+    counters: float
+    snapshots: float
+    reads: float
+    stored: float
+
+
+def counted(load: Load, units: Units) -> Counted:
+    """Return the units of a load: those of its groups, and of the windows that its accounts enter and leave."""
+    groups = load.a_month(sum(load.groups))
+    paces = [units.pace(number / load.hours) for number in load.groups if number]
+    return Counted(
+        groups,
+        groups * units.counters.writes + HOURS_A_MONTH * sum(pace.counters for pace in paces),
+        groups * units.snapshots.writes + HOURS_A_MONTH * sum(pace.snapshots for pace in paces),
+        groups * (units.counters.reads + units.snapshots.reads) + HOURS_A_MONTH * sum(pace.reads for pace in paces),
+        sum(pace.stored for pace in paces),
+    )
+
+
+@cache
+def simulated(traffic: Traffic) -> Load:
+    """Return what ``simulate`` returns; each load is simulated once."""
+    return simulate(traffic)
+
+
+def month(shape: Shape, units: Units, template: Template) -> Iterator[Line]:
+    """Yield what a month costs, service by service."""
+    traffic = shape.traffic
+    recorded = units.recorded[traffic.batch]
+    load = simulated(replace(traffic, records=max(1, round(recorded.records))))
+    functions = template.functions(lambda resource, _: resource)
+    state = counted(load, units)
+    events, requests = traffic.events, -(-traffic.events // traffic.batch)
+    invocations = {
+        "ingest": Decimal(requests),
+        "counters": _a_month(load, load.batches),
+        "snapshots": _a_month(load, load.changes),
+        "report": Decimal(shape.reports),
+        "watch": Decimal(WATCHES),
+    }
+
+    yield _writes("recording", recorded.writes * events, events)
+    yield _writes("counters", state.counters, events)
+    yield _writes("snapshots", state.snapshots, events)
     if shape.new_customers:
-        yield _units("new customers", CUSTOMER_UNITS * shape.new_customers, "writes", WRITE)
-    yield _units("reports", REPORTING_UNITS, "reads", READ)
-    yield Line("HTTP API", f"{requests:,} requests of {shape.batch:,} x $1.00/million", requests * REQUEST)
-    yield Line("Lambda, requests", f"{invocations:,} x $0.20/million", invocations * INVOCATION)
-    gigabyte_seconds = f"recording {recording:,.0f}, streams {streaming:,.0f}, reports {reporting:,.0f}"
-    yield Line("Lambda, compute", f"GB-s: {gigabyte_seconds} x ${GIGABYTE_SECOND}", seconds * GIGABYTE_SECOND)
-    puts = shape.reports * 6
-    yield Line("S3", f"{shape.reports:,} reports of 4 quarter-hours: {puts:,} puts x $5.00/million", puts * S3_PUT)
-    logged = invocations * BYTES_LOGGED
-    yield Line("logs", f"{invocations:,} x {BYTES_LOGGED:,} bytes x $0.50/GB", logged * LOGGED)
-    gigabytes = Decimal(EVENTS * BYTES_KEPT) / 1_000_000_000
-    yield Line("each month kept", f"{gigabytes:.2f} GB x ($0.25 + $0.20 recovery)", gigabytes * STORED)
-
-
-def table(shape: Shape) -> str:
-    """Return the estimate as a table in Markdown."""
-    lines = list(estimate(shape))
-    rows = [f"| {line.what} | {line.how} | ${line.dollars:.4f} |" for line in lines]
-    total = sum((line.dollars for line in lines), Decimal(0))
-    return "\n".join(["| what | how | dollars |", "|---|---|---|", *rows, f"| **together** | | **${total:.2f}** |"])
-
-
-def shards(millions: int) -> int:
-    """Return the shards that a month of so many million events needs, evenly spread but for its peak."""
-    return -(-millions * EVENTS * PEAK // (SECONDS_A_MONTH * EVENTS_A_SHARD))
-
-
-def month(millions: int, batch: int) -> Iterator[Line]:
-    """Yield what a month of so many million events costs, service by service, with what it costs without any event."""
-    events = millions * EVENTS
-    # Reports do not grow with the events, so theirs are counted once.
-    per_million = {line.what: line.dollars for line in estimate(Shape(batch=batch, reports=0))}
-    fixed = {line.what: line.dollars - per_million[line.what] for line in estimate(Shape(batch=batch))}
-    requests = -(-events // batch)
-    parts = -(-shards(millions) // SHARDS_A_PART)
-
-    def of(*names: str) -> Decimal:
-        return sum((millions * per_million[name] + fixed[name] for name in names), Decimal(0))
-
-    yield Line("DynamoDB writes and reads", "", of("recording", "counters and snapshots", "reports"))
-    yield Line("DynamoDB storage and recovery", "", of("each month kept"))
-    yield Line("HTTP API", "", of("HTTP API"))
-    watching = WATCHES * (INVOCATION + GIGABYTE_SECOND)
-    yield Line("Lambda", "", of("Lambda, requests", "Lambda, compute") + watching)
-    yield Line("S3", "", of("S3") + events * BYTES_SEALED * LINES_STORED / 1_000_000_000)
-    in_parts = WATCHES * (RUN_TRANSITIONS + PART_TRANSITIONS * parts) if parts > 1 else 0
-    yield Line("Step Functions", "", in_parts * TRANSITION)
+        yield _writes("new customers", units.customer * float(shape.new_customers) * events, events)
+    reports = units.reported
+    proofs = load.a_month(load.quarter_hours)
+    reads = state.reads + events * reports.event + proofs * reports.account + shape.reports * reports.run
+    yield Line("reads of counters and reports", _how(reads, events, "reads", READ), Decimal(reads) * READ)
+    stored = Decimal(events * recorded.stored + state.stored) / GB
+    yield Line("DynamoDB storage and recovery", f"{stored:.2f} GB x ($0.25 + $0.20)", stored * STORED)
+    yield Line("HTTP API", f"{requests:,} requests of {_events(traffic.batch)} x $1.00/million", requests * REQUEST)
+    number = sum(invocations.values(), Decimal(0))
+    yield Line("Lambda, requests", f"{number:,.0f} x $0.20/million", number * INVOCATION)
+    yield _compute(shape, load, units, functions)
+    yield _s3(shape)
+    parts = -(-shards(events) // SHARDS_A_PART)
+    transitions = WATCHES * (RUN_TRANSITIONS + PART_TRANSITIONS * parts) if parts > 1 else 0
+    yield Line("Step Functions", f"{transitions:,} transitions x $0.025/1,000", transitions * TRANSITION)
+    logged = number * BYTES_LOGGED + requests * ACCESS_BYTES
+    yield Line("logs", f"{logged / GB:,.2f} GB x $0.50/GB", logged * LOGGED)
+    days = int(template.parameters["LogRetentionDays"])
+    yield Line("logs kept", f"{logged / GB:,.2f} GB for {days} days x $0.03/GB", logged * LOG_STORED * days / 30)
     metrics = ALARM_METRICS * ALARM_METRIC + (OWN_METRICS + ROUTE_METRICS) * METRIC + DASHBOARD
-    yield Line("CloudWatch logs", "", of("logs") + requests * ACCESS_BYTES * LOGGED)
-    yield Line("CloudWatch metrics, alarms, dashboard", "", metrics)
-    yield Line("data out", "", (events + requests) * BYTES_ANSWERED * SENT)
+    yield Line("metrics, alarms, dashboard", "the same at any load", metrics)
+    keys = key_requests(invocations, functions)
+    yield Line("KMS", f"{keys:,.0f} requests at most x $0.03/10,000", keys * KEY_REQUEST)
+    sent = (events + requests) * BYTES_ANSWERED
+    yield Line("data out", f"{Decimal(sent) / GB:,.2f} GB x $0.09/GB", sent * SENT)
 
 
-def months() -> str:
-    """Return the cost of a month, for each number of events and of events a request, as tables in Markdown."""
-    return "\n\n".join(map(_months, BATCHES))
+def _a_month(load: Load, number: int) -> Decimal:
+    return Decimal(round(load.a_month(number)))
 
 
-def _months(batch: int) -> str:
-    columns = [list(month(millions, batch)) for millions in MONTHS]
-    titles = " | ".join(f"{millions:,} million" for millions in MONTHS)
-    events = "1 event" if batch == 1 else f"{batch} events"
-    rows = [f"| requests of {events} | {titles} |", "|---|" + "---:|" * len(MONTHS)]
-    rows += [
-        f"| {lines[0].what} | {' | '.join(f'${line.dollars:,.2f}' for line in lines)} |"
+def _events(number: int) -> str:
+    return "1 event" if number == 1 else f"{number} events"
+
+
+def _writes(what: str, units: float, events: int) -> Line:
+    return Line(what, _how(units, events, "writes", WRITE), Decimal(units) * WRITE)
+
+
+def _how(units: float, events: int, kind: str, price: Decimal) -> str:
+    return f"{units / events:.3f} {kind} an event x ${price * MILLION:.3f}/million"
+
+
+def _compute(shape: Shape, load: Load, units: Units, functions: Mapping[str, Function]) -> Line:
+    """Return the cost of the time for which functions run, in gigabyte-seconds."""
+    traffic = shape.traffic
+
+    def gigabytes(function: str) -> Decimal:
+        return Decimal(functions[function].memory) / 1024
+
+    requests = -(-traffic.events // traffic.batch)
+    groups = _a_month(load, sum(load.groups))
+    recording = Decimal(traffic.events) / RECORDED_A_SECOND / CORES_A_GIGABYTE
+    recording += requests * REQUEST_SECONDS * gigabytes("ingest")
+    streaming = 2 * groups / GROUPS_A_SECOND / CORES_A_GIGABYTE
+    for function, stage, batches, rounds in (
+        ("counters", units.counters, load.batches, load.rounds),
+        ("snapshots", units.snapshots, load.changes, load.change_rounds),
+    ):
+        waiting = _a_month(load, rounds) * Decimal(stage.calls) * CALL_SECONDS
+        streaming += (_a_month(load, batches) * BATCH_SECONDS + waiting) * gigabytes(function)
+    runs = Decimal(traffic.events) / REPORTED_A_SECOND / CORES_A_GIGABYTE
+    runs += shape.reports * gigabytes("report") + WATCHES * gigabytes("watch")
+    how = f"GB-s: recording {recording:,.0f}, streams {streaming:,.0f}, runs {runs:,.0f} x ${GIGABYTE_SECOND}"
+    return Line("Lambda, compute", how, (recording + streaming + runs) * GIGABYTE_SECOND)
+
+
+def _s3(shape: Shape) -> Line:
+    puts = shape.reports * PUTS_A_REPORT
+    lines = Decimal(shape.traffic.events * BYTES_SEALED) / GB
+    how = f"{puts:,} puts x $5.00/million, {lines:.2f} GB x ${LINES_STORED}"
+    return Line("S3", how, puts * S3_PUT + lines * LINES_STORED)
+
+
+def key_requests(invocations: Mapping[str, Decimal], functions: Mapping[str, Function]) -> Decimal:
+    """Return the requests to KMS at most: each connection asks for each table's key, and again after some minutes."""
+    most = Decimal(SECONDS_A_MONTH) / KEY_SECONDS
+    return sum(
+        (
+            min(number, most) * CONNECTIONS * sum(name.endswith("_TABLE") for name in functions[function].environment)
+            for function, number in invocations.items()
+        ),
+        Decimal(0),
+    )
+
+
+def shards(events: int) -> int:
+    """Return the shards that a month of so many events needs, evenly spread but for its peak."""
+    return -(-events * PEAK // (SECONDS_A_MONTH * EVENTS_A_SHARD))
+
+
+# ---------------------------------------------------------------- tables
+
+
+def table(shape: Shape, units: Units, template: Template) -> str:
+    """Return a month part by part, and what starting from snapshots would add, as a table in Markdown."""
+    lines = [line for line in month(shape, units, template) if line.dollars]
+    rows = [f"| {line.what} | {line.how} | ${line.dollars:,.2f} |" for line in lines]
+    together = f"| **together** | | **${_sum(lines):,.2f}** |"
+    functions, gigabytes, dollars = snap_start(template)
+    more = f"| `SnapStart=on` adds | {functions} functions with {gigabytes.normalize():f} GB | ${dollars:,.2f} |"
+    return "\n".join(["| what | how | dollars |", "|---|---|---:|", *rows, together, more])
+
+
+def months(units: Units, template: Template) -> str:
+    """Return months of requests of one event, by events and accounts, as tables in Markdown."""
+    return "\n\n".join(_months(events, units, template) for events in EVENTS)
+
+
+def _months(events: int, units: Units, template: Template) -> str:
+    every = [(accounts, 0) for accounts in ACCOUNTS] + [(accounts, 1) for accounts in LOPSIDED]
+    titles = [f"{accounts:,} accounts{', Zipf' if skew else ''}" for accounts, skew in every]
+    columns = [list(month(Shape(Traffic(events, accounts, skew)), units, template)) for accounts, skew in every]
+    rows = [
+        [lines[0].what, *(f"${line.dollars:,.2f}" for line in lines)]
         for lines in zip(*columns, strict=True)
+        if any(line.dollars for line in lines)
     ]
-    sums = [sum((line.dollars for line in column), Decimal(0)) for column in columns]
-    rows.append(f"| **together** | {' | '.join(f'**${one:,.2f}**' for one in sums)} |")
-    return "\n".join(rows)
+    return _grid([f"{events // MILLION} million events", *titles], [*rows, _together(columns)])
+
+
+def totals(units: Units, template: Template, batches: Sequence[int] = BATCHES) -> str:
+    """Return what months cost by events, accounts and events a request, as a table in Markdown."""
+    titles = [f"{accounts:,} accounts" for accounts in ACCOUNTS]
+    rows = []
+    for events in EVENTS:
+        for batch in batches:
+            shapes = [Shape(Traffic(events, accounts, batch=batch)) for accounts in ACCOUNTS]
+            dollars = [f"${_sum(month(shape, units, template)):,.0f}" for shape in shapes]
+            rows.append([f"{events // MILLION} million events, {_events(batch)} a request", *dollars])
+    return _grid(["a month", *titles], rows)
+
+
+def windows(units: Units, template: Template) -> str:
+    """Return what a month of 300 accounts costs by the streams' batching window, as a table in Markdown."""
+    rows = []
+    for window in WINDOWS:
+        cells = []
+        for events in EVENTS:
+            shape = Shape(Traffic(events, window=window))
+            state = counted(simulated(shape.traffic), units)
+            writes = (state.counters + state.snapshots) / events
+            cells += [f"{writes:.2f}", f"${_sum(month(shape, units, template)):,.0f}"]
+        rows.append([f"`{window}`", f"{window} s", f"{2 * window} s", *cells])
+    titles = [f"{events // MILLION} million: {what}" for events in EVENTS for what in ("writes an event", "a month")]
+    return _grid(["`BatchingWindowSeconds`", "totals wait", "snapshots wait", *titles], rows)
+
+
+def _grid(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(row)} |" for row in (titles, *rows)]
+    return "\n".join([lines[0], "|---|" + "---:|" * (len(titles) - 1), *lines[1:]])
+
+
+def _together(columns: Sequence[Sequence[Line]]) -> list[str]:
+    return ["**together**", *(f"**${_sum(column):,.2f}**" for column in columns)]
+
+
+def _sum(lines: Iterable[Line]) -> Decimal:
+    return sum((line.dollars for line in lines), Decimal(0))
+
+
+def snap_start(template: Template) -> tuple[int, Decimal, Decimal]:
+    """Return the functions that can start from snapshots, their gigabytes, and the dollars that this costs a month."""
+    functions = [one for one in template.resources(FUNCTION).values() if "SnapStart" in one]
+    gigabytes = Decimal(sum(one["MemorySize"] for one in functions)) / 1024
+    return len(functions), gigabytes, gigabytes * SNAPSHOT_KEPT * SECONDS_A_MONTH
 
 
 def snapshots(template: Template) -> str:
     """Return what starting from snapshots costs, as a table in Markdown."""
-    functions = [one for one in template.resources(FUNCTION).values() if "SnapStart" in one]
-    gigabytes = Decimal(sum(one["MemorySize"] for one in functions)) / 1024
-    what = f"snapshots of {len(functions)} functions with {gigabytes.normalize():f} GB of memory, at any load"
-    kept = (
-        f"{what}: ${SNAPSHOT_KEPT} for a GB and second | ${gigabytes * SNAPSHOT_KEPT * SECONDS_A_MONTH:.2f} in 30 days"
-    )
+    functions, gigabytes, dollars = snap_start(template)
+    what = f"snapshots of {functions} functions with {gigabytes.normalize():f} GB of memory, at any load"
+    kept = f"{what}: ${SNAPSHOT_KEPT} for a GB and second | ${dollars:.2f} in 30 days"
     restored = f"each new process: ${SNAPSHOT_RESTORED} for a GB of memory"
     thousand = f"${SNAPSHOT_RESTORED * 1000:.2f} for 1,000 processes with 1 GB"
     return "\n".join(("| what | dollars |", "|---|---|", f"| {kept} |", f"| {restored} | {thousand} |"))
@@ -226,25 +368,46 @@ def strangers(template: Template) -> Decimal:
     return a_second * SECONDS_A_MONTH
 
 
-def _units(what: str, each: Decimal, kind: str, price: Decimal) -> Line:
-    how = f"{each.normalize():f} {kind} an event x ${price * 1_000_000:.3f}/million"
-    return Line(what, how, EVENTS * each * price)
+def pages(units: Units, template: Template) -> Iterator[tuple[Path, str, str]]:
+    """Yield the tables of the pages: page, name of its markers, text."""
+    yield PAGE, "month", table(Shape(), units, template)
+    yield PAGE, "months", months(units, template)
+    yield PAGE, "totals", totals(units, template)
+    yield README, "totals", totals(units, template, FEW_BATCHES)
+    yield PAGE, "windows", windows(units, template)
 
 
 def main() -> None:
-    """Print the table for a shape of the load."""
+    """Print the selected table, or write all tables into the pages."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.cost", description=__doc__)
-    for one in fields(Shape):
-        parser.add_argument(f"--{one.name.replace('_', '-')}", type=type(one.default), default=one.default)
-    parser.add_argument("--months", action="store_true", help="the cost of whole months, with all services")
+    for one in fields(Traffic):
+        if one.name != "records":
+            choices = BATCHES if one.name == "batch" else None
+            parser.add_argument(f"--{one.name}", type=type(one.default), default=one.default, choices=choices)
+    parser.add_argument("--new-customers", type=Decimal, default=Shape().new_customers)
+    parser.add_argument("--reports", type=int, default=Shape().reports)
+    parser.add_argument("--months", action="store_true", help="months by events, accounts and events a request")
+    parser.add_argument("--windows", action="store_true", help="a month by the streams' batching window")
     parser.add_argument("--template", action="store_true", help="what depends on the template alone")
-    options = vars(parser.parse_args())
-    of_months, of_template = options.pop("months"), options.pop("template")
-    if of_template:
-        template = Template.load(TEMPLATE)
+    parser.add_argument("--measure", action="store_true", help="meter the units again, which takes a minute")
+    parser.add_argument("--write", action="store_true", help="write all tables into the pages")
+    options = parser.parse_args()
+    template = Template.load(TEMPLATE)
+    if options.measure:
+        store(measure())
+    units = stored_units()
+    if options.write:
+        for page, name, text in pages(units, template):
+            insert(page, name, text)
+    elif options.template:
         print(snapshots(template), f"calls without a token: ${strangers(template):,.0f} a month at most", sep="\n\n")
+    elif options.months:
+        print(months(units, template), totals(units, template), sep="\n\n")
+    elif options.windows:
+        print(windows(units, template))
     else:
-        print(months() if of_months else table(Shape(**options)))
+        traffic = Traffic(options.events, options.accounts, options.skew, options.batch, options.window)
+        print(table(Shape(traffic, options.new_customers, options.reports), units, template))
 
 
 if __name__ == "__main__":

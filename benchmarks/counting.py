@@ -1,45 +1,56 @@
-"""How many events the counters function counts in a CPU second, by the number of accounts in a batch.
+"""Measures how fast the counters function counts a batch, in this process; AWS responds at once.
 
-`python -m benchmarks.counting` prints the table of docs/benchmarks.md. AWS is made up and responds at once.
+Arguments: the folder of the version whose function counts, the number of accounts in a batch, the number of batches.
 """
 
-import argparse
 import json
+import os
+import sys
 from collections.abc import Iterator
+from contextlib import redirect_stdout
 from itertools import islice
-from statistics import median
+from pathlib import Path
 from time import process_time
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.children import run
-from benchmarks.functions import ROOT, Context, load
+from botocore.awsrequest import AWSResponse
+
+from benchmarks.functions import Context, load
 from benchmarks.made_up import Json, Ledger, MadeUp
-from quarterhour_tools.emulator.stack import TEMPLATE
-from quarterhour_tools.emulator.template import Template
+
+if TYPE_CHECKING:
+    from botocore.awsrequest import AWSPreparedRequest
 
 RECORDS: Final = 1_000
 """In a batch: as many as a stream delivers at once."""
-ACCOUNTS: Final = (1, 10, 100, 1_000)
-ROUNDS: Final = 7
-CORE: Final = 1_769
-"""Megabytes of memory that bring one processor."""
 
 
 class Table(MadeUp):
-    """A fake AWS that keeps the counters."""
+    """A fake AWS that keeps the counters and counts the calls; the conditions of the only writer hold."""
+
+    calls = 0
+
+    def _answer(self, request: "AWSPreparedRequest", event_name: str, **more: object) -> AWSResponse:
+        self.calls += 1
+        return super()._answer(request, event_name, **more)
 
     def _Query(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
         return {"Items": [], "Count": 0, "ScannedCount": 0}
 
+    def _PutItem(self, request: Json) -> Json:  # noqa: N802 - the operation's name
+        self._keep(request["Item"])
+        return {}
+
     def _TransactWriteItems(self, request: Json) -> Json:  # noqa: N802 - the operation's name
         for action in request["TransactItems"]:
-            self._keep(action["Put"]["Item"])
+            for operation, parameters in action.items():
+                getattr(self, f"_{operation}Item")(parameters)
         return {}
 
 
-def batches(accounts: int) -> Iterator[dict[str, Any]]:
+def batches(version: Path, accounts: int) -> Iterator[dict[str, Any]]:
     """Yield stream events without end: each of sales of so many accounts in turn, without customers."""
-    (record, *_) = json.loads((ROOT / "events" / "counters-batch.json").read_text("utf-8"))["Records"]
+    (record, *_) = json.loads((version / "events" / "counters-batch.json").read_text("utf-8"))["Records"]
     image = {name: value for name, value in record["dynamodb"]["NewImage"].items() if name != "customer"}
     sequence = int(record["dynamodb"]["SequenceNumber"])
     while True:
@@ -52,37 +63,29 @@ def batches(accounts: int) -> Iterator[dict[str, Any]]:
         yield {"Records": records}
 
 
-def measure(accounts: int) -> float:
-    """Return the events that are counted in a CPU second of this process: the median of the batches after the first."""
-    with Table(Ledger(1, 0)).installed():
-        handler, source = load(), batches(accounts)
+def measure(version: Path, accounts: int, rounds: int) -> dict[str, float]:
+    """Return the CPU seconds of the fastest batch, after a first one, and the calls of a batch."""
+    if hasattr(os, "sched_setaffinity"):  # on two cores, threads that wait for each other take CPU time
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    aws = Table(Ledger(1, 0))
+    with aws.installed():
+        handler = load(version)
         times = []
-        for batch in islice(source, ROUNDS + 1):
+        for batch in islice(batches(version, accounts), rounds + 1):
+            aws.calls = 0
             start = process_time()
             if handler(batch, Context("counters")) != {"batchItemFailures": []}:
                 raise ValueError("a batch was not counted")
             times.append(process_time() - start)
-        return RECORDS / median(times[1:])
-
-
-def table() -> str:
-    """Return the events a second by accounts and memory, as a table in Markdown."""
-    own = Template.load(TEMPLATE).functions(lambda resource, _: resource)["counters"].memory
-    columns = sorted({512, own, CORE})
-    rows = ["| accounts in a batch of 1,000 | " + " | ".join(f"{memory:,} MB" for memory in columns) + " |"]
-    rows.append("|---|" + "---:|" * len(columns))
-    for accounts in ACCOUNTS:
-        speed = run("counters", ["-m", "benchmarks.counting", "--accounts", str(accounts)])
-        rows.append(f"| {accounts:,} | " + " | ".join(f"{speed * memory / CORE:,.0f}" for memory in columns) + " |")
-    return "\n".join(rows)
+    return {"seconds": min(times[1:]), "calls": aws.calls}
 
 
 def main() -> None:
-    """Print the table, or measure one number of accounts in this process."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.counting", description=__doc__)
-    parser.add_argument("--accounts", type=int)
-    accounts = parser.parse_args().accounts
-    print(table() if accounts is None else json.dumps(measure(accounts)))
+    """Measure, and print the seconds and calls of a batch."""
+    _, version, *numbers = sys.argv
+    with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
+        measured = measure(Path(version), *map(int, numbers))
+    print(json.dumps(measured))
 
 
 if __name__ == "__main__":

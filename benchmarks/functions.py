@@ -10,7 +10,8 @@ from typing import Any, Final
 Handler = Callable[[dict[str, Any], "Context"], Any]
 
 ROOT: Final = Path(__file__).parent.parent
-LAYER: Final = ROOT / "layers" / "quarterhour"
+LAYER: Final = Path("layers", "quarterhour")
+"""The folder of the layer's packages in a clone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,9 +28,9 @@ class Context:
         return 900_000
 
 
-def load() -> Handler:
-    """Load the function that the environment names, and return its handler."""
-    path = ROOT / "functions" / os.environ["POWERTOOLS_SERVICE_NAME"] / "handler.py"
+def load(version: Path = ROOT) -> Handler:
+    """Load the function that the environment names from the folder of a version, and return its handler."""
+    path = version / "functions" / os.environ["POWERTOOLS_SERVICE_NAME"] / "handler.py"
     spec = spec_from_file_location("handler", path)
     if spec is None or spec.loader is None:
         raise FileNotFoundError(path)

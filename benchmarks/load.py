@@ -111,7 +111,7 @@ def started() -> Iterator[str]:
     """Run ``quarterhour up`` on a free port for the length of the block; gives its URL."""
     with subprocess.Popen(  # noqa: S603 - our own arguments
         [sys.executable, "-c", _UP, "up", "--port", "0"],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, LAYER)))},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / LAYER)))},
         stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
         text=True,

@@ -40,6 +40,10 @@ class Bill:
     reads: dict[str, float] = field(default_factory=dict)
     writes: dict[str, float] = field(default_factory=dict)
 
+    def __add__(self, other: "Bill") -> "Bill":
+        """Return the bill of both."""
+        return Bill(self.calls + other.calls, _added(self.reads, other.reads), _added(self.writes, other.writes))
+
     @property
     def read_units(self) -> float:
         """Read units of all tables."""
@@ -240,6 +244,10 @@ def _units(size: int, request: Request, *, consistent: bool = False) -> float:
     if any(name in request for name in _PARTIAL) or request.get("Select") == "COUNT":
         raise ValueError("what a filter or projection leaves out is read and charged, but not in the answer")
     return read_units(size, consistent=consistent or request.get("ConsistentRead", False))
+
+
+def _added(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
+    return {table: one.get(table, 0) + other.get(table, 0) for table in one.keys() | other.keys()}
 
 
 def _keys(described: Request) -> tuple[str, ...]:

@@ -2,6 +2,12 @@
 
 import re
 from pathlib import Path
+from typing import Final
+
+from benchmarks.functions import ROOT
+
+PAGE: Final = ROOT / "docs" / "benchmarks.md"
+README: Final = ROOT / "README.md"
 
 
 def insert(page: Path, name: str, text: str) -> None:

@@ -7,8 +7,7 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from pathlib import Path
@@ -17,10 +16,9 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from benchmarks.functions import ROOT
+from benchmarks.released import COMMITS, checked_out
 from quarterhour_tools.errors import ToolError
 
-RELEASED: Final = "74d602ac5a1d6db356dc6d000936e6c5efd65dd0"
-"""The commit of version 0.1.0."""
 MAP: Final = ROOT / "examples" / "online_retail.toml"
 DAYS: Final = 7
 DATA: Final = "QUARTERHOUR_REPLAY_DATA"
@@ -55,7 +53,7 @@ class Comparison:
         return median(old.seconds / new.seconds for new, old in zip(self.own, self.released, strict=True))
 
 
-def compare(data: Path, released: str = RELEASED, days: int = DAYS, rounds: int = 1) -> Comparison:
+def compare(data: Path, released: str = COMMITS["0.1.0"], days: int = DAYS, rounds: int = 1) -> Comparison:
     """Replay the first days of a CSV file with both versions.
 
     Both run with this version's dependencies. Raises ``ToolError`` if a version cannot run, or the sums differ.
@@ -80,18 +78,6 @@ def agree(new: Outcome, old: Outcome, lines: int) -> bool:
         and accounts.keys() == old["accounts"].keys()
         and all(figures.items() <= accounts[name].items() for name, figures in old["accounts"].items())
     )
-
-
-@contextmanager
-def checked_out(commit: str) -> Iterator[Path]:
-    """Check out a commit to a temporary folder for the length of the block."""
-    with TemporaryDirectory() as folder:
-        place = Path(folder) / "released"
-        _git("worktree", "add", "--detach", str(place), commit)
-        try:
-            yield place
-        finally:
-            _git("worktree", "remove", "--force", str(place))
 
 
 def replay(version: Path, events: Path, *options: str) -> Run:
@@ -139,17 +125,11 @@ def _day(line: bytes) -> date:
     return date.fromisoformat(json.loads(line)["time"][:10])
 
 
-def _git(*arguments: str) -> None:
-    ended = subprocess.run(["git", "-C", str(ROOT), *arguments], check=False, capture_output=True, text=True)  # noqa: S603, S607 - our own arguments
-    if ended.returncode:
-        raise ToolError(f"git {arguments[0]}: {ended.stderr.strip()}")
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, and print the figures; return 2 if a version could not run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.replaying", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the Online Retail CSV file, plain or .gz")
-    parser.add_argument("--released", default=RELEASED, help="the commit to compare with (default: 0.1.0)")
+    parser.add_argument("--released", default=COMMITS["0.1.0"], help="the commit to compare with (default: 0.1.0)")
     parser.add_argument("--days", type=int, default=DAYS, help="of the file, from its first (default 7)")
     parser.add_argument("--rounds", type=int, default=3, help="of both, in turns (default 3)")
     args = parser.parse_args(arguments)

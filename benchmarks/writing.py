@@ -23,6 +23,8 @@ from quarterhour_tools.emulator.stack import Stack, open_stack
 
 AGENCIES: Final = 5
 """Of a batch of 500 events: 100 events each."""
+LONGEST_WINDOW: Final = timedelta(minutes=5)
+"""For which a stream can collect records."""
 _START: Final = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 _BATCH: Final = (("content-type", "application/cloudevents-batch+json"),)
 _JSON: Final = (("content-type", "application/json"),)
@@ -77,20 +79,26 @@ class System:
 
     def deliver(self) -> Bill:
         """Let the streams deliver all that they hold, each in one batch, and return the cost."""
+        return sum(self.deliver_to_each().values(), Bill())
+
+    def deliver_to_each(self) -> dict[str, Bill]:
+        """Let the streams deliver all that they hold, each in one batch, and return the cost of each function."""
         self.meter.take()
+        bills = {pump.function.rpartition(":")[2]: Bill() for pump in self.stack.pumps}
         busy = True
         while busy:
             busy = False
             for pump in self.stack.pumps:
                 pump.read(self.clock.now())
-                busy = bool(pump.deliver(self.clock.now() + timedelta(minutes=1))) or busy
-        return self.meter.take()
+                busy = bool(pump.deliver(self.clock.now() + LONGEST_WINDOW)) or busy
+                bills[pump.function.rpartition(":")[2]] += self.meter.take()
+        return bills
 
 
 @contextmanager
-def system(shards: int = 1) -> Iterator[System]:
+def system(shards: int = 1, start: datetime = _START) -> Iterator[System]:
     """Deploy the system on the embedded engine, with so many ledger shards, for the length of the block."""
-    clock = ManualClock(_START)
+    clock = ManualClock(start)
     with using(clock), open_stack(MOTO, {"LedgerShards": shards}, virtual=True) as stack:
         meter = Meter(Tables(stack.dynamodb))
         with meter.installed():

@@ -66,7 +66,8 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="quarterhour",
         description="Quarterhour on one machine: a commission ledger, from the same template and functions as in AWS.",
-        epilog="Exit codes: 0 done, 1 not proven or some input refused, 2 not possible, 130 interrupted.",
+        epilog="Exit codes: 0 done and verified, 1 not verified, or some lines could not be read, delivered or used, "
+        "2 could not run, 130 interrupted.",
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 

@@ -8,9 +8,9 @@ from quarterhour.aws import clients
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.events_of_people import sent_by
 from quarterhour.ledger.http import read_request, response_parts
 from quarterhour.ledger.metrics import count_outcomes
-from quarterhour.ledger.people import sent_by
 from quarterhour.ledger.service import recorder_of
 from quarterhour.orders.events import unreserved
 from quarterhour.web import http

@@ -7,7 +7,8 @@ An operator invokes it with one of:
 - `{"action": "follow", "execution": "arn:…"}`: the result of the `execution` that the response to `rebuild` holds if it
   rebuilds many days. A state machine runs it: it invokes this function for each day, then for the lifetimes.
 - `{"action": "unpark"}`: apply what the counters and the snapshots have parked, once the cause is fixed. A parked
-  ledger record is applied by rebuilding its account's day, so that nothing is counted twice.
+  ledger record is applied by rebuilding its account's day, so that nothing is counted twice. The function billing
+  applies its own parked orders.
 - `{"action": "release", "source": "shop-1", "id": "r-1", "by": "ann", "reason": "the sale is in the old system"}`: let
   a held event be posted without what it waits for. The watch posts it.
 - `{"action": "discard", …}`, with the same fields: discard a held event for good.
@@ -27,7 +28,7 @@ from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
-from quarterhour.ledger.held.requests import ReleaseRequest, read_decision
+from quarterhour.ledger.held.actions import ReleaseRequest, read_decision
 from quarterhour.ledger.held.service import HeldDecisions
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.rebuild.requests import FollowRequest, RebuildRequest, read_request

@@ -50,7 +50,7 @@ starter = StatementStarter(
 )
 
 RESERVE_SECONDS = 10
-"""Time that is kept to delete and explain what was posted, and for the metrics."""
+"""Time that is kept to delete what was posted, to write down why the rest waits, and for the metrics."""
 
 
 @observed

@@ -157,7 +157,7 @@ class Stack:
 
     @property
     def calendar(self) -> Calendar:
-        """The owner's settings for periods."""
+        """The deployment's settings for periods."""
         parameters = self.template.parameters
         first = str(parameters["FirstPeriod"])
         return Calendar(

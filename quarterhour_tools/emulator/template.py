@@ -202,7 +202,7 @@ class Template:
             code=code,
             handler=properties["Handler"],
             timeout=timedelta(seconds=properties["Timeout"]),
-            memory=properties.get("MemorySize", 128),
+            memory=int(resolved(properties.get("MemorySize", 128))),
             environment={name: str(value) for name, value in environment.items()},
             routes=tuple(Route(one["Method"].upper(), one["Path"]) for one in _events(events, "HttpApi")),
             mappings=tuple(_mapping(resolved(one)) for one in _events(events, "DynamoDB")),
@@ -246,7 +246,7 @@ def _mapping(properties: Properties) -> StreamMapping:
     return StreamMapping(
         stream=properties["Stream"],
         batch_size=properties.get("BatchSize", 100),
-        window=timedelta(seconds=properties.get("MaximumBatchingWindowInSeconds", 0)),
+        window=timedelta(seconds=int(properties.get("MaximumBatchingWindowInSeconds", 0))),
         filters=parse_filters(properties.get("FilterCriteria", {}).get("Filters", [])),
         bisect=properties.get("BisectBatchOnFunctionError", False),
         retries=None if retries < 0 else retries,

@@ -86,7 +86,7 @@ def open_source(name: str) -> Iterator[Source]:
 
 
 def _readable(name: str, stream: IO[bytes] | gzip.GzipFile) -> Iterator[bytes]:
-    """Yield lines, cut where they are longer than a request; raise ``ToolError`` if the file cannot be read."""
+    """Yield lines, cut if they are longer than a request; raise ``ToolError`` if the file cannot be read."""
     try:
         for line in input_lines(stream, MAX_BODY):
             yield line.start

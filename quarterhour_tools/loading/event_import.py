@@ -54,7 +54,7 @@ class MonthSums:
         self.totals = self.totals.plus(event.amount, commission or money.ZERO, is_payment=event.type == PAYMENT)
 
     def as_row(self) -> dict[str, str]:
-        """Return the figures as text; empty where only the ledger can compute them."""
+        """Return the figures as text; empty if only the ledger can compute them."""
         return {name: "" if name in self.unknown else str(value) for name, value in self.totals.as_dict().items()}
 
 

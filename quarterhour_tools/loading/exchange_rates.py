@@ -50,7 +50,7 @@ _LONGEST: Final = 200
 class RateRow:
     """One exchange rate of the file: a currency's units per base currency, in force from an instant on.
 
-    ``base`` is empty where the file does not name the base currency.
+    ``base`` is empty if the file does not name the base currency.
     """
 
     as_of: datetime
@@ -87,7 +87,7 @@ RateCells = Sequence[str]
 class _Layout:
     """The place of the date in a line, and what returns the line's rates: currency, units and source of each.
 
-    ``base`` is the base currency; empty where the file does not name it.
+    ``base`` is the base currency; empty if the file does not name it.
     """
 
     date: int

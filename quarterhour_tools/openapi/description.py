@@ -34,11 +34,11 @@ class Body:
 class RouteDescription:
     """The description of a route.
 
-    ``name``: the id of its operation, which names it in generated clients. ``answers``: the types of its answers by
-    status. ``problems``: the statuses of its problems, without those of every route. ``text``: its behavior, in
-    Markdown. ``statuses``: the meaning of its statuses, if it is more specific than usual. ``bodies``: its request
-    bodies by content type. ``retries``: why a retry of a write is safe. ``parameters``: those with another meaning than
-    elsewhere. ``links``: the links from its first answer, by name.
+    ``name``: the id of its operation, which names it in generated clients: the first part of its path, then the action.
+    ``answers``: the types of its answers by status. ``problems``: the statuses of its problems, without those of every
+    route. ``text``: its behavior, in Markdown. ``statuses``: the meaning of its statuses, if it is more specific than
+    usual. ``bodies``: its request bodies by content type. ``retries``: why a retry of a write is safe. ``parameters``:
+    those with another meaning than elsewhere. ``links``: the links from its first answer, by name.
     """
 
     name: str

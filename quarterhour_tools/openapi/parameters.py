@@ -12,10 +12,10 @@ from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT
 from quarterhour_tools.openapi.values import (
     Currency,
     Day,
+    Location,
     Moment,
     Month,
     Name,
-    Place,
     Run,
     SentInstant,
     ShortName,
@@ -58,7 +58,7 @@ PATH: Final[Mapping[str, Parameter]] = {
     "layer": Parameter("The layer of snapshots, one with windows.", Layer, "5m"),
     "order": Parameter("The order's id.", ShortName, "1001"),
     "period": Parameter("The period.", Month, "2026-10"),
-    "place": Parameter("The place, a path that begins with the country, such as `GB#London`.", Place, "GB"),
+    "location": Parameter("The location, a path that begins with the country, such as `GB#London`.", Location, "GB"),
     "run": Parameter("The report run.", Run, "2026-10-23T0130-0200"),
     "source": Parameter("The events' source.", Name, "shop"),
     "start": Parameter("An instant in the window.", Moment, "2026-10-23T01:30:00Z"),
@@ -82,7 +82,7 @@ QUERY: Final[Mapping[str, Parameter]] = {
     "last": Parameter("The number of newest ones to return, newest first.", Limit, 3),
     "layer": Parameter("The layer of snapshots.", Layer, "5m"),
     "level": Parameter(
-        "At which level of places to add up: 1 is the country.", Annotated[int, Field(ge=1, le=MAX_LEVELS)]
+        "At which level of locations to add up: 1 is the country.", Annotated[int, Field(ge=1, le=MAX_LEVELS)]
     ),
     "limit": Parameter("The maximum of items on a page.", Limit, 10),
     "next": Parameter("The token `next` of the previous page; the other parameters must stay the same.", Token),

@@ -21,11 +21,11 @@ from quarterhour_tools.openapi.values import (
     Count,
     Country,
     Currency,
+    Location,
     Maybe,
     Name,
     Omittable,
     Percent,
-    Place,
     SentDecimal,
     SentInstant,
     Share,
@@ -57,7 +57,7 @@ class Details(Body):
     unit_price: Omittable[SentDecimal]
     order_id: Omittable[Text]
     line: Omittable[Text | int]
-    location: Omittable[Place]
+    location: Omittable[Location]
     category: Omittable[Text]
     refers_to: Omittable[Name]
     """For a refund or an adjustment: the id of the sale."""
@@ -240,7 +240,7 @@ class SentOrderItem(Body):
     """A decimal from 0 to 1; without it, the agency's rate card applies."""
     quantity: Omittable[SentDecimal]
     unit_price: Omittable[SentDecimal]
-    location: Omittable[Place]
+    location: Omittable[Location]
     category: Omittable[Text]
 
 
@@ -308,8 +308,8 @@ class SentRule(Body):
     """Of the amount: 0 to 100, with at most 10 places."""
     category: Omittable[Text]
     """Only for events of this `data.category`."""
-    location: Omittable[Place]
-    """Only for events at this place or within it: `GB#London` covers `GB#London#Soho`, and not `GB#Londonderry`."""
+    location: Omittable[Location]
+    """Only for events at this location or within it: `GB#London` covers `GB#London#Soho`, and not `GB#Londonderry`."""
     currency: Omittable[Currency]
     """Only for events in this currency; required with the sums below, which are in it."""
     fixed: Omittable[SentDecimal]

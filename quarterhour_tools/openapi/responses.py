@@ -11,11 +11,11 @@ from quarterhour_tools.openapi.values import (
     Day,
     Decimal,
     Instant,
+    Location,
     Maybe,
     Month,
     Name,
     Omittable,
-    Place,
     QuarterHourName,
     Run,
     Sha256,
@@ -646,7 +646,7 @@ class Event(Receipt):
     customer: Maybe[Text]
     order_id: Maybe[Text]
     line: Maybe[Text]
-    location: Maybe[Place]
+    location: Maybe[Location]
     refers_to: Maybe[Name]
     extra: Maybe[str]
     """JSON text."""
@@ -753,7 +753,7 @@ class Rule(Answer):
 
     percent: Decimal
     category: Maybe[Text]
-    location: Maybe[Place]
+    location: Maybe[Location]
     currency: Maybe[Currency]
     fixed: Maybe[Decimal]
     minimum: Maybe[Decimal]
@@ -849,11 +849,11 @@ class CurrencyTotals(SalesTotals):
     currency: Currency
 
 
-class PlaceSales(Answer):
-    """The sales of a day at a place and the places below it."""
+class LocationSales(Answer):
+    """The sales of a day at a location and the locations below it."""
 
     day: Day
-    place: Place
+    location: Location
     sales: list[CurrencyTotals]
 
 
@@ -891,7 +891,7 @@ class OrderItem(Answer):
     commission_rate: Maybe[Decimal]
     quantity: Maybe[Decimal]
     unit_price: Maybe[Decimal]
-    location: Maybe[Place]
+    location: Maybe[Location]
     category: Maybe[Text]
 
 

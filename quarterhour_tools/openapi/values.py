@@ -65,8 +65,8 @@ class Country(RootModel[Annotated[str, Field(pattern="^[A-Z]{2}$")]]):
     """A country code of ISO 3166-1."""
 
 
-class Place(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_NAME}+(#{_NAME}+)*$")]]):
-    """A path of places that begins with the country, such as `GB#London`."""
+class Location(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_NAME}+(#{_NAME}+)*$")]]):
+    """A path that begins with the country, such as `GB#London`."""
 
 
 class Instant(RootModel[Annotated[str, Field(pattern=_UTC, json_schema_extra={"format": "date-time"})]]):

@@ -10,10 +10,11 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from quarterhour.aws.entity import LATEST, window_partitions
-from quarterhour.aws.items import chunks, from_item
-from quarterhour.counters.keys import ACCOUNTS, account_of, account_pk, period_sks
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import chunks
+from quarterhour.counters.keys import account_of, accounts_of, period_sks
 from quarterhour.counters.keys import period_of as period_of_counter
+from quarterhour.counters.queries import CounterQueries
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.held.keys import HeldStatus, held_partitions
 from quarterhour.ledger.http import MAX_BATCH
@@ -60,6 +61,7 @@ Its other work serves alarms and people.
 _ATTEMPTS: Final = 10
 _RETRY_AFTER: Final = timedelta(seconds=5)
 _RUNS: Final = 100
+_PAGE: Final = 100
 _SERVER_FAULT: Final = 500
 _BEGINNING: Final = datetime(1900, 1, 1, tzinfo=UTC)
 
@@ -551,34 +553,19 @@ def held_events(stack: Stack) -> int:
 
 def counted_accounts(stack: Stack) -> Accounts:
     """Return the lifetime totals of every account from the counters."""
-    found: dict[Account, Totals] = {}
-    for partition in window_partitions(LATEST):
-        pages = stack.dynamodb.get_paginator("query").paginate(
-            TableName=stack.ref("EntityTable"),
-            IndexName="gsi1",
-            KeyConditionExpression="gsi1pk = :partition AND begins_with(gsi1sk, :accounts)",
-            ExpressionAttributeValues={":partition": {"S": partition}, ":accounts": {"S": ACCOUNTS}},
-        )
-        for page in pages:
-            for item in map(from_item, page["Items"]):
-                found[account_of(item["pk"])] = Totals.of(item)
-    return dict(sorted(found.items()))
+    latest = _counters(stack).latest(*accounts_of(None), _PAGE)
+    return {account_of(values["pk"]): Totals.of(values) for values in latest}
 
 
 def counted_periods(stack: Stack, account: Account) -> PeriodTotals:
     """Return the totals of every period of an account from the counters."""
-    first, last = period_sks()
-    pages = stack.dynamodb.get_paginator("query").paginate(
-        TableName=stack.ref("EntityTable"),
-        KeyConditionExpression="pk = :account AND sk BETWEEN :first AND :last",
-        ExpressionAttributeValues={
-            ":account": {"S": account_pk(account)},
-            ":first": {"S": first},
-            ":last": {"S": last},
-        },
-    )
-    counters = (from_item(item) for page in pages for item in page["Items"])
-    return {period_of_counter(values["sk"]): Totals.of(values) for values in counters}
+    counters = _counters(stack)
+    counted = counters.counted(counters.state_of(account), *period_sks(), _PAGE)
+    return {period_of_counter(values["sk"]): Totals.of(values) for values in counted}
+
+
+def _counters(stack: Stack) -> CounterQueries:
+    return CounterQueries(EntityReader(stack.dynamodb, stack.ref("EntityTable")))
 
 
 def ledger_totals(bucket: Objects) -> tuple[Accounts, Periods]:

@@ -3,6 +3,7 @@
 from collections import Counter as Counting
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -12,20 +13,22 @@ from botocore.exceptions import ClientError
 
 from quarterhour.aws.entity import Key
 from quarterhour.aws.items import from_item
-from quarterhour.aws.retries import is_cancelled, is_transient
+from quarterhour.aws.retries import is_cancelled, is_failed_condition, is_transient
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, Marker, MarkerSet, marker_sets, missing
-from quarterhour.counters.keys import customers_key, latest_key, partition_key
-from quarterhour.counters.plan import Addition, CounterChange, Retention, quarter_hour_changes, watermark
+from quarterhour.counters.keys import account_pk, customers_key, latest_key, partition_key
+from quarterhour.counters.plan import Addition, CounterChange, NewCustomers, Retention, moved, watermark
+from quarterhour.counters.plan import changes as account_changes
 from quarterhour.counters.store import CounterStore, markers_request
+from quarterhour.counters.windows import AccountState, Window
 from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import AccountItemError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.builders import in_own_month, keys_in_own_month
-from tests.support.older_counters import older_changes
+from tests.support.older_counters import changes_of_0_1_0, changes_of_0_2_0, in_own_month, keys_in_own_month
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 SOLD = Totals(1, Decimal("12.50"), Decimal("-2.50"), Decimal("1.25"))
@@ -44,7 +47,7 @@ def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SO
     quarter_hour = QuarterHour.at(at)
     stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
     more: Any = {"counted": {"watermarks": {"00": SEQ}}, "last_updated": iso_millis(at), "retention": KEPT}
-    return three(quarter_hour_changes(account, quarter_hour, stored, in_own_month(quarter_hour, delta), **more))
+    return three(changes_of_0_2_0(account, quarter_hour, stored, in_own_month(quarter_hour, delta), **more))
 
 
 def three(planned: Sequence[CounterChange | Addition]) -> list[CounterChange]:
@@ -58,7 +61,7 @@ def counted_by_0_1_0(storage: Storage, account: Account, at: datetime, shard: in
         [*keys_in_own_month(account, partition.quarter_hour), partition_key(account, partition)]
     )
     more: Any = {"seq": SEQ, "last_updated": iso_millis(at), "retention": KEPT}
-    return three(older_changes(account, partition, stored, SOLD, **more))
+    return three(changes_of_0_1_0(account, partition, stored, SOLD, **more))
 
 
 def stored(storage: Storage, account: Account, at: datetime) -> list[dict[str, Any]]:
@@ -152,6 +155,62 @@ def test_payments_are_added_to_counters_that_were_stored_without_them(
     assert {one["payments"] for one in stored(storage, account, at)} == {"-99.005"}
 
 
+# ---------------------------------------------------------------- the account item
+
+
+def test_an_account_item_is_written_only_if_it_has_not_changed_since_it_was_read(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    first, writes = account_changes(AccountState(account), sold(account, at), [], {}, KEPT)
+    storage.counters.write(writes)
+    assert storage.counters.account(account) == first
+    stale = AccountState(account), first
+    second, writes = account_changes(first, first.plus(SOLD, {}, ""), [], {}, KEPT)
+    assert len(writes) == 1
+    storage.counters.write(writes)
+    for before in stale:
+        with pytest.raises(ClientError) as failure:
+            storage.counters.write(account_changes(before, before.plus(SOLD, {}, ""), [], {}, KEPT)[1])
+        assert is_cancelled(failure.value) or is_failed_condition(failure.value)
+    assert storage.counters.account(account) == second
+
+
+def test_windows_leave_together_with_the_account_item_or_not_at_all(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    state, writes = account_changes(AccountState(account), sold(account, at), [], {}, KEPT)
+    storage.counters.write(writes)
+    leaving = list(state.windows)
+    own = storage.counters.read([{"pk": account_pk(account), "sk": sk} for sk in leaving])
+    without, writes = account_changes(state, state, leaving, own, KEPT)
+    storage.counters.write(writes)
+    assert storage.counters.account(account) == without
+    assert {one["events"] for one in stored(storage, account, at)} == {1}
+    with pytest.raises(ClientError) as failure:
+        storage.counters.write(writes)
+    assert is_cancelled(failure.value)
+    assert customers(storage, account, at) == [2, 0]
+
+
+def test_an_account_item_above_its_size_is_refused_with_an_error_of_its_own(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    huge = {f"QUARTER#{number}": Window(watermarks={"00": "9" * 4000}) for number in range(110)}
+    for before in (AccountState(account), replace(AccountState(account), version=1, carried_over=True)):
+        _, writes = account_changes(before, sold(account, at).plus(SOLD, huge, ""), [], {}, KEPT)
+        with pytest.raises(AccountItemError, match="DynamoDB refuses an account item"):
+            storage.counters.write(writes)
+    assert storage.counters.account(account) == AccountState(account)
+
+
+def sold(account: Account, at: datetime) -> AccountState:
+    """Return the state of a new account after a sale of two new customers."""
+    quarter_hour = QuarterHour.at(at)
+    new = [NewCustomers(customers_key(account, None), "new_customers", 2)]
+    more: Any = {"customers": new, "watermarks": Window(watermarks={"00": SEQ}), "last_updated": iso_millis(at)}
+    return moved(AccountState(account), quarter_hour, in_own_month(quarter_hour, SOLD), **more)
+
+
 # ---------------------------------------------------------------- counted from one quarter-hour to another
 
 
@@ -165,12 +224,12 @@ def test_counted_totals_include_the_first_and_the_last_quarter_hour(
     other = Account(f"{account.agency}-other", "GBP")
     storage.counters.write(counted(storage, other, at + 2 * LENGTH))
     first, last = (QuarterHour.at(at + quarter_hours * LENGTH) for quarter_hours in (1, 90))
-    assert storage.counters.counted(account, first, last) == {
+    assert storage.counters.counted(storage.counters.account(account), first, last) == {
         first: in_own_month(first, SOLD + SOLD + SOLD),
         first.next: in_own_month(first.next, SOLD),
         last: in_own_month(last, SOLD + SOLD),
     }
-    assert len(storage.counters.counted(account, first, QuarterHour.last_of(date.max))) == 4
+    assert len(storage.counters.counted(storage.counters.account(account), first, QuarterHour.last_of(date.max))) == 4
 
 
 def test_the_counters_of_a_quarter_hours_partitions_are_read_with_its_own(
@@ -184,8 +243,9 @@ def test_the_counters_of_a_quarter_hours_partitions_are_read_with_its_own(
     storage.counters.write(counted(storage, account, at + LENGTH))
     found = storage.counters.read_partitions(account, quarter_hour)
     assert found.keys() == older | {f"QUARTER#{quarter_hour}"}
-    assert {watermark(Partition(quarter_hour, shard), found) for shard in (0, 63)} == {SEQ}
-    assert watermark(Partition(quarter_hour, 1), found) == ""
+    state = storage.counters.account(account)
+    assert {watermark(Partition(quarter_hour, shard), state, found) for shard in (0, 63)} == {SEQ}
+    assert watermark(Partition(quarter_hour, 1), state, found) == ""
 
 
 # ---------------------------------------------------------------- distinct customers
@@ -220,15 +280,6 @@ def test_any_number_of_customers_is_counted_in_transactions_of_100(
     seen(storage, account, at, *crowd)
     seen(storage, account, at, *crowd)
     assert customers(storage, account, at) == [250, 250]
-
-
-def test_the_customers_of_a_day_are_set_whatever_was_counted(storage: Storage, account: Account, at: datetime) -> None:
-    counter = customers_key(account, at.date())
-    for right in (3, 2):
-        storage.counters.set_customers(counter, right, 1_800_000_000)
-        assert storage.counters.read((counter,)) == {
-            counter["sk"]: {**counter, "customers": right, "expires_at": 1_800_000_000}
-        }
 
 
 def full_transaction(account: Account, at: datetime) -> MarkerSet:

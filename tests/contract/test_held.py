@@ -45,7 +45,7 @@ def test_what_an_event_waits_for_changes_in_its_reservation_and_its_item(
 ) -> None:
     held = replace(stored(storage, one.identity), reason=SALE, problems=(WHY,))
     own = metered(storage)
-    bill = own.bill(lambda: own.storage.held.explain(AGENCY, held))
+    bill = own.bill(lambda: own.storage.held.set_reason(AGENCY, held))
     record_property("a changed reason", cost(bill))
     assert (bill.write_units, bill.calls.total()) == (8, 1)
     assert reason_of(storage, one.identity) is SALE
@@ -54,7 +54,7 @@ def test_what_an_event_waits_for_changes_in_its_reservation_and_its_item(
 
 def test_a_reason_that_has_changed_meanwhile_stays(storage: Storage, one: Event) -> None:
     held = stored(storage, one.identity)
-    storage.held.explain(SALE, replace(held, reason=SALE, problems=(WHY,)))
+    storage.held.set_reason(SALE, replace(held, reason=SALE, problems=(WHY,)))
     assert (reason_of(storage, one.identity), stored(storage, one.identity)) == (AGENCY, held)
 
 
@@ -63,15 +63,19 @@ def test_a_release_is_of_the_reason_that_its_operator_saw(storage: Storage, one:
     assert storage.held.release(one.identity, RELEASE)
     held = stored(storage, one.identity)
     assert held.released == RELEASE
-    storage.held.explain(AGENCY, replace(held, reason=SALE))
+    storage.held.set_reason(AGENCY, replace(held, reason=SALE))
     assert not storage.held.release(one.identity, RELEASE)
     found = stored(storage, one.identity)
-    assert (found.released, found.posting.without_registration, found.posting.without_sale) == (RELEASE, True, False)
+    assert (found.released, found.to_record.without_registration, found.to_record.without_sale) == (
+        RELEASE,
+        True,
+        False,
+    )
 
 
-def test_a_discarded_event_keeps_its_reason_and_is_not_explained(storage: Storage, one: Event) -> None:
+def test_a_discarded_event_keeps_its_reason_and_gets_no_other(storage: Storage, one: Event) -> None:
     held = stored(storage, one.identity)
     storage.held.discard(held, DECISION)
-    storage.held.explain(AGENCY, replace(held, reason=SALE))
+    storage.held.set_reason(AGENCY, replace(held, reason=SALE))
     assert reason_of(storage, one.identity) is AGENCY
     assert not storage.held.release(one.identity, RELEASE)

@@ -400,11 +400,11 @@ def test_a_recorded_event_is_not_held(storage: Storage, own: str, at: datetime) 
 def test_a_reservation_becomes_a_claim_once(storage: Storage, own: str, at: datetime) -> None:
     held_by(storage, orphan(own))
     first, second = claim(orphan(own), at), claim(orphan(own), at + LATER)
-    assert storage.ledger.post([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)]
-    assert storage.ledger.post([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)], (
+    assert storage.ledger.claim_held([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)]
+    assert storage.ledger.claim_held([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)], (
         "a lost response"
     )
-    assert storage.ledger.post([second], "other", in_time) == [Claimed(first, fresh=False)]
+    assert storage.ledger.claim_held([second], "other", in_time) == [Claimed(first, fresh=False)]
     assert existing(storage, first) == first
 
 
@@ -412,9 +412,9 @@ def test_the_reservation_of_other_content_and_a_discarded_one_do_not_become_a_cl
     storage: Storage, own: str, at: datetime
 ) -> None:
     reserved = held_by(storage, orphan(own))
-    assert storage.ledger.post([claim(orphan(own, "-5.00"), at)], "request", in_time) == [reserved]
+    assert storage.ledger.claim_held([claim(orphan(own, "-5.00"), at)], "request", in_time) == [reserved]
     discarded(storage, orphan(own))
-    (found,) = storage.ledger.post([claim(orphan(own), at)], "request", in_time)
+    (found,) = storage.ledger.claim_held([claim(orphan(own), at)], "request", in_time)
     assert isinstance(found, Held)
     assert found.reservation.discarded == "sent by a test"
 

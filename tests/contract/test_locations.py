@@ -1,4 +1,4 @@
-"""Sales by place: written once in any number of attempts, and read at any level, day by day, page by page."""
+"""Sales by location: written once in any number of attempts, and read at any level, day by day, page by page."""
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -73,8 +73,8 @@ def read(desk: Metered, place: str, level: int, span: tuple[date, date], limit: 
 
 
 def seen(items: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return what was sold at each place, net, by currency."""
-    return {one["place"]: {some["currency"]: some["net"] for some in one["sales"]} for one in items}
+    """Return what was sold at each location, net, by currency."""
+    return {one["location"]: {some["currency"]: some["net"] for some in one["sales"]} for one in items}
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])
@@ -111,7 +111,7 @@ def seen(items: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
         ("FR", 1, {}),
     ],
 )
-def test_the_sales_of_a_place_include_all_places_below_it(  # noqa: PLR0913, PLR0917 - the figures of one case
+def test_the_sales_of_a_location_include_all_locations_below_it(  # noqa: PLR0913, PLR0917 - the figures of one case
     desk: Metered, day: date, place: str, level: int, found: dict[str, dict[str, str]], limit: int
 ) -> None:
     items = read(desk, place, level, (day, day + DAY), limit)
@@ -147,10 +147,10 @@ def test_a_page_adds_up_a_bounded_number_of_items(desk: Metered, day: date, monk
     }
 
 
-def test_sales_by_place_cost_at_most_one_write_unit_an_event(
+def test_sales_by_location_cost_at_most_one_write_unit_an_event(
     desk: Metered, own: str, at: datetime, record_property: Record
 ) -> None:
-    """The dearest case is an event alone at its place; a thousand events at ten places cost ten units."""
+    """The dearest case is an event alone at its location; a thousand events at ten locations cost ten units."""
     run = f"{at.date().isoformat()}T0930-1030"
     for events, places in ((50, 50), (1000, 10)):
         found = {

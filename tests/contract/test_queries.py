@@ -8,12 +8,13 @@ import pytest
 
 from benchmarks.marketplace import counters as made_up
 from benchmarks.marketplace import days_before
-from quarterhour.aws.entity import Range
+from quarterhour.aws.entity import WINDOW_SHARDS, Range
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.overview import OverviewQueries
-from quarterhour.counters.plan import Retention, quarter_hour_changes
+from quarterhour.counters.plan import Retention, changes, moved
 from quarterhour.counters.queries import CounterQueries
+from quarterhour.counters.windows import Window
 from quarterhour.ledger.posting import ledger_values
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import NotFoundError
@@ -26,8 +27,8 @@ from quarterhour.web.paging import Page, Paging
 from tests.contract.metered import Record, cost, metered
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
-from tests.support.builders import MACHINE, claim, event, in_own_month, keys_in_own_month
-from tests.support.older_counters import older_changes
+from tests.support.builders import MACHINE, claim, event
+from tests.support.older_counters import changes_of_0_1_0, changes_of_0_2_0, in_own_month, keys_in_own_month
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 DAY = timedelta(days=1)
@@ -49,7 +50,7 @@ def count(storage: Storage, account: Account, at: datetime) -> None:
     quarter_hour = QuarterHour.at(at)
     stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
     more: Any = {"counted": {}, "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(quarter_hour_changes(account, quarter_hour, stored, in_own_month(quarter_hour, ONE), **more))
+    storage.counters.write(changes_of_0_2_0(account, quarter_hour, stored, in_own_month(quarter_hour, ONE), **more))
 
 
 def count_as_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> None:
@@ -57,7 +58,7 @@ def count_as_0_1_0(storage: Storage, account: Account, at: datetime, shard: int)
     quarter_hour = QuarterHour.at(at)
     stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
     more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(older_changes(account, Partition(quarter_hour, shard), stored, ONE, **more))
+    storage.counters.write(changes_of_0_1_0(account, Partition(quarter_hour, shard), stored, ONE, **more))
 
 
 # ---------------------------------------------------------------- counters
@@ -108,7 +109,8 @@ def test_a_page_of_the_overview_makes_one_call_an_account(
         lambda: bodies.append(overview.page(month, own, Paging.of("request", 100, None), lambda: float("inf")))
     )
     record_property("a page of 3 accounts", cost(bill))
-    partitions, batches = 4, 2
+    # The list of accounts and that of 0.2.0; account items twice, registrations, periods.
+    partitions, batches = 2 * WINDOW_SHARDS, 4
     assert bill.calls == {"dynamodb.Query": partitions + len(accounts), "dynamodb.BatchGetItem": batches}
     (body,) = bodies
     assert [item["currency"] for item in body["items"]] == ["EUR", "GBP", "USD"]
@@ -119,6 +121,42 @@ def test_a_page_of_the_overview_makes_one_call_an_account(
 
 def _periods_of(storage: Storage, account: Account, month: Period, paging: Paging) -> Page:
     return CounterQueries(storage.entities).periods(account, month.previous, month.next, paging)
+
+
+def test_the_list_shows_each_account_once_by_whatever_release_it_was_counted(
+    storage: Storage, own: str, at: datetime
+) -> None:
+    older, carried_over, new = (Account(own, currency) for currency in ("EUR", "GBP", "USD"))
+    for account in (older, carried_over):
+        count(storage, account, at)
+    for account in (carried_over, new):
+        count_now(storage, account, at)
+    queries = CounterQueries(storage.entities)
+    found = everything(lambda paging: queries.accounts(own, None, paging, lambda: float("inf")), 1)
+    assert [(one["currency"], one["events"]) for one in found] == [("EUR", 1), ("GBP", 2), ("USD", 1)]
+    count(storage, carried_over, at)
+    found = everything(lambda paging: queries.accounts(own, None, paging, lambda: float("inf")), 2)
+    assert [one["events"] for one in found] == [1, 3, 1], "0.2.0 has put the account item into its list again"
+
+
+def count_now(storage: Storage, account: Account, at: datetime) -> None:
+    """Count one event of nothing."""
+    before, quarter_hour = storage.counters.account(account), QuarterHour.at(at)
+    more: Any = {"customers": (), "watermarks": Window(), "last_updated": iso_millis(at)}
+    after = moved(before, quarter_hour, in_own_month(quarter_hour, ONE), **more)
+    storage.counters.write(changes(before, after, [], {}, KEPT)[1])
+
+
+def test_what_is_open_and_what_has_left_are_read_together(storage: Storage, account: Account, at: datetime) -> None:
+    queries, quarter_hour = CounterQueries(storage.entities), QuarterHour.at(at)
+    count(storage, account, at)
+    count_now(storage, account, at)
+    count_now(storage, account, at + LENGTH)
+    paging = Paging.of("request", 10, None)
+    found = queries.quarter_hours(account, quarter_hour.start, quarter_hour.start + 3 * LENGTH, paging)
+    assert [one["events"] for one in found.items] == [2, 1]
+    days = queries.days(account, at.date(), at.date() + 2 * DAY, Paging.of("request", 10, None))
+    assert sum(one["events"] for one in days.items) == 3
 
 
 def test_an_agency_has_accounts_once_an_event_of_it_is_counted(

@@ -12,7 +12,7 @@ import pytest
 
 from quarterhour.aws.items import Item, from_item
 from quarterhour.aws.tables import query_pages
-from quarterhour.counters.plan import Retention, quarter_hour_changes
+from quarterhour.counters.plan import Retention
 from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.posting import ledger_values
@@ -23,8 +23,8 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import RUNS
 from quarterhour.reports.plan import Checkpoint, Plan, Proof, SealedFile, run_values, with_proofs
 from tests.contract.storage import Storage
-from tests.support.builders import claim, event, in_own_month, keys_in_own_month
-from tests.support.older_counters import older_changes
+from tests.support.builders import claim, event
+from tests.support.older_counters import changes_of_0_1_0, changes_of_0_2_0, in_own_month, keys_in_own_month
 
 MANIFEST = "f" * 64
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -217,7 +217,7 @@ def test_counted_totals_are_read_for_each_account_and_quarter_hour_that_has_a_co
     totals = Totals(3, Decimal("12.50"), Decimal(-1), Decimal("1.15"))
     more: Any = {"last_updated": "2026", "retention": KEPT}
     storage.counters.write(
-        quarter_hour_changes(
+        changes_of_0_2_0(
             ours,
             first.quarter_hour,
             {},
@@ -239,13 +239,11 @@ def test_counters_that_0_1_0_kept_of_partitions_are_added_where_the_quarter_hour
     expected = {(ours, first.quarter_hour): one + one + one}
     for partition in (first, other):
         stored = storage.counters.read(keys_in_own_month(ours, partition.quarter_hour))
-        storage.counters.write(older_changes(ours, partition, stored, one, seq="1".zfill(40), **more))
+        storage.counters.write(changes_of_0_1_0(ours, partition, stored, one, seq="1".zfill(40), **more))
     assert storage.reports.counters.counted(expected, 2) == {(ours, first.quarter_hour): one + one}
     stored = storage.counters.read(keys_in_own_month(ours, first.quarter_hour))
     storage.counters.write(
-        quarter_hour_changes(
-            ours, first.quarter_hour, stored, in_own_month(first.quarter_hour, one), counted={}, **more
-        )
+        changes_of_0_2_0(ours, first.quarter_hour, stored, in_own_month(first.quarter_hour, one), counted={}, **more)
     )
     assert storage.reports.counters.counted(expected, 2) == {(ours, first.quarter_hour): one + one + one}
 

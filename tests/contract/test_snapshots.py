@@ -2,25 +2,29 @@
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta
+from decimal import Decimal
 from itertools import chain, permutations
 from typing import Any
 
 import pytest
 
-from quarterhour.aws.entity import LATEST, window_partitions
-from quarterhour.counters.keys import account_pk
+from benchmarks.metering import Bill
+from quarterhour.aws.entity import LATEST, window_index, window_partitions
+from quarterhour.aws.items import to_item
+from quarterhour.counters.keys import account_pk, latest_key
 from quarterhour.counters.queries import ACCOUNT_STATES
 from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.errors import InvalidError, NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
 from quarterhour.snapshots.layers import Layer, parse_layers
-from quarterhour.snapshots.plan import snapshots
+from quarterhour.snapshots.plan import snapshots, state_in
 from quarterhour.snapshots.queries import SnapshotQueries
 from quarterhour.web.paging import Paging
+from tests.contract.metered import Record, cost, metered
 from tests.contract.paging import Read, pages
 from tests.contract.storage import Storage
-from tests.support.builders import record
+from tests.support.builders import change_record
 
 LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
 CHANGE, FIVE_MINUTES, HOUR = LAYERS
@@ -45,19 +49,19 @@ def state(account: Account, at: datetime, version: int) -> dict[str, Any]:
 
 
 def kept(account: Account, at: datetime, version: int) -> list[dict[str, Any]]:
-    """Return the states that the layers keep of a change."""
-    latest = {
-        name: {"N" if isinstance(value, int) else "S": str(value)}
-        for name, value in state(account, at, version).items()
-    }
-    found, poison = snapshots([record(1, latest)], LAYERS)
-    assert not poison
-    return [one.values for one in found]
+    """Return the state after a change as the layers keep it, once the account has left its windows."""
+    latest = {**state(account, at, version), "version": Decimal(version)}
+    return [state_in(layer, latest) for layer in LAYERS]
 
 
 def change(storage: Storage, account: Account, at: datetime, version: int) -> None:
-    for one in kept(account, at, version):
-        storage.snapshots.put(one)
+    """Change an account, and write the snapshots of the windows that it leaves, as the functions do."""
+    before, after = storage.entities.get(latest_key(account)), state(account, at, version)
+    storage.write({**after, **window_index(LATEST, after["pk"])})
+    found, poison = snapshots([change_record(1, to_item(before) if before else None, to_item(after))], LAYERS, at)
+    assert not poison
+    for one in found:
+        storage.snapshots.put(one.values)
 
 
 def queries(storage: Storage) -> SnapshotQueries:
@@ -81,7 +85,8 @@ def test_the_newest_state_stays_for_any_order_of_deliveries(
     storage: Storage, account: Account, at: datetime, order: tuple[int, ...]
 ) -> None:
     for version in (*order, order[0]):
-        change(storage, account, at + timedelta(milliseconds=version), version)
+        for one in kept(account, at + timedelta(milliseconds=version), version):
+            storage.snapshots.put(one)
     assert queries(storage).at(account_pk(account), HOUR, at)["version"] == 11
     assert queries(storage).at(account_pk(account), FIVE_MINUTES, at)["version"] == 11
     assert versions(lambda paging: queries(storage).last(account_pk(account), CHANGE, paging), 10) == [[11, 10, 9]]
@@ -163,7 +168,7 @@ def listing(storage: Storage, at: datetime, limit: int) -> Iterator[list[str]]:
     """Yield the agencies on each page of a window's listing."""
     paging = first_page(limit)
     while True:
-        body = queries(storage).window(FIVE_MINUTES, at, paging)
+        body = queries(storage).window(FIVE_MINUTES, at, paging, lambda: 30.0)
         assert body["window"] == iso_seconds(at.replace(second=0, microsecond=0))
         yield [one["agency"] for one in body["items"]]
         if body["next"] is None:
@@ -192,8 +197,29 @@ def test_a_window_without_changes_is_not_found(storage: Storage, at: datetime) -
 
 def test_single_changes_are_not_indexed(storage: Storage, account: Account, at: datetime) -> None:
     change(storage, account, at, 1)
+    change(storage, account, at + timedelta(hours=1), 2)
     single, five_minutes, _ = kept(account, at, 1)
     assert {"gsi1pk", "gsi1sk"}.isdisjoint(single)
     partitions = window_partitions(five_minutes["sk"])
     found = [one for part in partitions for one in storage.entities.read_window(part, account_pk(account), 10, None)]
     assert [one["sk"] for one in found] == [five_minutes["sk"]]
+
+
+# ---------------------------------------------------------------- cost
+
+
+def test_a_window_costs_one_write_and_its_index_entry_and_a_change_one_write(
+    storage: Storage, account: Account, at: datetime, record_property: Record
+) -> None:
+    desk = metered(storage)
+
+    def left(layer: Layer, start: datetime, end: datetime) -> Bill:
+        before, after = (to_item(state(account, when, version)) for version, when in ((1, start), (2, end)))
+        found, _ = snapshots([change_record(1, before, after)], [layer], at)
+        return desk.bill(lambda: desk.storage.snapshots.put(found[0].values) if found else None)
+
+    for layer, units in ((CHANGE, 1), (FIVE_MINUTES, 2), (HOUR, 2)):
+        bill = left(layer, at, at + timedelta(hours=1))
+        assert (bill.write_units, bill.calls.total()) == (units, 1)
+        record_property(f"leave a window of the layer {layer.name}", cost(bill))
+    assert left(FIVE_MINUTES, at, at + timedelta(milliseconds=1)).calls.total() == 0

@@ -51,7 +51,7 @@ PAGES = {
     agency_page(RIGHT_TO_LEFT, "?currency=GBP&day=2026-10-30"): "by quarter-hour",
     "/console/exchange-rates": "ECB",
     "/console/exchange-rates/GBP": "0.8705",
-    "/console/locations?place=GB%23London": "Soho",
+    "/console/locations?location=GB%23London": "Soho",
 }
 
 

@@ -52,7 +52,7 @@ PAGES = {
     f"/console/statements/2026-11/{IN_NAME}/GBP": "A preview as of",
     "/console/reports": "verified",
     RUN: NAME,
-    f"/console/locations?place=GB%23{IN_NAME}": NAME,
+    f"/console/locations?location=GB%23{IN_NAME}": NAME,
     "/console/exchange-rates": NAME,
     "/console/exchange-rates/GBP": NAME,
     "/console/operations": NAME,

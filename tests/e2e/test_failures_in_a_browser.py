@@ -26,7 +26,7 @@ PAGES = {
     "/console/statements/2026-10/42/GBP": "Closing balance",
     "/console/reports": "verified",
     "/console/reports/2026-10-30T1200-2400": "Exact sums by account",
-    "/console/locations": "Sales by place",
+    "/console/locations": "Sales by location",
     "/console/exchange-rates": "Exchange rates in force",
     "/console/exchange-rates/GBP": "the newest first",
     "/console/operations": "Parked records and dead letters",

@@ -85,6 +85,8 @@ def test_an_operator_sees_what_waits_and_why_an_event_is_held(
     (held,) = (one for one in texts if "r1" in one)
     assert HOSTILE in held
     assert "unknown sale" in held
+    assert "Id of the sale: It is no recorded sale yet." in held
+    assert "data." not in held
     assert "order-7" in held
     shown(browser, "has waited for")
     assert browser.evaluate("document.querySelector('.tag.late')?.innerText") == "late"

@@ -5,12 +5,14 @@ import shutil
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
 
+from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
@@ -45,9 +47,11 @@ def without_sizes(lines: list[str]) -> list[str]:
 
 
 @pytest.mark.slow
-def test_the_demo_prints_what_its_page_shows() -> None:
-    run = "import sys; from quarterhour_tools.cli import main; sys.exit(main(['demo']))"
-    ended = subprocess.run([sys.executable, "-c", run], capture_output=True, text=True, check=False)  # noqa: S603
+def test_the_demo_prints_what_its_page_shows(tmp_path: Path) -> None:
+    run = "import sys; from quarterhour_tools.cli import main; sys.exit(main(['demo', '--out', 'build/demo']))"
+    ended = subprocess.run(  # noqa: S603
+        [sys.executable, "-c", run], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert (ended.returncode, ended.stderr) == (0, "")
     assert without_sizes(ended.stdout.strip().splitlines()) == without_sizes(demo_output(DEMO))
 
@@ -55,12 +59,28 @@ def test_the_demo_prints_what_its_page_shows() -> None:
 def test_the_readme_shows_parts_of_the_demos_output_in_their_order() -> None:
     shown, output = demo_output(README), demo_output(DEMO)
     assert len(shown) <= MOST_LINES
-    assert (shown[0], shown[-1]) == (output[0], output[-1])
-    for part in "\n".join(shown).split(f"\n{CUT}\n"):
+    assert (shown[0], shown[-1]) == (output[0], CUT)
+    for part in "\n".join(shown[:-1]).split(f"\n{CUT}\n"):
         lines = part.splitlines()
         starts = [at for at in range(len(output)) if output[at : at + len(lines)] == lines]
         assert starts, part
         output = output[starts[0] + len(lines) :]
+
+
+@pytest.mark.slow
+def test_the_commands_for_a_file_do_what_the_readme_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.chdir(tmp_path)
+    commands = re.findall(r"`quarterhour ((?:csv|replay|verify) [^`]+)`", README)
+    assert [one.split()[0] for one in commands] == ["csv", "replay", "replay", "verify", "verify"]
+    for command in commands:
+        arguments, _, file = command.partition(" > ")
+        assert main(arguments.split()) == 0
+        output = capsys.readouterr().out
+        if file:
+            Path(file).write_text(output, "utf-8")
 
 
 def signature(request: Request) -> str:

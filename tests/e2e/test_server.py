@@ -41,7 +41,7 @@ def test_an_event_is_recorded_and_comes_to_the_counters_by_itself(up: tuple[Serv
     server, _ = up
     status, answer = call(f"{server.url}/events", event(1, None, agency="a/b ü"))
     assert (status, answer["counts"]) == (202, {"recorded": 1})
-    path = f"{server.url}/accounts/a%2Fb%20%C3%BC/GBP"
+    path = f"{server.url}/accounts/a%252Fb%20%C3%BC/GBP"
     account = until(lambda: (answer := call(path))[0] == 200 and answer[1])
     assert (account["events"], account["gross"]) == (1, "1.50")
 
@@ -231,7 +231,7 @@ def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> No
     for sealed, problem in (
         ("yesterday", "is not a run or a month"),
         ("2020-01-01T0000-0015", "there is no run"),
-        ("2020-01", "2020-01 is not sealed"),
+        ("2020-01", "the statements of 2020-01 are not sealed"),
     ):
         code, output = operator("reseal", sealed, "--url", server.url)
         assert (code, problem in output) == (2, True)

@@ -104,7 +104,7 @@ STAFF_READS = {
     "GET /windows/{layer}/{start}": "/windows/5m/2026-10-23T01:30:00Z",
     "GET /reports": "/reports",
     "GET /locations": f"/locations?{SPAN}",
-    "GET /locations/{place}": f"/locations/GB?{SPAN}",
+    "GET /locations/{location}": f"/locations/GB?{SPAN}",
     "GET /sources/{source}/events": f"/sources/shop/events?{SPAN}",
     "GET /orders": "/orders?status=open",
     "GET /orders/{order}": "/orders/1001",

@@ -137,7 +137,9 @@ GOOD: dict[str, Good] = {
     "GET /events/{source}/{event}/explain": Good({"source": "shop", "event": "good"}),
     "GET /events/{source}/{event}/story": Good({"source": "shop", "event": "good"}),
     "GET /locations": Good(query={**DAY, "level": "1"}),
-    "GET /locations/{place}": Good({"place": "GB"}, {**DAY, "level": "1"}, accepts={"place": NAMES | SEPARATED}),
+    "GET /locations/{location}": Good(
+        {"location": "GB"}, {**DAY, "level": "1"}, accepts={"location": NAMES | SEPARATED}
+    ),
     "PUT /agencies/{agency}": Good(
         AGENCY,
         body={"seen": 0, "content": FULL},

@@ -17,6 +17,7 @@ from tests.handlers.desk import place
 from tests.support.events import refund, sale
 from tests.support.requests import post
 from tests.support.system import START, World
+from tests.support.tables import change_counter
 
 PK = "ACCOUNT#42#GBP"
 
@@ -96,7 +97,7 @@ def test_a_report_measures_and_logs_what_it_sealed(world: World, logs: StringIO)
 def test_a_report_measures_counters_that_differ_from_the_ledger(world: World, logs: StringIO) -> None:
     post(world, [sale("a", "1"), sale("b", "2")])
     world.drain()
-    _change(world, "QUARTER#202610230130", events="7")
+    change_counter(world, "QUARTER#202610230130", events={"N": "7"})
     world.clock.advance_to(START.replace(hour=3))
     world.report()
     assert measured(logs)["CounterDrift"] == 1
@@ -126,7 +127,7 @@ def test_the_operator_measures_what_was_repaired_and_logs_what_was_unparked(worl
     post(world, [sale("a", "1"), sale("b", "2")])
     world.pass_time(days=2)
     world.report()
-    _change(world, "DAY#2026-10-23", events="7")
+    change_counter(world, "DAY#2026-10-23", events={"N": "7"})
     written(logs)
     assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 1
     assert measured(logs) == {"CountersMended": 1}
@@ -143,11 +144,3 @@ def test_the_watch_logs_what_it_found(world: World, logs: StringIO) -> None:
     assert found["statements_due"] == "2026-10"
     line = said(written(logs), "watched")
     assert json.loads(json.dumps(found)).items() <= line.items()
-
-
-def _change(world: World, sk: str, **numbers: str) -> None:
-    """Change numbers of a counter by hand."""
-    table, key = world.stack.ref("EntityTable"), {"pk": {"S": PK}, "sk": {"S": sk}}
-    item = world.stack.dynamodb.get_item(TableName=table, Key=key)["Item"]
-    changed = {name: {"N": number} for name, number in numbers.items()}
-    world.stack.dynamodb.put_item(TableName=table, Item={**item, **changed})

@@ -62,6 +62,14 @@ def test_the_document_describes_exactly_the_routes_of_the_template(world: World)
     assert OPERATIONS.keys() == routes == ROUTES.keys()
 
 
+def test_the_name_of_an_operation_begins_with_the_first_part_of_its_path() -> None:
+    names = [one["operationId"] for one in OPERATIONS.values()]
+    assert len(set(names)) == len(names)
+    for name, operation in zip(names, OPERATIONS.values(), strict=True):
+        (feature,) = operation["tags"]
+        assert name.startswith(f"{feature.partition('.')[0].replace('-', '_')}_")
+
+
 def test_the_document_is_published(world: World) -> None:
     assert world.read("/openapi.json") == DOCUMENT
 

@@ -62,8 +62,8 @@ def test_payments_are_sealed_and_proven_and_are_no_sales_of_a_place(paid: World)
         (row,) = csv.DictReader(io.StringIO(file.read().decode(), newline=""))
     assert [row[name] for name in ("gross", "net", "payments")] == ["80.00", "80.00", "74.50"]
     assert "payments_in_base_rounded_half_even" in row
-    (place,) = paid.read("/locations", from_="2026-10-23", to="2026-10-24")["items"]
-    assert "payments" not in place["sales"][0]
+    (location,) = paid.read("/locations", from_="2026-10-23", to="2026-10-24")["items"]
+    assert "payments" not in location["sales"][0]
     found = verify(paid.stack.bucket.open, list(paid.stack.bucket.keys()))
     assert found.problems == []
 

@@ -1,4 +1,4 @@
-"""Projections of the sealed lines: the summary in the base currency, sales by place, and a source's events."""
+"""Projections of the sealed lines: the summary in the base currency, sales by location, and a source's events."""
 
 import csv
 import io
@@ -69,11 +69,11 @@ def test_the_summary_shows_each_account_in_the_base_currency_too(world: World) -
     assert verify(world.stack.bucket.open, world.stack.bucket.keys()).proven
 
 
-# ---------------------------------------------------------------- sales by place
+# ---------------------------------------------------------------- sales by location
 
 
 def sold(items: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
-    return {one["place"]: {some["currency"]: some["net"] for some in one["sales"]} for one in items}
+    return {one["location"]: {some["currency"]: some["net"] for some in one["sales"]} for one in items}
 
 
 @pytest.mark.parametrize(
@@ -96,11 +96,11 @@ def test_sales_are_returned_at_any_level(
     assert world.all(path, from_="2026-10-24", to="2026-12-31", **parameters) == []
 
 
-def test_the_sales_of_a_place_have_the_figures_of_an_account(world: World) -> None:
+def test_the_sales_of_a_location_have_the_figures_of_an_account(world: World) -> None:
     assert world.read("/locations/GB", **DAY)["items"] == [
         {
             "day": "2026-10-23",
-            "place": "GB",
+            "location": "GB",
             "sales": [
                 {
                     "currency": "GBP",
@@ -121,14 +121,14 @@ def test_the_sales_of_a_place_have_the_figures_of_an_account(world: World) -> No
         ("/locations/GB", {}, "from"),
         ("/locations/GB", {"from_": "2026-10-23T01:00:00Z", "to": "2026-10-24"}, "from"),
         ("/locations/GB", {"from_": "2026-10-24", "to": "2026-10-23"}, "from"),
-        ("/locations/GB%23%23", DAY, "place"),
+        ("/locations/GB%23%23", DAY, "location"),
         ("/locations/GB%23London", {**DAY, "level": 1}, "level"),
         ("/locations", {**DAY, "level": 0}, "level"),
         ("/locations", {**DAY, "level": "deep"}, "level"),
         ("/locations", {**DAY, "limit": 1001}, "limit"),
     ],
 )
-def test_a_bad_request_for_places_is_refused_with_its_field(
+def test_a_bad_request_for_locations_is_refused_with_its_field(
     world: World, path: str, parameters: dict[str, Any], field: str
 ) -> None:
     assert world.refused(path, **parameters)["field"] == field

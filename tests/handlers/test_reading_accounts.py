@@ -9,6 +9,7 @@ from tests.handlers.desk import send
 from tests.support.events import sale
 from tests.support.requests import account, post
 from tests.support.system import World
+from tests.support.tables import counter
 
 ACCOUNT = account()
 QUARTER_HOURS = account(part="quarter-hours")
@@ -86,9 +87,7 @@ def test_a_quarter_hour_has_the_totals_of_its_shards(sharded: World) -> None:
     sharded.pass_time(minutes=15)
     sharded.sell("0.50")
     sharded.drain()
-    table = sharded.stack.dynamodb.scan(TableName=sharded.stack.ref("EntityTable"))["Items"]
-    (counter,) = [item for item in table if item["sk"]["S"].startswith("QUARTER#202610230130")]
-    assert len(counter["watermarks"]["M"]) > 1
+    assert len(counter(sharded, "QUARTER#202610230130")["watermarks"]) > 1
     assert sharded.read(QUARTER_HOURS, **DAY) == {
         "items": [
             quarter_hour("202610230130", 6, "63.00", "7.87500"),

@@ -142,6 +142,13 @@ def test_quarter_hours_without_events_are_passed_on_one_page(world: World) -> No
         assert [item["amount"] for item in page["items"]] == ["1.00", "2.00"]
 
 
+def test_an_order_is_found_on_one_page_from_1970_on(world: World) -> None:
+    world.sell("1.00", order_id="7")
+    world.clock.advance(timedelta(days=60))
+    found = world.read("/events", from_="1970-01-01", to="2027-01-01", order="7")
+    assert [one["id"] for one in found["items"]] == ["e0"]
+
+
 def test_an_event_is_read_with_its_receipt(world: World) -> None:
     receipt = world.sell("12.50", agency="a/b")
     event = world.read("/events/shop/e0")

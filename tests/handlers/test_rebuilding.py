@@ -8,9 +8,19 @@ import pytest
 
 from quarterhour.model.errors import InvalidError, SealedFileError
 from tests.support.events import refund, sale
-from tests.support.requests import post
+from tests.support.requests import account, post
 from tests.support.system import World, opened
-from tests.support.tables import deliver, entity, items, stream
+from tests.support.tables import (
+    all_counters,
+    change_counter,
+    counter,
+    deliver,
+    entity,
+    items,
+    let_windows_leave,
+    lose_counter,
+    stream,
+)
 
 MANY = 1000
 SHORT = 60.0
@@ -39,27 +49,19 @@ def sell_for_days(world: World) -> None:
 def counted(world: World) -> dict[tuple[str, str], dict[str, Any]]:
     """Return what is counted of all accounts: everything but versions and watermarks."""
     return {
-        (item["pk"], item["sk"]): {
+        (pk, sk): {
             name: item[name] for name in ("events", "gross", "refunds", "commission", "customers") if name in item
         }
-        for item in items(world, "EntityTable")
-        if item["pk"].startswith("ACCOUNT#") and item["sk"].startswith(("latest", "DAY#", "QUARTER#", "CUSTOMERS"))
+        for (pk, sk), item in all_counters(world).items()
+        if sk.startswith(("latest", "DAY#", "QUARTER#", "CUSTOMERS"))
     }
-
-
-def change(world: World, sk: str, pk: str = "ACCOUNT#42#GBP", **values: dict[str, str]) -> None:
-    """Change what was counted, by hand."""
-    key = {"pk": {"S": pk}, "sk": {"S": sk}}
-    table = world.stack.ref("EntityTable")
-    item = world.stack.dynamodb.get_item(TableName=table, Key=key)["Item"]
-    world.stack.dynamodb.put_item(TableName=table, Item={**item, **values})
 
 
 def break_everything(world: World) -> None:
     for pk, sk in counted(world):
         if sk.startswith("CUSTOMERS"):
             continue
-        change(world, sk, pk, events={"N": str(MANY)}, gross={"S": "1"})
+        change_counter(world, sk, pk, events={"N": str(MANY)}, gross={"S": "1"})
 
 
 def lose(world: World, *, markers_of: str) -> int:
@@ -69,6 +71,25 @@ def lose(world: World, *, markers_of: str) -> int:
         key = {"pk": {"S": item["pk"]}, "sk": {"S": item["sk"]}}
         world.stack.dynamodb.delete_item(TableName=world.stack.ref("EntityTable"), Key=key)
     return len(lost)
+
+
+# ---------------------------------------------------------------- the history
+
+
+def test_a_repaired_lifetime_is_one_more_state_and_the_windows_before_it_stay_as_they_were_shown(world: World) -> None:
+    sell_for_days(world)
+    world.drain()
+    path = account(part="snapshots")
+    before = world.all(path, layer="1h", last=9)
+    assert [one["events"] for one in before] == [12, 8, 4]
+    change_counter(world, "latest", events={"N": str(MANY)}, version={"N": str(before[0]["version"] + 2)})
+    world.stack.invoke("repair", {"action": "rebuild"})
+    world.drain()
+    after = world.all(path, layer="1h", last=9)
+    assert [one["events"] for one in after] == [12, MANY, 8, 4]
+    assert after[0]["version"] == before[0]["version"] + 3
+    assert after[0]["window"] > after[1]["window"], "repaired as of the last sealed quarter-hour"
+    assert after[2:] == before[1:]
 
 
 # ---------------------------------------------------------------- distinct customers
@@ -84,7 +105,7 @@ def test_the_customers_of_a_day_are_the_same_after_every_rebuild_though_its_mark
     for _ in range(2):
         assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 0
         assert counted(world) == right
-    change(world, "CUSTOMERS#2026-10-23", customers={"N": "9"})
+    change_counter(world, "CUSTOMERS#2026-10-23", customers={"N": "9"})
     assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 1
     assert counted(world) == right
     assert {right["ACCOUNT#42#GBP", sk]["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"3"}
@@ -94,13 +115,11 @@ def test_the_lost_customers_of_a_day_are_restored_with_their_expiry(world: World
     post(world, [sale(f"s{n}", "1", customer=f"c{n}") for n in range(3)])
     world.pass_time(days=4)
     world.report()
-    key = {"pk": "ACCOUNT#42#GBP", "sk": "CUSTOMERS#2026-10-23"}
-    before = entity(world, key["sk"])
-    world.stack.dynamodb.delete_item(
-        TableName=world.stack.ref("EntityTable"), Key={name: {"S": text} for name, text in key.items()}
-    )
+    let_windows_leave(world)
+    before = entity(world, "CUSTOMERS#2026-10-23")
+    lose_counter(world, "CUSTOMERS#2026-10-23")
     assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 1
-    assert entity(world, key["sk"]) == before
+    assert {**entity(world, "CUSTOMERS#2026-10-23"), "left_at": before["left_at"]} == before
 
 
 def test_the_customers_of_a_young_day_are_right_while_the_stream_redelivers(world: World) -> None:
@@ -113,8 +132,8 @@ def test_the_customers_of_a_young_day_are_right_while_the_stream_redelivers(worl
     assert deliver(world, "counters", records) == []
     world.stack.invoke("repair", {"action": "rebuild"})
     for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23"):
-        assert entity(world, sk)["customers"] == "3"
-    assert entity(world, "latest")["events"] == "3"
+        assert counter(world, sk)["customers"] == "3"
+    assert counter(world, "latest")["events"] == "3"
 
 
 # ---------------------------------------------------------------- records out of order
@@ -126,7 +145,7 @@ def test_an_event_whose_record_comes_after_a_later_one_shows_as_drift_and_is_cou
     first, second, third = stream(world, "LedgerTable")
     assert deliver(world, "counters", [first, third]) == []
     assert deliver(world, "counters", [second]) == []
-    assert entity(world, "latest")["events"] == "2", "the late record is at the watermark or below"
+    assert counter(world, "latest")["events"] == "2", "the late record is at the watermark or below"
     world.clock.advance(timedelta(minutes=18))
     (run,) = world.report()["runs"]
     assert world.read(f"/reports/{run}")["counters"] == "pending"
@@ -134,13 +153,13 @@ def test_an_event_whose_record_comes_after_a_later_one_shows_as_drift_and_is_cou
     assert world.report()["drift"] == 1
     assert world.read(f"/reports/{run}")["counters"] == "drift"
     world.stack.invoke("repair", {"action": "rebuild"})
-    assert {sk: entity(world, sk)["events"] for sk in ("latest", "DAY#2026-10-23", "QUARTER#202610230130")} == {
+    assert {sk: counter(world, sk)["events"] for sk in ("latest", "DAY#2026-10-23", "QUARTER#202610230130")} == {
         "latest": "3",
         "DAY#2026-10-23": "3",
         "QUARTER#202610230130": "3",
     }
     assert deliver(world, "counters", [second]) == []
-    assert entity(world, "latest")["events"] == "3"
+    assert counter(world, "latest")["events"] == "3"
 
 
 # ---------------------------------------------------------------- day by day
@@ -194,7 +213,7 @@ def test_a_rebuild_of_one_account_reads_no_files_of_runs_without_it(world: World
     for found in s3.list_objects_v2(Bucket=bucket, Prefix="ledger/")["Contents"]:
         if "dt=2026-10-24" not in found["Key"]:
             s3.delete_object(Bucket=bucket, Key=found["Key"])
-    change(world, "latest", "ACCOUNT#agency 1#GBP", gross={"S": "1"})
+    change_counter(world, "latest", "ACCOUNT#agency 1#GBP", gross={"S": "1"})
     assert world.stack.invoke("repair", {"action": "rebuild", "account": "agency 1#GBP"})["repaired"] == 1
     assert counted(world) == right
     with pytest.raises(SealedFileError, match="is gone"):
@@ -246,10 +265,10 @@ def test_a_parked_record_is_applied_by_rebuilding_its_day(world: World, days: fl
     park(world, parked)
     world.clock.advance(timedelta(days=days))
     world.report()
-    assert entity(world, "latest")["gross"] == "2.00"
+    assert counter(world, "latest")["gross"] == "2.00"
     assert world.stack.invoke("repair", {"action": "unpark"})["counters"] == {"applied": 1, "kept": 0}
-    assert entity(world, "latest")["gross"] == entity(world, "DAY#2026-10-23")["gross"] == "5.00"
-    assert {entity(world, sk)["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"2"}
+    assert counter(world, "latest")["gross"] == counter(world, "DAY#2026-10-23")["gross"] == "5.00"
+    assert {counter(world, sk)["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")} == {"2"}
     assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 0
 
 
@@ -260,11 +279,11 @@ def test_a_parked_record_repairs_no_other_day(world: World) -> None:
     park(world, stream(world, "LedgerTable")[-1])
     world.clock.advance(timedelta(days=1))
     world.report()
-    change(world, "DAY#2026-10-23", gross={"S": "1"})
+    change_counter(world, "DAY#2026-10-23", gross={"S": "1"})
     assert world.stack.invoke("repair", {"action": "unpark"})["counters"] == {"applied": 1, "kept": 0}
-    assert entity(world, "DAY#2026-10-24")["gross"] == "3.00"
-    assert entity(world, "DAY#2026-10-23")["gross"] == "1"
-    assert entity(world, "latest")["gross"] == "5.00"
+    assert counter(world, "DAY#2026-10-24")["gross"] == "3.00"
+    assert counter(world, "DAY#2026-10-23")["gross"] == "1"
+    assert counter(world, "latest")["gross"] == "5.00"
 
 
 def visible(world: World, queue: str = "CountersParkedQueue") -> int:

@@ -5,6 +5,8 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from quarterhour.counters.plan import Retention
+from tests.support.counted import let_windows_leave
 from tests.support.system import START, World, opened
 from tests.support.tables import items
 
@@ -20,7 +22,9 @@ def world() -> Iterator[World]:
 
 
 def expiries(world: World) -> dict[str, datetime]:
-    """Return when the account's counters expire, by the first part of their sort key."""
+    """Return when the account's counters expire, by the first part of their sort key, once their windows have left."""
+    retention = Retention(timedelta(days=QUARTER_HOUR_DAYS), timedelta(days=DAY_DAYS))
+    let_windows_leave(world.stack.dynamodb, world.stack.ref("EntityTable"), retention)
     return {
         item["sk"].partition("#")[0]: datetime.fromtimestamp(int(item["expires_at"]), START.tzinfo)
         for item in items(world, "EntityTable")

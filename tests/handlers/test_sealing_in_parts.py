@@ -84,7 +84,7 @@ def test_the_events_of_a_source_are_read_in_order_over_all_parts(reported: World
     assert [one["id"] for one in found] == [f"e{number}" for number in range(30)]
 
 
-def test_the_sales_by_place_are_those_of_all_parts(reported: World) -> None:
+def test_the_sales_by_location_are_those_of_all_parts(reported: World) -> None:
     (day,) = reported.all("/locations/GB%23London", from_="2026-10-23", to="2026-10-24")
     assert day["sales"][0]["gross"] == "200.00"
 

@@ -1,4 +1,4 @@
-"""Projections survive a crash at every call: the base currency, sales by place, source indexes."""
+"""Projections survive a crash at every call: the base currency, sales by location, source indexes."""
 
 import json
 from collections.abc import Iterator

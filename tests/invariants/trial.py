@@ -34,6 +34,7 @@ from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.invariants.corrections import DISCARDED, SALE, Books, RateCard, check_story, facts_of, is_content, name_of
+from tests.support.counted import counters
 from tests.support.events import Cloud
 from tests.support.requests import events_request
 from tests.support.system import World, opened
@@ -417,6 +418,10 @@ class Trial(World):
             expected = min(max(own, open_), recorded), own < open_
             assert (item["period"], "prior_period" in item) == expected, "an event is in another period"
 
+    def counters(self) -> dict[tuple[str, str], dict[str, Any]]:
+        """Return all counters in plain values, as if all windows had left."""
+        return counters(map(from_item, self.entities()))
+
     def _sums_agree(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
         accounts = {
             item["pk"]["S"].removeprefix("ACCOUNT#"): Totals(
@@ -436,11 +441,9 @@ class Trial(World):
 
     def _periods_agree(self, ledger: list[dict[str, str]], lines: list[dict[str, str]]) -> None:
         counted = {
-            (item["pk"]["S"].removeprefix("ACCOUNT#"), item["sk"]["S"].removeprefix("PERIOD#")): Totals.of(
-                from_item(item)
-            )
-            for item in self.entities()
-            if item["sk"]["S"].startswith("PERIOD#")
+            (pk.removeprefix("ACCOUNT#"), sk.removeprefix("PERIOD#")): Totals.of(counter)
+            for (pk, sk), counter in self.counters().items()
+            if sk.startswith("PERIOD#")
         }
         for items, where in ((ledger, "ledger"), (lines, "reports")):
             sums: dict[tuple[str, str], Totals] = {}
@@ -462,7 +465,7 @@ class Trial(World):
             if entity["pk"]["S"].startswith("PLACE#"):
                 place = location_of(entity["sk"]["S"])
                 projected[place] = projected.get(place, Totals()) + Totals.of(from_item(entity))
-        assert projected == sold, "sales by place differ from the ledger"
+        assert projected == sold, "sales by location differ from the ledger"
 
     def _indexes_agree(self, ledger: list[dict[str, str]]) -> None:
         for attribute, prefix in INDEXED.items():
@@ -483,9 +486,9 @@ class Trial(World):
                 for sk in ("CUSTOMERS", f"CUSTOMERS#{item['recorded_at'][:10]}"):
                     seen.setdefault((account, sk), set()).add(item["customer"])
         counted = {
-            (item["pk"]["S"], item["sk"]["S"]): int(item["customers"]["N"])
-            for item in self.entities()
-            if item["sk"]["S"].startswith("CUSTOMERS")
+            place: int(counter["customers"])
+            for place, counter in self.counters().items()
+            if place[1].startswith("CUSTOMERS")
         }
         assert counted == {count: len(customers) for count, customers in seen.items()}, "customers differ"
 

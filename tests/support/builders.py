@@ -7,8 +7,6 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from quarterhour.aws.entity import Key
-from quarterhour.counters.plan import counter_keys
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.linked import Gathered, LinkedClaim, Target, linked_claim
@@ -97,7 +95,7 @@ def rejection(id_: str = "order-1") -> Rejection:
 
 
 def settings(**changed: object) -> RecordingSettings:
-    """Return an owner's settings: 2 minutes of grace, ingests of at most 30 seconds."""
+    """Return a deployment's settings: 2 minutes of grace, ingests of at most 30 seconds."""
     all_settings: dict[str, Any] = {
         "shards": 1,
         "commission_rate": Decimal("0.10"),
@@ -163,11 +161,6 @@ def in_own_month(quarter_hour: QuarterHour, totals: Totals) -> PeriodTotals:
     return {Period.of(quarter_hour.day): totals}
 
 
-def keys_in_own_month(account: Account, quarter_hour: QuarterHour) -> tuple[Key, ...]:
-    """Return the keys of the counters of events that count in the month of their quarter-hour."""
-    return counter_keys(account, quarter_hour, [Period.of(quarter_hour.day)])
-
-
 def record(seq: str | int, image: Mapping[str, Any] | None, name: str = "INSERT", **more: object) -> dict[str, Any]:
     """Return a stream record, as Lambda hands it over, of an item of any table."""
     dynamodb: dict[str, Any] = {"SequenceNumber": str(seq)}
@@ -175,6 +168,14 @@ def record(seq: str | int, image: Mapping[str, Any] | None, name: str = "INSERT"
         key = ("pk", "sk") if "pk" in image else ("quarter_hour", "position")
         dynamodb |= {"Keys": {part: image[part] for part in key if part in image}, "NewImage": dict(image)}
     return {"eventID": f"event-{seq}", "eventName": name, "eventSource": "aws:dynamodb", "dynamodb": dynamodb, **more}
+
+
+def change_record(seq: str | int, before: Mapping[str, Any] | None, after: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the stream record of an item that is written for the first time, or (``before``) changed."""
+    if before is None:
+        return record(seq, after)
+    change = record(seq, after, "MODIFY")
+    return {**change, "dynamodb": {**change["dynamodb"], "OldImage": dict(before)}}
 
 
 names: Final = st.text(

@@ -4,10 +4,13 @@ import json
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.direct import REGION
+from tests.support.counted import counters, scan
+from tests.support.counted import let_windows_leave as all_leave
 from tests.support.system import World
 
 
@@ -27,6 +30,40 @@ def entity(world: World, sk: str, pk: str = "ACCOUNT#42#GBP") -> dict[str, Any]:
     """Return an item of the Entity table."""
     (found,) = [item for item in items(world, "EntityTable") if (item["pk"], item["sk"]) == (pk, sk)]
     return found
+
+
+def all_counters(world: World) -> dict[tuple[str, str], dict[str, Any]]:
+    """Return all counters by ``pk`` and ``sk``, as if all windows had left; numbers are text."""
+    found = counters(scan(world.stack.dynamodb, world.stack.ref("EntityTable")))
+    return {
+        place: {name: str(value) if isinstance(value, int | Decimal) else value for name, value in values.items()}
+        for place, values in found.items()
+    }
+
+
+def counter(world: World, sk: str, pk: str = "ACCOUNT#42#GBP") -> dict[str, Any]:
+    """Return a counter, as if its window had left; numbers are text."""
+    return all_counters(world)[pk, sk]
+
+
+def let_windows_leave(world: World) -> None:
+    """Let all windows of all accounts leave, as if each were over."""
+    all_leave(world.stack.dynamodb, world.stack.ref("EntityTable"))
+
+
+def change_counter(world: World, sk: str, pk: str = "ACCOUNT#42#GBP", **values: dict[str, str]) -> None:
+    """Change what was counted, by hand, once its window has left."""
+    let_windows_leave(world)
+    table, key = world.stack.ref("EntityTable"), {"pk": {"S": pk}, "sk": {"S": sk}}
+    item = world.stack.dynamodb.get_item(TableName=table, Key=key)["Item"]
+    world.stack.dynamodb.put_item(TableName=table, Item={**item, **values})
+
+
+def lose_counter(world: World, sk: str, pk: str = "ACCOUNT#42#GBP") -> None:
+    """Delete a counter by hand, once its window has left."""
+    let_windows_leave(world)
+    table, key = world.stack.ref("EntityTable"), {"pk": {"S": pk}, "sk": {"S": sk}}
+    world.stack.dynamodb.delete_item(TableName=table, Key=key)
 
 
 def parked(world: World, queue: str) -> list[dict[str, Any]]:

@@ -17,12 +17,13 @@ import pytest
 from quarterhour.aws import clients
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger, metrics
-from quarterhour.model.clock import ManualClock
+from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.web.routing import Operation
 from quarterhour_tools.emulator.http_api import path_parameters, template_path
 from quarterhour_tools.emulator.partiql import insertion
 from quarterhour_tools.emulator.schedules import create_request
 from quarterhour_tools.emulator.template import Function, Route, Template, table_request
+from tests.support.builders import change_record
 from tests.support.repository import ROOT
 from tests.template.stack import Properties, Stack, function_of
 
@@ -230,6 +231,16 @@ class World:
             for number, image in enumerate(images, 1)
         ]
         return self.run(name, {"Records": records})
+
+    def leave_windows(self, states: list[Properties]) -> Any:
+        """Invoke the snapshots with changes a month later of items that hold a current state."""
+        records = [
+            change_record(
+                number, one, {**one, "last_updated": {"S": iso_millis(self.clock.now() + timedelta(days=31))}}
+            )
+            for number, one in enumerate(states, 1)
+        ]
+        return self.run("snapshots", {"Records": records})
 
     def park(self, queue: str, image: Properties, name: str = "INSERT") -> None:
         """Put the image of a new item, or of a changed one (``MODIFY``), into a queue of parked records."""

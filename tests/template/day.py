@@ -29,9 +29,9 @@ def live_through(world: World) -> None:
     live_with_orders(world)
     live_with_parts(world)
     live_with_many_days(world)
-    # Whatever has a current state by now, its snapshots are kept.
+    # Whatever has a current state by now, leaves its windows.
     states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
-    assert world.stream("snapshots", *states) == ALL_DONE
+    assert world.leave_windows(states) == ALL_DONE
     live_with_statements(world)
     live_with_disputes(world)
 
@@ -110,6 +110,7 @@ def live_with_events(world: World) -> None:
 
     # Counted only now, so that a later run updates the proof, once it finds the file.
     assert world.stream("counters", *world.items("LedgerTable"), {"quarter_hour": {"S": "no quarter-hour"}}) == ALL_DONE
+    assert world.stream("counters", *map(a_year_earlier, world.items("LedgerTable"))) == ALL_DONE, "windows leave"
     world.pass_time(hours=1)
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("report-schedule")
@@ -120,7 +121,7 @@ def live_with_events(world: World) -> None:
 
     states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
     assert states
-    assert world.stream("snapshots", *states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}) == ALL_DONE
+    assert world.leave_windows([*states, {"pk": {"S": "ACCOUNT#"}, "sk": {"S": "latest"}}]) == ALL_DONE
 
     read_everything(world, sealed["runs"][0])
 
@@ -153,6 +154,14 @@ def live_with_events(world: World) -> None:
     world.park("CountersParkedQueue", next(item for item in world.items("LedgerTable") if "customer" in item))
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("repair-unpark")
+
+
+def a_year_earlier(posting: Properties) -> Properties:
+    """Return a posting as if it had been recorded a year earlier."""
+    year = int(posting["quarter_hour"]["S"][:4])
+    before = str(year), str(year - 1), 1
+    earlier = {name: {"S": posting[name]["S"].replace(*before)} for name in ("quarter_hour", "position")}
+    return {**posting, **earlier}
 
 
 def write_messages(world: World, run: str) -> None:
@@ -324,6 +333,8 @@ def read_everything(world: World, run: str) -> None:
         assert world.sample(f"read-{name}")["statusCode"] == 200, name
     for layer in ("5m", "30m", "12h", "1d"):
         world.sample("read-window", layer=layer)
+    window = json.loads((ROOT / "events" / "read-window.json").read_text("utf-8"))
+    world.run("read", {**window, "queryStringParameters": {"kind": "exchange-rates"}})
     assert world.sample("read-report", run=run)["statusCode"] == 200
     assert world.sample("read-report-person", run=run)["statusCode"] == 404, "nobody has allowed it"
 

@@ -9,6 +9,9 @@ import pytest
 from quarterhour.counters.plan import group
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.http import BATCH, ONE, read_request
+from quarterhour.model.clock import parse_iso
+from quarterhour.snapshots.layers import parse_layers
+from quarterhour.snapshots.plan import snapshots
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.http_api import path_parameters, template_path
 from quarterhour_tools.emulator.template import Route, Template
@@ -107,3 +110,9 @@ def test_a_stream_sample_is_what_the_mapping_lets_through(template: Template, na
 def test_the_ledger_records_can_all_be_counted() -> None:
     groups, poison = group(sample("counters-batch")["Records"])
     assert (len(groups), poison) == (2, [])
+
+
+def test_the_entity_records_leave_a_window() -> None:
+    records = sample("snapshots-batch")["Records"]
+    states, poison = snapshots(records, parse_layers("5m=24h,1h=31d"), parse_iso("2026-10-23T01:46:20.004Z"))
+    assert ([one.values["sk"] for one in states], poison) == (["5m#2026-10-23T01:40:00Z"], [])

@@ -186,6 +186,7 @@ def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
         *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),
         *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterHourRetentionDays", "13")),
         *(("PeriodGraceDays", "-1"), ("PeriodGraceDays", "91")),
+        *(("BatchingWindowSeconds", "-1"), ("BatchingWindowSeconds", "301"), ("CountersMemory", "256")),
         *(("DayRetentionDays", "0"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
         *(("Stage", ""), ("Stage", "Prod"), ("Stage", "a" * 17)),
         *(("S3Endpoint", "localhost:9000"), ("LogLevel", "TRACE"), ("LogRetentionDays", "15")),
@@ -199,6 +200,13 @@ def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
 )
 def test_a_value_out_of_bounds_is_refused(parameter: str, value: str) -> None:
     assert not accepts(parameter, value)
+
+
+def test_streams_and_counters_follow_their_parameters() -> None:
+    chosen = Template(parsed(), ROOT, {"BatchingWindowSeconds": 60, "CountersMemory": 3008}).functions(attribute)
+    windows = {name: mapping.window for name, one in chosen.items() for mapping in one.mappings}
+    assert windows == dict.fromkeys(("counters", "snapshots", "billing"), timedelta(minutes=1))
+    assert chosen["counters"].memory == 3008
 
 
 @pytest.mark.parametrize("name", ["Ingest", "Billing"])

@@ -92,7 +92,7 @@ def world(template: Template, stack: Stack) -> Iterator[World]:
         assert any("Quine" in str(item) for item in recorded)
         world.stream("counters", *recorded)
         states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
-        world.stream("snapshots", *states)
+        world.leave_windows(states)
         for queue in stack.of("AWS::SQS::Queue"):
             if queue.endswith("ParkedQueue"):
                 world.park(queue, {name: {"S": PERSON} for name in ("pk", "sk", "quarter_hour", "customer")})

@@ -32,7 +32,7 @@ VOID = linked_of(void("void-1"), REFUND.after)
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
 CHECKPOINT = Checkpoint(QUARTER_HOUR.previous, ("run-0", "hash-0"), None)
 NEW = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
-TRANSITIONS = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, Decimal(1))
+TRANSITIONS = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, 1)
 LIFETIME_MARKERS, DAY_MARKERS = marker_sets(
     Account("42", "GBP"), QUARTER_HOUR.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
 )
@@ -59,7 +59,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
         "Query",
         counters.counted_request("Entity", Account("42", "GBP"), QUARTER_HOUR.next, QUARTER_HOUR.next.next),
     ),
-    "set customers": ("UpdateItem", counters.customers_request("Entity", DAY_MARKERS.counter, 3, 1_800_000_000)),
+    "count by one write": ("PutItem", counters.put_request("Entity", TRANSITIONS)),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
     "partition": ("Query", partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
     "fix": ("UpdateItem", reports.plan_request("Entity", CHECKPOINT, PLAN)),

@@ -15,6 +15,8 @@ const ADVICE = {
   "data.extra": ["Reference", "Write fewer characters."],
   "data.refers_to": ["Id of the sale", "It must be that of a recorded sale of this agency in this currency."],
   "data.refers_to_source": ["Source of the sale", "Write the source and the id of the sale, or neither."],
+  "expression": ["Expression", ""],
+  "subject": ["Agency", "Write the name of an agency: at most 200 characters, without blanks at its ends."],
   "document": ["Agency", "Write another name: at most 200 characters, without blanks at its ends."],
   "agency": ["Agency", "Write another name: at most 200 characters, without blanks at its ends."],
   "content.legal_name": ["Legal name", "Write at most 200 characters."],
@@ -32,7 +34,7 @@ const ADVICE = {
   "content.rules": ["Rules", "Write fewer rules."],
   "content.rules[].percent": ["Percent", "Write a number from 0 to 100."],
   "content.rules[].category": ["Category", "Write at most 200 characters."],
-  "content.rules[].location": ["Location", "Write a place such as GB#London."],
+  "content.rules[].location": ["Location", "Write a location such as GB#London."],
   "content.rules[].currency": ["Currency", `${CURRENCY} A rule with a sum needs it.`],
   "content.rules[].fixed": ["Fixed per item", FEE],
   "content.rules[].minimum": ["Minimum", "Write a number that is not below 0, and at most the maximum."],
@@ -46,10 +48,14 @@ const ADVICE = {
   "date": ["Date", "Choose another day."],
 };
 
+/** Returns what is wrong with a value that nobody types here, or that people write in the API's own terms. */
+export const problemOf = ({ field, problem, expected }) =>
+  `${ADVICE[field]?.[0] || "Event"}: It ${problem}. It needs ${expected}.`;
+
 /** Returns what to write into a field that the API has refused. */
-export function adviceOn({ field, problem, expected }) {
-  // What is wrong with an expression is said in the terms in which people write it.
-  if (field === "expression") return `Expression: It ${problem}. It needs ${expected}.`;
+export function adviceOn(refusal) {
+  const { field } = refusal;
+  if (field === "expression") return problemOf(refusal);
   const rule = /^content\.rules\[(\d+)\]/.exec(field);
   const [name, advice] = ADVICE[field.replace(/\[\d+\]/, "[]")] ?? ["", "A value is not accepted. Check all of them."];
   const label = [rule && `Rule ${Number(rule[1]) + 1}`, name].filter(Boolean).join(", ");

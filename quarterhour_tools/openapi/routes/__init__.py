@@ -10,9 +10,9 @@ from quarterhour_tools.openapi.routes.caller import CALLER
 from quarterhour_tools.openapi.routes.documents import DOCUMENTS
 from quarterhour_tools.openapi.routes.events import EVENTS
 from quarterhour_tools.openapi.routes.exchange_rates import EXCHANGE_RATES
+from quarterhour_tools.openapi.routes.locations import LOCATIONS
 from quarterhour_tools.openapi.routes.messages import MESSAGES
 from quarterhour_tools.openapi.routes.orders import ORDERS
-from quarterhour_tools.openapi.routes.places import PLACES
 from quarterhour_tools.openapi.routes.reports import REPORTS
 from quarterhour_tools.openapi.routes.statements import STATEMENTS
 
@@ -21,7 +21,7 @@ GROUPS: Final[tuple[Group, ...]] = (
     ACCOUNTS,
     STATEMENTS,
     REPORTS,
-    PLACES,
+    LOCATIONS,
     EXCHANGE_RATES,
     AGENCIES,
     DOCUMENTS,

@@ -18,7 +18,7 @@ ACCOUNTS: Final = Group(
     "Accounts",
     {
         "GET /accounts": read(
-            "api_accounts",
+            "accounts_list",
             a.Page[a.ListedAccount],
             """
             The list is in the order of names. The totals are those of
@@ -28,7 +28,7 @@ ACCOUNTS: Final = Group(
             parameters={"currency": _CURRENCY},
         ),
         "GET /overview": read(
-            "api_overview",
+            "overview_get",
             a.Overview,
             """
             What the marketplace earns: each account in the order of names, with its totals `now`, in the `period`, and
@@ -41,7 +41,7 @@ ACCOUNTS: Final = Group(
             parameters={"period": _PERIOD},
         ),
         "GET /accounts/{agency}/{currency}": read(
-            "api_account_totals",
+            "accounts_get",
             a.Account,
             """
             `version` counts the changes. `last_updated` is when the newest of its events was recorded. `customers` is
@@ -50,7 +50,7 @@ ACCOUNTS: Final = Group(
             missing=_NO_ACCOUNT,
         ),
         "GET /accounts/{agency}/{currency}/quarter-hours": read(
-            "api_account_quarter_hours",
+            "accounts_list_quarter_hours",
             a.Page[a.AccountQuarterHour],
             """
             The quarter-hours of a span with at least one event, in the order of time. They are kept for
@@ -60,14 +60,14 @@ ACCOUNTS: Final = Group(
             parameters=SPAN,
         ),
         "GET /accounts/{agency}/{currency}/days": read(
-            "api_account_days",
+            "accounts_list_days",
             a.Page[a.AccountDay],
             "The UTC days of a span with at least one event. They are kept for `DayRetentionDays`.",
             missing=_NO_ACCOUNT,
             parameters=DAYS,
         ),
         "GET /accounts/{agency}/{currency}/periods": read(
-            "api_account_periods",
+            "accounts_list_periods",
             a.Page[a.AccountPeriod],
             """
             The months with at least one event, by [the period of each event](data-model.md#the-period-of-an-event).
@@ -77,13 +77,13 @@ ACCOUNTS: Final = Group(
             parameters=MONTHS,
         ),
         "GET /accounts/{agency}/{currency}/snapshots": read(
-            "api_account_snapshots",
+            "accounts_list_snapshots",
             a.Page[a.AccountSnapshot] | a.AccountSnapshot,
             """
             A layer has the account's totals at the end of each of its windows. The parameter `SnapshotLayers` sets the
             layers and how long each is kept. By default they are `5m` and `1h`, windows of that length, and `change`,
-            each single change. The state of a window is the last one in it; a window without a change has none. Send
-            `layer` with one of:
+            each single change. The state of a window is the last one in it; a window without a change has none. For
+            some seconds after the account has left a window, it is missing. Send `layer` with one of:
 
             | parameters | response |
             |---|---|
@@ -96,7 +96,7 @@ ACCOUNTS: Final = Group(
             parameters={"layer": LAYER},
         ),
         "GET /accounts/{agency}/{currency}/trend": read(
-            "api_account_trend",
+            "accounts_get_trend",
             a.AccountTrend,
             """
             The earlier state is that of the newest window before that of `last_updated` (in the layer `change`: the
@@ -107,7 +107,7 @@ ACCOUNTS: Final = Group(
             missing=_NO_ACCOUNT,
         ),
         "GET /accounts/{agency}/{currency}/changes": read(
-            "api_account_changes",
+            "accounts_list_changes",
             a.Page[a.AccountSnapshot],
             """
             The account's totals after each change, as the layer `change` keeps them. `SnapshotLayers` sets for how long
@@ -116,7 +116,7 @@ ACCOUNTS: Final = Group(
             missing="There is no such account, or the deployment has no layer `change`.",
         ),
         "GET /accounts/{agency}/{currency}/balance": RouteDescription(
-            "accounting_account_balance",
+            "accounts_get_balance",
             {200: a.AccountBalance},
             (404, 410),
             """
@@ -139,11 +139,12 @@ ACCOUNTS: Final = Group(
             parameters={"at": _AS_OF},
         ),
         "GET /windows/{layer}/{start}": read(
-            "api_window",
+            "windows_get",
             a.Window,
             """
-            The items are in no particular order. With `kind=exchange-rates`: all exchange rates that were entered for
-            an instant in the window, with their values at its end. The layer `change` has no windows.
+            The items are in no particular order. A page can be short though another follows. With
+            `kind=exchange-rates`: all exchange rates that were entered for an instant in the window, with their values
+            at its end. The layer `change` has no windows.
             """,
             missing="Nothing changed in the window, or its states have expired.",
         ),

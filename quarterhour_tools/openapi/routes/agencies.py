@@ -11,7 +11,7 @@ AGENCIES: Final = Group(
     "Agencies",
     {
         "PUT /agencies/{agency}": RouteDescription(
-            "documents_register",
+            "agencies_register",
             {201: a.AgencyVersion, 200: a.AgencyVersion},
             (409, *BODY_PROBLEMS),
             """
@@ -27,7 +27,7 @@ AGENCIES: Final = Group(
             links={"agency": Link("GET /agencies/{agency}", {"agency": "$response.body#/agency"})},
         ),
         "GET /agencies": read(
-            "documents_list_agencies",
+            "agencies_list",
             a.Page[a.ListedAgency],
             """
             Each has `agency`, `version`, `valid_from`, and what is registered of `legal_name`, `country`, `currency`,
@@ -35,13 +35,13 @@ AGENCIES: Final = Group(
             """,
         ),
         "GET /agencies/{agency}": read(
-            "documents_one_agency",
+            "agencies_get",
             a.AgencyContent,
             "The response has the `content` of the version.",
             missing="The agency is not registered, or was not at that instant.",
         ),
         "GET /agencies/{agency}/rate-cards": read(
-            "documents_rate_cards_in_force",
+            "agencies_list_rate_cards",
             a.RateCardsInForce,
             """
             They are those in force now, or `at` an instant, in the order in which they are tried: the agency's, its

@@ -9,7 +9,7 @@ CALLER: Final = Group(
     "Caller and description",
     {
         "GET /me": read(
-            "api_me",
+            "me_get",
             a.Caller,
             """
             `name` is the subject of a person's token, or the ARN of a machine's IAM principal. `roles` are a person's
@@ -21,7 +21,7 @@ CALLER: Final = Group(
             """,
         ),
         "GET /openapi.json": read(
-            "api_description",
+            "openapi_get",
             dict[str, Any],
             """
             All routes with the types of bodies and responses, as an [OpenAPI](https://spec.openapis.org/oas/v3.1.1.html)

@@ -30,7 +30,7 @@ DOCUMENTS: Final = Group(
     "Documents and rate cards",
     {
         "GET /documents": read(
-            "documents_list_documents",
+            "documents_list",
             a.Page[a.DocumentMetadata],
             """
             The items are the [metadata](#get-documentsdocumentmetadata) of the documents. A document that 0.1.0 wrote
@@ -56,8 +56,8 @@ DOCUMENTS: Final = Group(
             | `rate-card:default` | every agency |
 
             *Which rule.* One rule counts, the most specific that covers the event: first by its category, then by the
-            depth of its place, then by its currency. Two rules for the same category, place and currency are rejected.
-            If the event names `commission_rate` itself, it pays that. A rate card has 1 to 200 rules.
+            depth of its location, then by its currency. Two rules for the same category, location and currency are
+            rejected. If the event names `commission_rate` itself, it pays that. A rate card has 1 to 200 rules.
 
             *Which rate card.* The agency's own, then its group's, then `rate-card:default`: the first one that is in
             force and has a rule for the event. If there is none, the event pays `DefaultCommissionRate`. The group is
@@ -87,7 +87,7 @@ DOCUMENTS: Final = Group(
             },
         ),
         "GET /documents/{document}": read(
-            "documents_latest",
+            "documents_get",
             a.DocumentContent,
             """
             Numbers keep their value; an exponent may be written in another way. For people of agencies, a document
@@ -96,13 +96,13 @@ DOCUMENTS: Final = Group(
             missing=_NO_DOCUMENT,
         ),
         "GET /documents/{document}/versions": read(
-            "documents_versions", a.Page[a.DocumentVersion], missing=_NO_DOCUMENT
+            "documents_list_versions", a.Page[a.DocumentVersion], missing=_NO_DOCUMENT
         ),
         "GET /documents/{document}/versions/{version}": read(
-            "documents_one_version", a.DocumentContent, missing=_NO_VERSION
+            "documents_get_version", a.DocumentContent, missing=_NO_VERSION
         ),
         "GET /documents/{document}/metadata": read(
-            "documents_metadata",
+            "documents_get_metadata",
             a.DocumentMetadata,
             """
             What belongs to the document as a whole: its `kind` (`document`, `rate-card`, `agency` or `owner`), when it
@@ -111,7 +111,7 @@ DOCUMENTS: Final = Group(
             missing=_NO_DOCUMENT,
         ),
         "PUT /documents/{document}/permissions": RouteDescription(
-            "documents_permit",
+            "documents_set_permissions",
             {200: a.Readers},
             BODY_PROBLEMS,
             """
@@ -123,7 +123,7 @@ DOCUMENTS: Final = Group(
             retries="It replaces the permissions, so the same request again changes nothing.",
         ),
         "GET /documents/{document}/permissions": read(
-            "documents_permitted", a.Readers, "Both lists are empty if no permissions were set."
+            "documents_get_permissions", a.Readers, "Both lists are empty if no permissions were set."
         ),
     },
 )

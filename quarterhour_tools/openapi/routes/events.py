@@ -26,7 +26,7 @@ EVENTS: Final = Group(
     "Events",
     {
         "POST /events": RouteDescription(
-            "ingest",
+            "events_record",
             dict.fromkeys((202, 207, 409, 422, 503), a.Recording),
             BODY_PROBLEMS,
             """
@@ -50,7 +50,7 @@ EVENTS: Final = Group(
             },
         ),
         "GET /events": read(
-            "api_events",
+            "events_list",
             a.Page[a.Event],
             """
             The events are read straight from the ledger. Their order is that of recording, whatever an event's own
@@ -71,7 +71,7 @@ EVENTS: Final = Group(
             parameters={**SPAN, **_SELECTED},
         ),
         "GET /events/{source}/{event}": read(
-            "api_recorded_event",
+            "events_get",
             a.Event,
             """
             `recorded_by` names the person, if a [person recorded it](events.md#what-people-record). People of agencies
@@ -80,7 +80,7 @@ EVENTS: Final = Group(
             missing=_UNKNOWN,
         ),
         "GET /events/{source}/{event}/story": read(
-            "api_story",
+            "events_get_story",
             a.Story,
             """
             The list has the sale, and its refunds, voids and adjustments from any source, in the order in which the
@@ -94,7 +94,7 @@ EVENTS: Final = Group(
             missing=_UNKNOWN,
         ),
         "GET /events/{source}/{event}/explain": read(
-            "api_explanation",
+            "events_explain",
             a.Explanation,
             """
             The steps use only what is stored with the event, and the last step gives the commission.
@@ -119,7 +119,7 @@ EVENTS: Final = Group(
             missing=_UNKNOWN,
         ),
         "GET /held": read(
-            "api_held_events",
+            "held_list",
             a.Page[a.HeldEvent],
             """
             [Held events](events.md#held-events) wait for their sale or for the registration of their agency. People of
@@ -133,7 +133,7 @@ EVENTS: Final = Group(
             parameters=HELD,
         ),
         "GET /sources/{source}/events": read(
-            "api_source_events",
+            "sources_list_events",
             a.Page[a.Event],
             """
             Like the log of a device. Send `after` an instant (`>`), `before` one (`<`), or `from` and `to`. Sealed

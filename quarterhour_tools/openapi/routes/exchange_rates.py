@@ -14,7 +14,7 @@ EXCHANGE_RATES: Final = Group(
     "Exchange rates",
     {
         "PUT /exchange-rates/{currency}": RouteDescription(
-            "exchange_rates_enter_rate",
+            "exchange_rates_enter",
             {201: a.ExchangeRate, 200: a.ExchangeRate},
             (409, *BODY_PROBLEMS),
             """
@@ -40,11 +40,9 @@ EXCHANGE_RATES: Final = Group(
             "report relies on a later one.",
             parameters={"currency": _CURRENCY},
         ),
-        "GET /exchange-rates": read(
-            "exchange_rates_all_rates", a.Page[a.ExchangeRate], "They are in no particular order."
-        ),
+        "GET /exchange-rates": read("exchange_rates_list", a.Page[a.ExchangeRate], "They are in no particular order."),
         "GET /exchange-rates/{currency}": read(
-            "exchange_rates_one_rate",
+            "exchange_rates_get",
             a.ExchangeRate,
             """
             With `at`, it is the rate that was in force at that instant, exactly and however long ago. `as_of` is since
@@ -54,7 +52,7 @@ EXCHANGE_RATES: Final = Group(
             parameters={"currency": _CURRENCY},
         ),
         "GET /exchange-rates/{currency}/history": read(
-            "exchange_rates_rate_history",
+            "exchange_rates_list_history",
             a.Page[a.ExchangeRateState],
             """
             All rates of the currency that were ever entered, by the instants that they were entered for: `from` and
@@ -66,7 +64,7 @@ EXCHANGE_RATES: Final = Group(
             parameters={"currency": _CURRENCY},
         ),
         "GET /exchange-rates/{currency}/snapshots": read(
-            "exchange_rates_rate_snapshots",
+            "exchange_rates_list_snapshots",
             a.Page[a.ExchangeRateSnapshot] | a.ExchangeRateSnapshot,
             """
             The exchange rate at the end of each window of a `layer`, with the parameters of
@@ -76,7 +74,7 @@ EXCHANGE_RATES: Final = Group(
             parameters={"layer": LAYER, "currency": _CURRENCY},
         ),
         "GET /exchange-rates/{currency}/trend": read(
-            "exchange_rates_rate_trend",
+            "exchange_rates_get_trend",
             a.ExchangeRateTrend,
             """
             Like [an account's trend](#get-accountsagencycurrencytrend); in the layer `change`, with the rate entered

@@ -13,7 +13,7 @@ MESSAGES: Final = Group(
     "Messages",
     {
         "POST /threads/{kind}/{subject}/messages": RouteDescription(
-            "threads_write",
+            "threads_post_message",
             {201: a.Message, 200: a.Message},
             (404, 409, *BODY_PROBLEMS),
             """
@@ -44,7 +44,7 @@ MESSAGES: Final = Group(
             links={"messages": Link("GET /threads/{kind}/{subject}/messages", _ITS_THREAD)},
         ),
         "GET /threads/{kind}/{subject}/messages": read(
-            "threads_read",
+            "threads_list_messages",
             a.Messages,
             """
             The messages are in the order of time. Pages go both ways: `next` and `previous` are tokens for the

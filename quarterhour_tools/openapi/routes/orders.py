@@ -45,13 +45,13 @@ ORDERS: Final = Group(
             },
         ),
         "GET /orders/{order}": read(
-            "orders_read",
+            "orders_get",
             a.OrderWithItems,
             "The items are in the order of their lines, in pages. All of the order exists, or none of it.",
             missing=_NO_ORDER,
         ),
         "PUT /orders/{order}/status": RouteDescription(
-            "orders_change_status",
+            "orders_set_status",
             {200: a.Order},
             (404, 409, *BODY_PROBLEMS),
             """
@@ -78,19 +78,19 @@ ORDERS: Final = Group(
             links={"order": Link("GET /orders/{order}", _ITS_ORDER)},
         ),
         "GET /orders": read(
-            "orders_list_by_status",
+            "orders_list",
             a.Page[a.Order],
             "Open work, without the items of the orders. `from` and `to` bound when they were placed.",
             parameters={**_PLACED, "status": QUERY["status"].as_required},
         ),
         "GET /customers/{customer}/orders": read(
-            "orders_list_customer_orders",
+            "customers_list_orders",
             a.Page[a.Order],
             "The oldest come first, without their items. `from` and `to` bound when they were placed.",
             parameters=_PLACED,
         ),
         "GET /customers/{customer}/items": read(
-            "orders_list_customer_items",
+            "customers_list_items",
             a.Page[a.BoughtItem],
             """
             The items are sorted by product and then by date. The list shows the items of orders that existed 5 seconds

@@ -10,7 +10,7 @@ REPORTS: Final = Group(
     "Reports",
     {
         "GET /reports": RouteDescription(
-            "api_report_runs",
+            "reports_list",
             {200: a.Page[a.ReportRun]},
             text="""
             - `counters` compares the live counters with what the run sealed: `verified`, `pending` (they lag; the next
@@ -22,7 +22,7 @@ REPORTS: Final = Group(
             links={"report": Link("GET /reports/{run}", {"run": "$response.body#/items/0/run"})},
         ),
         "GET /reports/{run}": read(
-            "api_report_run",
+            "reports_get",
             a.Report,
             """
             `files` are the manifest, the summary, the page, and the lines of every quarter-hour that has any. The page
@@ -35,7 +35,7 @@ REPORTS: Final = Group(
             missing="There is no such run, or the person may not read it.",
         ),
         "GET /schedule": read(
-            "schedule_show_schedule",
+            "schedule_get",
             a.ScheduleWithChanges,
             """
             | field | meaning |
@@ -51,7 +51,7 @@ REPORTS: Final = Group(
             """,
         ),
         "PUT /schedule": RouteDescription(
-            "schedule_change_schedule",
+            "schedule_change",
             {200: a.Schedule},
             (409, *BODY_PROBLEMS),
             """
@@ -82,7 +82,7 @@ REPORTS: Final = Group(
             "the version that it changes. If another change has followed that version, it returns 409.",
         ),
         "GET /operations": read(
-            "operations_show_state",
+            "operations_get",
             a.Operations,
             """
             What an operator looks at first. If a queue cannot be read, the request fails. Periods that are due are in

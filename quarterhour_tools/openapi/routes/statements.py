@@ -14,7 +14,7 @@ STATEMENTS: Final = Group(
     "Statements",
     {
         "GET /periods": read(
-            "accounting_periods",
+            "periods_list",
             a.Page[a.PeriodOfStatements],
             """
             The periods without sealed statements come first, from the current month back.
@@ -32,7 +32,7 @@ STATEMENTS: Final = Group(
             """,
         ),
         "GET /statements": RouteDescription(
-            "accounting_list_statements",
+            "statements_list",
             {200: a.Page[a.ListedStatement]},
             text="""
             People of an agency see those of their agency; staff see all. Each item has the figures of
@@ -44,7 +44,7 @@ STATEMENTS: Final = Group(
             links={"statement": Link("GET /statements/{agency}/{currency}/{period}", _LISTED)},
         ),
         "GET /statements/{agency}/{currency}/{period}": read(
-            "accounting_statement",
+            "statements_get",
             a.StatementWithFiles | a.StatementPreview,
             """
             The links to the files are valid for 15 minutes and need no authorization. Each file has its `size` in
@@ -65,7 +65,7 @@ STATEMENTS: Final = Group(
             "statement of it.",
         ),
         "PUT /statements/{agency}/{currency}/{period}/status": RouteDescription(
-            "accounting_change_status",
+            "statements_set_status",
             {200: a.StatementHistory},
             (404, 409, *BODY_PROBLEMS),
             """
@@ -97,7 +97,7 @@ STATEMENTS: Final = Group(
             "returns the current history. If another change follows them, it returns 409.",
         ),
         "POST /statements/{agency}/{currency}/{period}/disputes": RouteDescription(
-            "accounting_dispute",
+            "statements_dispute_line",
             {201: a.Dispute, 200: a.Dispute},
             (404, 409, *BODY_PROBLEMS),
             """
@@ -122,7 +122,7 @@ STATEMENTS: Final = Group(
             "any other returns 409.",
         ),
         "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": RouteDescription(
-            "accounting_resolve",
+            "statements_resolve_dispute",
             {200: a.Dispute},
             (404, 409, *BODY_PROBLEMS),
             statuses={
@@ -133,7 +133,7 @@ STATEMENTS: Final = Group(
             retries="A dispute is resolved once. The same reason of the same sender again returns the dispute.",
         ),
         "GET /disputes": read(
-            "accounting_list_disputes",
+            "disputes_list",
             a.Page[a.Dispute],
             "People of an agency see those of their agency; staff see all.",
             parameters=DISPUTES,

@@ -1,5 +1,6 @@
 """The meter on real clients: requests to the embedded engine, and what DynamoDB would charge for them."""
 
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -208,3 +209,9 @@ def test_every_client_made_while_the_meter_is_installed_is_metered_and_no_other(
         within.list_queues()
         engine.sqs().list_queues()
     assert meter.take().calls == {"sqs.ListQueues": 1}
+
+
+def test_bills_add_up_by_table_and_by_call() -> None:
+    one, other = Bill(Counter(a=1), {"T": 1}, {"T": 2}), Bill(Counter(a=1, b=2), {"U": 3}, {"T": 4, "U": 5})
+    assert one + other == Bill(Counter(a=2, b=2), {"T": 1, "U": 3}, {"T": 6, "U": 5})
+    assert one + Bill() == one

@@ -9,63 +9,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Key
-from quarterhour.counters.distinct import (
-    MARKERS_PER_TRANSACTION,
-    Marker,
-    MarkerSet,
-    additions,
-    first_places,
-    marker_sets,
-    missing,
-    new_markers,
-)
+from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, first_places, marker_sets, missing
 from quarterhour.counters.keys import customers_key, seen_key
-from quarterhour.counters.plan import Addition, Group, group, group_changes, uncounted
+from quarterhour.counters.plan import group
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import accounts, names
-from tests.unit.counters.test_plan import PARTITIONS, RETENTION, Table, posting, redeliver, stream
+from tests.support.counter_table import RETENTION, CounterTable
+from tests.unit.counters.test_plan import PARTITIONS, apply, posting, stream
 
 ACCOUNT = Account("42", "GBP")
 PK = "ACCOUNT#42#GBP"
 DAY = date(2026, 10, 23)
-
-
-class Shop(Table):
-    """Counters, numbers of customers, and markers."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.markers: dict[str, Marker] = {}
-
-    @property
-    def customers(self) -> dict[str, int]:
-        """The numbers of distinct customers of the account, by sort key."""
-        return {sk: int(item["customers"]) for (pk, sk), item in self.items.items() if pk == PK and "customers" in item}
-
-    def count_new(self, marker_set: MarkerSet) -> list[Marker]:
-        """Set and count the missing markers in transactions, as a rebuild does."""
-        found = [self.markers[key["pk"]] for key in marker_set.markers.values() if key["pk"] in self.markers]
-        for new in missing(marker_set, self.markers):
-            self.markers |= {key["pk"]: dict(key) for key in new.markers.values()}
-            assert self.write([marker_set.addition(len(new.markers))])
-        return found
-
-    def apply(self, one: Group) -> None:
-        stored = self.read_group(one)
-        new = uncounted(one, stored)
-        if new.postings:
-            assert self.write(group_changes(new, stored, self._mark(new), RETENTION))
-
-    def fail(self, one: Group) -> None:
-        self._mark(uncounted(one, self.read_group(one)))
-
-    def _mark(self, new: Group) -> list[Addition]:
-        places = first_places(new)
-        sets = marker_sets(new.account, new.quarter_hour.day, places, RETENTION)
-        for marker_set in sets:
-            self.markers |= {one["pk"]: one for one in new_markers(marker_set, places, self.markers)}
-        return additions(new, sets, self.markers)
 
 
 def bought(customers: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
@@ -76,66 +31,56 @@ def bought(customers: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     )
 
 
-def deliver(shop: Shop, records: Sequence[dict[str, Any]]) -> None:
-    for one in group(records)[0]:
-        shop.apply(one)
+def customers_of(table: CounterTable) -> dict[str, int]:
+    """Return the numbers of distinct customers of the account, by sort key."""
+    return {sk: item["customers"] for sk, item in table.counters("42#GBP").items() if "customers" in item}
 
 
 @given(
     came=st.lists(st.tuples(st.sampled_from(PARTITIONS), st.sampled_from("abcde")), min_size=1, max_size=12),
     counted_before=st.sets(st.sampled_from("abcde")),
-    deliveries=st.lists(
-        st.tuples(st.integers(0, 1), st.tuples(st.floats(0, 1), st.floats(0, 1)), st.integers(0, 255)), max_size=12
-    ),
 )
-def test_each_customer_is_counted_once_in_any_batches_and_redeliveries(
-    came: list[tuple[str, str]],
-    counted_before: set[str],
-    deliveries: list[tuple[int, tuple[float, float], int]],
+def test_a_customer_whose_marker_holds_no_place_is_counted_already(
+    came: list[tuple[str, str]], counted_before: set[str]
 ) -> None:
-    """Functions die after they have set markers. Others have been counted by 0.1.0, whose markers hold no place."""
-    shop = Shop()
+    """0.1.0 and rebuilds set and count markers in one transaction."""
+    table = CounterTable()
     for marker_set in marker_sets(ACCOUNT, DAY, counted_before, RETENTION):
-        shop.count_new(marker_set)
-    records = bought(came)
-    lanes = [[one for one, (of, _) in zip(records, came, strict=True) if of in PARTITIONS[at::2]] for at in (0, 1)]
-    done = [0, 0]
-    for lane, cut, failing in [*deliveries, (0, (1, 1), 0), (1, (1, 1), 0)]:
-        done[lane] = redeliver(shop, lanes[lane], done[lane], cut, failing)
-    assert done == [len(lane) for lane in lanes]
-    everybody = counted_before | {customer for _, customer in came}
-    expected = {"CUSTOMERS": len(everybody)}
+        table.count_new(marker_set)
+    apply(table, bought(came))
+    expected = {"CUSTOMERS": len(counted_before | {customer for _, customer in came})}
     for day in ("2026-10-23", "2026-10-24"):
         before = counted_before if day == DAY.isoformat() else set()
         if of_day := before | {customer for partition, customer in came if partition.startswith(day.replace("-", ""))}:
             expected[f"CUSTOMERS#{day}"] = len(of_day)
-    assert shop.customers == expected
+    assert customers_of(table) == expected
 
 
 def test_a_customer_is_counted_again_on_another_day_but_not_for_the_lifetime() -> None:
-    shop = Shop()
-    deliver(shop, bought([(PARTITIONS[0], "c7"), (PARTITIONS[2], "c7"), (PARTITIONS[3], "c7")]))
-    assert shop.customers == {"CUSTOMERS": 1, "CUSTOMERS#2026-10-23": 1, "CUSTOMERS#2026-10-24": 1}
+    table = CounterTable()
+    apply(table, bought([(PARTITIONS[0], "c7"), (PARTITIONS[2], "c7"), (PARTITIONS[3], "c7")]))
+    assert customers_of(table) == {"CUSTOMERS": 1, "CUSTOMERS#2026-10-23": 1, "CUSTOMERS#2026-10-24": 1}
 
 
-def test_of_two_groups_with_the_same_customer_the_one_that_set_the_marker_counts_it() -> None:
-    shop = Shop()
-    first, second = (group([one])[0][0] for one in bought([(PARTITIONS[0], "c7"), (PARTITIONS[2], "c7")]))
-    shop.fail(first)
-    shop.apply(second)
-    assert shop.customers == {}
-    shop.apply(first)
-    assert shop.customers == {"CUSTOMERS": 1, "CUSTOMERS#2026-10-23": 1}
+def test_of_two_records_of_a_customer_the_one_that_set_the_marker_counts_it() -> None:
+    table = CounterTable()
+    first, second = bought([(PARTITIONS[0], "c7"), (PARTITIONS[2], "c7")])
+    ((one,), _) = group([first])
+    places = first_places(one)
+    table.mark(marker_sets(ACCOUNT, DAY, places, RETENTION), places)  # and then the function has died
+    apply(table, [second])
+    assert customers_of(table) == {}
+    apply(table, [first])
+    assert customers_of(table) == {"CUSTOMERS": 1, "CUSTOMERS#2026-10-23": 1}
 
 
 def test_a_quarter_hours_counter_keeps_how_many_customers_it_added() -> None:
-    shop = Shop()
-    records = bought([(PARTITIONS[0], "a"), (PARTITIONS[1], "b"), (PARTITIONS[2], "b"), (PARTITIONS[3], "b")])
-    for record in records:
-        deliver(shop, [record])
+    table = CounterTable()
+    for one in bought([(PARTITIONS[0], "a"), (PARTITIONS[1], "b"), (PARTITIONS[2], "b"), (PARTITIONS[3], "b")]):
+        apply(table, [one])
     tallies = {
         sk: (item.get("new_customers", 0), item.get("new_customers_of_day", 0))
-        for (_, sk), item in shop.items.items()
+        for sk, item in table.counters("42#GBP").items()
         if sk.startswith("QUARTER#")
     }
     assert tallies == {"QUARTER#202610230130": (2, 2), "QUARTER#202610230145": (0, 0), "QUARTER#202610240000": (0, 1)}

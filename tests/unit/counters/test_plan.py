@@ -1,121 +1,44 @@
-"""Counting: each posting once, however it is delivered."""
+"""Planning of counters: what is counted in the account item, what leaves it, and what is no posting."""
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from decimal import Decimal
-from fractions import Fraction
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.aws.entity import Key, window_partitions
+from quarterhour.aws.entity import window_partitions
 from quarterhour.aws.streams import SEQUENCE_DIGITS
-from quarterhour.counters.keys import partition_key, period_of
+from quarterhour.counters.keys import LISTED
 from quarterhour.counters.plan import (
+    LEAVE_AFTER,
+    MOST_LEAVING,
     Addition,
-    Counter,
     CounterChange,
-    Group,
-    Retention,
-    by_quarter_hour,
-    by_quarter_hour_and_period,
+    Listing,
+    by_account,
+    changes,
     group,
-    group_changes,
-    lacks_watermark,
-    uncounted,
+    over,
+    unknown,
+    writes,
 )
-from quarterhour.ledger.posting import Posting
-from quarterhour.model.clock import iso_millis
-from quarterhour.model.identifiers import Identity, Partition, Position
+from quarterhour.counters.windows import AccountState, Window
+from quarterhour.model.errors import AccountItemError
+from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import PeriodTotals, Totals, add_up
-from tests.support.builders import AT, amounts, posting_item, record, utc
-from tests.support.older_counters import older_group_changes
+from quarterhour.model.totals import Totals
+from tests.support.builders import AT, posting_item, record, utc
+from tests.support.counter_table import RETENTION, CounterTable, place
 
-RETENTION = Retention(timedelta(days=35), timedelta(days=800))
 ACCOUNTS = ("42#GBP", "42#EUR", "7#GBP")
+ACCOUNT = Account("42", "GBP")
 PERIODS = ("", "2026-09", "2026-10")
 PARTITIONS = ("202610230130#00", "202610230130#01", "202610230145#00", "202610240000#00")
-
-
-class Table:
-    """The counters, and DynamoDB's condition on what is written to them."""
-
-    def __init__(self) -> None:
-        self.items: dict[tuple[str, str], Counter] = {}
-
-    def read(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
-        found = ((key["sk"], self.items.get((key["pk"], key["sk"]))) for key in keys)
-        return {sk: item for sk, item in found if item}
-
-    def write(self, planned: Sequence[CounterChange | Addition]) -> bool:
-        """Write all or none; ``False`` where one has changed since it was read."""
-        changes = {
-            (change.values["pk"], change.values["sk"]): change
-            for change in planned
-            if isinstance(change, CounterChange)
-        }
-        added = {(one.counter["pk"], one.counter["sk"]): one for one in planned if isinstance(one, Addition)}
-        assert len(changes | added) == len(planned), "a transaction takes each item at most once"
-        if any(self.items.get(place, {}).get("version") != change.version for place, change in changes.items()):
-            return False
-        self.items |= {place: dict(change.values) for place, change in changes.items()}
-        for place, one in added.items():
-            self.items[place] = {"customers": self.items.get(place, {"customers": 0})["customers"] + one.customers}
-        return True
-
-    def read_group(self, one: Group) -> Mapping[str, Counter]:
-        """Return the counters of a group as the service reads them."""
-        stored = self.read(one.keys)
-        if lacks_watermark(one, stored):
-            stored = {**self.read(partition_key(one.account, partition) for partition in one.partitions), **stored}
-        return stored
-
-    def apply(self, one: Group) -> None:
-        assert self.write(changes(one, self.read_group(one)))
-
-    def fail(self, one: Group) -> None:
-        """Do what a function does with a group before it dies."""
-
-    def apply_as_0_1_0(self, records: Sequence[dict[str, Any]]) -> None:
-        """Count records as 0.1.0 did, each partition by itself."""
-        for one in group(records)[0]:
-            for partition in one.partitions:
-                alone = replace(one, postings=tuple(of for of in one.postings if of.posting.partition == partition))
-                keys = [*one.keys, partition_key(one.account, partition)]
-                assert self.write(older_group_changes(alone, self.read(keys), RETENTION))
-
-    def totals(self, account: str, sk: str) -> Totals:
-        return Totals.of(self.items["ACCOUNT#" + account, sk])
-
-    def quarter_hours(self, account: str) -> dict[QuarterHour, Totals]:
-        """Return what is counted of an account's quarter-hours, by whatever version."""
-        places = [(pk, sk) for pk, sk in sorted(self.items) if pk == "ACCOUNT#" + account and sk.startswith("QUARTER#")]
-        return dict(by_quarter_hour(self.items[place] for place in places))
-
-    def quarter_hours_by_period(self, account: str) -> dict[QuarterHour, PeriodTotals]:
-        """Return the same by period."""
-        places = [(pk, sk) for pk, sk in sorted(self.items) if pk == "ACCOUNT#" + account and sk.startswith("QUARTER#")]
-        return dict(by_quarter_hour_and_period(self.items[place] for place in places))
-
-    def periods(self, account: str) -> PeriodTotals:
-        """Return what is counted of an account's periods."""
-        of = {sk: item for (pk, sk), item in self.items.items() if pk == "ACCOUNT#" + account}
-        return {period_of(sk): Totals.of(item) for sk, item in of.items() if sk.startswith("PERIOD#")}
-
-
-def changes(one: Group, stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
-    """Plan the counting of what is new in a group, without customers."""
-    new = uncounted(one, stored)
-    return group_changes(new, stored, (), RETENTION) if new.postings else []
-
-
-def counters_of(planned: Sequence[CounterChange | Addition]) -> list[Counter]:
-    return [change.values for change in planned if isinstance(change, CounterChange)]
+QUARTER_HOUR = "QUARTER#202610230130"
 
 
 def posting(account: str, partition: str, amount: Decimal | str, commission: Decimal | str, i: int) -> dict[str, Any]:
@@ -135,127 +58,86 @@ def stream(postings: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return [record(97 + 3 * i, image) for i, image in enumerate(postings)]
 
 
-# ---------------------------------------------------------------- the law
+def apply(table: CounterTable, records: Sequence[dict[str, Any]]) -> None:
+    assert table.function().apply(records) == {"batchItemFailures": []}
 
 
-def redeliver(
-    table: Table, records: Sequence[dict[str, Any]], done: int, cut: tuple[float, float], failing: int
-) -> int:
-    """Deliver from any record that is counted to any later one; some groups fail. Return how many are counted."""
-    if done == len(records):
-        return done
-    start = round(cut[0] * done)
-    end = start + 1 + round(cut[1] * (len(records) - start - 1))
-    groups, poison = group(records[start:end])
-    assert not poison
-    failed = [one for i, one in enumerate(groups) if failing >> i & 1]
-    for one in groups:
-        (table.fail if one in failed else table.apply)(one)
-    firsts = [one.postings[0].seq for one in failed]
-    lowest = [i for i, one in enumerate(records) if one["dynamodb"]["SequenceNumber"].zfill(40) in firsts]
-    return max(done, min(lowest, default=end))
+def sold(partition: str = PARTITIONS[0], minute: int = 0, **more: dict[str, str]) -> dict[str, Any]:
+    """Return a sale of 1.00 recorded so many minutes after the beginning of its partition's quarter-hour."""
+    at = Partition.parse(partition).quarter_hour.start + timedelta(minutes=minute)
+    position = {"position": {"S": str(Position.of(Identity("shop", str(minute)), at))}}
+    return {**posting("42#GBP", partition, "1.00", "0.10", 0), **position, **more}
 
 
-@given(
-    sold=st.lists(
-        st.tuples(st.sampled_from(ACCOUNTS), st.sampled_from(PARTITIONS), amounts(12), amounts(12)), min_size=1
-    ),
-    deliveries=st.lists(
-        st.tuples(st.integers(0, 1), st.tuples(st.floats(0, 1), st.floats(0, 1)), st.integers(0, 255)), max_size=12
-    ),
-    counted_before=st.floats(0, 1),
-)
-def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
-    sold: list[tuple[str, str, Decimal, Decimal]],
-    deliveries: list[tuple[int, tuple[float, float], int]],
-    counted_before: float,
-) -> None:
-    """0.1.0 has counted the first ones, in its own counters, and they are delivered again."""
-    table = Table()
-    records = stream(posting(*one, i) for i, one in enumerate(sold))
-    # Two stream shards; a ledger partition lies in one of them, and its order is kept there alone.
-    shards = [
-        [one for one in records if PARTITIONS.index(one["dynamodb"]["NewImage"]["quarter_hour"]["S"]) % 2 == shard]
-        for shard in (0, 1)
-    ]
-    newer: list[dict[str, Any]] = []
-    for records_of_shard in shards:
-        older = round(counted_before * len(records_of_shard))
-        table.apply_as_0_1_0(records_of_shard[:older])
-        newer += records_of_shard[older:]
-    done = [0, 0]
-    for shard, cut, failing in [*deliveries, (0, (1, 1), 0), (1, (1, 1), 0)]:
-        done[shard] = redeliver(table, shards[shard], done[shard], cut, failing)
-    assert done == [len(shard) for shard in shards]
-
-    for account in {one[0] for one in sold}:
-        of_account = [one for one in sold if one[0] == account]
-        assert_counted(table.totals(account, "latest"), of_account)
-        assert table.quarter_hours(account).keys() == {Partition.parse(one[1]).quarter_hour for one in of_account}
-        for quarter_hour, totals in table.quarter_hours(account).items():
-            assert_counted(totals, [one for one in of_account if one[1].startswith(str(quarter_hour))])
-        for day in ("2026-10-23", "2026-10-24"):
-            of_day = [one for one in of_account if one[1].startswith(day.replace("-", ""))]
-            if of_day:
-                assert_counted(table.totals(account, f"DAY#{day}"), of_day)
-        by_period: PeriodTotals = {}
-        for posted in (Posting.of(one["dynamodb"]["NewImage"]) for one in newer):
-            if str(posted.account) == account:
-                add_up(by_period, [(posted.period, Totals().plus(posted.amount, posted.commission))])
-        assert table.periods(account) == by_period
-        newest = max(
-            Partition.parse(one[1]).quarter_hour.start + timedelta(milliseconds=i)
-            for i, one in enumerate(sold)
-            if one[0] == account
-        )
-        assert table.items["ACCOUNT#" + account, "latest"]["last_updated"] == iso_millis(newest)
+# ---------------------------------------------------------------- one write
 
 
-def assert_counted(totals: Totals, sold: Sequence[tuple[str, str, Decimal, Decimal]]) -> None:
-    assert totals.events == len(sold)
-    assert Fraction(totals.gross) == sum(Fraction(one[2]) for one in sold if one[2] >= 0)
-    assert Fraction(totals.refunds) == sum(Fraction(one[2]) for one in sold if one[2] < 0)
-    assert Fraction(totals.commission) == sum(Fraction(one[3]) for one in sold)
+def test_a_batch_of_an_account_is_one_write_of_its_item_which_holds_all_open_windows() -> None:
+    table = CounterTable()
+    apply(table, stream(posting("42#GBP", PARTITIONS[0], "10.00", "1.00", i) for i in (0, 2)))
+    apply(table, [record(200, posting("42#GBP", PARTITIONS[1], "10.00", "1.00", 5))])
+    assert [len(one) for one in table.written] == [2, 1], "the first write also puts the account into the list"
+    assert table.items.keys() == {("ACCOUNT#42#GBP", "latest"), ("ACCOUNT#42#GBP", "listed")}
+    assert table.items["ACCOUNT#42#GBP", "latest"] == {
+        "pk": "ACCOUNT#42#GBP",
+        "sk": "latest",
+        **Totals(3, Decimal("30.00"), Decimal(0), Decimal("3.00")).as_dict(),
+        "version": 2,
+        "last_updated": "2026-10-23T01:30:00.005Z",
+        "schema": 2,
+        "open_version": 2,
+        "open": {
+            QUARTER_HOUR: {
+                "totals": "3 30.00 0 3.00 0",
+                "watermarks": {"00": "97".zfill(40)[:-3] + "100", "01": "200".zfill(40)},
+            },
+            "DAY#2026-10-23": {"totals": "3 30.00 0 3.00 0"},
+            "PERIOD#2026-10": {"totals": "3 30.00 0 3.00 0"},
+        },
+    }
 
 
-# ---------------------------------------------------------------- one batch
+def test_an_account_is_listed_once_in_the_index_by_an_item_that_never_changes() -> None:
+    table = CounterTable()
+    for seq in range(3):
+        apply(table, [record(seq + 1, sold(minute=seq))])
+    (listing,) = [one for write in table.written for one in write if isinstance(one, Listing)]
+    assert listing.values["gsi1pk"] in window_partitions(LISTED)
+    assert listing.values["gsi1sk"] == "ACCOUNT#42#GBP"
+    assert not table.items["ACCOUNT#42#GBP", "latest"].keys() & {"gsi1pk", "gsi1sk"}
 
 
 def test_a_quarter_hour_keeps_what_it_added_to_other_periods_than_its_own_month() -> None:
-    table = Table()
-    for one in group(stream(posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", i) for i in range(6)))[0]:
-        table.apply(one)
+    table = CounterTable()
+    apply(table, stream(posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", i) for i in range(6)))
     ten, twenty = Totals(2, Decimal("20.00"), Decimal(0), Decimal("2.00")), table.totals(ACCOUNTS[0], "PERIOD#2026-10")
     assert table.totals(ACCOUNTS[0], "PERIOD#2026-09") == ten
     assert twenty == ten + ten
-    quarter_hour = QuarterHour.parse("202610230130")
-    assert table.quarter_hours_by_period(ACCOUNTS[0]) == {
-        quarter_hour: {Period(2026, 9): ten, Period(2026, 10): twenty}
-    }
-    assert table.items["ACCOUNT#42#GBP", "QUARTER#202610230130"]["periods"] == {"2026-09": ten.as_dict()}
+    by_period = {Period(2026, 9): ten, Period(2026, 10): twenty}
+    assert table.quarter_hours(ACCOUNTS[0]) == {QuarterHour.parse("202610230130"): by_period}
+    apply(table, [record(300, sold(PARTITIONS[2], minute=3))])
+    left = table.items["ACCOUNT#42#GBP", QUARTER_HOUR]
+    assert left["periods"] == {"2026-09": ten.as_dict()}, "in the form of 0.2.0"
+    assert table.quarter_hours(ACCOUNTS[0])[QuarterHour.parse("202610230130")] == by_period
 
 
-def test_a_group_of_too_many_periods_for_a_transaction_is_cut_in_the_order_of_the_stream() -> None:
+def test_any_number_of_periods_is_counted_in_writes_that_keep_the_item_small() -> None:
     months = [f"{year}-{month:02d}" for year in range(2000, 2018) for month in range(1, 13)]
     images = [
         {**posting(ACCOUNTS[0], PARTITIONS[0], "1", "1", i), "period": {"S": month}} for i, month in enumerate(months)
     ]
-    groups, _ = group(stream(images))
-    assert [len(one.periods) for one in groups] == [90, 90, 36]
-    assert [one.seq for part in groups for one in part.postings] == sorted(
-        one.seq for part in groups for one in part.postings
-    )
-    table = Table()
-    for one in groups:
-        table.apply(one)
-    assert table.totals(ACCOUNTS[0], "latest").events == len(table.periods(ACCOUNTS[0])) == len(months)
+    (groups,) = by_account(group(stream(images))[0])
+    assert [sum(len(one.periods) for one in some) for some in writes(groups)] == [90, 90, 36]
+    table = CounterTable()
+    apply(table, stream(images))
+    assert table.totals(ACCOUNTS[0], "latest").events == len(table.all_periods(ACCOUNTS[0])) == len(months)
+    assert len(table.account(ACCOUNT).windows) <= 4
 
 
 def test_the_sign_separates_gross_from_refunds() -> None:
-    table = Table()
-    sold = [("10.00", "1.000"), ("0", "0"), ("-2.50", "-0.250"), ("0.005", "0.0005")]
-    (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], *figures, i) for i, figures in enumerate(sold)))
-    table.apply(one)
+    table = CounterTable()
+    sales = [("10.00", "1.000"), ("0", "0"), ("-2.50", "-0.250"), ("0.005", "0.0005")]
+    apply(table, stream(posting("42#GBP", PARTITIONS[0], *figures, i) for i, figures in enumerate(sales)))
     assert table.totals("42#GBP", "latest").as_dict() == {
         "events": 4,
         "gross": "10.005",
@@ -266,49 +148,43 @@ def test_the_sign_separates_gross_from_refunds() -> None:
 
 
 def test_payments_move_every_counter_and_no_figure_of_sales() -> None:
-    table = Table()
-    sold = posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", 0)
+    table = CounterTable()
+    sale = posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", 0)
     paid = [
         {**posting(ACCOUNTS[0], PARTITIONS[0], amount, "0", i), "type": {"S": "payment.recorded"}}
         for i, amount in ((2, "25.00"), (3, "-5.50"))
     ]
-    for one in group(stream([sold, *paid]))[0]:
-        table.apply(one)
+    apply(table, stream([sale, *paid]))
     expected = Totals(3, Decimal("10.00"), Decimal(0), Decimal("1.00"), Decimal("19.50"))
-    counters = [table.totals(ACCOUNTS[0], sk) for sk in ("latest", "DAY#2026-10-23", "PERIOD#2026-10")]
-    assert [*counters, *table.quarter_hours(ACCOUNTS[0]).values()] == [expected] * 4
+    assert {table.totals(ACCOUNTS[0], sk) for sk in ("latest", "DAY#2026-10-23", "PERIOD#2026-10", QUARTER_HOUR)} == {
+        expected
+    }
 
 
-def test_a_counter_that_was_stored_before_there_were_payments_counts_them_from_0() -> None:
-    table = Table()
-    for one in group(stream([posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", 0)]))[0]:
-        table.apply(one)
-    for item in table.items.values():
-        item.pop("payments", None)
+def test_counters_that_were_stored_before_there_were_payments_count_them_from_0() -> None:
+    table = CounterTable()
+    table.apply_as_0_1_0(stream([posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", 0)]))
     paid = {**posting(ACCOUNTS[0], PARTITIONS[0], "25.00", "0", 3), "type": {"S": "payment.recorded"}}
-    for one in group([record(100, paid)])[0]:
-        table.apply(one)
+    apply(table, [record(200, paid)])
     expected = Totals(2, Decimal("10.00"), Decimal(0), Decimal("1.00"), Decimal("25.00"))
-    assert table.totals(ACCOUNTS[0], "latest") == table.totals(ACCOUNTS[0], "PERIOD#2026-10") == expected
+    assert table.totals(ACCOUNTS[0], "latest") == table.totals(ACCOUNTS[0], "DAY#2026-10-23") == expected
 
 
-def test_one_transaction_moves_quarter_hour_day_period_and_lifetime_together() -> None:
-    (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "10.00", "1.00", 5)]))
-    planned = [change for change in changes(one, {}) if isinstance(change, CounterChange)]
-    assert [change.values["sk"] for change in planned] == [
-        "QUARTER#202610230130",
-        "latest",
-        "DAY#2026-10-23",
-        "PERIOD#2026-10",
-    ]
-    assert {change.values["pk"] for change in planned} == {"ACCOUNT#42#GBP"}
-    assert [change.version for change in planned] == [None, None, None, None]
-    assert [change.values["version"] for change in planned] == [1, 1, 1, 1]
+def test_figures_keep_their_scale_and_all_their_digits_in_the_account_item() -> None:
+    totals = Totals(
+        7, Decimal("12345678901234567890.123456789012345678"), Decimal("-0.10"), Decimal("1.500"), Decimal(0)
+    )
+    window = Window(totals, {"00": "1".zfill(40)}, "9" * 40, {Period(2026, 9): totals}, {"new_customers": 3})
+    assert Window.unpacked(window.packed()) == window
+    assert Window.unpacked(window.packed()).totals.as_dict() == totals.as_dict()
+
+
+# ---------------------------------------------------------------- watermarks
 
 
 def test_a_batch_is_grouped_by_account_and_quarter_hour_in_the_order_of_the_stream() -> None:
-    sold = [("42#GBP", 0), ("7#GBP", 0), ("42#GBP", 2), ("42#GBP", 1), ("42#EUR", 0), ("42#GBP", 0)]
-    records = stream(posting(account, PARTITIONS[at], "1", "1", i) for i, (account, at) in enumerate(sold))
+    sales = [("42#GBP", 0), ("7#GBP", 0), ("42#GBP", 2), ("42#GBP", 1), ("42#EUR", 0), ("42#GBP", 0)]
+    records = stream(posting(account, PARTITIONS[at], "1", "1", i) for i, (account, at) in enumerate(sales))
     groups, _ = group([*reversed(records)])
     found = {(str(one.account), str(one.quarter_hour)): [int(step.seq) for step in one.postings] for one in groups}
     assert found == {
@@ -321,122 +197,157 @@ def test_a_batch_is_grouped_by_account_and_quarter_hour_in_the_order_of_the_stre
 
 
 def test_sequence_numbers_of_any_length_are_compared_as_numbers() -> None:
-    table = Table()
+    table = CounterTable()
     for seq in ("9", "10", "99", "100", "1" + "0" * 30):
-        (one,), _ = group([record(seq, posting("42#GBP", PARTITIONS[0], "1", "1", 1))])
-        table.apply(one)
+        apply(table, [record(seq, posting("42#GBP", PARTITIONS[0], "1", "1", 1))])
     assert table.totals("42#GBP", "latest").events == 5
-    watermarks = table.items["ACCOUNT#42#GBP", "QUARTER#202610230130"]["watermarks"]
-    assert watermarks == {"00": ("1" + "0" * 30).zfill(SEQUENCE_DIGITS)}
-
-
-def test_a_group_moves_the_watermarks_of_its_own_shards_alone() -> None:
-    table = Table()
-    records = stream(posting("42#GBP", PARTITIONS[shard], "1", "1", i) for i, shard in enumerate((0, 1, 0)))
-    for some in (records[:1], records[1:2], records):
-        (one,), _ = group(some)
-        table.apply(one)
-    item = table.items["ACCOUNT#42#GBP", "QUARTER#202610230130"]
-    assert {shard: int(seq) for shard, seq in item["watermarks"].items()} == {"00": 103, "01": 100}
-    assert (item["events"], item["version"]) == (3, 3)
+    assert table.counters("42#GBP")[QUARTER_HOUR]["watermarks"] == {"00": ("1" + "0" * 30).zfill(SEQUENCE_DIGITS)}
 
 
 def test_a_record_is_compared_with_the_watermark_of_its_own_shard() -> None:
     """Sequence numbers of two shards say nothing about each other: they may come from different streams' shards."""
-    table = Table()
+    table = CounterTable()
     for seq, shard in ((900, 0), (5, 1), (6, 1), (5, 1), (900, 0), (901, 0)):
-        (one,), _ = group([record(seq, posting("42#GBP", PARTITIONS[shard], "1", "1", seq))])
-        table.apply(one)
+        apply(table, [record(seq, posting("42#GBP", PARTITIONS[shard], "1", "1", seq))])
     assert table.totals("42#GBP", "latest").events == 4
 
 
-def test_each_record_of_a_group_is_compared_with_the_watermark_of_its_own_shard() -> None:
-    table = Table()
-    records = stream(posting("42#GBP", PARTITIONS[shard], "1", "1", i) for i, shard in enumerate((1, 0)))
-    for some in (records[1:], records, records):
-        (one,), _ = group(some)
-        table.apply(one)
-    assert table.totals("42#GBP", "latest").events == 2
+def test_own_items_are_looked_for_only_while_a_shard_has_no_watermark() -> None:
+    table = CounterTable()
+    first, second = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0] for i in (0, 1))
+    quarter_hour = QuarterHour.parse("202610230130")
+    assert unknown(first, table.account(ACCOUNT)) == {quarter_hour}
+    apply(table, stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
+    assert unknown(first, table.account(ACCOUNT)) == set()
+    assert unknown(second, table.account(ACCOUNT)) == {quarter_hour}
 
 
-def test_a_shard_that_0_1_0_counted_has_its_watermark_until_it_moves() -> None:
-    table = Table()
+@pytest.mark.parametrize("counted_as", [CounterTable.apply_as_0_1_0, CounterTable.apply_as_0_2_0])
+def test_what_an_earlier_release_counted_is_not_counted_again(counted_as: Any) -> None:
+    table = CounterTable()
     records = stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(4))
-    table.apply_as_0_1_0(records[:2])
-    before = table.items["ACCOUNT#42#GBP", f"QUARTER#{PARTITIONS[0]}"]
+    counted_as(table, records[:2])
+    before = {at: item for at, item in table.items.items() if at[1] != "latest"}
     for some in (records[:2], records[:3], records):
-        (one,), _ = group(some)
-        table.apply(one)
+        apply(table, some)
     assert table.totals("42#GBP", "latest").events == 4
-    assert table.totals("42#GBP", "QUARTER#202610230130").events == 2
-    assert table.items["ACCOUNT#42#GBP", f"QUARTER#{PARTITIONS[0]}"] == before
+    assert sum(one.events for of in table.quarter_hours("42#GBP").values() for one in of.values()) == 4
+    assert {at: table.items[at] for at in before} == before, "its counters stay until the window leaves"
 
 
-def test_the_partitions_counters_are_looked_for_only_while_a_shard_has_no_watermark() -> None:
-    table = Table()
-    first, second = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0][0] for i in (0, 1))
-    assert lacks_watermark(first, {})
-    table.apply(first)
-    assert not lacks_watermark(first, table.read(first.keys))
-    assert lacks_watermark(second, table.read(second.keys))
+def test_what_0_2_0_counted_after_this_release_is_found_by_the_version() -> None:
+    table = CounterTable()
+    records = stream(posting("42#GBP", PARTITIONS[i % 2], "1", "1", i) for i in range(6))
+    apply(table, records[:2])
+    table.apply_as_0_2_0(records[2:4])
+    assert table.account(ACCOUNT).overtaken
+    apply(table, records[5:])
+    assert not table.account(ACCOUNT).overtaken
+    for _ in range(2):
+        apply(table, records)
+    assert table.totals("42#GBP", "latest").events == 6
+    assert table.totals("42#GBP", QUARTER_HOUR).events == 6
 
 
-def test_a_repeated_batch_changes_nothing() -> None:
-    table = Table()
-    (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(3)))
-    table.apply(one)
-    assert changes(one, table.read(one.keys)) == []
+# ---------------------------------------------------------------- leaving
 
 
-def test_of_two_updates_with_the_same_batch_only_one_writes() -> None:
-    table = Table()
-    (one,), _ = group(stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(3)))
-    mine, theirs = (changes(one, table.read(one.keys)) for _ in range(2))
-    assert table.write(theirs)
-    assert not table.write(mine)
-    assert changes(one, table.read(one.keys)) == []
+def test_a_window_leaves_with_the_first_batch_after_the_streams_delay_and_several_leave_together() -> None:
+    table = CounterTable()
+    apply(table, [record(1, sold(minute=14))])
+    apply(table, [record(2, sold(PARTITIONS[2], minute=1))])
+    assert len(table.written[-1]) == 1, "records of the quarter-hour before may still come"
+    apply(table, [record(3, sold(PARTITIONS[2], minute=2))])
+    assert {place(one)[1] for one in table.written[-1]} == {"latest", QUARTER_HOUR}
+    apply(table, [record(4, sold(PARTITIONS[3], minute=5))])
+    assert {place(one)[1] for one in table.written[-1]} == {"latest", "QUARTER#202610230145", "DAY#2026-10-23"}
+    assert table.totals("42#GBP", "DAY#2026-10-23").events == 3
+    assert timedelta(minutes=2) == LEAVE_AFTER
 
 
-def test_of_two_concurrent_updates_of_an_account_the_second_is_planned_again() -> None:
-    table = Table()
-    groups, _ = group(stream(posting("42#GBP", PARTITIONS[i], "1", "1", i) for i in (0, 2)))
-    assert len(groups) == 2
-    first, second = ((one, changes(one, table.read(one.keys))) for one in groups)
-    assert table.write(first[1])
-    assert not table.write(second[1]), "the lifetime totals have moved"
-    table.apply(second[0])
-    assert table.totals("42#GBP", "latest").events == 2
+def test_a_late_record_changes_the_item_that_has_left_and_the_account_item_in_one_transaction() -> None:
+    table = CounterTable()
+    for seq, image in enumerate((sold(), sold(PARTITIONS[2], minute=5), sold(minute=1)), 1):
+        apply(table, [record(seq, image)])
+    assert {place(one)[1] for one in table.written[-1]} == {"latest", QUARTER_HOUR}
+    left = table.items["ACCOUNT#42#GBP", QUARTER_HOUR]
+    assert (left["events"], left["version"], left["left_at"]) == (2, 2, 3)
+    assert table.items["ACCOUNT#42#GBP", "latest"]["last_updated"] == "2026-10-23T01:50:00.000Z"
+    for _ in range(2):
+        apply(table, [record(1, sold()), record(3, sold(minute=1))])
+    assert table.totals("42#GBP", "latest").events == 3
 
 
-def test_a_late_partition_does_not_turn_last_updated_back() -> None:
-    table = Table()
-    newer, older = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0][0] for i in (2, 0))
-    table.apply(newer)
-    table.apply(older)
-    assert table.items["ACCOUNT#42#GBP", "latest"]["last_updated"] == "2026-10-23T01:45:00.000Z"
+def test_a_clock_that_runs_backwards_between_two_batches_loses_nothing() -> None:
+    """The instants of recording decide what leaves. An earlier one comes late, and turns nothing back."""
+    table = CounterTable()
+    partitions = ("202610240000#00", "202610230130#00", "202610240000#00", "202610222345#00")
+    for seq, partition in enumerate(partitions, 1):
+        apply(table, [record(seq, sold(partition, minute=3))])
+    assert table.totals("42#GBP", "latest").events == 4
+    assert table.counters("42#GBP")["latest"]["last_updated"] == "2026-10-24T00:03:00.000Z"
+    days = {sk: item["events"] for sk, item in table.counters("42#GBP").items() if sk.startswith("DAY#")}
+    assert days == {"DAY#2026-10-22": 1, "DAY#2026-10-23": 1, "DAY#2026-10-24": 2}
 
 
-def test_quarter_hour_and_day_counters_expire_and_those_of_lifetime_and_period_never_do() -> None:
-    (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    quarter_hour, latest, day, period = counters_of(changes(one, {}))
-    assert quarter_hour["expires_at"] == int((utc("01:45") + timedelta(days=35)).timestamp())
-    assert day["expires_at"] == int((utc("01:45") + timedelta(days=800)).timestamp())
-    assert "expires_at" not in latest
-    assert "expires_at" not in period
+def test_of_the_periods_all_but_the_newest_leave_whenever_a_window_leaves() -> None:
+    table = CounterTable()
+    apply(table, [record(1, sold(period={"S": "2026-09"})), record(2, sold())])
+    apply(table, [record(3, sold(PARTITIONS[2], minute=3))])
+    assert {sk for sk in table.account(ACCOUNT).windows if sk.startswith("PERIOD#")} == {"PERIOD#2026-10"}
+    assert table.items["ACCOUNT#42#GBP", "PERIOD#2026-09"]["events"] == 1
 
 
-def test_the_lifetime_totals_are_in_the_index_of_all_latest_states() -> None:
-    (one,), _ = group(stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    _, latest, _, _ = counters_of(changes(one, {}))
-    assert latest["gsi1pk"] in window_partitions("latest")
-    assert latest["gsi1sk"] == "ACCOUNT#42#GBP"
+def test_a_customer_is_counted_in_the_account_item_and_in_items_of_0_2_0_once_the_day_leaves() -> None:
+    table = CounterTable()
+    apply(table, [record(1, sold(customer={"S": "ann"})), record(2, sold(customer={"S": "bob"}))])
+    assert [len(one) for one in table.written] == [2]
+    apply(table, [record(3, sold(PARTITIONS[2], minute=3, customer={"S": "ann"}))])
+    left = table.items["ACCOUNT#42#GBP", QUARTER_HOUR]
+    assert (left["new_customers"], left["new_customers_of_day"]) == (2, 2)
+    apply(table, [record(4, sold(PARTITIONS[3], minute=3, customer={"S": "ann"}))])
+    counts = [one for one in table.written[-1] if isinstance(one, Addition)]
+    assert {(one.counter["sk"], one.customers) for one in counts} == {("CUSTOMERS", 2), ("CUSTOMERS#2026-10-23", 2)}
+    found = {sk: item["customers"] for sk, item in table.counters("42#GBP").items() if sk.startswith("CUSTOMERS")}
+    assert found == {"CUSTOMERS": 2, "CUSTOMERS#2026-10-23": 2, "CUSTOMERS#2026-10-24": 1}
 
 
-def test_a_posting_counts_for_the_utc_day_of_its_partition() -> None:
-    (one,), _ = group(stream([posting("42#GBP", "202610232345#00", "1", "1", 0)]))
-    assert [key["sk"] for key in one.keys][2] == "DAY#2026-10-23"
-    (one,), _ = group(stream([posting("42#GBP", "202610240000#00", "1", "1", 0)]))
-    assert [key["sk"] for key in one.keys][2] == "DAY#2026-10-24"
+def test_at_most_as_many_windows_leave_as_a_transaction_takes_and_the_others_with_the_next_write() -> None:
+    state = AccountState(ACCOUNT, last_updated="2026-10-24T00:00:00.000Z").plus(
+        Totals(1),
+        {f"QUARTER#{utc('00:00') - number * timedelta(minutes=15):%Y%m%d%H%M}": Window() for number in range(150)},
+        "",
+    )
+    assert len(over(state)) == MOST_LEAVING
+    assert len(changes(state, state, over(state), {}, RETENTION)[1]) == 100
+
+
+def test_windows_expire_like_those_of_0_2_0_and_those_of_lifetime_and_period_never_do() -> None:
+    state = AccountState(ACCOUNT).plus(
+        Totals(1),
+        {sk: Window(Totals(1)) for sk in (QUARTER_HOUR, "DAY#2026-10-23", "PERIOD#2026-10")},
+        "2026-10-23T01:30:00.000Z",
+    )
+    _, planned = changes(state, state, list(state.windows), {}, RETENTION)
+    items = {one.values["sk"]: one.values for one in planned if isinstance(one, CounterChange)}
+    assert items[QUARTER_HOUR]["expires_at"] == int((utc("01:45") + timedelta(days=35)).timestamp())
+    midnight = QuarterHour.last_of(utc("01:45").date()).end
+    assert items["DAY#2026-10-23"]["expires_at"] == int((midnight + timedelta(days=800)).timestamp())
+    assert "expires_at" not in items["latest"]
+    assert "expires_at" not in items["PERIOD#2026-10"]
+
+
+def test_the_next_version_is_behind_those_with_which_windows_left_before_the_account_item_was_lost() -> None:
+    state = AccountState(ACCOUNT).plus(Totals(1), {QUARTER_HOUR: Window(Totals(1))}, "2026-10-23T01:30:00.000Z")
+    own = {QUARTER_HOUR: {"sk": QUARTER_HOUR, **Totals(2).as_dict(), "version": 3, "left_at": 57}}
+    stored, _ = changes(state, state, [QUARTER_HOUR], own, RETENTION)
+    assert stored.version == 58
+
+
+def test_an_account_item_of_an_unknown_schema_is_refused() -> None:
+    values = {**AccountState(ACCOUNT, version=1).item(), "schema": 3}
+    with pytest.raises(AccountItemError, match="the item of account 42#GBP has schema 3, only 2 is known"):
+        AccountState.of(ACCOUNT, values)
 
 
 # ---------------------------------------------------------------- what is no posting

@@ -1,6 +1,5 @@
-"""Counting a batch while calls to the table fail."""
+"""Counting a batch while calls to the table fail, and with what a function keeps between invocations."""
 
-from collections import Counter as Counting
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
@@ -8,78 +7,42 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
-from quarterhour.aws.entity import Key
 from quarterhour.aws.retries import ATTEMPTS
-from quarterhour.aws.streams import Poison
-from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import Marker, MarkerSet, new_markers
-from quarterhour.counters.plan import Addition, Counter, CounterChange, Retention
-from quarterhour.counters.service import CounterUpdater
+from quarterhour.counters.plan import CounterWrite
+from quarterhour.counters.service import KeptStates
+from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
-from quarterhour.model.errors import UnavailableError
+from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account, Identity, Position
-from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import AT, posting_item, record
 from tests.support.clocks import Waits
+from tests.support.counter_table import CounterTable, Lot, place
 from tests.support.script import cancelled, service_error
 
-FASTER = cancelled(["ConditionalCheckFailed", "None", "None"])
+STALE = service_error("ConditionalCheckFailedException")
+CANCELLED = cancelled(["ConditionalCheckFailed", "None", "None"])
 THROTTLED = service_error("ThrottlingException")
 TIMEOUT = ReadTimeoutError(endpoint_url="table")
+ACCOUNT = Account("42", "GBP")
 LATEST = ("ACCOUNT#42#GBP", "latest")
+DONE: dict[str, Any] = {"batchItemFailures": []}
 
 
-class Counters:
-    """The counters in memory; the writes of an account fail, in turn, as ``failing`` says, until nothing is left."""
+def failing(**errors: Sequence[Exception]) -> CounterTable:
+    """Return a table where the writes of an account fail, in turn, until nothing is left."""
+    table, left = CounterTable(), {account: list(some) for account, some in errors.items()}
 
-    def __init__(self, **failing: Sequence[Exception]) -> None:
-        self.failing = {account: list(errors) for account, errors in failing.items()}
-        self.items: dict[tuple[str, str], Counter] = {}
-        self.markers: dict[str, Marker] = {}
-        self.customers: Counting[str] = Counting()
-        self.reads = 0
-        self.partition_reads = 0
+    def fail(writes: Sequence[CounterWrite]) -> None:
+        _, agency, _ = place(writes[0])[0].split("#")
+        if some := left.get(f"of_{agency}"):
+            raise some.pop(0)
 
-    def read(self, keys: Sequence[Key]) -> Mapping[str, Counter]:
-        self.reads += 1
-        places = [(key["pk"], key["sk"]) for key in keys]
-        return {sk: self.items[pk, sk] for pk, sk in places if (pk, sk) in self.items}
-
-    def read_partitions(self, account: Account, quarter_hour: QuarterHour) -> Mapping[str, Counter]:
-        self.partition_reads += 1
-        of_quarter_hour = f"QUARTER#{quarter_hour}"
-        found = self.items.items()
-        return {sk: item for (pk, sk), item in found if pk == f"ACCOUNT#{account}" and sk.startswith(of_quarter_hour)}
-
-    def mark(self, sets: Sequence[MarkerSet], places: Mapping[str, str]) -> Mapping[str, Marker]:
-        self.markers = {one["pk"]: one for of in sets for one in new_markers(of, places, self.markers)} | self.markers
-        return self.markers
-
-    def write(self, planned: Sequence[CounterChange | Addition]) -> None:
-        changes = [change.values for change in planned if isinstance(change, CounterChange)]
-        _, agency, _ = changes[0]["pk"].split("#")
-        if errors := self.failing.get(f"of_{agency}"):
-            raise errors.pop(0)
-        self.items |= {(values["pk"], values["sk"]): dict(values) for values in changes}
-        for one in planned:
-            if isinstance(one, Addition):
-                self.customers[one.counter["sk"]] += one.customers
+    table.before = fail
+    return table
 
 
-class Lot:
-    """Takes what is parked."""
-
-    def __init__(self) -> None:
-        self.parked: list[Poison] = []
-
-    def park(self, poison: Sequence[Poison]) -> None:
-        self.parked += poison
-
-
-def counting(counters: Counters) -> CounterUpdater:
-    stub: Any = counters
-    lot: Any = Lot()
-    return CounterUpdater(stub, lot, Retention(timedelta(days=35), timedelta(days=800)), Workers(1))
+def events(table: CounterTable) -> Mapping[str, int]:
+    return {pk: int(item["events"]) for (pk, sk), item in table.items.items() if sk == "latest"}
 
 
 def sold(seq: int, account: str = "42#GBP", **more: str) -> dict[str, Any]:
@@ -95,65 +58,156 @@ def waits(monkeypatch: pytest.MonkeyPatch) -> Iterator[Waits]:
         yield recording
 
 
+# ---------------------------------------------------------------- failing writes
+
+
 def test_a_batch_is_counted_without_a_pause_where_no_call_fails(waits: Waits) -> None:
-    counters = Counters()
-    assert counting(counters).apply([sold(1), sold(2)]) == {"batchItemFailures": []}
-    assert (counters.items[LATEST]["events"], counters.reads, waits.waited) == (2, 1, [])
-
-
-def test_the_counters_of_partitions_are_read_once_for_a_shard_that_has_no_watermark_yet() -> None:
-    counters = Counters()
-    for seq in (1, 2, 3):
-        counting(counters).apply([sold(seq)])
-    assert (counters.items[LATEST]["events"], counters.reads, counters.partition_reads) == (3, 3, 1)
+    table = CounterTable()
+    assert table.function().apply([sold(1), sold(2)]) == DONE
+    assert (table.items[LATEST]["events"], table.reads, table.partition_reads, waits.waited) == (2, 1, 1, [])
 
 
 def test_a_customer_is_counted_with_the_record_that_set_the_marker_however_often_the_write_fails() -> None:
-    counters = Counters(of_42=[FASTER] * (ATTEMPTS + 1))
+    table = failing(of_42=[STALE] * (ATTEMPTS + 1))
     records = [sold(1), sold(2, customer="ann"), sold(3, customer="bob")]
-    assert counting(counters).apply(records[:2]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
-    assert (len(counters.markers), counters.customers.total()) == (2, 0)
-    counting(counters).apply(records)
-    counting(counters).apply(records)
-    assert counters.customers == {"CUSTOMERS": 2, "CUSTOMERS#2026-10-23": 2}
-    item = counters.items["ACCOUNT#42#GBP", "QUARTER#202610230130"]
-    assert (item["new_customers"], item["new_customers_of_day"]) == (2, 2)
+    function = table.function()
+    assert function.apply(records[:2]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    assert (len(table.markers), table.items) == (2, {})
+    for _ in range(2):
+        assert function.apply(records) == DONE
+    counted = table.counters("42#GBP")
+    assert [counted[sk]["customers"] for sk in ("CUSTOMERS", "CUSTOMERS#2026-10-23")] == [2, 2]
+    quarter_hour = counted["QUARTER#202610230130"]
+    assert (quarter_hour["new_customers"], quarter_hour["new_customers_of_day"]) == (2, 2)
 
 
-@pytest.mark.parametrize("error", [FASTER, THROTTLED, TIMEOUT])
+@pytest.mark.parametrize("error", [STALE, CANCELLED, THROTTLED, TIMEOUT])
 def test_a_write_that_failed_temporarily_is_planned_again_after_longer_and_longer_pauses(
     waits: Waits, error: Exception
 ) -> None:
-    counters = Counters(of_42=[error] * 3)
-    assert counting(counters).apply([sold(1)]) == {"batchItemFailures": []}
-    assert (counters.items[LATEST]["events"], counters.reads) == (1, 4)
+    table = failing(of_42=[error] * 3)
+    assert table.function().apply([sold(1)]) == DONE
+    assert (table.items[LATEST]["events"], table.reads) == (1, 4)
     assert len(waits.waited) == 3
     assert waits.waited == sorted(set(waits.waited))
     assert all(waited > 0 for waited in waits.waited)
 
 
-def test_a_group_that_keeps_failing_is_delivered_again_and_the_others_are_counted() -> None:
-    counters = Counters(of_7=[FASTER] * ATTEMPTS)
+def test_an_account_that_keeps_failing_is_delivered_again_and_the_others_are_counted() -> None:
+    table = failing(of_7=[STALE] * ATTEMPTS)
     records = [sold(1), sold(2, "7#GBP"), sold(3), sold(4, "7#GBP")]
-    assert counting(counters).apply(records) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
-    assert counters.items[LATEST]["events"] == 2
-    assert counters.failing["of_7"] == []
-    assert counting(counters).apply(records[1:]) == {"batchItemFailures": []}
-    assert [counters.items[f"ACCOUNT#{agency}#GBP", "latest"]["events"] for agency in ("42", "7")] == [2, 2]
+    function = table.function()
+    assert function.apply(records) == {"batchItemFailures": [{"itemIdentifier": "2"}]}
+    assert events(table) == {"ACCOUNT#42#GBP": 2}
+    assert function.apply(records[1:]) == DONE
+    assert events(table) == {"ACCOUNT#42#GBP": 2, "ACCOUNT#7#GBP": 2}
 
 
-def test_a_group_whose_counters_cannot_be_read_is_given_up_at_once(waits: Waits) -> None:
+def test_after_a_failed_write_nothing_more_of_the_account_is_counted_in_the_batch() -> None:
+    """Its records are of the same shards: a later write would move the watermark past those that failed."""
+    months = [f"{year}-{month:02d}" for year in range(2000, 2010) for month in range(1, 13)]
+    records = [sold(seq, period=month) for seq, month in enumerate(months, 1)]
+    table = failing(of_42=[STALE] * ATTEMPTS)
+    function = table.function()
+    assert function.apply(records) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    assert table.items == {}
+    assert function.apply(records) == DONE
+    assert events(table) == {"ACCOUNT#42#GBP": len(records)}
+
+
+def test_an_account_whose_item_cannot_be_read_is_given_up_at_once(waits: Waits) -> None:
     """The call has been tried, and waited for, as often as there is a point in it."""
-    counters = Counters(of_42=[UnavailableError("busy")])
-    assert counting(counters).apply([sold(1)]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
-    assert (counters.reads, waits.waited) == (1, [])
+    table = failing(of_42=[UnavailableError("busy")])
+    assert table.function().apply([sold(1)]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    assert (table.reads, waits.waited) == (1, [])
 
 
-@pytest.mark.parametrize(
-    "error", [service_error("AccessDeniedException"), cancelled(["ValidationError", "None", "None"])]
-)
-def test_a_write_that_can_never_succeed_raises_an_error(waits: Waits, error: ClientError) -> None:
-    counters = Counters(of_42=[error])
+def test_a_write_that_is_not_permitted_raises_an_error(waits: Waits) -> None:
+    table = failing(of_42=[service_error("AccessDeniedException")])
     with pytest.raises(ClientError):
-        counting(counters).apply([sold(1)])
-    assert (counters.items, waits.waited) == ({}, [])
+        table.function().apply([sold(1)])
+    assert (table.items, waits.waited) == ({}, [])
+
+
+# ---------------------------------------------------------------- account items that cannot be used
+
+
+def test_the_records_of_an_account_item_of_an_unknown_schema_are_parked_and_the_others_are_counted() -> None:
+    table, lot = CounterTable(), Lot()
+    table.items[LATEST] = {**AccountState(ACCOUNT, version=7).item(), "schema": 3}
+    before = dict(table.items[LATEST])
+    records = [sold(1), sold(2, "7#GBP"), sold(3)]
+    assert table.function(lot).apply(records) == DONE
+    assert [one.record for one in lot.parked] == [records[0], records[2]]
+    assert {one.reason for one in lot.parked} == {"the item of account 42#GBP has schema 3, only 2 is known"}
+    assert table.items[LATEST] == before
+    assert table.items["ACCOUNT#7#GBP", "latest"]["events"] == 1
+
+
+@pytest.mark.parametrize("after", [0, 1], ids=["new", "existing"])
+def test_the_records_of_an_account_item_above_its_size_are_parked_and_the_others_are_counted(after: int) -> None:
+    table, lot = CounterTable(), Lot()
+    function = table.function(lot)
+    if after:
+        function.apply([sold(1)])
+
+    def refuse(writes: Sequence[CounterWrite]) -> None:
+        if place(writes[0]) == LATEST:
+            raise AccountItemError("DynamoDB refuses an account item")
+
+    table.before = refuse
+    records = [sold(2), sold(3, "7#GBP")]
+    assert function.apply(records) == DONE
+    assert [one.record for one in lot.parked] == records[:1]
+    assert events(table).get("ACCOUNT#42#GBP", 0) == after
+    assert events(table)["ACCOUNT#7#GBP"] == 1
+
+
+# ---------------------------------------------------------------- what is kept between invocations
+
+
+def test_an_item_that_is_kept_saves_the_read_of_the_next_batch() -> None:
+    table = CounterTable()
+    function = table.function()
+    for seq in (1, 2, 3):
+        function.apply([sold(seq)])
+    assert (table.items[LATEST]["events"], table.reads, table.partition_reads) == (3, 1, 1)
+
+
+def test_a_stale_item_is_read_again_and_no_more_kept_as_another_function_counts_the_account_too() -> None:
+    table = CounterTable()
+    one, other = table.function(), table.function()
+    one.apply([sold(1)])
+    other.apply([sold(2)])
+    assert table.reads == 2
+    one.apply([sold(1), sold(2), sold(3)])
+    assert table.reads == 3, "the write has failed"
+    one.apply([sold(4)])
+    assert (table.reads, table.items[LATEST]["events"]) == (4, 4)
+    assert len(table.written) == 4
+
+
+def test_a_write_whose_response_was_lost_is_not_repeated() -> None:
+    table = CounterTable()
+    function = table.function()
+    function.apply([sold(1)])
+    lost = [TIMEOUT]
+
+    def lose(_: Sequence[CounterWrite]) -> None:
+        if lost:
+            raise lost.pop()
+
+    table.after = lose
+    assert function.apply([sold(2)]) == DONE
+    assert (table.items[LATEST]["events"], table.items[LATEST]["version"]) == (2, 2)
+
+
+def test_what_is_kept_is_bounded() -> None:
+    kept = KeptStates(most=2)
+    states = [AccountState(Account(str(number), "GBP")) for number in range(3)]
+    for state in states:
+        kept.keep(state)
+    assert [kept.get(state.account) for state in states] == [None, *states[1:]]
+    kept.distrust(states[2].account)
+    kept.keep(states[2])
+    assert kept.get(states[2].account) is None

@@ -1,5 +1,6 @@
 """Planning of an entered exchange rate: its items, its instant, or the conflict with existing rates."""
 
+from dataclasses import replace
 from datetime import timedelta
 from decimal import Decimal
 
@@ -24,7 +25,7 @@ from quarterhour.model.errors import ConflictError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.snapshots.layers import parse_layers
 from quarterhour.snapshots.plan import snapshots
-from tests.support.builders import AT, record
+from tests.support.builders import AT, change_record
 from tests.unit.exchange_rates.test_exchange_rate import ENTERED, stored_rate
 
 MINUTE = timedelta(minutes=1)
@@ -131,7 +132,8 @@ def test_a_request_without_an_instant_is_from_now_on() -> None:
 
 def test_the_windows_keep_a_rate_as_they_keep_an_account() -> None:
     layers = parse_layers("change=1h,5m=24h,1h=31d")
-    found, poison = snapshots([record(1, to_item(planned(ENTERED).latest))], layers)
+    before, after = (to_item(planned(replace(ENTERED, as_of=at)).latest) for at in (AT, AT + timedelta(hours=1)))
+    found, poison = snapshots([change_record(1, before, after)], layers, AT)
     assert not poison
     assert [one.values["sk"] for one in found] == [
         "change#2026-10-23T01:30:12.345Z#000000000001",

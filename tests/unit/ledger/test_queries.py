@@ -17,13 +17,13 @@ from quarterhour.ledger.event import REFUND, SALE
 from quarterhour.ledger.event_index import EventIndex, IndexedSpan
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.queries import RESERVE_SECONDS, LedgerQueries
+from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.web.paging import Paging
+from quarterhour.web.paging import RESERVE_SECONDS, Paging
 from tests.support.builders import AT, MACHINE, claim, event, utc
 
 SHARDS: Final = 3

@@ -91,11 +91,13 @@ class Tables:
         reservation = self.reserved.get(identity)
         return Held(reservation) if reservation else None
 
-    def post(self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]) -> list[Claimed | Held | None]:
-        self._begin("post")
-        return [self.post_one(one, request) if in_time() else None for one in claims]
+    def claim_held(
+        self, claims: Sequence[Claim], request: str, in_time: Callable[[], bool]
+    ) -> list[Claimed | Held | None]:
+        self._begin("claim_held")
+        return [self.claim_held_one(one, request) if in_time() else None for one in claims]
 
-    def post_one(self, new: Claim, request: str) -> Claimed | Held:
+    def claim_held_one(self, new: Claim, request: str) -> Claimed | Held:
         reservation = self.reserved.get(new.identity)
         if reservation and not reservation.may_become_claim(new.digest):
             return Held(reservation)

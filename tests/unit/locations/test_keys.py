@@ -1,4 +1,4 @@
-"""The keys of sales by place: which places hold a location."""
+"""The keys of sales by location: which locations hold another."""
 
 from datetime import date
 
@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.locations.keys import below, location_of, read_place, sales_key
+from quarterhour.locations.keys import below, location_of, read_location, sales_key
 from tests.support.builders import currencies, names
 
 locations = st.lists(names, min_size=1, max_size=4).map("#".join)
@@ -20,7 +20,7 @@ def test_a_location_is_parsed_from_its_key(day: date, location: str, currency: s
 
 
 @given(days, locations, locations)
-def test_a_place_holds_itself_and_all_locations_below_it(day: date, location: str, at: str) -> None:
+def test_a_location_holds_itself_and_all_locations_below_it(day: date, location: str, at: str) -> None:
     key = sales_key(day, location, "EUR", "2026-10-23T0130-0230")
     range_ = below(day, at)
     inside = location == at or location.startswith(f"{at}#")
@@ -30,6 +30,6 @@ def test_a_place_holds_itself_and_all_locations_below_it(day: date, location: st
 
 
 @pytest.mark.parametrize("bad", ["", "#", "GB#", "#GB", "GB##London", "a\nb", "x" * 201])
-def test_a_malformed_place_is_refused(bad: str) -> None:
+def test_a_malformed_location_is_refused(bad: str) -> None:
     with pytest.raises(ValueError, match=r".*"):
-        read_place(bad)
+        read_location(bad)

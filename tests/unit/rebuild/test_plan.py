@@ -5,13 +5,14 @@ from decimal import Decimal
 
 import pytest
 
-from quarterhour.counters.plan import CounterChange, watermark
+from quarterhour.counters.plan import CounterChange, changes, watermark
+from quarterhour.counters.windows import AccountState
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.rebuild.plan import LAST_SEQUENCE, differing, final_through, lifetimes, quarter_hour_fix
-from tests.unit.counters.test_plan import RETENTION
+from tests.support.counter_table import RETENTION
 
 ACCOUNT = Account("42", "GBP")
 ROLLOVER = QuarterHour.parse("202610230130")
@@ -55,8 +56,9 @@ def test_quarter_hours_with_wrong_missing_or_surplus_counters_differ() -> None:
 
 def test_the_watermark_of_a_repaired_quarter_hour_is_at_the_end_for_every_shard() -> None:
     missing_ = {OCTOBER: Totals(1, Decimal(5), Decimal(0), Decimal(1))}
-    quarter_hour, _, _, _ = quarter_hour_fix(ACCOUNT, ROLLOVER, missing_, [], {}, retention=RETENTION)
-    assert isinstance(quarter_hour, CounterChange)
-    stored = {quarter_hour.values["sk"]: quarter_hour.values}
-    assert {watermark(Partition(ROLLOVER, shard), stored) for shard in range(64)} == {LAST_SEQUENCE}
+    fix = quarter_hour_fix(AccountState(ACCOUNT), ROLLOVER, missing_, [], {})
+    assert set(fix.leaving) == {"QUARTER#202610230130", "DAY#2026-10-23", "PERIOD#2026-10"}
+    stored, planned = changes(AccountState(ACCOUNT), fix.after, fix.leaving, {}, RETENTION)
+    own = {one.values["sk"]: one.values for one in planned if isinstance(one, CounterChange)}
+    assert {watermark(Partition(ROLLOVER, shard), stored, own) for shard in range(64)} == {LAST_SEQUENCE}
     assert len(LAST_SEQUENCE) == 40

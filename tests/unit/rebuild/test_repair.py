@@ -10,10 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.aws.entity import Key
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import Marker, MarkerSet, marker_sets
-from quarterhour.counters.plan import Addition, Counter, CounterChange, group
+from quarterhour.counters.distinct import first_places, marker_sets
+from quarterhour.counters.plan import group, uncounted
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.posting import Posting
 from quarterhour.model import clock
@@ -21,13 +20,13 @@ from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import PeriodTotals, Totals, add_up
+from quarterhour.model.totals import PeriodTotals, Totals, add_up, total
 from quarterhour.rebuild.plan import FINAL_AFTER, sealed_days
 from quarterhour.rebuild.repair import CounterRepair
 from tests.support.builders import AT, amounts
-from tests.support.script import cancelled
-from tests.unit.counters.test_distinct import Shop, bought
-from tests.unit.counters.test_plan import RETENTION, posting, stream
+from tests.support.counter_table import RETENTION, CounterTable
+from tests.unit.counters.test_distinct import bought, customers_of
+from tests.unit.counters.test_plan import apply, posting, stream
 
 ACCOUNT = Account("42", "GBP")
 PK = "ACCOUNT#42#GBP"
@@ -38,42 +37,10 @@ ROLLOVER = QuarterHour.parse("202610230130")
 DAY = date(2026, 10, 23)
 
 
-class Store:
-    """Stands in for the counters' store, on a table that others write to between the calls."""
-
-    def __init__(self, table: Shop, meanwhile: Callable[[], None] = lambda: None) -> None:
-        self.table = table
-        self.meanwhile = meanwhile
-
-    def read(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
-        found = self.table.read(keys)
-        self.meanwhile()
-        return found
-
-    def count_new(self, marker_set: MarkerSet) -> list[Marker]:
-        found = self.table.count_new(marker_set)
-        self.meanwhile()
-        return found
-
-    def write(self, changes: Sequence[CounterChange | Addition]) -> None:
-        if not self.table.write(changes):
-            raise cancelled(["ConditionalCheckFailed"])
-
-    def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
-        assert account == ACCOUNT
-        assert first <= last, "DynamoDB takes no BETWEEN whose bounds are the wrong way round"
-        found = self.table.quarter_hours_by_period(str(account))
-        self.meanwhile()
-        return {quarter_hour: totals for quarter_hour, totals in found.items() if first <= quarter_hour <= last}
-
-    def periods(self, account: Account) -> PeriodTotals:
-        found = self.table.periods(str(account))
-        self.meanwhile()
-        return found
-
-    def set_customers(self, counter: Key, customers: int, expires: int) -> None:
-        assert expires > clock.now().timestamp()
-        self.table.items[counter["pk"], counter["sk"]] = {"customers": customers}
+def racing(table: CounterTable, meanwhile: Callable[[], None]) -> CounterTable:
+    """Return the table, to which others write between the calls."""
+    table.meanwhile = meanwhile
+    return table
 
 
 def rebuild(
@@ -149,9 +116,11 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
         for i, (partition, amount, is_payment) in enumerate(sold)
     ]
     records = stream(postings)
-    table = Shop()
+    table = CounterTable()
     table.apply_as_0_1_0(records[:before])
     deliver(table, records[:done])
+    if broken:
+        table.let_windows_leave()
     for sk, gross in broken.items():
         if gross is None:
             table.items.pop((PK, sk), None)
@@ -165,17 +134,18 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
             deliver(table, records[done : done + 1])
             done += 1
 
-    rebuild_patiently(Store(table, meanwhile), postings, AT + later)
+    rebuild_patiently(racing(table, meanwhile), postings, AT + later)
+    table.meanwhile = lambda: None
     deliver(table, records[max(0, done - 2) :])
     if any(one in SEALED for one, *_ in sold):
         assert table.totals("42#GBP", "latest") == expected(postings)
-        assert {period: one for period, one in table.periods("42#GBP").items() if one.events} == by_period(postings)
-    for quarter_hour, totals in table.quarter_hours("42#GBP").items():
-        assert totals == expected(postings, str(quarter_hour))
+        assert {period: one for period, one in table.all_periods("42#GBP").items() if one.events} == by_period(postings)
+    for quarter_hour, periods in table.quarter_hours("42#GBP").items():
+        assert total(periods.values()) == expected(postings, str(quarter_hour))
     for day in {one[:8] for one, *_ in sold if one in SEALED}:
         sk = f"DAY#{day[:4]}-{day[4:6]}-{day[6:]}"
         assert table.totals("42#GBP", sk) == expected(postings, day)
-    assert rebuild(Store(table), postings, AT + later) == 0
+    assert rebuild(table, postings, AT + later) == 0
 
 
 def sold_to_0_1_0(partition: str, amount: Decimal, i: int) -> dict[str, Any]:
@@ -190,12 +160,12 @@ def sold_or_paid(partition: str, amount: Decimal, i: int, *, is_payment: bool) -
     return {**item, "type": {"S": PAYMENT}} if is_payment else item
 
 
-def deliver(table: Shop, records: Sequence[dict[str, Any]]) -> None:
-    for one in group(records)[0]:
-        table.apply(one)
+def deliver(table: CounterTable, records: Sequence[dict[str, Any]]) -> None:
+    if records:
+        apply(table, records)
 
 
-def rebuild_patiently(store: Store, postings: Sequence[Mapping[str, Any]], now: datetime) -> None:
+def rebuild_patiently(store: CounterTable, postings: Sequence[Mapping[str, Any]], now: datetime) -> None:
     """Run it until it comes through, as the operator would: it gives up where an account keeps changing."""
     for _ in range(5):
         try:
@@ -208,19 +178,19 @@ def rebuild_patiently(store: Store, postings: Sequence[Mapping[str, Any]], now: 
 
 def test_correct_counters_are_not_written() -> None:
     postings = [posting("42#GBP", SEALED[1], "10.00", "1.00", 0), posting("42#GBP", UNSEALED[0], "5.00", "0.50", 1)]
-    table = Shop()
+    table = CounterTable()
     deliver(table, stream(postings))
     before = dict(table.items)
-    assert rebuild(Store(table), postings) == 0
+    assert rebuild(table, postings) == 0
     assert table.items == before
 
 
 def test_records_of_a_repaired_quarter_hour_are_not_counted_again() -> None:
     postings = [posting("42#GBP", SEALED[1 + i % 2], "10.00", "1.00", i) for i in range(3)]
     records = stream(postings)
-    table = Shop()
+    table = CounterTable()
     deliver(table, records[:1])
-    rebuild(Store(table), postings)
+    rebuild(table, postings)
     assert table.totals("42#GBP", "latest").events == 3
     deliver(table, records)
     assert table.totals("42#GBP", "latest").events == 3
@@ -229,23 +199,23 @@ def test_records_of_a_repaired_quarter_hour_are_not_counted_again() -> None:
 @pytest.mark.usefixtures("hands")
 def test_an_account_that_keeps_changing_is_given_up_and_named() -> None:
     postings = [posting("42#GBP", SEALED[1], "10.00", "1.00", 0)]
-    table = Shop()
+    table = CounterTable()
 
     def changed() -> None:
-        before = table.items.get((PK, "latest"), {**Totals().as_dict(), "version": Decimal(0)})
+        before = table.items.get((PK, "latest"), {**Totals().as_dict(), "version": 0, "last_updated": ""})
         table.items[PK, "latest"] = {**before, "version": before["version"] + 1}
 
-    store = Store(table, changed)
+    store = racing(table, changed)
     with pytest.raises(UnavailableError, match="ACCOUNT#42#GBP could not be written, or others kept changing it"):
         rebuild(store, postings)
 
 
 def test_counts_of_a_sealed_partition_without_lines_are_removed() -> None:
     postings = [posting("42#GBP", SEALED[1], "10.00", "1.00", 0)]
-    table = Shop()
+    table = CounterTable()
     deliver(table, stream([*postings, posting("42#GBP", SEALED[2], "3.00", "0.30", 1)]))
-    assert rebuild(Store(table), postings) > 0
-    assert table.quarter_hours("42#GBP")[ROLLOVER] == expected(postings)
+    assert rebuild(table, postings) > 0
+    assert total(table.quarter_hours("42#GBP")[ROLLOVER].values()) == expected(postings)
     assert table.totals("42#GBP", "latest") == table.totals("42#GBP", "DAY#2026-10-23") == expected(postings)
 
 
@@ -255,20 +225,20 @@ def test_expired_partitions_and_days_are_not_restored() -> None:
         (30, {"latest", "PERIOD#2026-10", "DAY#2026-10-23", f"QUARTER#{ROLLOVER}"}),
         (40, {"latest", "PERIOD#2026-10", "DAY#2026-10-23"}),
     ):
-        store = Store(Shop())
+        store = CounterTable()
         assert (
             rebuild(store, postings, AT + timedelta(days=days), QuarterHour.last_of(DAY + timedelta(days=days - 1))) > 0
         )
-        assert {sk for _, sk in store.table.items} == existing
-    store = Store(Shop())
+        assert set(store.counters("42#GBP")) == existing
+    store = CounterTable()
     assert rebuild(store, postings, AT + timedelta(days=900), QuarterHour.last_of(DAY + timedelta(days=899))) == 2
-    assert {sk for _, sk in store.table.items} == {"latest", "PERIOD#2026-10"}
-    assert store.table.customers == {}
+    assert set(store.counters("42#GBP")) == {"latest", "PERIOD#2026-10"}
+    assert customers_of(store) == {}
 
 
 def test_a_lifetime_is_not_repaired_where_unsealed_counters_have_expired() -> None:
     with pytest.raises(UnavailableError, match="let the reports catch up"):
-        rebuild(Store(Shop()), [posting("42#GBP", SEALED[0], "10.00", "1.00", 0)], AT + timedelta(days=40))
+        rebuild(CounterTable(), [posting("42#GBP", SEALED[0], "10.00", "1.00", 0)], AT + timedelta(days=40))
 
 
 # ---------------------------------------------------------------- distinct customers
@@ -283,15 +253,15 @@ def shopping(*customers: str) -> list[dict[str, Any]]:
 
 @given(st.lists(st.sampled_from("abcdefg"), min_size=1, max_size=10), st.integers(0, 20))
 def test_the_customers_of_a_final_day_are_set_without_markers(came: list[str], wrong: int) -> None:
-    store = Store(Shop())
-    store.table.items[PK, "CUSTOMERS#2026-10-23"] = {"customers": wrong}
+    store = CounterTable()
+    store.items[PK, "CUSTOMERS#2026-10-23"] = {"pk": PK, "sk": "CUSTOMERS#2026-10-23", "customers": wrong}
     later, through = QuarterHour.last_of(DAY).end + FINAL_AFTER, QuarterHour.last_of(DAY + timedelta(days=1))
     rebuild(store, shopping(*came), later, through)
-    assert set(store.table.customers.values()) == {len(set(came))}
+    assert set(customers_of(store).values()) == {len(set(came))}
     kept = lifetime_markers(came)
-    store.table.markers = {pk: marker for pk, marker in store.table.markers.items() if pk in kept}
+    store.markers = {pk: marker for pk, marker in store.markers.items() if pk in kept}
     assert rebuild(store, shopping(*came), later, through) == 0
-    assert set(store.table.customers.values()) == {len(set(came))}
+    assert set(customers_of(store).values()) == {len(set(came))}
 
 
 def lifetime_markers(customers: Iterable[str]) -> set[str]:
@@ -300,20 +270,20 @@ def lifetime_markers(customers: Iterable[str]) -> set[str]:
 
 
 def test_a_day_that_is_not_wholly_sealed_keeps_its_customers_once_its_markers_may_have_expired() -> None:
-    store = Store(Shop())
-    store.table.items[PK, "CUSTOMERS#2026-10-23"] = {"customers": 7}
+    store = CounterTable()
+    store.items[PK, "CUSTOMERS#2026-10-23"] = {"pk": PK, "sk": "CUSTOMERS#2026-10-23", "customers": 7}
     rebuild(store, shopping("a", "b"), QuarterHour.last_of(DAY).end + FINAL_AFTER)
-    assert store.table.customers == {"CUSTOMERS#2026-10-23": 7, "CUSTOMERS": 2}
+    assert customers_of(store) == {"CUSTOMERS#2026-10-23": 7, "CUSTOMERS": 2}
 
 
 def test_the_customers_of_a_young_day_are_counted_by_markers_that_the_stream_finds() -> None:
-    store = Store(Shop())
+    store = CounterTable()
     young = QuarterHour.last_of(DAY).end + FINAL_AFTER - timedelta(seconds=1)
     store.count_new(marker_sets(ACCOUNT, DAY, {"a", "z"}, RETENTION)[1])
     rebuild(store, shopping("a", "b"), young, QuarterHour.last_of(DAY))
     for again in marker_sets(ACCOUNT, DAY, {"a", "b", "z"}, RETENTION):
         store.count_new(again)
-    assert store.table.customers == {"CUSTOMERS#2026-10-23": 3, "CUSTOMERS": 3}
+    assert customers_of(store) == {"CUSTOMERS#2026-10-23": 3, "CUSTOMERS": 3}
 
 
 @given(
@@ -326,25 +296,37 @@ def test_a_rebuild_counts_the_customers_of_records_that_were_marked_and_never_co
 ) -> None:
     """The stream gives up records, before or after it has marked their customers; others are on their way."""
     records = bought(came)
-    shop = Shop()
+    table = CounterTable()
     late = []
     for record, what in zip(records, fate, strict=False):
-        (one,) = group([record])[0]
         if what == "late":
-            late.append(one)
-        elif what != "lost":
-            (shop.apply if what == "counted" else shop.fail)(one)
+            late.append(record)
+        elif what == "counted":
+            apply(table, [record])
+        elif what == "marked":
+            mark(table, record)
     coming = list(late)
 
     def meanwhile() -> None:
         if steps and steps.pop() and coming:
-            shop.apply(coming.pop(0))
+            apply(table, [coming.pop(0)])
 
     postings = [record["dynamodb"]["NewImage"] for record in records]
-    rebuild_patiently(Store(shop, meanwhile), postings, AT + timedelta(hours=1))
-    for one in late:
-        shop.apply(one)
+    rebuild_patiently(racing(table, meanwhile), postings, AT + timedelta(hours=1))
+    table.meanwhile = lambda: None
+    for record in late:
+        apply(table, [record])
     everybody = len({customer for _, customer in came})
-    assert shop.totals("42#GBP", "latest") == expected(postings)
-    assert shop.customers == {"CUSTOMERS": everybody, "CUSTOMERS#2026-10-23": everybody}
-    assert rebuild(Store(shop), postings) == 0
+    assert table.totals("42#GBP", "latest") == expected(postings)
+    assert customers_of(table) == {"CUSTOMERS": everybody, "CUSTOMERS#2026-10-23": everybody}
+    assert rebuild(table, postings) == 0
+
+
+def mark(table: CounterTable, record: dict[str, Any]) -> None:
+    """Set the markers of a record's customer, and die, unless the record is counted."""
+    ((one,), _) = group([record])
+    state = table.account(ACCOUNT)
+    own = table.read_partitions(ACCOUNT, one.quarter_hour)
+    for new in uncounted([one], state, own):
+        places = first_places(new)
+        table.mark(marker_sets(ACCOUNT, DAY, places, RETENTION), places)

@@ -15,8 +15,8 @@ from quarterhour.rebuild.requests import RebuildRequest
 from quarterhour.rebuild.service import RebuildResult, RebuildService
 from quarterhour.reports.plan import Checkpoint
 from tests.support.builders import utc
+from tests.support.counter_table import RETENTION
 from tests.support.sealing import line
-from tests.unit.counters.test_plan import RETENTION
 
 THROUGH = QuarterHour.parse("202610251145")
 FRIDAY, SATURDAY, SUNDAY = date(2026, 10, 23), date(2026, 10, 24), date(2026, 10, 25)

@@ -172,7 +172,7 @@ def test_a_line_is_on_the_first_statement_that_can_hold_it_and_on_no_other(
     quarter_hour = QuarterHour.at(recorded_at)
     runs = plans(settings, delays)
     read = [run for run in runs if run.since <= quarter_hour.day and quarter_hour <= run.bound]
-    on = [run.period for run in read if run.place(str(period), str(quarter_hour)) is not None]
+    on = [run.period for run in read if run.is_prior(str(period), str(quarter_hour)) is not None]
     can = [run.period for run in runs if run.period >= period and quarter_hour <= run.bound]
     assert on == (can[:1] if period >= OCTOBER else [])
 
@@ -180,9 +180,9 @@ def test_a_line_is_on_the_first_statement_that_can_hold_it_and_on_no_other(
 def test_a_line_is_of_the_period_of_a_prior_one_or_of_none() -> None:
     after = QuarterHour.parse("202611040000")
     november = plan(progress=Progress(OCTOBER, OCTOBER, after), settings=StatementSettings(Calendar(), "UTC", "abc"))
-    assert november.place("2026-11", "202611010000") is False
-    assert november.place("2026-12", "202612010000") is None
-    assert november.place("2026-10", "202611040000") is None
-    assert november.place("2026-10", "202611040015") is True
-    assert november.place("2026-09", "202611040015") is None
+    assert november.is_prior("2026-11", "202611010000") is False
+    assert november.is_prior("2026-12", "202612010000") is None
+    assert november.is_prior("2026-10", "202611040000") is None
+    assert november.is_prior("2026-10", "202611040015") is True
+    assert november.is_prior("2026-09", "202611040015") is None
     assert november.bound == BOUND

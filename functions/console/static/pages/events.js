@@ -1,15 +1,15 @@
 /** Events: those recorded in a span, by agency, source, order, customer and type; or one by its source and id. */
 import { html } from "../vendor/htm-preact.js";
-import { get, withQuery } from "../api.js";
 import { dayOf, isDay, laterDay, today } from "../calendar.js";
 import { referenceIn } from "../extra.js";
 import { STAFF, may } from "../me.js";
 import {
-  Link, Money, More, Name, Pending, SaveButton, Table, Time, fieldsOf, useLoaded, usePages,
+  Link, Money, More, Name, SaveButton, Table, Time, fieldsOf, usePages,
 } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const DAYS_SHOWN = 7;
+const BEFORE_ALL = "1970-01-01";
 const HEAD = [
   ["Recorded"], ["Event"], ["Type"], ["Agency"], ["Order"], ["Customer"], ["Currency"], ["Amount", "n"],
   ["Commission", "n"],
@@ -41,25 +41,18 @@ export function Reference({ extra }) {
 }
 
 /** Returns the span of an address: from its days, or else the last days; of an order or a customer, everything. */
-async function spanOf({ from, to = laterDay(today(), 1), order, customer }) {
+function spanOf({ from, to = laterDay(today(), 1), order, customer }) {
   if (from) return { from, to };
-  if (order || customer) return { from: await firstInstant() ?? to, to };
+  if (order || customer) return { from: BEFORE_ALL, to };
   return { from: isDay(dayOf(to)) ? laterDay(dayOf(to), -DAYS_SHOWN) : to, to };
-}
-
-/** Returns the instant at which the first period begins; undefined without a period. */
-async function firstInstant(next) {
-  const page = await get(withQuery("/periods", { limit: 100, next }));
-  return page.next ? firstInstant(page.next) : page.items.at(-1)?.from;
 }
 
 /** The page. */
 export function Events({ query }) {
-  const { value: span, problem, again } = useLoaded(() => spanOf(query), JSON.stringify(query));
   return html`
     <${One} />
     <${Filter} query=${query} />
-    ${span ? html`<${List} ...${query} ...${span} />` : html`<${Pending} problem=${problem} retry=${again} />`}`;
+    <${List} ...${query} ...${spanOf(query)} />`;
 }
 
 function List({ agency, source, order, customer, type, from, to }) {

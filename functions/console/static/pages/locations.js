@@ -1,4 +1,4 @@
-/** Sales by place: from countries down to the most exact places that events name. */
+/** Sales by location: from countries down to the most exact locations that events name. */
 import { html } from "../vendor/htm-preact.js";
 import { get, segment, withQuery } from "../api.js";
 import { days, isDay, laterDay, laterMonth, monthOf, today } from "../calendar.js";
@@ -15,7 +15,7 @@ const HEAD = [
   ["Location"], ["Currency"], ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net sales", "n"],
   ["Commission", "n"],
 ];
-const COLUMNS = ["place", "currency", "events", ...FIGURES];
+const COLUMNS = ["location", "currency", "events", ...FIGURES];
 
 /** The page: the present period and the one before, unless the address names days. */
 export function Locations({ query }) {
@@ -35,17 +35,17 @@ async function spanOf({ from, to }) {
   return { from: `${laterMonth(period, -1)}-01`, to: laterDay(`${laterMonth(period, 1)}-01`, -1) };
 }
 
-/** Links to the places that hold the one shown. */
-function Path({ query: { place = "", ...span } }) {
-  const names = place ? place.split("#") : [];
+/** Links to the locations that hold the one shown. */
+function Path({ query: { location = "", ...span } }) {
+  const names = location ? location.split("#") : [];
   return html`
     <nav class="bar" aria-label="Locations">
-      <${Link} to=${address(["locations"], span)} aria-current=${place ? undefined : "true"}>All countries<//>
+      <${Link} to=${address(["locations"], span)} aria-current=${location ? undefined : "true"}>All countries<//>
       ${names.map((name, index) => {
         const to = names.slice(0, index + 1).join("#");
         return html`
-          <${Link} key=${to} to=${address(["locations"], { ...span, place: to })}
-            aria-current=${to === place ? "true" : undefined}><${Name}>${name}<//><//>`;
+          <${Link} key=${to} to=${address(["locations"], { ...span, location: to })}
+            aria-current=${to === location ? "true" : undefined}><${Name}>${name}<//><//>`;
       })}
     </nav>`;
 }
@@ -60,20 +60,20 @@ function Days({ query, span }) {
     </form>`;
 }
 
-/** Returns the sales of each day and place of a span, from all pages. */
-async function salesOf(place, { from, to }) {
+/** Returns the sales of each day and location of a span, from all pages. */
+async function salesOf(location, { from, to }) {
   if (!isDay(from) || !isDay(to) || from > to || to > laterDay(from, MOST_DAYS - 1)) {
     const detail = `Choose a first and a last day, at most ${MOST_DAYS} days in all.`;
     throw new Problem(0, "These days cannot be shown", detail);
   }
-  const path = place ? `/locations/${segment(place)}` : "/locations";
-  const level = place ? String(place.split("#").length + 1) : "1";
+  const path = location ? `/locations/${segment(location)}` : "/locations";
+  const level = location ? String(location.split("#").length + 1) : "1";
   const all = [];
   let next;
   do {
     const page = await get(withQuery(path, { from, to: laterDay(to, 1), level, limit: 1000, next }));
-    for (const { day, place: at, sales } of page.items) {
-      all.push(...sales.map((one) => ({ ...one, day, place: at })));
+    for (const { day, location: at, sales } of page.items) {
+      all.push(...sales.map((one) => ({ ...one, day, location: at })));
     }
     next = page.next;
   } while (next);
@@ -92,8 +92,8 @@ function summed(sales, key) {
 }
 
 function Sales({ query, span }) {
-  const { place = "" } = query;
-  const { value, problem, again } = useLoaded(() => salesOf(place, span), `${place} ${JSON.stringify(span)}`);
+  const { location = "" } = query;
+  const { value, problem, again } = useLoaded(() => salesOf(location, span), `${location} ${JSON.stringify(span)}`);
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
   if (!value.length) {
     return html`<p class="empty">No sale of these days names a location here. Events name it in <code>location</code>;
@@ -103,7 +103,7 @@ function Sales({ query, span }) {
   const currencies = [...new Set(value.map((one) => one.currency))].sort();
   const currency = currencies.includes(query.currency) ? query.currency : currencies[0];
   const daily = summed(value.filter((one) => one.currency === currency), (one) => one.day);
-  const rows = summed(value, (one) => `${one.currency}#${one.place}`)
+  const rows = summed(value, (one) => `${one.currency}#${one.location}`)
     .sort((one, other) => (one.currency === other.currency
       ? Number(other.net) - Number(one.net) : one.currency < other.currency ? -1 : 1));
   const to = (more) => address(["locations"], { ...query, ...more });
@@ -116,10 +116,10 @@ function Sales({ query, span }) {
       </nav>`}
     <${BarChart} label=${`Net sales in ${currency} by UTC day`} currency=${currency} span="day"
       starts=${days(span.from, laterDay(span.to, 1))} values=${daily.map((one) => [one.day, one.net])} />
-    <${Table} caption="Sales by place, of the quarter-hours that are sealed" head=${HEAD}>
+    <${Table} caption="Sales by location, of the quarter-hours that are sealed" head=${HEAD}>
       ${rows.map((one) => html`
-        <tr key=${`${one.currency}#${one.place}`}>
-          <th scope="row" class="long"><${Place} shown=${place} place=${one.place} to=${to} /></th>
+        <tr key=${`${one.currency}#${one.location}`}>
+          <th scope="row" class="long"><${Location} shown=${location} location=${one.location} to=${to} /></th>
           <td>${one.currency}</td>
           <td class="n">${format.count(one.events)}</td>
           ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} />`)}
@@ -128,8 +128,8 @@ function Sales({ query, span }) {
     <${SaveButton} name="locations" columns=${COLUMNS} items=${rows} />`;
 }
 
-/** A place, linked to the places within it; without a link for sales that name nothing below the place shown. */
-const Place = ({ shown, place, to }) =>
-  place === shown
-    ? html`<${Name}>${place.split("#").pop()}<//> itself`
-    : html`<${Link} to=${to({ place })}><${Name}>${place.split("#").pop()}<//><//>`;
+/** A location, linked to those within it; without a link for sales that name nothing below the location shown. */
+const Location = ({ shown, location, to }) =>
+  location === shown
+    ? html`<${Name}>${location.split("#").pop()}<//> itself`
+    : html`<${Link} to=${to({ location })}><${Name}>${location.split("#").pop()}<//><//>`;

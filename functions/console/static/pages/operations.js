@@ -1,5 +1,6 @@
 /** Operations: what waits for an operator, how late the reports are, and their schedule, which finance may change. */
 import { html, useState } from "../vendor/htm-preact.js";
+import { problemOf } from "../advice.js";
 import { get, put } from "../api.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
@@ -118,8 +119,7 @@ function Why({ held: { reason, source, problems, event } }) {
   const sale = { source: event.refers_to_source || source, id: event.refers_to };
   return html`
     <${Status} value=${reason} />
-    ${problems.map(({ field, problem, expected }, index) => html`
-      <div key=${index}><${Name}>${field}<//> <${Name}>${problem}<//>: expected <${Name}>${expected}<//></div>`)}
+    ${problems.map((one, index) => html`<div key=${index}><${Name}>${problemOf(one)}<//></div>`)}
     ${sale.id && html`
       <div>Its sale: <${EventLink} ...${sale} /></div>`}`;
 }

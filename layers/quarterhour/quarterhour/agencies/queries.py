@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import islice
 
 from quarterhour.agencies.agency import AGENCIES
-from quarterhour.agencies.plan import listed_agency
+from quarterhour.agencies.responses import listed_agency
 from quarterhour.aws.entity import Values
 from quarterhour.documents.keys import AGENCY, agency_document, latest_key
 from quarterhour.documents.queries import DocumentQueries

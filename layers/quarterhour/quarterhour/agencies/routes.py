@@ -1,8 +1,8 @@
 """The routes of the agencies: registering them, and reading their registrations."""
 
 from quarterhour.agencies.agency import AGENCIES
-from quarterhour.agencies.plan import shown_agency
 from quarterhour.agencies.queries import AgencyQueries
+from quarterhour.agencies.responses import shown_agency
 from quarterhour.documents.keys import AGENCY_NAME, agency_document, agency_name
 from quarterhour.documents.plan import read_draft
 from quarterhour.documents.service import DocumentService

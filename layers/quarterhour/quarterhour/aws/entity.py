@@ -32,6 +32,12 @@ class Range:
     after: str | None = None
     consistent: bool = False
 
+    def holds(self, sk: str) -> bool:
+        """Return whether a read of the range yields an item with this sort key."""
+        if not self.low <= sk <= self.high:
+            return False
+        return self.after is None or (sk < self.after if self.descending else sk > self.after)
+
 
 @dataclass(frozen=True, slots=True)
 class IndexRange:

@@ -69,6 +69,13 @@ def is_failed_condition(error: Exception) -> bool:
     return code_of(error) == "ConditionalCheckFailedException"
 
 
+def is_refused(error: Exception) -> bool:
+    """Return whether DynamoDB refuses what a write holds, such as an item above its size; no attempt can succeed."""
+    if code_of(error) == "TransactionCanceledException" and isinstance(error, ClientError):
+        return any(one.get("Code") == "ValidationError" for one in error.response.get("CancellationReasons", []))
+    return code_of(error) == "ValidationException"
+
+
 def is_cancelled(error: Exception) -> bool:
     """Return whether a transaction was cancelled only for reasons that a new read and a new attempt can overcome."""
     if code_of(error) != "TransactionCanceledException" or not isinstance(error, ClientError):
@@ -114,7 +121,7 @@ def attempts(in_time: Callable[[], bool] = lambda: True) -> Iterator[None]:
 def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[], bool] = lambda: True) -> R:
     """Return the result of an attempt that reads, plans and writes conditionally; repeat it when it loses a race.
 
-    An attempt loses a race if its transaction is cancelled, or fails with a transient error. Raises
+    An attempt loses a race if its condition fails, its transaction is cancelled, or with a transient error. Raises
     ``UnavailableError``, which names the ``subject``, after ``ATTEMPTS`` lost races or when ``in_time`` returns false.
     Any other error is raised at once.
     """
@@ -123,7 +130,7 @@ def optimistically(attempt: Callable[[], R], subject: str, in_time: Callable[[],
         try:
             return attempt()
         except (ClientError, *NETWORK_ERRORS) as error:
-            if not (is_cancelled(error) or is_transient(error)):
+            if not (is_failed_condition(error) or is_cancelled(error) or is_transient(error)):
                 raise
             last = error
     raise UnavailableError(f"{subject} could not be written, or others kept changing it: try again") from last

@@ -23,10 +23,19 @@ def sequence(record: Record) -> str:
 
 def new_image(record: Record) -> Item:
     """Return the item after the write; raise ``ValueError`` if the record does not hold it."""
+    return _image(record, "NewImage", "new")
+
+
+def old_image(record: Record) -> Item:
+    """Return the item before the write; raise ``ValueError`` if the record does not hold it."""
+    return _image(record, "OldImage", "old")
+
+
+def _image(record: Record, name: str, which: str) -> Item:
     try:
-        image: Item = record["dynamodb"]["NewImage"]
+        image: Item = record["dynamodb"][name]
     except KeyError as error:
-        raise ValueError("the record holds no new image") from error
+        raise ValueError(f"the record holds no {which} image") from error
     return image
 
 

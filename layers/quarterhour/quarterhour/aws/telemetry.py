@@ -37,7 +37,7 @@ class Metric(StrEnum):
     EVENTS_HELD = "EventsHeld"
 
     GROUPS_FAILED = "GroupsFailed"
-    """Groups of one account and partition in a batch whose update failed; the stream delivers them again."""
+    """Groups of one account and quarter-hour in a batch whose update failed; the stream delivers them again."""
     SNAPSHOTS_FAILED = "SnapshotsFailed"
     COUNTERS_REPAIRED = "CountersMended"
 

@@ -123,6 +123,6 @@ def is_incomplete(outcomes: Iterable[Outcome]) -> bool:
 
 
 def refusal(outcomes: Iterable[Outcome]) -> str:
-    """Return the events of a bill that the ledger rejects, with the reasons; empty where it accepts all."""
+    """Return the events of a bill that the ledger rejects, with the reasons; empty if it accepts all."""
     refused = [one for one in outcomes if one.verdict in {Verdict.REJECTED, Verdict.CONFLICT}]
     return "; ".join(f"{one.id}: {problem.field} {problem.problem}" for one in refused for problem in one.problems)

@@ -1,9 +1,9 @@
 """Distinct customers, pure: the markers of customers, and which of them a group of postings adds to the counts.
 
 A marker keeps the place of the stream record that set it: partition and sequence number. It is inserted before its
-group is counted, only if the customer has none. The transaction that moves the watermark past the place also adds the
-marker to the count. A watermark passes each place once, so each marker is added once, whatever crashes or is delivered
-again.
+group is counted, only if the customer has none. The write that moves the watermark past the place also adds the marker
+to the count, which the account item holds until its day leaves. A watermark passes each place once, so each marker is
+added once, whatever crashes or is delivered again.
 
 Markers without a place are counted already: 0.1.0 and rebuilds set and count them in one transaction.
 """
@@ -17,7 +17,7 @@ from typing import Any, Final
 from quarterhour.aws.entity import Key
 from quarterhour.aws.items import chunks
 from quarterhour.counters.keys import customers_key, place, place_quarter_hour, seen_key
-from quarterhour.counters.plan import Addition, Group, Retention, epoch
+from quarterhour.counters.plan import Addition, Group, NewCustomers, Retention, epoch, expiry
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 
@@ -44,9 +44,13 @@ class MarkerSet:
     counter_expires: int | None
     markers_expire: int | None
 
+    def new(self, customers: int) -> NewCustomers:
+        """Return a number of new customers of the count."""
+        return NewCustomers(self.counter, self.tally, customers)
+
     def addition(self, customers: int) -> Addition:
-        """Return the change that adds new customers to the count."""
-        return Addition(self.counter, self.tally, customers, self.counter_expires)
+        """Return the change that adds customers to the count's own item."""
+        return Addition(self.counter, customers, self.counter_expires)
 
 
 def marker_sets(account: Account, day: date, customers: Collection[str], retention: Retention) -> list[MarkerSet]:
@@ -61,7 +65,7 @@ def marker_sets(account: Account, day: date, customers: Collection[str], retenti
             of_day,
             "new_customers_of_day",
             _markers(of_day, customers),
-            epoch(end + retention.day),
+            expiry(of_day["sk"], retention),
             epoch(end + MARKER_RETENTION),
         ),
     ]
@@ -90,12 +94,10 @@ def new_markers(marker_set: MarkerSet, places: Mapping[str, str], existing: Coll
     ]
 
 
-def additions(group: Group, sets: Iterable[MarkerSet], markers: Mapping[str, Marker]) -> list[Addition]:
+def new_customers(group: Group, sets: Iterable[MarkerSet], markers: Mapping[str, Marker]) -> list[NewCustomers]:
     """Return what a group that is counted now adds to the counts; ``markers`` are those of its customers, by ``pk``."""
     applied = {place(one.posting.partition, one.seq) for one in group.postings}
-    return [
-        one.addition(sum(markers[key["pk"]].get("place") in applied for key in one.markers.values())) for one in sets
-    ]
+    return [one.new(sum(markers[key["pk"]].get("place") in applied for key in one.markers.values())) for one in sets]
 
 
 def by_quarter_hour(markers: Iterable[Marker]) -> Counter[QuarterHour]:

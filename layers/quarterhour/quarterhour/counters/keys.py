@@ -11,6 +11,8 @@ from quarterhour.model.quarter_hours import QuarterHour
 
 ACCOUNTS: Final = "ACCOUNT#"
 """The prefix of every account's partition key."""
+LISTED: Final = "listed"
+"""The list of all accounts in the index, and the sort key of the items in it."""
 _QUARTER_HOUR: Final = "QUARTER#"
 _AFTER_SHARDS: Final = ":"
 """Sorts after every shard of a quarter-hour, and after every digit."""
@@ -46,6 +48,11 @@ def latest_key(account: Account) -> Key:
     return {"pk": account_pk(account), "sk": LATEST}
 
 
+def listed_key(account: Account) -> Key:
+    """Return the key of the item by which the index finds an account; it never changes."""
+    return {"pk": account_pk(account), "sk": LISTED}
+
+
 def quarter_hour_key(account: Account, quarter_hour: QuarterHour) -> Key:
     """Return the key of an account's totals in a quarter-hour; the item also holds the watermarks of its shards."""
     return {"pk": account_pk(account), "sk": quarter_hour_sk(quarter_hour)}
@@ -58,12 +65,12 @@ def partition_key(account: Account, partition: Partition) -> Key:
 
 def day_key(account: Account, day: date) -> Key:
     """Return the key of an account's totals of a day."""
-    return {"pk": account_pk(account), "sk": f"{_DAY}{day.isoformat()}"}
+    return {"pk": account_pk(account), "sk": day_sk(day)}
 
 
 def period_key(account: Account, period: Period) -> Key:
     """Return the key of an account's totals of a period."""
-    return {"pk": account_pk(account), "sk": f"{_PERIOD}{period}"}
+    return {"pk": account_pk(account), "sk": period_sk(period)}
 
 
 def period_sks() -> tuple[str, str]:
@@ -76,9 +83,24 @@ def period_of(sk: str) -> Period:
     return Period.parse(sk.removeprefix(_PERIOD))
 
 
+def day_sk(day: date) -> str:
+    """Return the sort key of a day's counter."""
+    return f"{_DAY}{day.isoformat()}"
+
+
+def period_sk(period: Period) -> str:
+    """Return the sort key of a period's counter."""
+    return f"{_PERIOD}{period}"
+
+
+def customers_sk(day: date | None) -> str:
+    """Return the sort key of a number of distinct customers: of a day, or (``None``) of the lifetime."""
+    return _CUSTOMERS + (f"#{day.isoformat()}" if day else "")
+
+
 def customers_key(account: Account, day: date | None) -> Key:
     """Return the key of an account's number of distinct customers: of a day, or (``None``) of its lifetime."""
-    return {"pk": account_pk(account), "sk": _CUSTOMERS + (f"#{day.isoformat()}" if day else "")}
+    return {"pk": account_pk(account), "sk": customers_sk(day)}
 
 
 def customers_day_of(sk: str) -> date:
@@ -126,6 +148,26 @@ def quarter_hour_of(sk: str) -> QuarterHour:
 def shard_name(partition: Partition) -> str:
     """Return the name of a partition's shard among the watermarks of its quarter-hour: ``03``."""
     return str(partition).rpartition(SEPARATOR)[2]
+
+
+def is_quarter_hour(sk: str) -> bool:
+    """Return whether a sort key is that of a quarter-hour's counter, or of a partition's."""
+    return sk.startswith(_QUARTER_HOUR)
+
+
+def is_day(sk: str) -> bool:
+    """Return whether a sort key is that of a day's counter."""
+    return sk.startswith(_DAY)
+
+
+def is_period(sk: str) -> bool:
+    """Return whether a sort key is that of a period's counter."""
+    return sk.startswith(_PERIOD)
+
+
+def is_customers(sk: str) -> bool:
+    """Return whether a sort key is that of a number of distinct customers, of a day or of the lifetime."""
+    return sk.startswith(_CUSTOMERS)
 
 
 def day_of(sk: str) -> date:

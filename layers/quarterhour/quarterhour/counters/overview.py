@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Any, Final
 
-from quarterhour.aws.entity import Range, Values
+from quarterhour.aws.entity import Values
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.keys import account_of, account_pk, day_key, day_of, period_key, period_of
+from quarterhour.counters.keys import account_of, day_of, day_sk, latest_key, period_key, period_sk
 from quarterhour.counters.queries import CounterQueries
+from quarterhour.counters.windows import AccountState
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals, add_up, figures
@@ -63,9 +64,10 @@ class OverviewQueries:
         """
         page = self.counters.sellers(agency, paging, remaining_seconds)
         accounts = [Account(one["agency"], one["currency"]) for one in page.items]
-        totals = self._totals(accounts, (period, period.previous))
+        states = self._states(accounts)
+        totals = self._totals(states, (period, period.previous))
         first, last = period.previous.first_day, period.next.first_day - _DAY
-        days = self.workers.map(lambda account: self._days(account, first, last), accounts)
+        days = self.workers.map(lambda state: self._days(state, first, last), states)
         items = [
             listed_account(one, *(totals.get((account, month), Totals()) for month in (period, period.previous)))
             for one, account in zip(page.items, accounts, strict=True)
@@ -77,12 +79,25 @@ class OverviewQueries:
             "days": listed_days(sums_by_day(zip(accounts, days, strict=True))),
         }
 
-    def _totals(self, accounts: Sequence[Account], periods: Iterable[Period]) -> dict[tuple[Account, Period], Totals]:
-        """Return the totals of accounts in those of the periods in which they have events."""
-        keys = [period_key(account, period) for period in periods for account in accounts]
-        found = self.counters.entities.get_many(keys)
-        return {(account_of(values["pk"]), period_of(values["sk"])): Totals.of(values) for values in found}
+    def _states(self, accounts: Sequence[Account]) -> list[AccountState]:
+        found = self.counters.entities.get_many([latest_key(account) for account in accounts])
+        latest = {account_of(values["pk"]): values for values in found}
+        return [AccountState.of(account, latest.get(account)) for account in accounts]
 
-    def _days(self, account: Account, first: date, last: date) -> list[Values]:
-        low, high = (day_key(account, day)["sk"] for day in (first, last))
-        return list(self.counters.entities.read(Range(account_pk(account), low, high), _DAYS_OF_TWO_MONTHS))
+    def _totals(
+        self, states: Sequence[AccountState], periods: Sequence[Period]
+    ) -> dict[tuple[Account, Period], Totals]:
+        """Return the totals of accounts in those of the periods in which they have events."""
+        keys = [period_key(state.account, period) for period in periods for state in states]
+        own = {(account_of(one["pk"]), one["sk"]): one for one in self.counters.entities.get_many(keys)}
+        found: dict[tuple[Account, Period], Totals] = {}
+        for state in states:
+            for period in periods:
+                sk = period_sk(period)
+                counter = state.joined(sk, own.get((state.account, sk)))
+                if counter:
+                    found[state.account, period] = Totals.of(counter)
+        return found
+
+    def _days(self, state: AccountState, first: date, last: date) -> list[Values]:
+        return list(self.counters.counted(state, day_sk(first), day_sk(last), _DAYS_OF_TWO_MONTHS))

@@ -1,67 +1,76 @@
-"""Planning of counter updates, pure: stream records to groups of postings, groups to changes of counters.
+"""Planning of counter updates, pure: stream records to groups of postings, groups to the next state of an account.
 
-- A group holds the postings of one account and one quarter-hour. One transaction counts it.
-- The watermark of a shard is the sequence number of its last counted record. The quarter-hour's counter holds those of
-  all shards, so they move with its totals or not at all.
+- A group holds the postings of one account and one quarter-hour. One write counts all groups of an account in a batch.
+- The watermark of a shard is the sequence number of its last counted record. It moves with the totals or not at all:
+  while a quarter-hour is open, both are in the account item, and afterwards in the quarter-hour's own item.
 - Records at or below the watermark of their own shard are dropped: an earlier delivery has counted them.
-- A period's counter is written with those of the group that adds to it. The quarter-hour's counter keeps what it added
-  to other periods than its own month, so that repairs can compare each quarter-hour by period.
-- New customers are added to their counts in the same transaction (``distinct``).
+- A window that is over leaves the account item (``over``). A late record opens it there again, and it leaves with the
+  same write.
+- A quarter-hour keeps what it added to other periods than its own month, so that repairs can compare each quarter-hour
+  by period.
+- New customers are added to their counts with the postings that brought them (``distinct``).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from decimal import Decimal
 from itertools import groupby
 from typing import Any, Final
 
-from quarterhour.aws.entity import LATEST, Key, window_index
+from quarterhour.aws.entity import Key, window_index
 from quarterhour.aws.streams import Poison, Record, is_insert, new_image, sequence
 from quarterhour.counters.keys import (
-    day_key,
-    latest_key,
+    LISTED,
+    account_pk,
+    customers_day_of,
+    customers_sk,
+    day_of,
+    day_sk,
+    is_customers,
+    is_day,
+    is_period,
+    is_quarter_hour,
+    listed_key,
     partition_sk,
-    period_key,
-    quarter_hour_key,
+    period_sk,
     quarter_hour_of,
     quarter_hour_sk,
     shard_name,
 )
+from quarterhour.counters.windows import AccountState, Counter, Window, other_periods
 from quarterhour.ledger.posting import Posting
-from quarterhour.model.clock import iso_millis
+from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import PeriodTotals, Totals, add_up, total
+from quarterhour.model.totals import PeriodTotals, RunningTotals, Totals, add_up, total
 
+LEAVE_AFTER: Final = timedelta(minutes=2)
+"""How long after its end a window is over: the stream has usually delivered all records of it by then."""
 MOST_PERIODS: Final = 90
-"""The most periods of a group: with the other counters and two counts of customers, a transaction holds 100 items."""
-
-Counter = dict[str, Any]
-"""A counter item in plain values."""
+"""The most periods that one write counts, so that the account item stays small."""
+MOST_OPEN_PERIODS: Final = 12
+"""With more open periods than this, all but the newest leave at once."""
+MOST_LEAVING: Final = 98
+"""The most windows that leave together: with the account item and its place in the list these are 100 items."""
 
 
 @dataclass(frozen=True, slots=True)
 class StreamPosting:
-    """A posting with its sequence number in the stream, padded."""
+    """A posting with its sequence number in the stream, padded, and the record that brought it."""
 
     seq: str
     posting: Posting
+    record: Record = field(compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The postings of a batch that one transaction counts: of one account and one quarter-hour, of any shards."""
+    """The postings of a batch that are of one account and one quarter-hour, of any shards."""
 
     account: Account
     quarter_hour: QuarterHour
     postings: tuple[StreamPosting, ...]
-
-    @property
-    def keys(self) -> tuple[Key, ...]:
-        """The keys of the counters that the group changes."""
-        return counter_keys(self.account, self.quarter_hour, self.periods)
 
     @property
     def periods(self) -> set[Period]:
@@ -72,12 +81,6 @@ class Group:
     def partitions(self) -> set[Partition]:
         """The ledger partitions of the postings."""
         return {one.posting.partition for one in self.postings}
-
-
-def counter_keys(account: Account, quarter_hour: QuarterHour, periods: Iterable[Period] = ()) -> tuple[Key, ...]:
-    """Return the keys of the counters of an account and a quarter-hour: quarter-hour, lifetime, day, periods."""
-    of_periods = (period_key(account, period) for period in sorted(periods))
-    return quarter_hour_key(account, quarter_hour), latest_key(account), day_key(account, quarter_hour.day), *of_periods
 
 
 def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
@@ -94,7 +97,7 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
             poison.append(Poison(record, str(error)))
             continue
         of = posting.account, posting.partition.quarter_hour
-        postings.setdefault(of, []).append(StreamPosting(sequence(record), posting))
+        postings.setdefault(of, []).append(StreamPosting(sequence(record), posting, record))
     groups = [
         Group(account, quarter_hour, tuple(part))
         for (account, quarter_hour), some in postings.items()
@@ -124,6 +127,19 @@ def by_account(groups: Iterable[Group]) -> list[list[Group]]:
     return list(accounts.values())
 
 
+def writes(groups: Iterable[Group]) -> Iterator[list[Group]]:
+    """Yield the groups of an account that one write counts, in their order: all, unless they have too many periods."""
+    together: list[Group] = []
+    periods: set[Period] = set()
+    for one in groups:
+        if together and len(periods | one.periods) > MOST_PERIODS:
+            yield together
+            together, periods = [], set()
+        together.append(one)
+        periods |= one.periods
+    yield together
+
+
 @dataclass(frozen=True, slots=True)
 class Retention:
     """How long quarter-hour and day counters are kept; both far longer than the stream's 24 hours."""
@@ -133,41 +149,203 @@ class Retention:
 
 
 @dataclass(frozen=True, slots=True)
-class CounterChange:
-    """A counter to be written, and the version that the stored one must have (``None``: it must not exist)."""
-
-    values: Counter
-    version: Decimal | None
-
-
-@dataclass(frozen=True, slots=True)
-class Addition:
-    """New customers to be added to a count.
-
-    ``tally``: the attribute in which the quarter-hour's counter keeps how many it added. ``expires``: the count's
-    expiry in epoch seconds.
-    """
+class NewCustomers:
+    """New customers of a quarter-hour: in the count ``counter``, and in the quarter-hour's attribute ``tally``."""
 
     counter: Key
     tally: str
     customers: int
-    expires: int | None
 
 
-CounterWrite = CounterChange | Addition
-"""One write of the transaction that counts a group."""
+# ---------------------------------------------------------------- what is counted
 
 
-def watermark(partition: Partition, stored: Mapping[str, Counter]) -> str:
+def watermark(partition: Partition, state: AccountState, own: Mapping[str, Counter]) -> str:
     """Return the sequence number of the last counted record of a partition; empty if none is counted.
 
-    ``stored``: the counters by sort key. A ``seq`` is the watermark of the whole counter: of a quarter-hour that was
+    ``own``: the own items by sort key. A ``seq`` is the watermark of the whole counter: of a quarter-hour that was
     repaired, or of a partition that 0.1.0 counted.
     """
-    quarter_hour = stored.get(quarter_hour_sk(partition.quarter_hour), {})
-    of_shard = quarter_hour.get("watermarks", {}).get(shard_name(partition), "")
-    older = stored.get(partition_sk(partition), {})
-    return str(max(of_shard, quarter_hour.get("seq", ""), older.get("seq", "")))
+    sk, shard = quarter_hour_sk(partition.quarter_hour), shard_name(partition)
+    left, older = own.get(sk, {}), own.get(partition_sk(partition), {})
+    opened = state.windows.get(sk, Window())
+    of_shard = opened.watermarks.get(shard, ""), left.get("watermarks", {}).get(shard, "")
+    return str(max(*of_shard, opened.seq, left.get("seq", ""), older.get("seq", "")))
+
+
+def unknown(groups: Iterable[Group], state: AccountState) -> set[QuarterHour]:
+    """Return the quarter-hours whose own items can hold a watermark that the account item lacks.
+
+    It lacks that of a quarter-hour that has left, of one that is new, and of all that 0.2.0 counted meanwhile.
+    """
+    found = {one.quarter_hour for one in groups if not all(watermark(of, state, {}) for of in one.partitions)}
+    return found | set(map(quarter_hour_of, state.open_quarter_hours)) if state.overtaken else found
+
+
+def uncounted(groups: Iterable[Group], state: AccountState, own: Mapping[str, Counter]) -> list[Group]:
+    """Return groups without the postings that are counted; a group of which all are counted is left out."""
+    found = []
+    for one in groups:
+        counted = {partition: watermark(partition, state, own) for partition in one.partitions}
+        new = tuple(step for step in one.postings if step.seq > counted[step.posting.partition])
+        if new:
+            found.append(replace(one, postings=new))
+    return found
+
+
+# ---------------------------------------------------------------- counting
+
+
+def counted(state: AccountState, groups: Iterable[Group], customers: Iterable[Sequence[NewCustomers]]) -> AccountState:
+    """Return the state after groups of which nothing is counted; ``customers`` are the new ones of each group."""
+    for one, new in zip(groups, customers, strict=True):
+        sums: dict[Period, RunningTotals] = {}
+        for step in one.postings:
+            posting = step.posting
+            of_period = sums.get(posting.period) or sums.setdefault(posting.period, RunningTotals())
+            of_period.add(posting.amount, posting.commission, is_payment=posting.is_payment)
+        state = moved(
+            state,
+            one.quarter_hour,
+            {period: running.totals() for period, running in sums.items()},
+            customers=new,
+            watermarks=Window(watermarks={shard_name(step.posting.partition): step.seq for step in one.postings}),
+            last_updated=iso_millis(max(step.posting.recorded_at for step in one.postings)),
+        )
+    return state
+
+
+def moved(  # noqa: PLR0913 - all that the windows of a quarter-hour hold
+    state: AccountState,
+    quarter_hour: QuarterHour,
+    delta: PeriodTotals,
+    *,
+    customers: Sequence[NewCustomers],
+    watermarks: Window,
+    last_updated: str,
+) -> AccountState:
+    """Return the state with a difference of a quarter-hour added to its windows, to its day, periods and lifetime.
+
+    ``delta``: the difference by period. ``watermarks``: a window that holds nothing but the new watermarks.
+    """
+    whole, own_month = total(delta.values()), Period.of(quarter_hour.day)
+    of_quarter_hour = replace(
+        watermarks,
+        totals=whole,
+        periods={period: one for period, one in delta.items() if period != own_month},
+        tallies={one.tally: one.customers for one in customers if one.customers},
+    )
+    windows = {
+        quarter_hour_sk(quarter_hour): of_quarter_hour,
+        day_sk(quarter_hour.day): Window(whole),
+        **{period_sk(period): Window(one) for period, one in delta.items()},
+        **{one.counter["sk"]: Window(tallies={"customers": one.customers}) for one in customers if one.customers},
+    }
+    return state.plus(whole, windows, last_updated)
+
+
+# ---------------------------------------------------------------- leaving
+
+
+def over(state: AccountState) -> list[str]:
+    """Return the sort keys of the windows that leave with the next write, at most ``MOST_LEAVING``.
+
+    A quarter-hour and a day are over ``LEAVE_AFTER`` their end, by the newest posting of the account: no clock decides.
+    Whenever a window leaves, so do all periods but the newest, and with a day the lifetime's number of customers.
+    """
+    at = parse_iso(state.last_updated) - LEAVE_AFTER
+    first_quarter_hour, today = quarter_hour_sk(QuarterHour.at(at)), at.date()
+    ended = [sk for sk in state.windows if _ended(sk, first_quarter_hour, today.isoformat())]
+    periods = sorted(filter(is_period, state.windows))
+    if ended or len(periods) > MOST_OPEN_PERIODS:
+        ended += periods[:-1]
+    if any(map(is_day, ended)):
+        ended += [sk for sk in (customers_sk(None),) if sk in state.windows]
+    return ended[:MOST_LEAVING]
+
+
+def _ended(sk: str, first_quarter_hour: str, today: str) -> bool:
+    if is_quarter_hour(sk):
+        return sk < first_quarter_hour
+    return (is_day(sk) or (is_customers(sk) and sk != customers_sk(None))) and sk.rpartition("#")[2] < today
+
+
+@dataclass(frozen=True, slots=True)
+class CounterChange:
+    """A counter to be written, and the version that the stored one must have (``None``: it must not exist)."""
+
+    values: Counter
+    version: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Addition:
+    """Customers to be added to a count. ``expires`` in epoch seconds; ``left_at`` as in ``windows``."""
+
+    counter: Key
+    customers: int
+    expires: int | None
+    left_at: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The item by which the index finds an account; it is always the same."""
+
+    values: Counter
+
+
+CounterWrite = CounterChange | Addition | Listing
+"""One write of a transaction, or a write by itself."""
+
+
+def changes(
+    before: AccountState, after: AccountState, leaving: Sequence[str], own: Mapping[str, Counter], retention: Retention
+) -> tuple[AccountState, list[CounterWrite]]:
+    """Return the state that is stored next, ``after`` without the windows that leave, and the writes that store it.
+
+    ``own``: the own items of the windows that leave, by sort key, read after ``before``. One write is the usual case.
+    """
+    # Behind the versions with which the windows left before, even if the account item was lost in between.
+    newest = max((int(own[sk].get("left_at", 0)) for sk in leaving if sk in own), default=0)
+    stored = after.written(leaving, max(before.version, newest) + 1)
+    writes: list[CounterWrite] = [CounterChange(stored.item(), before.version or None)]
+    if not before.carried_over:
+        key = listed_key(after.account)
+        writes.append(Listing({**key, **window_index(LISTED, key["pk"])}))
+    return stored, writes + [_departure(stored, sk, after.windows[sk], own, retention) for sk in leaving]
+
+
+def _departure(
+    state: AccountState, sk: str, window: Window, own: Mapping[str, Counter], retention: Retention
+) -> CounterWrite:
+    key = {"pk": account_pk(state.account), "sk": sk}
+    expires = expiry(sk, retention)
+    if is_customers(sk):
+        return Addition(key, window.tallies.get("customers", 0), expires, state.version)
+    before = own.get(sk, {})
+    version = int(before["version"]) if before else None
+    more = {"version": (version or 0) + 1, "left_at": state.version, **({"expires_at": expires} if expires else {})}
+    return CounterChange({**window.added_to({**before, **key}), **more}, version)
+
+
+def expiry(sk: str, retention: Retention) -> int | None:
+    """Return when a window's own item expires, in epoch seconds; ``None`` if it never does."""
+    if is_quarter_hour(sk):
+        return epoch(quarter_hour_of(sk).end + retention.quarter_hour)
+    if is_day(sk):
+        return epoch(QuarterHour.last_of(day_of(sk)).end + retention.day)
+    if is_customers(sk) and sk != customers_sk(None):
+        return epoch(QuarterHour.last_of(customers_day_of(sk)).end + retention.day)
+    return None
+
+
+def epoch(instant: datetime) -> int:
+    """Return an instant as a TTL attribute: whole seconds since 1970."""
+    return int(instant.timestamp())
+
+
+# ---------------------------------------------------------------- quarter-hours
 
 
 def by_quarter_hour(counters: Iterable[Mapping[str, Any]]) -> Iterator[tuple[QuarterHour, Totals]]:
@@ -187,99 +365,3 @@ def by_quarter_hour_and_period(
             own = Totals.of(values) - total(others.values())
             add_up(sums, [(Period.of(quarter_hour.day), own), *others.items()])
         yield quarter_hour, {period: totals for period, totals in sums.items() if totals != Totals()}
-
-
-def other_periods(counter: Mapping[str, Any]) -> PeriodTotals:
-    """Return what a quarter-hour's counter has added to other periods than its own month in UTC."""
-    return {Period.parse(text): Totals.of(values) for text, values in counter.get("periods", {}).items()}
-
-
-def lacks_watermark(group_: Group, stored: Mapping[str, Counter]) -> bool:
-    """Return whether the stored counters lack the watermark of a shard, so that 0.1.0 may have counted the shard."""
-    return not all(watermark(partition, stored) for partition in group_.partitions)
-
-
-def uncounted(group_: Group, stored: Mapping[str, Counter]) -> Group:
-    """Return a group without the postings that are counted, given the stored counters by sort key."""
-    counted = {partition: watermark(partition, stored) for partition in group_.partitions}
-    new = tuple(one for one in group_.postings if one.seq > counted[one.posting.partition])
-    return replace(group_, postings=new)
-
-
-def group_changes(
-    group_: Group, stored: Mapping[str, Counter], additions: Sequence[Addition], retention: Retention
-) -> list[CounterWrite]:
-    """Return the changes that count a group of which nothing is counted, with the new customers that it brings."""
-    delta: PeriodTotals = {}
-    for one in group_.postings:
-        so_far = delta.get(one.posting.period, Totals())
-        delta[one.posting.period] = so_far.plus(
-            one.posting.amount, one.posting.commission, is_payment=one.posting.is_payment
-        )
-    before = stored.get(quarter_hour_sk(group_.quarter_hour), {}).get("watermarks", {})
-    moved = {shard_name(one.posting.partition): one.seq for one in group_.postings}
-    return quarter_hour_changes(
-        group_.account,
-        group_.quarter_hour,
-        stored,
-        delta,
-        additions,
-        counted={"watermarks": before | moved},
-        last_updated=iso_millis(max(one.posting.recorded_at for one in group_.postings)),
-        retention=retention,
-    )
-
-
-def quarter_hour_changes(  # noqa: PLR0913 - all that the counters hold
-    account: Account,
-    quarter_hour: QuarterHour,
-    stored: Mapping[str, Counter],
-    delta: PeriodTotals,
-    additions: Sequence[Addition] = (),
-    *,
-    counted: Mapping[str, Any],
-    last_updated: str,
-    retention: Retention,
-) -> list[CounterWrite]:
-    """Return the changes that add a difference to a quarter-hour's counters, and new customers to their counts.
-
-    ``delta``: the difference by period. ``counted``: the watermarks after the change: ``watermarks`` by shard, or one
-    ``seq`` for all shards.
-    """
-    of_quarter_hour, latest, day = counter_keys(account, quarter_hour)
-    until = quarter_hour.end
-    updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
-    index = window_index(LATEST, latest["pk"])
-    before = stored.get(of_quarter_hour["sk"], {})
-    tallies = {one.tally: before.get(one.tally, 0) + one.customers for one in additions if one.customers}
-    expiry = {"expires_at": epoch(until + retention.quarter_hour)}
-    own = Period.of(quarter_hour.day)
-    others = add_up(other_periods(before), ((period, one) for period, one in delta.items() if period != own))
-    split = {str(period): one.as_dict() for period, one in others.items() if one != Totals()}
-    periods = {"periods": split} if split or "periods" in before else {}
-    whole = total(delta.values())
-    return [
-        counter_change(of_quarter_hour, stored, whole, {**counted, **tallies, **periods, **expiry}),
-        counter_change(latest, stored, whole, {"last_updated": updated, **index}),
-        counter_change(day, stored, whole, {"expires_at": epoch(until + retention.day)}),
-        *(counter_change(period_key(account, period), stored, one, {}) for period, one in sorted(delta.items())),
-        *(one for one in additions if one.customers),
-    ]
-
-
-def counter_change(key: Key, stored: Mapping[str, Counter], delta: Totals, more: dict[str, Any]) -> CounterChange:
-    """Return the change that adds a difference to a counter and increments its version; ``more`` replaces the rest."""
-    before = stored.get(key["sk"], {})
-    version = before.get("version")
-    totals = (Totals.of(before) if before else Totals()) + delta
-    return CounterChange(
-        {**before, **key, **totals.as_dict(), "version": (version or _NO_VERSION) + 1, **more}, version
-    )
-
-
-def epoch(instant: datetime) -> int:
-    """Return an instant as a TTL attribute: whole seconds since 1970."""
-    return int(instant.timestamp())
-
-
-_NO_VERSION: Final = Decimal(0)

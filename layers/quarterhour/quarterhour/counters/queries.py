@@ -3,25 +3,29 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
+from itertools import groupby, islice
 from typing import Any, Final
 
-from quarterhour.aws.entity import LATEST, IndexRange, Range, Values, window_partitions
+from quarterhour.aws.entity import LATEST, IndexRange, Key, Range, Values, window_partitions
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.counters.keys import (
     ACCOUNTS,
+    LISTED,
     account_of,
     account_pk,
     accounts_of,
     customers_day_of,
     customers_key,
-    day_key,
+    customers_sk,
     day_of,
+    day_sk,
     latest_key,
-    period_key,
     period_of,
+    period_sk,
     quarter_hour_sks,
 )
 from quarterhour.counters.plan import by_quarter_hour
+from quarterhour.counters.windows import AccountState
 from quarterhour.documents.keys import agency_document, document_pk
 from quarterhour.documents.keys import latest_key as latest_version_key
 from quarterhour.model import fields
@@ -35,11 +39,9 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
 from quarterhour.snapshots.kind import EntityKind, Figures
-from quarterhour.web.paging import Page, Paging, within
+from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging, within
 from quarterhour.web.parameters import name
 
-RESERVE_SECONDS: Final = 8.0
-"""With less time left than this, a page ends though it is not full."""
 _DAY: Final = timedelta(days=1)
 
 
@@ -76,8 +78,8 @@ def _compared(values: Values) -> Figures:
     }
 
 
-ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _compared, main="net")
-"""The kind of state that accounts have: how it is shown, and compared by its net."""
+ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _compared, main="net", lists=(LISTED, LATEST))
+"""The kind of state that accounts have: how it is shown, and compared by its net. 0.2.0 listed them by ``latest``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class CounterQueries:
         low, high = accounts_of(agency)
         after = paging.start(lambda pk: within(low, pk, high), "")
         items: list[dict[str, Any]] = []
-        for values in self._latest(max(low, after), high, paging.limit + 1):
+        for values in self.latest(max(low, after), high, paging.limit + 1):
             pk = values["pk"]
             if pk == after:  # the last account of the page before
                 continue
@@ -147,18 +149,31 @@ class CounterQueries:
             for account in accounts
         ]
 
-    def _latest(self, low: str, high: str, page_size: int) -> Iterator[Values]:
-        """Yield the lifetime counters of accounts between partition keys, in their order, by the index of latest."""
-        ranges = [IndexRange("gsi1", shard, low, high) for shard in window_partitions(LATEST)]
-        return self.entities.read_indexes(ranges, page_size)
+    def _listed(self, low: str, high: str, page_size: int) -> Iterator[str]:
+        """Yield the partition keys of accounts from ``low`` to ``high``, in their order, by the index.
+
+        The index finds an account by the entry in its list. Until it is carried over, it finds the item of 0.2.0.
+        """
+        partitions = window_partitions(LISTED) + window_partitions(LATEST)
+        ranges = [IndexRange("gsi1", partition, low, high) for partition in partitions]
+        for pk, _ in groupby(values["pk"] for values in self.entities.read_indexes(ranges, page_size)):
+            yield pk
+
+    def latest(self, low: str, high: str, page_size: int) -> Iterator[Values]:
+        """Yield the account items between partition keys, in the order of these."""
+        listed = self._listed(low, high, page_size)
+        while pks := list(islice(listed, page_size)):
+            found = {values["pk"]: values for values in self.entities.get_many([_latest_key(pk) for pk in pks])}
+            yield from (found[pk] for pk in pks if pk in found)
 
     def has_accounts(self, agency: str) -> bool:
         """Return whether an agency has an account: whether an event of the agency was counted."""
-        return any(self._latest(*accounts_of(agency), 1))
+        return any(self._listed(*accounts_of(agency), 1))
 
     def totals(self, account: Account, latest: Values) -> dict[str, Any]:
         """Return an account's lifetime totals and its number of distinct customers."""
-        counter = self.entities.get(customers_key(account, None))
+        sk = customers_sk(None)
+        counter = AccountState.of(account, latest).joined(sk, self.entities.get(customers_key(account, None)))
         customers = _customers(counter) if counter else 0
         return {"agency": account.agency, "currency": account.currency, **state(latest), "customers": customers}
 
@@ -166,33 +181,51 @@ class CounterQueries:
         """Return a page of the totals of the quarter-hours that begin from ``start`` to before ``end``."""
         first, after = (QuarterHour(rounded_up(at, LENGTH)) for at in (start, end))
         before = paging.start(lambda name: within(first, QuarterHour.parse(name), after), first.previous)
-        counters = Range(account_pk(account), *quarter_hour_sks(before.next, after.previous))
-        entries = by_quarter_hour(self.entities.read(counters, paging.limit + 1))
-        return paging.cut(entries, _shown_quarter_hour, lambda entry: str(entry[0]))
+        counters = self.counted(
+            self.state_of(account), *quarter_hour_sks(before.next, after.previous), paging.limit + 1
+        )
+        return paging.cut(by_quarter_hour(counters), _shown_quarter_hour, lambda entry: str(entry[0]))
 
     def days(self, account: Account, first: date, end: date, paging: Paging) -> Page:
         """Return a page of the totals of the days from ``first`` to before ``end``."""
         before = paging.start(lambda text: within(first, date.fromisoformat(text), end), first - _DAY)
-        low, high = (day_key(account, day)["sk"] for day in (before + _DAY, end - _DAY))
-        entries = self.entities.read(Range(account_pk(account), low, high), paging.limit + 1)
+        opened = self.state_of(account)
+        entries = self.counted(opened, day_sk(before + _DAY), day_sk(end - _DAY), paging.limit + 1)
         page = paging.cut(entries, _shown_day, lambda values: day_of(values["sk"]).isoformat())
-        customers = self._customers(account, [item["day"] for item in page.items])
+        customers = self._customers(opened, [item["day"] for item in page.items])
         return Page([{**item, "customers": customers.get(item["day"], 0)} for item in page.items], page.after)
 
     def periods(self, account: Account, first: Period, end: Period, paging: Paging) -> Page:
         """Return a page of the totals of the periods from ``first`` to before ``end``."""
         before = paging.start(lambda text: within(first, Period.parse(text), end), first.previous)
-        low, high = (period_key(account, period)["sk"] for period in (before.next, end.previous))
-        entries = self.entities.read(Range(account_pk(account), low, high), paging.limit + 1)
+        low, high = period_sk(before.next), period_sk(end.previous)
+        entries = self.counted(self.state_of(account), low, high, paging.limit + 1)
         return paging.cut(entries, _shown_period, lambda values: str(period_of(values["sk"])))
 
-    def _customers(self, account: Account, days: Sequence[str]) -> dict[str, int]:
+    def state_of(self, account: Account) -> AccountState:
+        """Return an account's item: what it holds of the windows that have not left."""
+        return AccountState.of(account, self.entities.get(latest_key(account)))
+
+    def counted(self, opened: AccountState, low: str, high: str, page_size: int) -> Iterator[Values]:
+        """Yield what is counted of an account's windows with sort keys from ``low`` to ``high``, in their order.
+
+        ``opened``: the account item, read before.
+        """
+        # Strongly consistent: an older item would lack a window that has left since.
+        own = self.entities.read(Range(account_pk(opened.account), low, high, consistent=True), page_size)
+        return opened.all_joined(own, low, high)
+
+    def _customers(self, opened: AccountState, days: Sequence[str]) -> dict[str, int]:
         """Return the number of distinct customers of each of these days that has any."""
         if not days:
             return {}
-        low, high = (customers_key(account, date.fromisoformat(day)) for day in (days[0], days[-1]))
-        counters = self.entities.read(Range(low["pk"], low["sk"], high["sk"]), len(days))
+        low, high = (customers_sk(date.fromisoformat(day)) for day in (days[0], days[-1]))
+        counters = self.counted(opened, low, high, len(days))
         return {customers_day_of(values["sk"]).isoformat(): _customers(values) for values in counters}
+
+
+def _latest_key(pk: str) -> Key:
+    return latest_key(account_of(pk))
 
 
 def _customers(counter: Values) -> int:

@@ -1,25 +1,74 @@
-"""Counts batches of ledger records: read the counters, plan the changes, write them; retry after a conflict."""
+"""Counts batches of ledger records: read the account item, plan its next state, write it; retry after a conflict."""
 
+from collections import OrderedDict
 from collections.abc import Sequence
+from threading import Lock
+from typing import Final
+
+from botocore.exceptions import ClientError
 
 from quarterhour.aws.parking import Parking
-from quarterhour.aws.retries import optimistically
-from quarterhour.aws.streams import Record, failures
+from quarterhour.aws.retries import is_cancelled, is_failed_condition, optimistically
+from quarterhour.aws.streams import Poison, Record, failures
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import additions, first_places, marker_sets
+from quarterhour.counters.distinct import first_places, marker_sets, new_customers
+from quarterhour.counters.keys import account_pk
 from quarterhour.counters.plan import (
-    Addition,
     Group,
+    NewCustomers,
     Retention,
     by_account,
+    changes,
+    counted,
     group,
-    group_changes,
-    lacks_watermark,
+    over,
     uncounted,
+    unknown,
+    writes,
 )
 from quarterhour.counters.store import CounterStore
-from quarterhour.model.errors import UnavailableError
+from quarterhour.counters.windows import AccountState
+from quarterhour.model.errors import AccountItemError, UnavailableError
+from quarterhour.model.identifiers import Account
+
+MOST_KEPT: Final = 2_000
+"""The most accounts of which a function remembers something between invocations: some 10 MB."""
+
+
+class KeptStates:
+    """The account items as this function wrote them, so that the next write of an account needs no read.
+
+    One that is stale does no harm: the condition of the write fails. Then another function counts the account too. Its
+    item is always read from then on, because a failed write costs more than a read.
+    """
+
+    def __init__(self, most: int = MOST_KEPT) -> None:
+        self._most = most
+        self._states: OrderedDict[Account, AccountState | None] = OrderedDict()
+        self._lock = Lock()
+
+    def get(self, account: Account) -> AccountState | None:
+        """Return an account's item; ``None`` if it must be read."""
+        with self._lock:
+            return self._states.get(account)
+
+    def keep(self, state: AccountState) -> None:
+        """Keep an account's item, unless another function counts the account too."""
+        with self._lock:
+            if self._states.get(state.account, state) is not None:
+                self._put(state.account, state)
+
+    def distrust(self, account: Account) -> None:
+        """Keep an account's item no longer, because another function counts the account too."""
+        with self._lock:
+            self._put(account, None)
+
+    def _put(self, account: Account, state: AccountState | None) -> None:
+        self._states[account] = state
+        self._states.move_to_end(account)
+        if len(self._states) > self._most:
+            self._states.popitem(last=False)
 
 
 class CounterUpdater:
@@ -30,49 +79,61 @@ class CounterUpdater:
         self._parking = parking
         self._retention = retention
         self._workers = workers
+        self._kept = KeptStates()
 
     def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
         """Count a batch; return the records from which on Lambda must deliver again.
 
-        A group that fails does not stop the others. Their watermarks make a repeated delivery harmless.
+        An account that fails does not stop the others. Its watermarks make a repeated delivery harmless.
         """
         groups, poison = group(records)
         self._parking.park(poison)
-        # Accounts in parallel, the groups of one account in turn: they would conflict at its lifetime totals.
-        failed = [seq for some in self._workers.map(self._apply_in_turn, by_account(groups)) for seq in some]
+        failed = [seq for some in self._workers.map(self._count_account, by_account(groups)) for seq in some]
         count(Metric.GROUPS_FAILED, len(failed))
         return failures(records, failed)
 
-    def _apply_in_turn(self, groups: Sequence[Group]) -> list[str]:
-        """Count the groups of one account; return the first sequence number of each that failed.
+    def _count_account(self, groups: Sequence[Group]) -> list[str]:
+        """Count the groups of an account, usually with one write; return the first sequence number of each that failed.
 
-        A group is not counted after an earlier one of its quarter-hour failed: their watermarks are the same.
+        After a failure nothing more of the account is counted: later records would move the watermark past it.
         """
-        failed: list[Group] = []
-        for one in groups:
-            if one.quarter_hour in {other.quarter_hour for other in failed} or not self._apply(one):
-                failed.append(one)
-        return [one.postings[0].seq for one in failed]
+        pending = list(groups)
+        for together in writes(groups):
+            try:
+                optimistically(lambda some=together: self._count(some), account_pk(together[0].account))  # type: ignore[misc]
+            except AccountItemError as error:
+                self._parking.park(Poison(one.record, str(error)) for some in together for one in some.postings)
+                logger.error("account not counted, its records are parked", reason=type(error).__name__)
+            except UnavailableError:
+                logger.warning("account not counted, to be delivered again", groups=len(pending))
+                return [one.postings[0].seq for one in pending]
+            del pending[: len(together)]
+        return []
 
-    def _apply(self, one: Group) -> bool:
-        def attempt() -> None:
-            stored = self._store.read(one.keys)
-            if lacks_watermark(one, stored):
-                # Read after the lifetime: 0.1.0 moves both in one transaction, so this write fails if it does so now.
-                stored = {**self._store.read_partitions(one.account, one.quarter_hour), **stored}
-            new = uncounted(one, stored)
-            if new.postings:
-                self._store.write(group_changes(new, stored, self._mark_customers(new), self._retention))
-
+    def _count(self, groups: Sequence[Group]) -> None:
+        account = groups[0].account
+        # The account item is read first. If what is read after it changes meanwhile, its version does, too.
+        state = self._kept.get(account) or self._store.account(account)
+        found = [self._store.read_partitions(account, quarter_hour) for quarter_hour in unknown(groups, state)]
+        own = {sk: counter for some in found for sk, counter in some.items()}
+        state = state.caught_up(own)
+        new = uncounted(groups, state, own)
+        if not new:
+            return
+        after = counted(state, new, [self._mark_customers(one) for one in new])
+        leaving = over(after)
+        left = self._store.read([{"pk": account_pk(account), "sk": sk} for sk in leaving]) if leaving else {}
+        stored, planned = changes(state, after, leaving, left, self._retention)
         try:
-            optimistically(attempt, str(one.quarter_hour))
-        except UnavailableError:
-            logger.warning("group not counted, to be delivered again", quarter_hour=str(one.quarter_hour))
-            return False
-        return True
+            self._store.write(planned)
+        except ClientError as error:
+            if is_failed_condition(error) or is_cancelled(error):
+                self._kept.distrust(account)
+            raise
+        self._kept.keep(stored)
 
-    def _mark_customers(self, new: Group) -> list[Addition]:
+    def _mark_customers(self, new: Group) -> list[NewCustomers]:
         """Set the markers of customers that have none, and return the new customers that the group brings."""
         places = first_places(new)
         sets = marker_sets(new.account, new.quarter_hour.day, places, self._retention)
-        return additions(new, sets, self._store.mark(sets, places))
+        return new_customers(new, sets, self._store.mark(sets, places)) if sets else []

@@ -1,26 +1,33 @@
 """The DynamoDB store of the counters, and the requests it sends."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quarterhour.aws.entity import Key
+from botocore.exceptions import ClientError
+
+from quarterhour.aws.entity import LATEST, Key
 from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.retries import is_refused
 from quarterhour.aws.tables import get_items, insert_items, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
 from quarterhour.counters.keys import (
     account_of,
     account_pk,
+    latest_key,
     partition_key,
     period_of,
     period_sks,
     quarter_hour_key,
     quarter_hour_of,
+    quarter_hour_sk,
     quarter_hour_sks,
 )
-from quarterhour.counters.plan import Addition, Counter, CounterChange, CounterWrite, by_quarter_hour_and_period
-from quarterhour.model.errors import UnavailableError
+from quarterhour.counters.plan import Addition, CounterChange, CounterWrite, Listing, by_quarter_hour_and_period
+from quarterhour.counters.windows import AccountState, Counter
+from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, QuarterHourTotals, Totals
@@ -30,17 +37,20 @@ if TYPE_CHECKING:
 
 
 def write_request(table: str, changes: Sequence[CounterWrite]) -> Request:
-    """Build the transaction that writes counters, watermarks and new customers, if no counter changed meanwhile."""
+    """Build the transaction that writes an account item and windows that leave, if no counter changed meanwhile."""
     return {
         "TransactItems": [
-            {"Put": _put(table, change)} if isinstance(change, CounterChange) else {"Update": _add(table, change)}
-            for change in changes
+            {"Update": _add(table, one)} if isinstance(one, Addition) else {"Put": put_request(table, one)}
+            for one in changes
         ]
     }
 
 
-def _put(table: str, change: CounterChange) -> dict[str, Any]:
-    put: dict[str, Any] = {"TableName": table, "Item": to_item(change.values)}
+def put_request(table: str, change: CounterChange | Listing) -> Request:
+    """Build the PutItem that writes a counter, if it has not changed meanwhile."""
+    put: Request = {"TableName": table, "Item": to_item(change.values)}
+    if isinstance(change, Listing):
+        return put
     if change.version is None:
         return {**put, "ConditionExpression": "attribute_not_exists(pk)"}
     return {
@@ -51,12 +61,14 @@ def _put(table: str, change: CounterChange) -> dict[str, Any]:
 
 
 def _add(table: str, addition: Addition) -> dict[str, Any]:
-    update = "ADD customers :new" + (" SET expires_at = :expires" if addition.expires else "")
+    more = {"expires_at": addition.expires, "left_at": addition.left_at}
+    more = {name: value for name, value in more.items() if value is not None}
+    update = "ADD customers :new" + (" SET " + ", ".join(f"{name} = :{name}" for name in more) if more else "")
     return {
         "TableName": table,
         "Key": to_item(dict(addition.counter)),
         "UpdateExpression": update,
-        "ExpressionAttributeValues": to_item({":new": addition.customers, ":expires": addition.expires}),
+        "ExpressionAttributeValues": to_item({":new": addition.customers, **{f":{n}": v for n, v in more.items()}}),
     }
 
 
@@ -74,16 +86,6 @@ def markers_request(table: str, marker_set: MarkerSet) -> Request:
         for marker in marker_set.markers.values()
     ]
     return {"TransactItems": [*markers, {"Update": _add(table, marker_set.addition(len(markers)))}]}
-
-
-def customers_request(table: str, counter: Key, customers: int, expires: int) -> Request:
-    """Build the UpdateItem that sets a day's number of distinct customers, whatever was counted before."""
-    return {
-        "TableName": table,
-        "Key": to_item(dict(counter)),
-        "UpdateExpression": "SET customers = :right, expires_at = :expires",
-        "ExpressionAttributeValues": to_item({":right": customers, ":expires": expires}),
-    }
 
 
 def counted_request(table: str, account: Account, first: QuarterHour, last: QuarterHour) -> Request:
@@ -129,15 +131,20 @@ class CounterStore:
         """Return the counter of a quarter-hour and those that 0.1.0 kept of its partitions, by sort key."""
         return {values["sk"]: values for values in self._quarter_hours(account, quarter_hour, quarter_hour)}
 
-    def counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
-        """Return the counted totals of some quarter-hours by period, both bounds included."""
-        return dict(by_quarter_hour_and_period(self._quarter_hours(account, first, last)))
+    def account(self, account: Account) -> AccountState:
+        """Return an account's item, strongly consistent; raise ``AccountItemError`` if its schema is not known."""
+        return AccountState.of(account, self.read((latest_key(account),)).get(LATEST))
 
-    def periods(self, account: Account) -> PeriodTotals:
-        """Return the counted totals of all periods of an account."""
-        pages = query_pages(self.client, periods_request(self.table, account), Workers(1))
-        counters = (from_item(item) for items in pages for item in items)
-        return {period_of(values["sk"]): Totals.of(values) for values in counters}
+    def counted(self, state: AccountState, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
+        """Return the counted totals of some quarter-hours by period, both bounds included; ``state`` is read before."""
+        own = self._quarter_hours(state.account, first, last)
+        return dict(by_quarter_hour_and_period(state.all_summed(own, *quarter_hour_sks(first, last))))
+
+    def periods(self, state: AccountState) -> PeriodTotals:
+        """Return the counted totals of all periods of an account; ``state`` is read before."""
+        pages = query_pages(self.client, periods_request(self.table, state.account), Workers(1))
+        own = (from_item(item) for items in pages for item in items)
+        return {period_of(values["sk"]): Totals.of(values) for values in state.all_summed(own, *period_sks())}
 
     def _quarter_hours(self, account: Account, first: QuarterHour, last: QuarterHour) -> Iterator[Counter]:
         pages = query_pages(self.client, counted_request(self.table, account, first, last), Workers(1))
@@ -171,13 +178,20 @@ class CounterStore:
             self.client.transact_write_items(**markers_request(self.table, new))
         return list(found.values())
 
-    def set_customers(self, counter: Key, customers: int, expires: int) -> None:
-        """Set a day's number of distinct customers; only for a day of which nothing is counted any more."""
-        self.client.update_item(**customers_request(self.table, counter, customers, expires))
-
     def write(self, changes: Sequence[CounterWrite]) -> None:
-        """Write all changes or none; raise botocore's ``ClientError`` if none was written."""
-        self.client.transact_write_items(**write_request(self.table, changes))
+        """Write all changes or none; raise botocore's ``ClientError`` if none was written.
+
+        Raises ``AccountItemError`` if DynamoDB refuses an account item, which is then above its size.
+        """
+        try:
+            if len(changes) == 1 and isinstance(changes[0], CounterChange):
+                self.client.put_item(**put_request(self.table, changes[0]))
+            else:
+                self.client.transact_write_items(**write_request(self.table, changes))
+        except ClientError as error:
+            if is_refused(error):
+                raise AccountItemError(f"DynamoDB refuses an account item: {error}") from error
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,21 +210,35 @@ class CounterReader:
 
         The counters that 0.1.0 kept of partitions are read only where today's do not hold the ledger's totals.
         """
-        counted = self._read([quarter_hour_key(*key) for key in expected])
+        states = self._states({account for account, _ in expected})
+        own = self._read([quarter_hour_key(*key) for key in expected])
+        counted: QuarterHourTotals = {}
+        for account, quarter_hour in expected:
+            pk, sk = account_pk(account), quarter_hour_sk(quarter_hour)
+            counter = states[account].joined(sk, own.get((pk, sk)))
+            if counter:
+                counted[account, quarter_hour] = Totals.of(counter)
         differing = [key for key, totals in expected.items() if counted.get(key) != totals]
         older = [
             partition_key(account, Partition(quarter_hour, shard))
             for account, quarter_hour in differing
             for shard in range(shards)
         ]
-        for key, totals in self._read(older).items():
-            counted[key] = counted.get(key, Totals()) + totals
+        for (pk, sk), values in self._read(older).items():
+            key_ = account_of(pk), quarter_hour_of(sk)
+            counted[key_] = counted.get(key_, Totals()) + Totals.of(values)
         return counted
 
-    def _read(self, keys: Sequence[Key]) -> QuarterHourTotals:
-        items = get_items(self.client, self.table, keys, self.workers, consistent=False)
-        sums: QuarterHourTotals = {}
-        for item in items:
-            key = account_of(item["pk"]["S"]), quarter_hour_of(item["sk"]["S"])
-            sums[key] = sums.get(key, Totals()) + Totals.of(from_item(item))
-        return sums
+    def _states(self, accounts: Iterable[Account]) -> dict[Account, AccountState]:
+        """Return the account items. One whose schema is not known counts nothing: its proof is pending, then drift."""
+        found = self._read([latest_key(account) for account in accounts])
+        states = {account: AccountState(account) for account in accounts}
+        for (pk, _), values in found.items():
+            with suppress(AccountItemError):
+                account = account_of(pk)
+                states[account] = AccountState.of(account, values)
+        return states
+
+    def _read(self, keys: Sequence[Key]) -> dict[tuple[str, str], Counter]:
+        items = map(from_item, get_items(self.client, self.table, keys, self.workers, consistent=False))
+        return {(item["pk"], item["sk"]): item for item in items}

@@ -19,7 +19,7 @@ _BODY: Final = frozenset({"agencies", "people"})
 
 @dataclass(frozen=True, slots=True)
 class Permissions:
-    """The agencies and the people who may read; nobody where permissions were never written."""
+    """The agencies and the people who may read; nobody if permissions were never written."""
 
     agencies: tuple[str, ...] = ()
     people: tuple[str, ...] = ()

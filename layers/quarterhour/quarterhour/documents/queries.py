@@ -105,7 +105,7 @@ class DocumentQueries:
         return shown_metadata(document, self._found(document, metadata_key(document)))
 
     def permissions(self, document: str) -> Permissions:
-        """Return the permissions of a document: those of nobody where they were never written."""
+        """Return the permissions of a document: those of nobody if they were never written."""
         return Permissions.of(self.entities.get(permissions_key(document)))
 
     def _found(self, document: str, key: Key) -> Values:

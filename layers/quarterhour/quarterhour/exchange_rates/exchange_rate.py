@@ -26,7 +26,7 @@ _AS_OF: Final = f"{fields.INSTANT}, of {YEARS[0]} or later, not ahead of now"
 class ExchangeRate:
     """The units of a currency that one unit of the base currency is worth, from ``as_of`` on, by ``source``.
 
-    ``base`` is empty where the deployment had no base currency when the rate was entered.
+    ``base`` is empty if the deployment had no base currency when the rate was entered.
     """
 
     units_per_base: Decimal
@@ -59,7 +59,7 @@ class ExchangeRate:
 class ExchangeRateRequest:
     """A request to enter an exchange rate; ``as_of`` is ``None`` for a rate from now on.
 
-    ``base`` is the base currency that the sender means; empty where the request names none.
+    ``base`` is the base currency that the sender means; empty if the request names none.
     """
 
     units_per_base: Decimal

@@ -60,7 +60,7 @@ class ExchangeRateQueries:
         return LastUse.of(values) if values else None
 
     def before_window(self, layer: Layer, latest: Values) -> Values | None:
-        """Return the rate in force before the window of the latest rate, or before the latest where a layer has none.
+        """Return the rate in force before the window of the latest rate, or before the latest if a layer has none.
 
         It is read from the history, as rates can be entered less often than windows are kept.
         """

@@ -60,7 +60,7 @@ class Claim:
         """Return the claim of an event that is recorded now on some terms."""
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
         expires = None if settings.retention is None else int((now + settings.retention).timestamp())
-        partition, position, period, prior = _place(event, now, settings)
+        partition, position, period, prior = _position_and_period(event, now, settings)
         return cls(
             event.identity,
             partition,
@@ -77,7 +77,7 @@ class Claim:
 
     def moved(self, event: Event, now: datetime, settings: RecordingSettings) -> "Claim":
         """Return the claim of an event with a position and a period of now, on the same terms."""
-        partition, position, period, prior = _place(event, now, settings)
+        partition, position, period, prior = _position_and_period(event, now, settings)
         return replace(self, partition=partition, position=position, period=period, prior_period=prior)
 
     def content(self, event: Event) -> Event:
@@ -107,7 +107,9 @@ class Claim:
         }
 
 
-def _place(event: Event, now: datetime, settings: RecordingSettings) -> tuple[Partition, Position, Period, bool]:
+def _position_and_period(
+    event: Event, now: datetime, settings: RecordingSettings
+) -> tuple[Partition, Position, Period, bool]:
     """Return the partition, position and period of an event that is claimed now, and whether its own is cut off."""
     partition, position = Partition.of(event.identity, now, settings.shards), Position.of(event.identity, now)
     return partition, position, *settings.calendar.period_of(event.time, position.recorded_at)

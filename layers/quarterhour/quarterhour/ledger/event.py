@@ -146,7 +146,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """The problems of an item that is no valid billing event, with its source and id where they are readable."""
+    """The problems of an item that is no valid billing event, with its source and id if they are readable."""
 
     source: str | None
     id: str | None
@@ -363,7 +363,7 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "customer": (TEXT, fields.text),
     "order_id": (TEXT, fields.text),
     "line": (f"{TEXT}, or a whole number", _text_or_number),
-    "location": (fields.PLACE, fields.place),
+    "location": (fields.LOCATION, fields.location),
     "refers_to": (f"the id of the sale: {NAME}", fields.name),
     "extra": (f"an object of at most {MAX_EXTRA_BYTES} bytes as JSON", _extra),
     "category": (TEXT, fields.text),

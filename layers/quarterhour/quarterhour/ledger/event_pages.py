@@ -87,7 +87,7 @@ class Batch:
 def merge_pages(pages: Sequence[PartitionPage]) -> tuple[list[Item], str]:
     """Merge the pages of a quarter-hour's partitions in the order of positions.
 
-    Returns the events up to the position through which every page is complete, and that position. It is empty where
+    Returns the events up to the position through which every page is complete, and that position. It is empty if
     all pages reach the end of their partition.
     """
     complete_through = min((page.complete_through for page in pages if page.complete_through), default="")

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, Self
 
 from quarterhour.aws.items import Item
@@ -82,7 +83,7 @@ class Posting:
             if item["schema"]["S"] != SCHEMA:
                 raise ValueError(f"the ledger schema {item['schema']['S']!r} is not known, only {SCHEMA!r}")
             return cls(
-                Partition.parse(item["quarter_hour"]["S"]),
+                _partition(item["quarter_hour"]["S"]),
                 Account(item["agency"]["S"], item["currency"]["S"]),
                 _decimal(item["amount"]["S"]),
                 _decimal(item["commission"]["S"]),
@@ -93,6 +94,10 @@ class Posting:
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"the ledger item lacks {error}") from error
+
+
+# The postings of a batch are of few partitions.
+_partition = lru_cache(maxsize=256)(Partition.parse)
 
 
 def period_of(item: Item) -> Period:

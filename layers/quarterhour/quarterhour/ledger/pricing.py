@@ -38,7 +38,7 @@ _ONE: Final = Decimal(1)
 
 
 class CommissionTerms(NamedTuple):
-    """Commission rate and origin of an event's commission, and an arithmetic where the rate is not enough.
+    """Commission rate and origin of an event's commission, and an arithmetic if the rate is not enough.
 
     ``origin`` is one of the constants above; after ``BY_RATE_CARD`` with a version and perhaps a document.
     It is empty in old claims. ``unregistered``: the rate cards were looked up for an agency that was not registered.
@@ -90,7 +90,7 @@ def needed_rate_cards(events: Iterable[Event], now: datetime) -> set[RateCardQue
 
 
 def rate_card_time(event: Event, now: datetime) -> datetime:
-    """Return the instant whose rate card prices an event: the event's own time, or now where it has none."""
+    """Return the instant whose rate card prices an event: the event's own time, or now if it has none."""
     return event.time or now
 
 

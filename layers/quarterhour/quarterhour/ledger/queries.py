@@ -44,7 +44,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.plan import LookedAt
 from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.web.access import Caller
-from quarterhour.web.paging import Page, Paging
+from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -53,8 +53,6 @@ LINKED_AT_ONCE: Final = 1000
 """How many of the events that refer to a sale are read at a time."""
 CHUNKS_A_PAGE: Final = 10
 """How many chunks of an index are read at a time."""
-RESERVE_SECONDS: Final = 8.0
-"""With less time left than this, a page ends though it is not full."""
 
 
 def events_request(

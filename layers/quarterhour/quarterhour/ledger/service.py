@@ -125,7 +125,9 @@ class Recorder:
             results.put(claim, result)
         reserved = [claim for claim in claims if _is_reserved(claim, results)]
         if reserved:
-            for claim, result in zip(reserved, self._store.post(reserved, request.id, request.in_time), strict=True):
+            for claim, result in zip(
+                reserved, self._store.claim_held(reserved, request.id, request.in_time), strict=True
+            ):
                 results.put(claim, result)
 
     def _append_missing(self, events: list[Event], request: RecordingRequest, results: Results) -> None:

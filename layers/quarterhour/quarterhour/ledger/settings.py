@@ -1,4 +1,4 @@
-"""The owner's settings for recording events, and the phases of a quarter-hour that follow from them.
+"""The deployment's settings for recording events, and the phases of a quarter-hour that follow from them.
 
 A quarter-hour accepts appends while it is open, none while it is closing, and never again once it is final.
 """
@@ -28,7 +28,7 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordingSettings:
-    """The owner's settings for recording events.
+    """The deployment's settings for recording events.
 
     ``grace``: the time from the end of a quarter-hour until it is final. ``longest_run``: the timeout of the function
     that records. ``retention``: how long an identity is kept, ``None`` for ever. ``calendar``: the periods of events.

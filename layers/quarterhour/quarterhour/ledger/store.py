@@ -161,7 +161,7 @@ def _insert_request(table: str, values: dict[str, Any]) -> Request:
     }
 
 
-def post_request(table: str, claim: Claim, request_id: str) -> Request:
+def claim_held_request(table: str, claim: Claim, request_id: str) -> Request:
     """Build the PutItem that replaces the reservation of a held event by its claim."""
     return {
         "TableName": table,
@@ -180,7 +180,7 @@ def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str
     identity_table, entity_table = tables
     sale, event = linked.before.identity, linked.claim.identity
     claim = (
-        post_request(identity_table, linked.claim, request_id)
+        claim_held_request(identity_table, linked.claim, request_id)
         if linked.was_held
         else _insert_request(identity_table, claim_values(linked.claim, request_id))
     )
@@ -285,7 +285,7 @@ class LedgerStore:
     def claim(
         self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]
     ) -> list[Claimed | Held | None]:
-        """Claim events, no identity twice; return the valid claims in the same order, existing ones where there are.
+        """Claim events, no identity twice; return the valid claims in the same order, existing ones if there are any.
 
         The reservation if the identity is that of a held event. ``None`` if the claim could not be written in time, or
         if the existing one could not be read.
@@ -337,7 +337,7 @@ class LedgerStore:
             return result_of(claim_or_reservation(existing))
         return Held(hold.reservation)
 
-    def post(
+    def claim_held(
         self, claims: Sequence[Claim], request_id: str, in_time: Callable[[], bool]
     ) -> list[Claimed | Held | None]:
         """Replace the reservations of held events by claims; return the valid claims in the same order.
@@ -345,8 +345,8 @@ class LedgerStore:
         The reservation if an operator has discarded the event meanwhile; ``None`` if the claim could not be written.
         """
 
-        def post(claim: Claim) -> Claimed | Held | None:
-            request = post_request(self.identity_table, claim, request_id)
+        def claim_one(claim: Claim) -> Claimed | Held | None:
+            request = claim_held_request(self.identity_table, claim, request_id)
             if not in_time():
                 return None
             try:
@@ -357,7 +357,7 @@ class LedgerStore:
                 return Claimed(claim, fresh=True, was_held=True)
             return _found(write.item, request_id, was_held=True) if write.item else None
 
-        return self.workers.map(post, claims)
+        return self.workers.map(claim_one, claims)
 
     def forget_held(self, identities: Sequence[Identity]) -> None:
         """Delete the items of held events that are recorded. The watch deletes what this leaves."""
@@ -443,7 +443,7 @@ class LedgerStore:
 
 def _found(item: Item, request_id: str, *, was_held: bool = False) -> Claimed | Held:
     found = result_of(claim_or_reservation(item))
-    # The existing claim is of this same request where DynamoDB's response to its first try was lost.
+    # The existing claim is of this same request if DynamoDB's response to its first try was lost.
     if isinstance(found, Claimed) and item["request"]["S"] == request_id:
         return Claimed(found.claim, fresh=True, was_held=was_held)
     return found

@@ -1,7 +1,7 @@
-"""The keys of sales by place in the Entity table, built and parsed only here.
+"""The keys of sales by location in the Entity table, built and parsed only here.
 
 A location is a path from the country down, ``GB#London``. The sales of a day are in one partition, ordered by path, so
-the sales below any place are one range. No part of a path is empty: two separators end it.
+the sales below any location are one range. No part of a path is empty: two separators end it.
 """
 
 from datetime import date
@@ -11,7 +11,7 @@ from quarterhour.aws.entity import Key, Range
 from quarterhour.model import fields
 from quarterhour.model.identifiers import SEPARATOR
 
-_PLACES: Final = "PLACE#"
+_LOCATIONS: Final = "PLACE#"
 _END: Final = SEPARATOR * 2
 _AFTER_SEPARATOR: Final = chr(ord(SEPARATOR) + 1)
 _FIRST: Final = " "
@@ -19,12 +19,12 @@ _LAST: Final = "\U0010ffff"
 """Sort before and after every location."""
 
 
-def read_place(text: str) -> str:
-    """Parse a place; raise ``ValueError`` for a malformed path."""
-    place = fields.place(text)
-    if place is None:
+def read_location(text: str) -> str:
+    """Parse a location; raise ``ValueError`` for a malformed path."""
+    location = fields.location(text)
+    if location is None:
         raise ValueError(text)
-    return place
+    return location
 
 
 def sales_key(day: date, location: str, currency: str, run: str) -> Key:
@@ -32,7 +32,7 @@ def sales_key(day: date, location: str, currency: str, run: str) -> Key:
 
     ``PLACE#2026-10-23``, ``GB#London##GBP#2026-10-23T0130-0230``.
     """
-    return {"pk": f"{_PLACES}{day.isoformat()}", "sk": f"{location}{_END}{currency}{SEPARATOR}{run}"}
+    return {"pk": f"{_LOCATIONS}{day.isoformat()}", "sk": f"{location}{_END}{currency}{SEPARATOR}{run}"}
 
 
 def location_of(sk: str) -> tuple[str, str]:
@@ -41,7 +41,7 @@ def location_of(sk: str) -> tuple[str, str]:
     return location, rest.partition(SEPARATOR)[0]
 
 
-def below(day: date, place: str) -> Range:
-    """Return the range of the sales of a day at a place and below it; an empty place is everywhere."""
-    low, high = (f"{place}{SEPARATOR}", f"{place}{_AFTER_SEPARATOR}") if place else (_FIRST, _LAST)
-    return Range(f"{_PLACES}{day.isoformat()}", low, high)
+def below(day: date, location: str) -> Range:
+    """Return the range of the sales of a day at a location and below it; an empty location is everywhere."""
+    low, high = (f"{location}{SEPARATOR}", f"{location}{_AFTER_SEPARATOR}") if location else (_FIRST, _LAST)
+    return Range(f"{_LOCATIONS}{day.isoformat()}", low, high)

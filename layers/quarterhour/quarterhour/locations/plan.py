@@ -1,4 +1,4 @@
-"""Sales by place, pure: sealed totals to items, and items to sales at any level of the path."""
+"""Sales by location, pure: sealed totals to items, and items to sales at any level of the path."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,32 +23,32 @@ def sales(day: date, run: str, locations: Mapping[tuple[str, str], Totals]) -> l
     ]
 
 
-def levels(place: str) -> int:
+def levels(location: str) -> int:
     """Return the number of levels of a path; the empty path has none."""
-    return place.count(SEPARATOR) + 1 if place else 0
+    return location.count(SEPARATOR) + 1 if location else 0
 
 
-def place_at(location: str, level: int) -> str:
-    """Return the place at a level that holds a location; a location with fewer levels is its own place."""
+def cut_at(location: str, level: int) -> str:
+    """Return the location at a level that holds a location: itself if it has fewer levels."""
     return SEPARATOR.join(location.split(SEPARATOR)[:level])
 
 
 @dataclass(frozen=True, slots=True)
 class Sales:
-    """The sales at a place and below it by currency; ``last`` is the sort key of the last item added up."""
+    """The sales at a location and below it by currency; ``last`` is the sort key of the last item added up."""
 
-    place: str
+    location: str
     totals: Mapping[str, Totals]
     last: str
 
 
-def by_place(items: Iterable[Mapping[str, Any]], level: int) -> Iterator[Sales]:
-    """Yield the sales of each place at a level; the items must be ordered by key."""
-    for place, some in groupby(items, key=lambda values: place_at(location_of(values["sk"])[0], level)):
+def by_level(items: Iterable[Mapping[str, Any]], level: int) -> Iterator[Sales]:
+    """Yield the sales of each location at a level; the items must be ordered by key."""
+    for location, some in groupby(items, key=lambda values: cut_at(location_of(values["sk"])[0], level)):
         sums: dict[str, Totals] = {}
         last = ""
         for values in some:
             last = values["sk"]
             _, currency = location_of(last)
             sums[currency] = sums.get(currency, Totals()) + Totals.of(values)
-        yield Sales(place, dict(sorted(sums.items())), last)
+        yield Sales(location, dict(sorted(sums.items())), last)

@@ -1,6 +1,6 @@
-"""The routes of the sales by place."""
+"""The routes of the sales by location."""
 
-from quarterhour.locations.keys import read_place
+from quarterhour.locations.keys import read_location
 from quarterhour.locations.plan import MAX_LEVELS, levels
 from quarterhour.locations.queries import LocationQueries
 from quarterhour.model import fields, instants
@@ -14,20 +14,20 @@ from quarterhour.web.routing import Routes
 def read(routes: Routes, locations: LocationQueries) -> None:
     """Register the reading routes."""
 
-    def sales(place: str) -> http.Response:
+    def sales(location: str) -> http.Response:
         query = routes.parameters()
         span = query.span(DAY, instants.day)
-        least = max(1, levels(place))
+        least = max(1, levels(location))
         level = query.whole("level", least, MAX_LEVELS, least)
         paging = query.paging()
-        return http.response(200, paging.body(locations.sales(place, level, span, paging)))
+        return http.response(200, paging.body(locations.sales(location, level, span, paging)))
 
     @routes.get("/locations", allow=staff, query=("from", "to", "level", *PAGE))
     def sales_everywhere() -> http.Response:
-        """Return the sales of each day, by country or by the places at a deeper level."""
+        """Return the sales of each day, by country or by the locations at a deeper level."""
         return sales("")
 
-    @routes.get("/locations/<place>", allow=staff, query=("from", "to", "level", *PAGE))
-    def sales_at_a_place(place: str) -> http.Response:
-        """Return the sales of each day at a place and within it, in total or by the places at a deeper level."""
-        return sales(parameters.parsed("place", parameters.decoded(place), fields.PLACE, read_place))
+    @routes.get("/locations/<location>", allow=staff, query=("from", "to", "level", *PAGE))
+    def sales_within(location: str) -> http.Response:
+        """Return the sales of each day at a location and within it, in total or by the locations at a deeper level."""
+        return sales(parameters.parsed("location", parameters.decoded(location), fields.LOCATION, read_location))

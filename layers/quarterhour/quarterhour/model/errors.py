@@ -116,6 +116,13 @@ class UnavailableError(RequestError):
     retry_after = 5
 
 
+class AccountItemError(UnavailableError):
+    """An account's item cannot be used: its schema is not known, or DynamoDB refuses its size.
+
+    A later release wrote it, or somebody changed it by hand. Its records are parked, so nothing is lost.
+    """
+
+
 class SealedFileError(QuarterhourError):
     """A sealed file differs from the ledger: an operator must investigate."""
 

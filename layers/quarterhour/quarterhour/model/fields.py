@@ -21,7 +21,7 @@ _MOST_PERCENT: Final = 100
 _PERCENT_PLACES: Final = 10
 PERCENT: Final = f"a decimal from 0 to {_MOST_PERCENT} with at most {_PERCENT_PLACES} places"
 CURRENCY: Final = "an ISO 4217 code such as EUR"
-PLACE: Final = f"a path such as GB{SEPARATOR}London without an empty part"
+LOCATION: Final = f"a path such as GB{SEPARATOR}London without an empty part"
 INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
 
 
@@ -134,8 +134,8 @@ def text(value: object) -> str | None:
     return value if isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() else None
 
 
-def place(value: object) -> str | None:
-    """Parse a place, such as ``GB#London``: its parts from the largest to the smallest."""
+def location(value: object) -> str | None:
+    """Parse a location, such as ``GB#London``: its parts from the largest to the smallest."""
     return text(value) if isinstance(value, str) and all(value.split(SEPARATOR)) else None
 
 

@@ -1,4 +1,4 @@
-"""Money as exact decimals of at most 38 digits. It is rounded once, in the summary of a report."""
+"""Money as exact decimals of at most 38 digits. It is rounded once, in the summary of a report and on a statement."""
 
 import re
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow

@@ -66,10 +66,10 @@ def time_zone(name: str) -> tzinfo:
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """The owner's settings for periods.
+    """The deployment's settings for periods.
 
     ``zone``: the marketplace's time zone. ``grace_days``: local days from the end of a period to its cut-off.
-    ``first_period``: the first period that is billed; ``None`` if every period may be.
+    ``first_period``: the first period with statements; ``None`` if every period may have them.
     """
 
     zone: tzinfo = UTC

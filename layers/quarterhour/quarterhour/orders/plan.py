@@ -156,7 +156,7 @@ def committed(header: OrderHeader, now: datetime) -> Values:
 
 
 def _index_keys(index: int, pk: str | None, sk: str) -> dict[str, str]:
-    """Return an item's keys in an index; empty where ``pk`` is ``None``."""
+    """Return an item's keys in an index; empty if ``pk`` is ``None``."""
     return {f"gsi{index}pk": pk, f"gsi{index}sk": sk} if pk else {}
 
 

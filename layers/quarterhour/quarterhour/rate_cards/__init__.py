@@ -1,1 +1,1 @@
-"""Rate cards: an agency's commission rates and fees by product category and location, from an instant on."""
+"""Rate cards: an agency's commission rates and fees by product category, location and currency, from an instant on."""

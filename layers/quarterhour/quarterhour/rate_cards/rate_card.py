@@ -50,7 +50,7 @@ class Rule(NamedTuple):
     maximum: Decimal | None = None
 
     def covers(self, sold: Sold) -> bool:
-        """Return whether all conditions of the rule fit; a location fits all places within it."""
+        """Return whether all conditions of the rule fit; a location fits all locations within it."""
         return (
             self.category in {None, sold.category}
             and self.currency in {None, sold.currency}
@@ -140,7 +140,7 @@ def _read_rule(value: object, prefix: str, outer: Fields) -> Rule | None:
     inner.report_unknown(_RULE)
     percent = inner.value("percent", fields.PERCENT, fields.percent)
     category = inner.value("category", fields.TEXT, fields.text, optional=True)
-    location = inner.value("location", fields.PLACE, fields.place, optional=True)
+    location = inner.value("location", fields.LOCATION, fields.location, optional=True)
     currency = inner.value("currency", fields.CURRENCY, fields.currency, optional=True)
     fixed, least, most = (inner.value(name, _FEE, _fee, optional=True) for name in _FEES)
     if currency is None and not (fixed is least is most is None):

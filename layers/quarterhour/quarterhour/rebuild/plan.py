@@ -10,22 +10,13 @@ from functools import cache
 from hashlib import sha256
 from typing import Any, Final, Self
 
-from quarterhour.aws.entity import LATEST, Key, window_index
 from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.distinct import MARKER_RETENTION, MarkerSet
-from quarterhour.counters.keys import day_key, latest_key, period_key, quarter_hour_key
-from quarterhour.counters.plan import (
-    Addition,
-    Counter,
-    CounterChange,
-    Retention,
-    counter_change,
-    epoch,
-    quarter_hour_changes,
-)
+from quarterhour.counters.keys import day_sk, period_sk, quarter_hour_sk
+from quarterhour.counters.plan import NewCustomers, moved
+from quarterhour.counters.windows import AccountState, Window
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.model.identifiers import Account, Partition
-from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, add_up, differences, total
 from quarterhour.reports.lines import period_of
@@ -37,6 +28,15 @@ FINAL_AFTER: Final = MARKER_RETENTION - timedelta(days=1)
 
 DAYS_OF_AN_INVOCATION: Final = 7
 """The most days that one invocation rebuilds; more are rebuilt side by side."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """A repair: the state of an account after it, and the sort keys of the windows that leave with it."""
+
+    after: AccountState
+    leaving: Sequence[str]
+
 
 MarkedSet = tuple[MarkerSet, Count[QuarterHour]]
 """The markers of a day's customers for one count, and how many of them were set in each quarter-hour."""
@@ -132,68 +132,51 @@ def differing(
 
 
 def uncounted_customers(
-    account: Account, quarter_hour: QuarterHour, marked: Sequence[MarkedSet], stored: Mapping[str, Counter]
-) -> list[Addition]:
+    quarter_hour: QuarterHour, marked: Sequence[MarkedSet], counter: Mapping[str, Any]
+) -> list[NewCustomers]:
     """Return the customers whose markers were set in a quarter-hour, less those that its counter has added."""
-    before = stored.get(quarter_hour_key(account, quarter_hour)["sk"], {})
-    return [one.addition(int(number[quarter_hour] - before.get(one.tally, 0))) for one, number in marked]
+    return [one.new(int(number[quarter_hour] - counter.get(one.tally, 0))) for one, number in marked]
 
 
-def quarter_hour_fix(  # noqa: PLR0913 - all that the counters hold
-    account: Account,
+def quarter_hour_fix(
+    state: AccountState,
     quarter_hour: QuarterHour,
     missing: PeriodTotals,
     marked: Sequence[MarkedSet],
-    stored: Mapping[str, Counter],
-    *,
-    retention: Retention,
-) -> list[CounterChange | Addition]:
-    """Return the changes that add what a quarter-hour's counters miss; empty where they miss nothing.
+    counter: Mapping[str, Any],
+) -> Fix:
+    """Return the repair of a quarter-hour of which its counters miss something.
 
-    All its counters move by the difference in one transaction. The watermark of every shard moves to the end, as the
-    sealed totals hold all that the stream can still deliver of the quarter-hour. Then nothing else adds the customers
-    whose markers were set by postings that the stream has not counted.
+    ``counter``: the quarter-hour's own item together with its window. All counters move by the difference in one
+    transaction. The watermark of every shard moves to the end, as the sealed totals hold all that the stream can still
+    deliver of the quarter-hour. Then nothing else adds the customers whose markers were set by postings that the stream
+    has not counted.
     """
-    if not missing:
-        return []
-    customers = uncounted_customers(account, quarter_hour, marked, stored)
-    watermark = {"seq": LAST_SEQUENCE}
-    return quarter_hour_changes(
-        account, quarter_hour, stored, missing, customers, counted=watermark, last_updated="", retention=retention
-    )
+    customers = uncounted_customers(quarter_hour, marked, counter)
+    at_the_end = Window(seq=LAST_SEQUENCE)
+    after = moved(state, quarter_hour, missing, customers=customers, watermarks=at_the_end, last_updated="")
+    sks = quarter_hour_sk(quarter_hour), day_sk(quarter_hour.day), *map(period_sk, missing)
+    counts = (one.counter["sk"] for one in customers)
+    return Fix(after, [sk for sk in (*sks, *counts) if sk in after.windows])
 
 
-def lifetime_fix(
-    account: Account, expected: Totals, stored: Mapping[str, Counter], last_updated: str
-) -> list[CounterChange | Addition]:
-    """Return the change that repairs the lifetime counter; empty if it is as expected."""
-    key = latest_key(account)
-    updated = max(last_updated, stored.get(LATEST, {}).get("last_updated", ""))
-    return _fix(key, expected, stored, {"last_updated": updated, **window_index(LATEST, key["pk"])})
+def lifetime_fix(state: AccountState, expected: Totals, last_updated: str) -> Fix | None:
+    """Return the repair of the lifetime; ``None`` if it is as expected."""
+    difference = expected - state.totals
+    return None if difference == _NOTHING else Fix(state.plus(difference, {}, last_updated), [])
 
 
-def period_fix(
-    account: Account, period: Period, expected: Totals, stored: Mapping[str, Counter]
-) -> list[CounterChange | Addition]:
-    """Return the change that repairs a period's counter; empty if it is as expected."""
-    return _fix(period_key(account, period), expected, stored, {})
+def window_fix(state: AccountState, sk: str, expected: Totals, counter: Mapping[str, Any] | None) -> Fix | None:
+    """Return the repair of a day or a period; ``None`` if it is as expected.
+
+    ``counter``: the window's own item together with its window in the account item; ``None`` if there is neither.
+    """
+    difference = expected - (Totals.of(counter) if counter else _NOTHING)
+    return None if difference == _NOTHING else Fix(state.plus(_NOTHING, {sk: Window(difference)}, ""), [sk])
 
 
-def day_fix(
-    account: Account, day: date, expected: Totals, stored: Mapping[str, Counter], retention: Retention
-) -> list[CounterChange | Addition]:
-    """Return the change that repairs a day's counter; empty if it is as expected."""
-    return _fix(day_key(account, day), expected, stored, {"expires_at": day_expiry(day, retention)})
-
-
-def day_expiry(day: date, retention: Retention) -> int:
-    """Return when a day's counters expire, in epoch seconds."""
-    return epoch(QuarterHour.last_of(day).end + retention.day)
-
-
-def _fix(
-    key: Key, expected: Totals, stored: Mapping[str, Counter], more: Mapping[str, object]
-) -> list[CounterChange | Addition]:
-    before = stored.get(key["sk"])
-    counted = Totals.of(before) if before else _NOTHING
-    return [] if counted == expected else [counter_change(key, stored, expected - counted, dict(more))]
+def customers_fix(state: AccountState, sk: str, expected: int, counter: Mapping[str, Any] | None) -> Fix | None:
+    """Return the repair of a final day's number of customers, of which nothing more is counted."""
+    difference = expected - int(counter["customers"] if counter else 0)
+    window = Window(tallies={"customers": difference})
+    return Fix(state.plus(_NOTHING, {sk: window}, ""), [sk]) if difference else None

@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from functools import partial
 
-from quarterhour.aws.entity import Key
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import by_quarter_hour, marker_sets
-from quarterhour.counters.keys import account_pk, customers_key, day_key, latest_key, period_key
-from quarterhour.counters.plan import Addition, Counter, CounterChange, Retention, counter_keys
+from quarterhour.counters.keys import account_pk, customers_sk, day_sk, period_sk, quarter_hour_sk
+from quarterhour.counters.plan import Retention, changes
 from quarterhour.counters.store import CounterStore
+from quarterhour.counters.windows import AccountState, Counter
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import UnavailableError
@@ -20,17 +20,17 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, add_up, differences, total
 from quarterhour.rebuild.plan import (
     FINAL_AFTER,
+    Fix,
     MarkedSet,
     SealedDay,
-    day_expiry,
-    day_fix,
+    customers_fix,
     differing,
     final_through,
     lifetime_fix,
     lifetimes,
-    period_fix,
     quarter_hour_fix,
     sealed_days,
+    window_fix,
 )
 
 
@@ -96,83 +96,86 @@ class CounterRepair:
         if last < first:
             return 0
         expected = {one: totals for one, totals in sealed.quarter_hours.items() if first <= one}
-        wrong = differing(expected, self._store.counted(account, first, last))
+        wrong = differing(expected, self._store.counted(self._store.account(account), first, last))
         return sum(self._repair_quarter_hour(account, one, expected.get(one, {}), marked) for one in wrong)
 
     def _repair_quarter_hour(
         self, account: Account, quarter_hour: QuarterHour, expected: PeriodTotals, marked: Sequence[MarkedSet]
     ) -> int:
-        def plan(stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
-            missing = differences(expected, self._counted(account, quarter_hour, quarter_hour))
-            stored = {**stored, **self._store.read([period_key(account, period) for period in missing])}
-            return quarter_hour_fix(account, quarter_hour, missing, marked, stored, retention=self._retention)
+        def plan(state: AccountState) -> Fix | None:
+            missing = differences(expected, self._counted(state, quarter_hour, quarter_hour))
+            counter = self._counter(state, quarter_hour_sk(quarter_hour))
+            return quarter_hour_fix(state, quarter_hour, missing, marked, counter or {}) if missing else None
 
-        return self._repair(account, counter_keys(account, quarter_hour), plan)
+        return self._repair(account, plan)
 
     def _repair_figures(self, account: Account, day: date, sealed: SealedDay) -> int:
-        last = QuarterHour.last_of(day)
+        def plan(state: AccountState) -> Fix | None:
+            unsealed = total(self._counted(state, self._through.next, QuarterHour.last_of(day)).values())
+            return window_fix(state, day_sk(day), sealed.totals + unsealed, self._counter(state, day_sk(day)))
 
-        def plan(stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
-            # Read after the counter: if more is counted in between, its version changes and the write fails.
-            unsealed = total(self._counted(account, self._through.next, last).values())
-            return day_fix(account, day, sealed.totals + unsealed, stored, self._retention)
-
-        return self._repair(account, (day_key(account, day),), plan)
+        return self._repair(account, plan)
 
     def _repair_lifetime(self, account: Account, final: PeriodTotals) -> int:
-        def plan(stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
-            expected = total(self._expected(account, final).values())
-            return lifetime_fix(account, expected, stored, iso_millis(self._through.start))
+        def plan(state: AccountState) -> Fix | None:
+            return lifetime_fix(state, total(self._expected(state, final).values()), iso_millis(self._through.start))
 
-        return self._repair(account, (latest_key(account),), plan)
+        return self._repair(account, plan)
 
     def _repair_periods(self, account: Account, final: PeriodTotals) -> int:
-        wrong = differences(self._expected(account, final), self._store.periods(account))
+        state = self._store.account(account)
+        wrong = differences(self._expected(state, final), self._store.periods(state))
         return sum(self._repair_period(account, period, final) for period in sorted(wrong))
 
     def _repair_period(self, account: Account, period: Period, final: PeriodTotals) -> int:
-        def plan(stored: Mapping[str, Counter]) -> list[CounterChange | Addition]:
-            return period_fix(account, period, self._expected(account, final).get(period, Totals()), stored)
+        def plan(state: AccountState) -> Fix | None:
+            expected = self._expected(state, final).get(period, Totals())
+            return window_fix(state, period_sk(period), expected, self._counter(state, period_sk(period)))
 
-        return self._repair(account, (period_key(account, period),), plan)
+        return self._repair(account, plan)
 
-    def _expected(self, account: Account, final: PeriodTotals) -> PeriodTotals:
-        # Totals that are not final are taken from the counters: the stream moves quarter-hour and lifetime alike. They
-        # are read after the counter to repair: if more is counted in between, its version changes and the write fails.
-        return add_up(dict(final), self._counted(account, self._final.next, QuarterHour.last_of(date.max)).items())
+    def _expected(self, state: AccountState, final: PeriodTotals) -> PeriodTotals:
+        # Totals that are not final are taken from the counters: the stream moves quarter-hour and lifetime alike.
+        return add_up(dict(final), self._counted(state, self._final.next, QuarterHour.last_of(date.max)).items())
 
     def _repair_customers(self, account: Account, day: date, expected: int) -> int:
-        """Set the number of customers of a final day; its markers may have expired, and nothing counts them now."""
-        counter = customers_key(account, day)
-        stored = self._store.read((counter,)).get(counter["sk"], {"customers": 0})
-        if stored["customers"] == expected:
-            return 0
-        expires = day_expiry(day, self._retention)
-        optimistically(lambda: self._store.set_customers(counter, expected, expires), account_pk(account))
-        return 1
+        """Repair the number of customers of a final day; its markers may have expired, and nothing counts them now."""
 
-    def _counted(self, account: Account, first: QuarterHour, last: QuarterHour) -> PeriodTotals:
+        def plan(state: AccountState) -> Fix | None:
+            return customers_fix(state, customers_sk(day), expected, self._counter(state, customers_sk(day)))
+
+        return self._repair(account, plan)
+
+    def _counter(self, state: AccountState, sk: str) -> Counter | None:
+        """Return what is counted of a window: its own item together with its window in the account item."""
+        return state.summed(sk, self._own(state.account, [sk]).get(sk))
+
+    def _own(self, account: Account, sks: Sequence[str]) -> Mapping[str, Counter]:
+        return self._store.read([{"pk": account_pk(account), "sk": sk} for sk in sks])
+
+    def _counted(self, state: AccountState, first: QuarterHour, last: QuarterHour) -> PeriodTotals:
         if last < first:
             return {}
         if first < self.kept_from:
             raise UnavailableError("counters have expired that no report has sealed yet: let the reports catch up")
         sums: PeriodTotals = {}
-        for periods in self._store.counted(account, first, last).values():
+        for periods in self._store.counted(state, first, last).values():
             add_up(sums, periods.items())
         return sums
 
-    def _repair(
-        self,
-        account: Account,
-        keys: tuple[Key, ...],
-        plan: Callable[[Mapping[str, Counter]], list[CounterChange | Addition]],
-    ) -> int:
-        """Read the counters, plan, write; retry after a conflict. Returns 1 where something was repaired, else 0."""
+    def _repair(self, account: Account, plan: Callable[[AccountState], Fix | None]) -> int:
+        """Read the account item, plan, write; retry after a conflict. Returns 1 where something was repaired, else 0.
+
+        What a plan reads is read after the account item: if more is counted in between, the item's version changes, and
+        the write fails.
+        """
 
         def attempt() -> int:
-            changes = plan(self._store.read(keys))
-            if changes:
-                self._store.write(changes)
-            return int(bool(changes))
+            state = self._store.account(account)
+            fix = plan(state)
+            if fix:
+                own = self._own(account, fix.leaving)
+                self._store.write(changes(state, fix.after, fix.leaving, own, self._retention)[1])
+            return int(fix is not None)
 
         return optimistically(attempt, account_pk(account))

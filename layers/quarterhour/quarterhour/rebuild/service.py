@@ -12,7 +12,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
 from quarterhour.ledger.posting import Posting
-from quarterhour.model.errors import ExecutionFailedError
+from quarterhour.model.errors import AccountItemError, ExecutionFailedError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals
@@ -124,7 +124,8 @@ class RebuildService:
         """Return a function that applies a parked ledger record and returns whether it could.
 
         It repairs the day of the record's account, once for all records of that day; each repair also moves the
-        lifetime. A record stays parked while it is no posting, or while its quarter-hour is not sealed.
+        lifetime. A record stays parked while it is no posting, while its quarter-hour is not sealed, or
+        while its account's item cannot be used.
         """
         at = self.checkpoints.checkpoint()
         if at is None:
@@ -149,10 +150,13 @@ class RebuildService:
             quarter_hour = posting.partition.quarter_hour
             if quarter_hour > through:
                 return False
-            repair_day(posting.account, quarter_hour.day)
-            # An expired counter is not repaired, so the lifetime has not moved.
-            if quarter_hour < repair.kept_from:
-                repair_lifetime(posting.account)
+            try:
+                repair_day(posting.account, quarter_hour.day)
+                # An expired counter is not repaired, so the lifetime has not moved.
+                if quarter_hour < repair.kept_from:
+                    repair_lifetime(posting.account)
+            except AccountItemError:
+                return False
             return True
 
         return unpark

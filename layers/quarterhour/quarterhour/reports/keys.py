@@ -141,5 +141,5 @@ def _parse_run(run: str) -> tuple[str, ...]:
 
 
 def last_closed(now: datetime, grace: timedelta) -> QuarterHour:
-    """Return the newest quarter-hour whose end is at least the grace period ago."""
+    """Return the newest quarter-hour whose end is at least the grace ago."""
     return QuarterHour.at(now - grace).previous

@@ -78,7 +78,7 @@ def unescape_formula(cell: str) -> str:
 
 
 class CsvWriter:
-    """Writes lines as the ``csv`` module does, and faster where no cell needs quotes; ``flush`` it at the end."""
+    """Writes lines as the ``csv`` module does, and faster if no cell needs quotes; ``flush`` it at the end."""
 
     def __init__(self, file: TextIO, columns: Sequence[str]) -> None:
         """Write the header line."""

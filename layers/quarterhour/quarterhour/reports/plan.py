@@ -31,7 +31,7 @@ AccountPeriods = dict[tuple[Account, Period], Totals]
 SCHEMA: Final = 3
 """The schema of the files of a new run; a run under way keeps the schema of its plan.
 
-2: the lines hold the commission terms of each commission, and the summary has a base currency where the plan names one.
+2: the lines hold the commission terms of each commission, and the summary has a base currency if the plan names one.
 3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest and
 the summary hold the totals of each account by period, and payments; a page shows the run to people.
 """
@@ -191,7 +191,7 @@ def shards_of(part: Part, parts: int, shards: int) -> range:
 
 @dataclass(frozen=True, slots=True)
 class ReportSettings:
-    """The deployment's settings for reports: grace period, version of the code, base currency (empty for none)."""
+    """The deployment's settings for reports: grace, version of the code, base currency (empty for none)."""
 
     grace: timedelta
     code_version: str

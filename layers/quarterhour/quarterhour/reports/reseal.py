@@ -21,7 +21,7 @@ RESERVE_SECONDS: Final = 450.0
 class ResealResult:
     """The number of a run's files that exist as they were sealed, and the keys of those that were rewritten.
 
-    ``complete`` is false where the time ran short, and another invocation must continue.
+    ``complete`` is false if the time ran short, and another invocation must continue.
     """
 
     files: int = 0

@@ -49,7 +49,7 @@ SealedPart = tuple[SealedFile, Iterable[PartTotals]]
 
 @dataclass(slots=True)
 class ReportResult:
-    """What an invocation sealed; ``complete`` is false where its time ran short, and another must continue."""
+    """What an invocation sealed; ``complete`` is false if its time ran short, and another must continue."""
 
     runs: list[str] = field(default_factory=list)
     sealed_quarter_hours: int = 0

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from quarterhour.aws.entity import Values
+from quarterhour.aws.entity import LATEST, Values
 
 Figures = Mapping[str, Decimal | int]
 
@@ -19,6 +19,8 @@ class EntityKind:
     - ``state``: formats an item's state for the API.
     - ``figures``: returns the figures that a trend compares.
     - ``main``: the name of the figure whose direction is the entity's trend.
+    - ``lists``: the lists of the index that name all entities of this kind, some of them twice. A list is the sort key
+      of the items in it.
     """
 
     prefix: str
@@ -26,3 +28,4 @@ class EntityKind:
     state: Callable[[Values], dict[str, Any]]
     figures: Callable[[Values], Figures]
     main: str
+    lists: tuple[str, ...] = (LATEST,)

@@ -1,21 +1,30 @@
-"""Queries of snapshots: an entity over time, as of an instant, its trend; and all entities of a window."""
+"""Queries of snapshots: an entity over time, as of an instant, its trend; and all entities of a window.
 
-from collections.abc import Iterator, Mapping, Sequence
+The windows that an entity has left are stored. Its ``latest`` item is the state of the one that it has not left, in
+each layer, and expires like a stored state. It is read first: in the meantime the entity can leave the window, and then
+the stored state is found.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from itertools import chain
+from heapq import merge
+from itertools import groupby, islice
+from operator import itemgetter
 from typing import Any, Final
 
-from quarterhour.aws.entity import LATEST, Range, Values, window_index, window_partitions
+from quarterhour.aws.entity import LATEST, Range, Values, is_live, window_index, window_partitions
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.model import money
+from quarterhour.aws.tables import BATCH_GET
+from quarterhour.model import clock, money
 from quarterhour.model.clock import MILLISECOND, iso_millis, iso_seconds, parse_iso
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.instants import rounded_up
 from quarterhour.snapshots.keys import change_sk, layer_sk, start_of, window_name, window_start
 from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.snapshots.layers import CHANGE, Layer
+from quarterhour.snapshots.plan import NOT_A_STATE, state_in
 from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import among, one_of
 
@@ -23,6 +32,9 @@ _FIRST: Final = ""
 _LAST: Final = "9999"
 """Texts that sort before, and after, every instant."""
 _FEW: Final = 10
+
+RESERVE_SECONDS: Final = 8.0
+"""With less time left than this, a page of a window ends though it is not full."""
 
 
 class Layers:
@@ -99,6 +111,30 @@ def _plain(value: Decimal | int) -> str | int:
     return money.plain(value) if isinstance(value, Decimal) else value
 
 
+Entry = tuple[str, Values | None]
+"""A sort key or an entity, and its state if it has one."""
+
+
+def newest_of_each(entries: Iterable[Entry]) -> Iterator[Entry]:
+    """Yield each name of a sorted sequence once, with the state of the highest version."""
+    for name, same in groupby(entries, itemgetter(0)):
+        yield name, max((state for _, state in same if state), key=itemgetter("version"), default=None)
+
+
+IndexPlace = tuple[str, Mapping[str, str] | None]
+"""A partition of the index, and the key after which to start."""
+
+
+def _places(window: str, after: str | None) -> list[IndexPlace]:
+    """Return the index partitions of a window or a list, from that of an entity on."""
+    partitions = window_partitions(window)
+    if after is None:
+        return [(partition, None) for partition in partitions]
+    key = {**window_index(window, after), "pk": after, "sk": window}
+    first, *others = partitions[partitions.index(key["gsi1pk"]) :]
+    return [(first, key), *((partition, None) for partition in others)]
+
+
 @dataclass(frozen=True, slots=True)
 class SnapshotQueries:
     """Queries of the snapshots of one kind of entity; ``pk`` is the partition key of an entity."""
@@ -119,7 +155,8 @@ class SnapshotQueries:
 
         Raises ``NotFoundError`` if there is none.
         """
-        values = self._newest(pk, layer, as_of(layer, at))
+        up_to = Range(pk, layer_sk(layer, _FIRST), as_of(layer, at), descending=True)
+        values = next(self._states(up_to, layer, _FEW), None)
         if values is None:
             entity = pk.removeprefix(self.kind.prefix)
             raise NotFoundError(f"layer {layer.name} holds no state of {entity} at or before {iso_millis(at)}")
@@ -127,7 +164,8 @@ class SnapshotQueries:
 
     def trend(self, layer: Layer, latest: Values) -> dict[str, Any]:
         """Return the comparison of an entity's latest state with its state of the previous window or change."""
-        return self.compared(layer, latest, self._newest(latest["pk"], layer, before_latest(layer, latest)))
+        earlier = Range(latest["pk"], layer_sk(layer, _FIRST), before_latest(layer, latest), descending=True)
+        return self.compared(layer, latest, next(self.entities.read(earlier, _FEW), None))
 
     def compared(self, layer: Layer, latest: Values, values: Values | None) -> dict[str, Any]:
         """Return the comparison of an entity's latest state with an earlier one, or with ``None``."""
@@ -139,40 +177,87 @@ class SnapshotQueries:
             **trend(figures(latest), figures(values) if values else None, self.kind.main),
         }
 
-    def window(self, layer: Layer, at: datetime, paging: Paging) -> dict[str, Any]:
+    def window(
+        self, layer: Layer, at: datetime, paging: Paging, remaining_seconds: Callable[[], float]
+    ) -> dict[str, Any]:
         """Return the window that contains the instant: the entities that changed in it, in their last states there.
 
-        Raises ``NotFoundError`` if the window holds no state.
+        A page is short although another follows only if the time runs short. Raises ``NotFoundError`` if the window
+        holds no state.
         """
         window = as_of(layer, at)
-        page = self._listed(window, paging)
-        if paging.place is None and not page.items:
+        page = self._in_time(self._in_window(layer, window, paging), paging, remaining_seconds)
+        if paging.place is None and page == Page([]):
             raise NotFoundError(f"layer {layer.name} holds no state of the window from {start_of(layer, window)}")
         return {"layer": layer.name, "window": start_of(layer, window), **paging.body(page)}
 
     def latest(self, paging: Paging) -> Page:
         """Return the current state of each entity."""
-        return self._listed(LATEST, paging)
+        places = _places(LATEST, paging.start(self._known, None))
+        entries = (values for place in places for values in self._entries(*place, paging.limit + 1))
+        return paging.cut(entries, self._named, itemgetter("pk"))
 
-    def _listed(self, window: str, paging: Paging) -> Page:
-        entries = self._in_window(window, paging.limit + 1, paging.start(self._known, None))
-        return paging.cut(entries, self._named, lambda values: values["pk"])
+    def _in_time(self, entries: Iterable[Entry], paging: Paging, remaining_seconds: Callable[[], float]) -> Page:
+        """Return the page of the entities that have a state, up to the one at which the time runs short."""
+        cut: list[str] = []
 
-    def _in_window(self, window: str, page_size: int, after: str | None) -> Iterator[Values]:
-        partitions = window_partitions(window)
-        key = None if after is None else {**window_index(window, after), "pk": after, "sk": window}
-        first, *others = partitions if key is None else partitions[partitions.index(key["gsi1pk"]) :]
-        rest = (self.entities.read_window(one, self.kind.prefix, page_size, None) for one in others)
-        return chain(self.entities.read_window(first, self.kind.prefix, page_size, key), *rest)
+        def states() -> Iterator[Values]:
+            for pk, values in entries:
+                if values:
+                    yield values
+                if remaining_seconds() < RESERVE_SECONDS:
+                    cut.append(pk)
+                    return
 
-    def _newest(self, pk: str, layer: Layer, high: str) -> Values | None:
-        up_to = Range(pk, layer_sk(layer, _FIRST), high, descending=True)
-        return next(self.entities.read(up_to, _FEW), None)
+        page = paging.cut(states(), self._named, itemgetter("pk"))
+        return Page(page.items, (cut[0],)) if cut and page.after is None else page
+
+    def _in_window(self, layer: Layer, window: str, paging: Paging) -> Iterator[Entry]:
+        """Yield all entities after the place of a page, each with its state in a window if it has one."""
+        after = paging.start(self._known, None)
+        for places in zip(*(_places(name, after) for name in (*self.kind.lists, window)), strict=True):
+            latest = self._latest_in(layer, window, self._listed(places[:-1]))
+            partition, key = places[-1]
+            states = ((values["pk"], values) for values in self._entries(partition, key, paging.limit + 1))
+            yield from newest_of_each(merge(latest, states, key=itemgetter(0)))
+
+    def _listed(self, places: Iterable[IndexPlace]) -> Iterator[str]:
+        """Yield the entities of some lists in their order, each once."""
+        entries = merge(*(self._entries(*place, BATCH_GET) for place in places), key=itemgetter("pk"))
+        return (pk for pk, _ in groupby(entries, itemgetter("pk")))
+
+    def _latest_in(self, layer: Layer, window: str, entities: Iterator[str]) -> Iterator[Entry]:
+        """Yield entities, each with its latest state if that is in a window."""
+        while keys := [{"pk": pk, "sk": LATEST} for pk in islice(entities, BATCH_GET)]:
+            states = (self._current(layer, values) for values in self.entities.get_many(keys))
+            found = {one["pk"]: one for one in states if one and one["sk"] == window}
+            yield from ((key["pk"], found.get(key["pk"])) for key in keys)
+
+    def _entries(self, partition: str, after: Mapping[str, str] | None, page_size: int) -> Iterator[Values]:
+        """Yield the entities of an index partition; the first page is read when the first entity is consumed."""
+        yield from self.entities.read_window(partition, self.kind.prefix, page_size, after)
+
+    def _states(self, key_range: Range, layer: Layer, page_size: int) -> Iterator[Values]:
+        """Return the states of an entity in a range, in its order: those stored, and the latest if it is in there."""
+        latest = self.entities.get({"pk": key_range.pk, "sk": LATEST})
+        current = self._current(layer, latest) if latest else None
+        own = [(current["sk"], current)] if current and key_range.holds(current["sk"]) else []
+        stored = ((values["sk"], values) for values in self.entities.read(key_range, page_size))
+        entries = newest_of_each(merge(own, stored, key=itemgetter(0), reverse=key_range.descending))
+        return (values for _, values in entries if values)
+
+    def _current(self, layer: Layer, latest: Values) -> Values | None:
+        """Return the state of a ``latest`` item as a layer would keep it; ``None`` if it has expired, or holds none."""
+        try:
+            state = state_in(layer, latest)
+        except NOT_A_STATE:
+            return None
+        return state if is_live(state, clock.now()) else None
 
     def _page(self, key_range: Range, layer: Layer, paging: Paging) -> Page:
         after = paging.start(lambda sk: within(key_range.low, sk, key_range.high), None)
-        entries = self.entities.read(replace(key_range, after=after), paging.limit + 1)
-        return paging.cut(entries, lambda values: self._shown(layer, values), lambda values: values["sk"])
+        entries = self._states(replace(key_range, after=after), layer, paging.limit + 1)
+        return paging.cut(entries, lambda values: self._shown(layer, values), itemgetter("sk"))
 
     def _known(self, pk: str) -> str:
         self.kind.names(pk)

@@ -26,4 +26,4 @@ def read(routes: Routes, kinds: Mapping[str, SnapshotQueries], layers: Layers) -
         at = parameters.parsed("start", parameters.decoded(start), MOMENT, instants.moment)
         kind = query.optional("kind", one_of(kinds), lambda kind: among(kinds, kind), kinds[ACCOUNTS])
         paging = query.paging()
-        return http.response(200, kind.window(with_windows, at, paging))
+        return http.response(200, kind.window(with_windows, at, paging, routes.seconds_left))

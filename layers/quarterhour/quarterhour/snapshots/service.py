@@ -2,18 +2,20 @@
 
 from collections.abc import Sequence
 
+from quarterhour.aws.entity import Values
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import Record, failures
 from quarterhour.aws.telemetry import Metric, count
 from quarterhour.aws.workers import Workers
+from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.snapshots.layers import Layer
-from quarterhour.snapshots.plan import Snapshot, snapshots
+from quarterhour.snapshots.plan import replayed, snapshots
 from quarterhour.snapshots.store import SnapshotStore
 
 
 class SnapshotWriter:
-    """Writes the newest state of each window, regardless of the order and number of deliveries."""
+    """Writes the last state of each window that an entity leaves, whatever the order and number of deliveries."""
 
     def __init__(self, store: SnapshotStore, parking: Parking, layers: Sequence[Layer], workers: Workers) -> None:
         self._store = store
@@ -23,21 +25,21 @@ class SnapshotWriter:
 
     def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
         """Write the snapshots of a batch; return the response from which Lambda knows what to deliver again."""
-        planned, poison = snapshots(records, self._layers)
+        planned, poison = snapshots(records, self._layers, clock.now())
         self._parking.park(poison)
-        written = self._workers.map(self._write, planned)
+        written = self._workers.map(self._write, [snapshot.values for snapshot in planned])
         failed = [snapshot.seq for snapshot, ok in zip(planned, written, strict=True) if not ok]
         count(Metric.SNAPSHOTS_FAILED, len(failed))
         return failures(records, failed)
 
     def replay(self, record: Record) -> bool:
-        """Write the snapshots of a parked record; return whether it could be applied."""
-        planned, poison = snapshots([record], self._layers)
-        return not poison and all(self._workers.map(self._write, planned))
+        """Write the states of a parked record; return whether it could be applied."""
+        states = replayed(record, self._layers, clock.now())
+        return states is not None and all(self._workers.map(self._write, states))
 
-    def _write(self, snapshot: Snapshot) -> bool:
+    def _write(self, values: Values) -> bool:
         try:
-            self._store.put(snapshot.values)
+            self._store.put(values)
         except UnavailableError:
             return False
         return True

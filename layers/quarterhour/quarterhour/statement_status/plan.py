@@ -373,7 +373,7 @@ def is_on(plan: StatementPlan, name: StatementName, facts: Facts) -> bool:
     quarter_hour = QuarterHour.at(parse_iso(facts["recorded_at"]))
     # An event that 0.1.0 recorded counts in the month in which it was recorded.
     period = facts.get("period") or facts["recorded_at"][:7]
-    return quarter_hour <= plan.bound and plan.place(period, str(quarter_hour)) is not None
+    return quarter_hour <= plan.bound and plan.is_prior(period, str(quarter_hour)) is not None
 
 
 def correction_of(dispute: Dispute, linked: Iterable[Facts]) -> Facts | None:

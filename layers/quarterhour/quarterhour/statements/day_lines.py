@@ -30,7 +30,7 @@ CSV_COLUMNS: Final = COLUMNS[LINES_SCHEMA]
 
 _FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")
 _LINES: Final = 3
-"""The place of the lines in a running sum, after their number, amount and commission."""
+"""The index of the lines in a running sum, after their number, amount and commission."""
 _BLOCK: Final = 1 << 20
 
 Rows = Iterator[tuple[str, list[str]]]
@@ -38,10 +38,10 @@ Rows = Iterator[tuple[str, list[str]]]
 
 
 class _Key(NamedTuple):
-    """What the lines of one sum have in common; ``facts``: the cells of ``_FACTS``; ``place``: see ``_Places``."""
+    """What the lines of one sum have in common; ``facts``: the cells of ``_FACTS``; ``prior``: see ``_Priors``."""
 
     facts: tuple[str, ...]
-    place: int
+    prior: int
     day: str
     units: Decimal | None
 
@@ -133,16 +133,16 @@ class Collector:
         facts = _facts(at)
         amount, commission, recorded, time = (at[name] for name in ("amount", "commission", "recorded_at", "time"))
         period, currency = at.get("period", recorded), at["currency"]
-        places = _Places(self._plan, str(quarter_hour))
+        priors = _Priors(self._plan, str(quarter_hour))
         units = _Units(self._plan.base, pins)
         sums, days, add, has_base = self._sums, self._days, money.add, bool(self._plan.base)
         for text, cells in rows:
-            place = places[cells[period][:7]]
-            if place is None:
+            prior = priors[cells[period][:7]]
+            if prior is None:
                 continue
             one = units[cells[currency]] if has_base else None
             # A tuple of the same shape as _Key, which would take longer to make.
-            key: Any = facts(cells), place, days[(cells[time] or cells[recorded])[:16]], one
+            key: Any = facts(cells), prior, days[(cells[time] or cells[recorded])[:16]], one
             found = sums.get(key)
             if found is None:
                 found = sums[key] = [0, money.ZERO, money.ZERO, None]
@@ -175,9 +175,9 @@ class Collector:
 
 
 def _add(sums: AccountSums, key: _Key, some: Sum) -> None:
-    _, _, type_, rate, terms, kind, prior = key.facts
+    _, _, type_, rate, terms, kind, late = key.facts
     found = kind_of(type_, kind)
-    sums.add((found, bool(key.place or prior)), key.day, (terms, rate), some)
+    sums.add((found, bool(key.prior or late)), key.day, (terms, rate), some)
     if sums.base and key.units is not None:
         sums.base.add(found, some.amount, some.commission, key.units)
 
@@ -186,12 +186,12 @@ def _facts(at: Mapping[str, int]) -> Callable[[list[str]], tuple[str, ...]]:
     """Return a function that returns the cells of ``_FACTS``; those that an older schema lacks are empty."""
     if all(name in at for name in _FACTS):
         return itemgetter(*(at[name] for name in _FACTS))
-    places = [at.get(name) for name in _FACTS]
-    return lambda cells: tuple("" if place is None else cells[place] for place in places)
+    columns = [at.get(name) for name in _FACTS]
+    return lambda cells: tuple("" if one is None else cells[one] for one in columns)
 
 
-class _Places(dict[str, int | None]):
-    """The place of lines by period: 0 in the period, 1 of a prior one, ``None`` on no statement of the run."""
+class _Priors(dict[str, int | None]):
+    """Whether lines are of a prior period, by their period: 0 or 1; ``None`` on no statement of the run."""
 
     def __init__(self, plan: StatementPlan, quarter_hour: str) -> None:
         super().__init__()
@@ -199,8 +199,8 @@ class _Places(dict[str, int | None]):
         self._quarter_hour = quarter_hour
 
     def __missing__(self, period: str) -> int | None:
-        place = self._plan.place(period, self._quarter_hour)
-        found = None if place is None else int(place)
+        prior = self._plan.is_prior(period, self._quarter_hour)
+        found = None if prior is None else int(prior)
         self[period] = found
         return found
 

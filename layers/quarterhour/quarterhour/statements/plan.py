@@ -79,11 +79,11 @@ class StatementPlan:
         """The previous period; ``None`` for the first."""
         return Period.parse(self.previous[0]) if self.previous[0] else None
 
-    def place(self, period: str, quarter_hour: str) -> bool | None:
-        """Return whether a line of a period (``2026-11``), sealed in a quarter-hour up to the bound, is on a statement.
+    def is_prior(self, period: str, quarter_hour: str) -> bool | None:
+        """Return whether a statement's line is of a prior period; ``None`` if the line is on no statement of this run.
 
-        ``True``: it belongs to a prior period. ``False``: it belongs to this one. ``None``: it is on no statement of
-        this run. So each line is on the first statement, not before its period, whose bound is not before the line.
+        ``period`` (``2026-11``): that of the line. ``quarter_hour``: in which it is sealed, up to the bound. Each line
+        is on the first statement, not before its period, whose bound is not before the line.
         """
         this = str(self.period)
         if period == this:
@@ -276,7 +276,7 @@ def check_request(period: Period, progress: Progress, calendar: Calendar, began:
     if period < first:
         raise ConflictError(f"{period} is before {first}, the first period with statements: it has none")
     if progress.sealed and period <= progress.sealed:
-        raise ConflictError(f"{period} is sealed already: its statements are sealed and never change")
+        raise ConflictError(f"{period} is sealed already: its statements never change")
     if calendar.cut_off(period) > now:
         cut_off = calendar.cut_off(period).astimezone(UTC)
         raise ConflictError(f"{period} is open until its cut-off, {iso_millis(cut_off)}: ask for a preview, or wait")

@@ -12,6 +12,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import ATTEMPTS, pause
 from quarterhour.counters.keys import account_pk, day_key, latest_key, period_of, period_sks, quarter_hour_sks
 from quarterhour.counters.plan import Retention, by_quarter_hour, by_quarter_hour_and_period
+from quarterhour.counters.windows import AccountState
 from quarterhour.ledger.partitions import read_sealed_through
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_millis, iso_seconds
@@ -291,7 +292,9 @@ class StatementQueries:
         return {period_of(values["sk"]): Totals.of(values) for values in counters}
 
     def _counters(self, account: Account, low: str, high: str) -> Iterator[Values]:
-        return self.entities.read(Range(account_pk(account), low, high, consistent=True), _COUNTERS)
+        opened = AccountState.of(account, self.entities.get(latest_key(account)))
+        own = self.entities.read(Range(account_pk(account), low, high, consistent=True), _COUNTERS)
+        return opened.all_joined(own, low, high)
 
     def _recorded_since(
         self, account: Account, since: QuarterHour, first: Period | None, periods: PeriodTotals

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def claim_request(table: str, claim: Mapping[str, Any]) -> Request:
-    """Build the PutItem that claims a message; where a claim exists, DynamoDB returns it with the error."""
+    """Build the PutItem that claims a message; if a claim exists, DynamoDB returns it with the error."""
     return {
         "TableName": table,
         "Item": to_item(claim),

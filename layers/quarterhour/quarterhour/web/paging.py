@@ -21,6 +21,8 @@ DEFAULT_LIMIT: Final = 100
 MAX_LIMIT: Final = 1000
 MAX_BYTES: Final = 4 << 20
 """The approximate maximum size of a page's items: a Lambda response has at most 6 MB."""
+RESERVE_SECONDS: Final = 8.0
+"""With less time left than this, a page ends though it is not full."""
 
 _CHECKSUM_BYTES: Final = 12
 _LARGEST_PLACE: Final = 1024

@@ -44,7 +44,7 @@ def events(draw: st.DrawFn) -> Event:
 def test_a_held_event_is_read_back_as_it_was_sent(one: Event, at: datetime) -> None:
     found = HeldEvent.parse(stored(held(one, at)))
     assert found == held(one, at)
-    assert found.posting == one
+    assert found.to_record == one
     assert found.event.digest == one.digest
 
 

@@ -27,8 +27,9 @@ NOW = datetime(2026, 10, 23, tzinfo=UTC)
 SUMS = ExpectedSums(2, Decimal("10.00"), Decimal(-1), Decimal("0.9"))
 TOTALS = Totals(2, Decimal("10.0"), Decimal("-1.00"), Decimal("0.90"))
 EXPECTED = {"42#GBP": figures(SUMS)}
-OPENING = re.findall(r"^quarterhour (statements build/demo .*)$", (ROOT / "README.md").read_text("utf-8"), re.MULTILINE)
-"""The commands of the README that list and open the demo's statements."""
+LOCAL = (ROOT / "docs" / "local.md").read_text("utf-8")
+OPENING = re.findall(r"^quarterhour (statements build/demo .*)$", LOCAL, re.MULTILINE)
+"""The commands of a page that list and open the demo's statements."""
 
 
 def line(verdict: str, blamed: str | None = None) -> DayLine:

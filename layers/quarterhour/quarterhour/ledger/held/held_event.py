@@ -140,7 +140,7 @@ class HeldEvent:
         return held
 
     @property
-    def posting(self) -> Event:
+    def to_record(self) -> Event:
         """The event to record.
 
         Who releases an event of an unknown sale knows its agency. Who releases one of an unregistered agency may not

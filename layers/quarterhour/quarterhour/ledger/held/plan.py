@@ -19,8 +19,10 @@ class Next(Enum):
     """The recorder has posted the event and deleted its item."""
     FORGET = "forget"
     """The event was posted before, and its item is left over."""
-    EXPLAIN = "explain"
+    SET_REASON = "set_reason"
+    """The event waits for something else than before, or its sale does not allow it: the item must say so."""
     KEEP = "keep"
+    """The item stays as it is: nothing has changed, or the event could not be written now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +39,7 @@ class PostingRun:
         return {"posted": self.posted, "left": self.left, "complete": self.complete}
 
 
-def explained(held: HeldEvent, outcome: Outcome) -> HeldEvent:
+def with_reason(held: HeldEvent, outcome: Outcome) -> HeldEvent:
     """Return a held event with what it waits for now, and why else it could not be posted."""
     reason = outcome.reason or held.reason
     waits = outcome.problems == (waits_for(held.event, reason),)
@@ -54,7 +56,7 @@ def next_of(held: HeldEvent, outcome: Outcome) -> Next:
         case Verdict.UNAVAILABLE:
             return Next.KEEP
         case _:
-            return Next.KEEP if explained(held, outcome) == held else Next.EXPLAIN
+            return Next.KEEP if with_reason(held, outcome) == held else Next.SET_REASON
 
 
 def age(held_at: str, now: datetime) -> float:

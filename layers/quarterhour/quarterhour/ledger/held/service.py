@@ -7,10 +7,10 @@ from typing import Any, Final
 from quarterhour.aws.entity import Values
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.telemetry import logger
+from quarterhour.ledger.held.actions import DiscardRequest, ReleaseRequest
 from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, OperatorDecision, Release
 from quarterhour.ledger.held.keys import LOWEST, held_at
-from quarterhour.ledger.held.plan import Next, PostingRun, age, explained, next_of
-from quarterhour.ledger.held.requests import DiscardRequest, ReleaseRequest
+from quarterhour.ledger.held.plan import Next, PostingRun, age, next_of, with_reason
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.outcomes import Outcome
 from quarterhour.ledger.pricing import can_be_unlinked
@@ -66,8 +66,8 @@ class HeldPoster:
                 case Next.FORGET:
                     self._store.forget(one.event.identity)
                     posted += 1
-                case Next.EXPLAIN:
-                    self._store.explain(one.reason, explained(one, outcome))
+                case Next.SET_REASON:
+                    self._store.set_reason(one.reason, with_reason(one, outcome))
                 case Next.KEEP:
                     pass
         return posted
@@ -76,7 +76,7 @@ class HeldPoster:
         """Record some held events; leave out one that fails alone: it must not stop the others."""
         try:
             return list(
-                zip(held, self._recorder.record([one.posting for one in held], request_id, seconds), strict=True)
+                zip(held, self._recorder.record([one.to_record for one in held], request_id, seconds), strict=True)
             )
         except UnavailableError:
             raise

@@ -40,7 +40,7 @@ def merged(entities: EntityReader, partitions: Sequence[str], after: str, high: 
     return (entry for entry in entities.read_indexes(ranges, page) if entry["gsi1sk"] > after)
 
 
-def explain_request(tables: tuple[str, str], before: HeldReason, held: HeldEvent) -> Request:
+def reason_request(tables: tuple[str, str], before: HeldReason, held: HeldEvent) -> Request:
     """Build the transaction that keeps what a held event waits for, and why else it could not be posted.
 
     ``tables``: the Identity and the Entity table. ``before``: what it has waited for so far, which is the condition.
@@ -161,9 +161,9 @@ class HeldStore:
         """Keep the place after which the next attempt to post begins."""
         self._put({**CURSOR_KEY, "after": after})
 
-    def explain(self, before: HeldReason, held: HeldEvent) -> None:
+    def set_reason(self, before: HeldReason, held: HeldEvent) -> None:
         """Keep what a held event waits for, and why else it could not be posted, unless it has changed meanwhile."""
-        request = explain_request((self.identity_table, self.table), before, held)
+        request = reason_request((self.identity_table, self.table), before, held)
         try:
             with_retries(lambda: self.client.transact_write_items(**request), "the Entity table")
         except ClientError as error:

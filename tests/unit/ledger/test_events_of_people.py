@@ -1,11 +1,11 @@
-"""What people may record: payments and adjustments of the source ``finance``, under their name."""
+"""Events that people record: payments and adjustments alone, from the source ``finance`` and under their name."""
 
 from dataclasses import replace
 
 import pytest
 
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.people import SOURCE, sent_by
+from quarterhour.ledger.events_of_people import SOURCE, sent_by
 from quarterhour.model.identifiers import Identity
 from quarterhour.web.access import Role
 from tests.support.builders import MACHINE, event, one_of_staff, payment, rejection, rerating

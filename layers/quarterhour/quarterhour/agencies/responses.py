@@ -1,4 +1,4 @@
-"""Agencies as the API shows them."""
+"""Agencies in the responses of the API: a version of a registration, and an entry of the list."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What people may record: payments and adjustments, from the source ``finance`` and under their name."""
+"""Events that people record: payments and adjustments alone, from the source ``finance`` and under their name."""
 
 from collections.abc import Iterator
 from dataclasses import replace

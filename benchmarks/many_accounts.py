@@ -1,0 +1,129 @@
+"""Compares how many postings are counted with those of a released version, by the number of accounts in a batch.
+
+`python -m benchmarks.many_accounts` prints the table of docs/benchmarks.md, `--write` writes it into that page.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+from benchmarks import children
+from benchmarks.functions import ROOT
+from benchmarks.latency import CALL_SECONDS
+from benchmarks.orders import AT_A_TIME
+from benchmarks.pages import PAGE, insert
+from benchmarks.released import COMMITS, checked_out
+from quarterhour_tools.emulator.stack import TEMPLATE
+from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.errors import ToolError
+
+RELEASED: Final = "0.2.0"
+RECORDS: Final = 1_000
+"""Postings in a batch."""
+ACCOUNTS: Final = (1, 30, 300, 1_000)
+BUDGETED: Final = 300
+"""The accounts of the batch that has a budget."""
+CORE: Final = 1_769
+"""Megabytes of memory that bring one processor."""
+MEMORIES: Final = (512, 1_024, CORE)
+_BATCHES: Final = 3
+"""That are timed in a process; the fastest counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The CPU seconds and the AWS calls of counting a batch."""
+
+    seconds: float
+    calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Speed:
+    """How a batch of so many accounts is counted: by this version and by the released one, in each round."""
+
+    accounts: int
+    own: Sequence[Batch]
+    released: Sequence[Batch]
+
+    @property
+    def best(self) -> Batch:
+        """The fastest round of this version."""
+        return min(self.own, key=lambda batch: batch.seconds)
+
+    @property
+    def a_cpu_second(self) -> float:
+        """The postings that this version counts in a CPU second."""
+        return RECORDS / self.best.seconds
+
+    @property
+    def ratio(self) -> float:
+        """How many times as fast this version is: the median of the rounds."""
+        return median(old.seconds / new.seconds for new, old in zip(self.own, self.released, strict=True))
+
+    def in_lambda(self, memory: int) -> float:
+        """Return the postings a second with so many megabytes, where each call to AWS takes ``CALL_SECONDS``.
+
+        Up to ``AT_A_TIME`` accounts wait for AWS together. Their threads share one core: Python's global lock leaves
+        nothing to a second one.
+        """
+        cpu = self.best.seconds / min(1, memory / CORE)
+        return RECORDS / max(cpu, (cpu + self.best.calls * CALL_SECONDS) / min(self.accounts, AT_A_TIME))
+
+
+def compare(accounts: Sequence[int] = ACCOUNTS, rounds: int = 1) -> list[Speed]:
+    """Measure both versions in turns, each time in a new process; raise ``ToolError`` if git lacks the release."""
+    with checked_out(COMMITS[RELEASED]) as released:
+        return [_compared(released, number, rounds) for number in accounts]
+
+
+def _compared(released: Path, accounts: int, rounds: int) -> Speed:
+    pairs = [(_measured(ROOT, accounts), _measured(released, accounts)) for _ in range(rounds)]
+    own, before = zip(*pairs, strict=True)
+    return Speed(accounts, own, before)
+
+
+def _measured(version: Path, accounts: int) -> Batch:
+    arguments = ["-m", "benchmarks.counting", str(version), str(accounts), str(_BATCHES)]
+    return Batch(**children.run("counters", arguments, version=version))
+
+
+def own_memory() -> int:
+    """Return the megabytes of the counters function, by default."""
+    return Template.load(TEMPLATE).functions(lambda resource, _: resource)["counters"].memory
+
+
+def table(speeds: Sequence[Speed]) -> str:
+    """Return the postings a second by accounts and memory, as a table in Markdown."""
+    titles = " | ".join(f"{memory:,} MB" for memory in MEMORIES)
+    rows = [f"| accounts in a batch of 1,000 | {titles} | against {RELEASED} |"]
+    rows.append("|---|" + "---:|" * (len(MEMORIES) + 1))
+    for one in speeds:
+        counted = " | ".join(f"{one.in_lambda(memory):,.0f}" for memory in MEMORIES)
+        rows.append(f"| {one.accounts:,} | {counted} | {one.ratio:.2f}x |")
+    return "\n".join(rows)
+
+
+def main() -> int:
+    """Measure, and print the table or write it into the page; return 2 if git lacks the release."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.many_accounts", description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="of both versions, in turns (default 3)")
+    parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
+    options = parser.parse_args()
+    try:
+        measured = table(compare(rounds=options.rounds))
+    except ToolError as error:
+        print(f"many_accounts: {error}", file=sys.stderr)
+        return 2
+    print(measured)
+    if options.write:
+        insert(PAGE, "counting", measured)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
