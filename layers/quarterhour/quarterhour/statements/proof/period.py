@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta, tzinfo
 from decimal import Decimal
@@ -364,10 +365,8 @@ class PeriodVerifier:
     def _check_unlisted(self, keys: set[str], balances: _Balances | None) -> None:
         """Name the lost files of the statements that no row lists, by the sealed lines and the previous balances."""
         accounts = {Account(*account) for account in self._chains}
-        try:
+        with suppress(*UNREADABLE):  # that list's problem is one of its own period
             accounts |= set(balances.until(None)[0]) if balances else set()
-        except UNREADABLE:
-            pass  # that list's problem is one of its own period
         for account in sorted(accounts):
             prefix = statement_prefix(self._sealed.period, account)
             for name in _HASHES:
