@@ -435,7 +435,7 @@ class ScheduleUpdate(Body):
     """A change of the desired schedule: `expression`, `paused` or both."""
 
     expression: Maybe[str | None]
-    """A `rate` or a `cron`, which overrides `ReportRate` for all deployments (`pinned`); `null` returns to theirs."""
+    """A `rate` or a `cron`, which overrides that of all deployments (`overridden`); `null` returns to theirs."""
     paused: Maybe[bool]
     """`true` pauses, `false` resumes."""
     reason: Omittable[Text]

@@ -1064,7 +1064,7 @@ class ScheduleSetting(Answer):
 
     expression: str
     paused: bool
-    pinned: bool
+    overridden: bool
     """True if a request has set the expression: no deployment changes it then."""
 
 

@@ -135,7 +135,7 @@ def test_an_invalid_expression_shows_what_the_api_expects_and_a_valid_one_applie
     ask(browser, "Use the deployed one", "as before")
     send(browser)
     shown(browser, "as before")
-    assert call(f"{address}/schedule")[1]["desired"]["pinned"] is False
+    assert call(f"{address}/schedule")[1]["desired"]["overridden"] is False
 
 
 def test_a_change_by_somebody_else_is_shown_beside_what_was_seen(browser: Tab, address: str, issuer: Issuer) -> None:

@@ -179,8 +179,8 @@ def encoded_twice(path: str) -> str:
 def answer_of(dump: Dump, world: World, path: str) -> Json:
     """Return what a request of a release is answered, in the words of that release."""
     if dump.version != "0.1.0":
-        return in_words_of_0_2_0(answer(world, path))
-    found = in_words_of_0_2_0(answer(world, in_todays_words(path)))
+        return in_words_of_0_2_0(answer(world, path), path)
+    found = in_words_of_0_2_0(answer(world, in_todays_words(path)), path)
     if "body" not in found:
         return found
     body: Json = {RENAMED_FIELDS.get(name, name): value for name, value in found["body"].items()}
@@ -193,13 +193,17 @@ def answer_of(dump: Dump, world: World, path: str) -> Json:
     return {**found, "body": without_payments(body)}
 
 
-def in_words_of_0_2_0(found: Json) -> Json:
-    """Return an answer with the state of sealed periods, and the location of sales, as 0.2.0 called them."""
-    for one in found.get("body", {}).get("items", []):
+def in_words_of_0_2_0(found: Json, path: str) -> Json:
+    """Return an answer with sealed periods, locations and the setting of a schedule as 0.2.0 called them."""
+    body = found.get("body", {})
+    for one in body.get("items", []):
         if one.get("state") == "sealed":
             one["state"] = "stated"
-        if "sales" in one and "location" in one:
+        if path.startswith("/locations"):
             one["place"] = one.pop("location")
+    if path == SCHEDULE:
+        for setting in (body["desired"], *(one[name] for one in body["items"] for name in ("from", "to"))):
+            setting["pinned"] = setting.pop("overridden")
     return found
 
 

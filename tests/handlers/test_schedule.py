@@ -82,7 +82,7 @@ def test_the_schedule_is_as_deployed_until_it_is_changed(world: World) -> None:
     assert shown == {
         "expression": DEPLOYED,
         "state": "enabled",
-        "desired": {"expression": DEPLOYED, "paused": False, "pinned": False},
+        "desired": {"expression": DEPLOYED, "paused": False, "overridden": False},
         "version": 0,
         "deployed": DEPLOYED,
         "items": [],
@@ -121,16 +121,16 @@ def test_a_change_applies_at_once_and_is_recorded_for_ever(world: World) -> None
             "version": 2,
             "at": "2026-10-23T02:30:00.000Z",
             "by": "arn:aws:iam::123456789012:user/local",
-            "from": {"expression": WEEKDAYS, "paused": False, "pinned": True},
-            "to": {"expression": WEEKDAYS, "paused": True, "pinned": True},
+            "from": {"expression": WEEKDAYS, "paused": False, "overridden": True},
+            "to": {"expression": WEEKDAYS, "paused": True, "overridden": True},
             "reason": None,
         },
         {
             "version": 1,
             "at": "2026-10-23T01:30:00.000Z",
             "by": "arn:aws:iam::123456789012:user/local",
-            "from": {"expression": DEPLOYED, "paused": False, "pinned": False},
-            "to": {"expression": WEEKDAYS, "paused": False, "pinned": True},
+            "from": {"expression": DEPLOYED, "paused": False, "overridden": False},
+            "to": {"expression": WEEKDAYS, "paused": False, "overridden": True},
             "reason": "quiet nights",
         },
     ]
@@ -256,7 +256,7 @@ def test_a_new_deployed_rate_applies_only_without_a_desired_expression(world: Wo
     changed(world, paused=True)
     deploy_rate(world, "rate(2 hours)")
     assert watch(world)["reconciled"]
-    assert world.read("/schedule")["desired"] == {"expression": "rate(2 hours)", "paused": True, "pinned": False}
+    assert world.read("/schedule")["desired"] == {"expression": "rate(2 hours)", "paused": True, "overridden": False}
     changed(world, expression=WEEKDAYS)
     deploy_rate(world, "rate(3 hours)")
     watch(world)

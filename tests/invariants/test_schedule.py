@@ -86,7 +86,7 @@ class Schedule:
         """Assert that the listed changes have no gap: each begins where the one before has ended."""
         changes = self.shown()["items"][::-1]
         assert [one["version"] for one in changes] == list(range(1, len(changes) + 1))
-        expected = {"expression": DEPLOYED, "paused": False, "pinned": False}
+        expected = {"expression": DEPLOYED, "paused": False, "overridden": False}
         for one in changes:
             assert one["from"] == expected
             assert one["to"] != expected
@@ -119,7 +119,7 @@ def test_a_change_may_die_at_any_call(place: Trial, recovery: str, crashes: Cras
         before = schedule.shown()
         if recovery == "requested again":
             assert schedule.put(**requested) == 200
-            assert schedule.shown()["desired"] == {**requested, "pinned": True}
+            assert schedule.shown()["desired"] == {**requested, "overridden": True}
         else:
             place.invoke("watch", {})
             assert schedule.shown()["desired"] == before["desired"], "what was not kept is not made up"

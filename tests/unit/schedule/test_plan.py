@@ -91,7 +91,7 @@ def test_an_invalid_request_is_refused_field_by_field(body: dict[str, Any], prob
 
 def test_before_the_first_change_the_deployed_expression_applies() -> None:
     setting = DesiredSchedule().setting(DEPLOYED)
-    assert (setting.expression, setting.paused, setting.pinned) == (DEPLOYED, False, False)
+    assert (setting.expression, setting.paused, setting.overridden) == (DEPLOYED, False, False)
 
 
 def test_a_change_records_sender_instant_both_settings_and_reason() -> None:
@@ -109,13 +109,13 @@ def test_a_change_records_sender_instant_both_settings_and_reason() -> None:
     }
 
 
-def test_pausing_pins_no_expression() -> None:
+def test_pausing_overrides_no_expression() -> None:
     planned = change(DesiredSchedule(), ScheduleRequest({"paused": True}, None), DEPLOYED, ANN, NOW)
     assert planned
     assert planned.desired.setting("rate(2 hours)").as_dict() == {
         "expression": "rate(2 hours)",
         "paused": True,
-        "pinned": False,
+        "overridden": False,
     }
 
 

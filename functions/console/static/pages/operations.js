@@ -161,6 +161,7 @@ function Schedule() {
   const [asking, setAsking] = useState(null);
   if (!schedule) return html`<h2>Schedule</h2><${Pending} problem=${problem} retry=${again} />`;
   const { expression, state, firings, desired, version } = schedule;
+  const { overridden } = desired;
   const asDesired = expression === desired.expression && (state === "paused") === desired.paused;
   // What was seen may have changed while a dialog was open, so its end reads the schedule again.
   const close = () => { setAsking(null); again(); };
@@ -169,7 +170,7 @@ function Schedule() {
     <dl class="facts">
       <div><dt>Actual</dt><dd><code>${expression}</code> <${Status} value=${state} /></dd></div>
       <div><dt>Desired</dt><dd><code>${desired.expression}</code>${desired.paused && ", paused"}</dd></div>
-      <div><dt>Set by</dt><dd>${desired.pinned ? "a request: no deployment changes it" : "the deployment"}</dd></div>
+      <div><dt>Set by</dt><dd>${overridden ? "a request: no deployment changes it" : "the deployment"}</dd></div>
       <div><dt>Next firings</dt><dd>
         ${firings.length ? firings.map((at) => html`<div key=${at}><${Time} at=${at} /></div>`) : "none"}
       </dd></div>
@@ -178,7 +179,7 @@ function Schedule() {
       <p class="mark">The actual schedule differs from the desired one. The watch corrects that within 15 minutes.</p>`}
     ${may("finance") && html`
       <p class="bar">
-        ${[desired.paused ? "resume" : "pause", "change", ...(desired.pinned ? ["release"] : [])].map((name) => html`
+        ${[desired.paused ? "resume" : "pause", "change", ...(overridden ? ["release"] : [])].map((name) => html`
           <button key=${name} type="button" onClick=${() => setAsking(name)}>${CHANGES[name].button}</button>`)}
       </p>`}
     <${Runbooks} names=${["report-late", "overlong-report"]} />

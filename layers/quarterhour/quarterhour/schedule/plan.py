@@ -20,16 +20,25 @@ _SEEN: Final = "the version of the schedule that was seen, a whole number, or 0 
 class Setting:
     """The effective setting of the schedule: its expression, and whether it is paused.
 
-    ``pinned``: the expression was set at run time, so a deployment does not change it.
+    ``overridden``: a request has set the expression, so a deployment does not change it.
     """
 
     expression: str
     paused: bool
-    pinned: bool
+    overridden: bool
 
     def as_dict(self) -> dict[str, Any]:
-        """Return the JSON object that is stored, and shown by the API."""
-        return {"expression": self.expression, "paused": self.paused, "pinned": self.pinned}
+        """Return the JSON object that the API shows."""
+        return {"expression": self.expression, "paused": self.paused, "overridden": self.overridden}
+
+    def as_values(self) -> dict[str, Any]:
+        """Return the values in the record of a change."""
+        return {"expression": self.expression, "paused": self.paused, "pinned": self.overridden}
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the values in the record of a change."""
+        return cls(values["expression"], values["paused"], values["pinned"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +154,8 @@ def change(
         **change_key(desired.version),
         "at": iso_millis(now),
         "by": by,
-        "from": current.setting(deployed).as_dict(),
-        "to": desired.setting(deployed).as_dict(),
+        "from": current.setting(deployed).as_values(),
+        "to": desired.setting(deployed).as_values(),
         "reason": request.reason,
     }
     return ScheduleChange(desired, record)

@@ -120,7 +120,8 @@ def shown_change(values: Values) -> dict[str, Any]:
     """Return the JSON object of a change: its version, instant, sender, both settings and the reason."""
     return {
         "version": version_of(values["sk"]),
-        **{name: values[name] for name in ("at", "by", "from", "to")},
+        **{name: values[name] for name in ("at", "by")},
+        **{name: Setting.of(values[name]).as_dict() for name in ("from", "to")},
         "reason": values.get("reason"),
     }
 

@@ -365,7 +365,7 @@ class PeriodVerifier:
     def _check_unlisted(self, keys: set[str], balances: _Balances | None) -> None:
         """Name the lost files of the statements that no row lists, by the sealed lines and the previous balances."""
         accounts = {Account(*account) for account in self._chains}
-        with suppress(*UNREADABLE):  # the problem of that list is one of its own period
+        with suppress(*UNREADABLE):  # that list's problem is one of its own period
             accounts |= set(balances.until(None)[0]) if balances else set()
         for account in sorted(accounts):
             prefix = statement_prefix(self._sealed.period, account)
