@@ -7,6 +7,7 @@ from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.trial import Trial
 
 DEATHS = (FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER)
+OR_A_LOST_RESPONSE = (*DEATHS, FaultKind.RESET_AFTER)
 CHECKED_EVERY = 40
 
 Step = Callable[[Trial], None]
@@ -30,17 +31,25 @@ class Crashes:
     def __init__(self, record: Record) -> None:
         self._record = record
 
-    def at_each_call(self, what: str, place: Trial, prepare: Step, act: Step, recover: Step) -> None:
-        """Do something once in peace to count its calls, then once for each call and death."""
+    def at_each_call(  # noqa: PLR0913 - the steps of a trial
+        self,
+        what: str,
+        place: Trial,
+        prepare: Step,
+        act: Step,
+        recover: Step,
+        faults: tuple[FaultKind, ...] = DEATHS,
+    ) -> None:
+        """Do something once in peace to count its calls, then once for each call and fault."""
         prepare(place)
         before = len(place.faults.calls)
         act(place)
-        points = (len(place.faults.calls) - before) * len(DEATHS)
+        points = (len(place.faults.calls) - before) * len(faults)
         recover(place)
         place.drain()
         for point in range(points):
             prepare(place)
-            place.faults.arm(DEATHS[point % len(DEATHS)], point // len(DEATHS))
+            place.faults.arm(faults[point % len(faults)], point // len(faults))
             act(place)
             recover(place)
             place.drain()

@@ -2,14 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
 
 import pytest
 
 from quarterhour_tools.emulator.faults import FaultKind
-from tests.invariants.crashing import Crashes, Numbers
+from tests.invariants.crashing import OR_A_LOST_RESPONSE, Crashes, Numbers
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
 from tests.unit.rate_cards.builders import content
@@ -240,6 +240,78 @@ def test_a_stream_batch_may_die_at_any_call(place: Trial, number: Numbers, crash
         place.read_streams()
 
     crashes.at_each_call("stream batch", place, prepare, act, recover=act)
+
+
+def counted(place: Trial, *ids: str) -> None:
+    """Hand the records of these events to the function that counts, in this order."""
+    records = [record for lane in place.lanes.values() if lane.function == "counters" for record in lane.records]
+    by_id = {record["dynamodb"]["NewImage"]["id"]["S"]: record for record in records}
+    place.invoke("counters", {"Records": [by_id[id_] for id_ in ids]})
+
+
+def opened(place: Trial, agency: int) -> list[str]:
+    """Return the kinds of the windows that the account item of an agency holds."""
+    places = {(item["pk"]["S"], item["sk"]["S"]): item for item in place.entities()}
+    return sorted(sk.partition("#")[0] for sk in places[f"ACCOUNT#{agency}#GBP", "latest"]["open"]["M"])
+
+
+NEW = ["CUSTOMERS", "DAY", "PERIOD", "QUARTER"]
+"""What an account item holds after a sale to a new customer whose lifetime's number of customers has left, or leaves."""
+LAST_OF_OCTOBER = datetime(2026, 10, 31, 23, 50, tzinfo=UTC)
+ENOUGH = 30
+
+
+def test_a_stream_batch_with_which_windows_leave_may_die_at_any_call(
+    engine: str, number: Numbers, crashes: Crashes
+) -> None:
+    """A quarter-hour, its day, its period and both numbers of customers leave, of another account at each crash."""
+
+    def prepare(place: Trial) -> None:
+        n = number()
+        place.send([sale(f"b{n}", "0.25", agency=str(n), customer="b")])
+        place.read_streams()
+        assert opened(place, n) == ["CUSTOMERS", *NEW]
+        place.stack.cold_start("counters")
+
+    def act(place: Trial) -> None:
+        counted(place, f"b{number.last}")
+
+    def recover(place: Trial) -> None:
+        counted(place, *(f"{kind}{number.last}" for kind in "apb"))
+        assert opened(place, number.last) == NEW
+
+    with on_trial(engine, start=LAST_OF_OCTOBER) as place:
+        agencies = [str(n + 1) for n in range(ENOUGH)]
+        place.send([sale(f"a{of}", "1.5", agency=of, customer="a") for of in agencies])
+        place.send([payment(f"p{of}", "-2.5", agency=of) for of in agencies])
+        place.read_streams()
+        counted(place, *(f"{kind}{of}" for kind in "ap" for of in agencies))
+        place.clock.advance(timedelta(minutes=15))
+        crashes.at_each_call("leaving windows", place, prepare, act, recover, OR_A_LOST_RESPONSE)
+
+
+def test_a_late_record_of_windows_that_have_left_may_die_at_any_call(
+    there: Trial, number: Numbers, crashes: Crashes
+) -> None:
+    def prepare(place: Trial) -> None:
+        n = number()
+        for kind, passes in (("a", timedelta(seconds=1)), ("late", timedelta(days=1)), ("b", timedelta())):
+            place.send([sale(f"{kind}{n}", "1.5", agency=str(n), customer=kind)])
+            place.clock.advance(passes)
+        place.read_streams()
+        for kind in "ab":
+            counted(place, f"{kind}{n}")
+        assert opened(place, n) == NEW
+        place.stack.cold_start("counters")
+
+    def act(place: Trial) -> None:
+        counted(place, f"late{number.last}")
+
+    def recover(place: Trial) -> None:
+        counted(place, *(f"{kind}{number.last}" for kind in ("a", "late", "b")))
+        assert opened(place, number.last) == NEW
+
+    crashes.at_each_call("late records of windows that have left", there, prepare, act, recover, OR_A_LOST_RESPONSE)
 
 
 def test_a_report_in_parts_may_die_at_any_call(number: Numbers, crashes: Crashes) -> None:
