@@ -38,6 +38,7 @@ class Crashes:
         prepare: Step,
         act: Step,
         recover: Step,
+        *,
         faults: tuple[FaultKind, ...] = DEATHS,
     ) -> None:
         """Do something once in peace to count its calls, then once for each call and fault."""

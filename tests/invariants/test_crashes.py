@@ -256,7 +256,7 @@ def opened(place: Trial, agency: int) -> list[str]:
 
 
 NEW = ["CUSTOMERS", "DAY", "PERIOD", "QUARTER"]
-"""What an account item holds after a sale to a new customer whose lifetime's number of customers has left, or leaves."""
+"""The kinds of windows that an account item holds after a sale to a new customer."""
 LAST_OF_OCTOBER = datetime(2026, 10, 31, 23, 50, tzinfo=UTC)
 ENOUGH = 30
 
@@ -287,7 +287,7 @@ def test_a_stream_batch_with_which_windows_leave_may_die_at_any_call(
         place.read_streams()
         counted(place, *(f"{kind}{of}" for kind in "ap" for of in agencies))
         place.clock.advance(timedelta(minutes=15))
-        crashes.at_each_call("leaving windows", place, prepare, act, recover, OR_A_LOST_RESPONSE)
+        crashes.at_each_call("leaving windows", place, prepare, act, recover, faults=OR_A_LOST_RESPONSE)
 
 
 def test_a_late_record_of_windows_that_have_left_may_die_at_any_call(
@@ -311,7 +311,9 @@ def test_a_late_record_of_windows_that_have_left_may_die_at_any_call(
         counted(place, *(f"{kind}{number.last}" for kind in ("a", "late", "b")))
         assert opened(place, number.last) == NEW
 
-    crashes.at_each_call("late records of windows that have left", there, prepare, act, recover, OR_A_LOST_RESPONSE)
+    crashes.at_each_call(
+        "late records of windows that have left", there, prepare, act, recover, faults=OR_A_LOST_RESPONSE
+    )
 
 
 def test_a_report_in_parts_may_die_at_any_call(number: Numbers, crashes: Crashes) -> None:
