@@ -31,7 +31,7 @@ class Crashes:
     def __init__(self, record: Record) -> None:
         self._record = record
 
-    def at_each_call(  # noqa: PLR0913 - the steps of a trial
+    def at_each_call(  # noqa: PLR0913, PLR0917 - the steps of a trial
         self,
         what: str,
         place: Trial,

@@ -256,7 +256,7 @@ def opened(place: Trial, agency: int) -> list[str]:
 
 
 NEW = ["CUSTOMERS", "DAY", "PERIOD", "QUARTER"]
-"""What an account item holds after a sale to a new customer whose lifetime's number of customers has left, or leaves."""
+"""What an account item holds after a sale with which the lifetime's number of customers has left."""
 LAST_OF_OCTOBER = datetime(2026, 10, 31, 23, 50, tzinfo=UTC)
 ENOUGH = 30
 
