@@ -135,3 +135,74 @@ def test_the_records_of_an_account_whose_item_cannot_be_used_are_parked_and_coun
     assert there.stack.invoke("repair", REBUILD)["repaired"] == 0
     assert counted(there) == expected
     assert visible(there) == []
+
+
+# ---------------------------------------------------------------- a lost item
+
+
+def lose_latest(world: World) -> None:
+    key = {"pk": {"S": PK}, "sk": {"S": "latest"}}
+    world.stack.dynamodb.delete_item(TableName=world.stack.ref("EntityTable"), Key=key)
+
+
+def test_a_rebuild_repairs_all_figures_of_a_lost_account_item_and_events_are_counted_before_and_after(
+    world: World,
+) -> None:
+    """As the runbook says, functions start cold after the rebuild, and the lifetime lacks some customers."""
+    for day in range(3):
+        for part in range(4):
+            post(world, sale(f"{day}-{part}", "1.5", customer=f"{day}-{part}"))
+            world.pass_time(minutes=15)
+        world.pass_time(days=1)
+        world.report()
+    lose_latest(world)
+    assert world.missing("/accounts/42/GBP") == "there is no account '42' in 'GBP'"
+    assert world.missing("/accounts/42/GBP/quarter-hours", **SPAN) == "there is no account '42' in 'GBP'"
+
+    post(world, sale("after", "0.25", customer="after"))
+    world.drain()
+    assert world.read("/accounts/42/GBP")["events"] == 1, "what is counted from now on"
+    world.pass_time(minutes=20)
+    world.report()
+    assert world.stack.invoke("repair", {**REBUILD, "account": "42#GBP"})["repaired"] > 0
+    assert shown(world) == (13, "18.25")
+    world.stack.cold_start("counters")
+    post(world, sale("later", "0.25", customer="later"))
+    world.drain()
+    assert shown(world) == (14, "18.50")
+    assert [one["events"] for one in days(world)] == [4, 4, 4, 2]
+    world.pass_time(days=3)
+    world.report()
+    world.stack.invoke("repair", REBUILD)
+    assert world.stack.invoke("repair", REBUILD)["repaired"] == 0
+    assert [(one["events"], one["customers"]) for one in days(world)] == [(4, 4), (4, 4), (4, 4), (2, 2)]
+    assert world.read("/accounts/42/GBP")["customers"] == 13, "one of 14 was in the item, its quarter-hour had left"
+
+
+def shown(world: World) -> tuple[int, str]:
+    found = world.read("/accounts/42/GBP")
+    return found["events"], found["gross"]
+
+
+def days(world: World) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = world.read("/accounts/42/GBP/days", from_="2026-10-23", to="2026-10-28")["items"]
+    return found
+
+
+def test_functions_that_start_cold_count_on_from_a_rebuilt_item_whose_version_is_that_of_the_lost_one(
+    world: World,
+) -> None:
+    """A function that kept the lost item could not tell them apart."""
+    post(world, sale("a", "1.5"))
+    world.drain()
+    lost = stored(world)["version"]
+    lose_latest(world)
+    world.pass_time(minutes=20)
+    world.report()
+    assert world.stack.invoke("repair", REBUILD)["repaired"] > 0
+    assert stored(world)["version"] == lost
+    world.stack.cold_start("counters")
+    post(world, sale("b", "0.5"))
+    world.drain()
+    assert shown(world) == (2, "2.0")
+    assert [one["events"] for one in days(world)] == [2]
