@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 
 from benchmarks.released import COMMITS, checked_out
+from quarterhour_tools.errors import ToolError
 from tests.support.events import payment, refund, sale
 from tests.support.requests import post
 from tests.support.system import World, opened
@@ -34,7 +36,11 @@ print(json.dumps(handler(json.load(sys.stdin), context)), file=sys.stderr)
 
 @pytest.fixture(scope="module")
 def released() -> Iterator[Path]:
-    with checked_out(COMMITS["0.2.0"]) as place:
+    with ExitStack() as stack:
+        try:
+            place = stack.enter_context(checked_out(COMMITS["0.2.0"]))
+        except ToolError as error:  # a shallow clone
+            pytest.skip(f"0.2.0 is not in this clone: {error}")
         yield place
 
 
