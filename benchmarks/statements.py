@@ -20,7 +20,7 @@ from typing import IO, Any, Final, cast
 
 from botocore.exceptions import ClientError
 
-from benchmarks.cost import INVOCATION, S3_PUT, WRITE
+from benchmarks.prices import INVOCATION, S3_PUT, WRITE
 from quarterhour.aws.items import to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.model.identifiers import Account, Identity, Position

@@ -6,10 +6,7 @@ from decimal import Decimal
 import pytest
 
 from benchmarks.cost import (
-    MILLION,
     SECONDS_A_MONTH,
-    SNAPSHOT_KEPT,
-    WRITE,
     Shape,
     counted,
     key_requests,
@@ -21,6 +18,7 @@ from benchmarks.cost import (
     snapshots,
     strangers,
 )
+from benchmarks.prices import MILLION, SNAPSHOT_KEPT, WRITE
 from benchmarks.traffic import HOURS_A_MONTH, Traffic
 from benchmarks.units import Pace, stored_units
 from quarterhour_tools.emulator.stack import TEMPLATE
