@@ -69,6 +69,7 @@ def test_lost_files_are_rewritten_with_the_same_bytes(sealed: World, *, expired:
         assert objects(sealed) == before
 
 
+@pytest.mark.slow
 def test_it_continues_where_the_time_ran_short(sealed: World) -> None:
     before = objects(sealed)
     lose(sealed, *before, *objects(sealed, "work/"))
@@ -86,6 +87,7 @@ def test_nothing_is_written_if_no_file_is_lost(sealed: World) -> None:
     assert objects(sealed, "") == before
 
 
+@pytest.mark.slow
 def test_the_plan_of_the_period_is_used_after_later_periods_and_documents(sealed: World) -> None:
     before = objects(sealed)
     seal_through(sealed, datetime(2027, 1, 1, tzinfo=UTC))

@@ -37,6 +37,7 @@ def of(**traffic: float) -> dict[str, Decimal]:
     return dollars(Shape(replace(Traffic(), **traffic)))  # type: ignore[arg-type]  # numbers of the field's kind
 
 
+@pytest.mark.slow
 def test_the_pages_show_the_estimate() -> None:
     for page, _, text in pages(UNITS, PLAIN):
         assert text in page.read_text("utf-8"), f"python -m benchmarks.cost --write writes {page}"
@@ -112,6 +113,7 @@ def test_a_key_is_requested_again_after_five_minutes_however_many_invocations_th
     assert key_requests({"ingest": Decimal(MILLION)}, functions) == 3 * many, "it uses three tables"
 
 
+@pytest.mark.slow
 def test_only_a_ledger_of_more_than_eight_shards_is_sealed_in_parts() -> None:
     months = (5_000 * MILLION, 10_000 * MILLION)
     assert [shards(events) for events in months] == [8, 16]

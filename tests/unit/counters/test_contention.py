@@ -97,6 +97,7 @@ class Waiting(ManualClock):
         self._turns.wait(seconds)
 
 
+@pytest.mark.slow
 def test_an_account_with_90_percent_of_all_events_is_counted_exactly_and_keeps_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -604,6 +604,7 @@ def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_reader_that_takes_only_a_part_gets_no_success(tmp_path: Path) -> None:
     reader, writer = os.pipe()
     os.close(reader)
