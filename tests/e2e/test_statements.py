@@ -243,6 +243,7 @@ def month_end() -> Iterator[World]:
         yield world
 
 
+@pytest.mark.slow
 def test_an_operator_runs_downloads_and_opens_statements_of_a_stack(
     month_end: World, tmp_path: Path, browser: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -59,6 +59,7 @@ def reseal(world: World, seconds: float = 900, **event: Any) -> dict[str, Any]:
     return answer
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("expired", [False, True])
 def test_lost_files_are_rewritten_with_the_same_bytes(sealed: World, *, expired: bool) -> None:
     before = objects(sealed)

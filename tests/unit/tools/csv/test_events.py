@@ -594,6 +594,7 @@ def command_into(out: int, tmp_path: Path) -> subprocess.CompletedProcess[bytes]
     )
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no full device")
 def test_a_full_disk_is_no_fault_of_the_file(tmp_path: Path) -> None:
     with Path("/dev/full").open("wb") as full:

@@ -82,6 +82,7 @@ def test_a_bad_row_takes_no_other_row_with_it(row: str) -> None:
     assert len([one for one in found if isinstance(one, CsvRecord)]) == 1001
 
 
+@pytest.mark.slow
 def test_rows_without_an_end_are_refused_in_bounded_work() -> None:
     text = "id,amount\nA,5\n" + 'x","\n' * 50_000 + "B,6\n"
     bad = [one for one in table(text).rows if isinstance(one, BadRow)]
