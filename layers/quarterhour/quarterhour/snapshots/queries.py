@@ -25,16 +25,13 @@ from quarterhour.snapshots.keys import change_sk, layer_sk, start_of, window_nam
 from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.snapshots.layers import CHANGE, Layer
 from quarterhour.snapshots.plan import NOT_A_STATE, state_in
-from quarterhour.web.paging import Page, Paging, within
+from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging, within
 from quarterhour.web.parameters import among, one_of
 
 _FIRST: Final = ""
 _LAST: Final = "9999"
 """Texts that sort before, and after, every instant."""
 _FEW: Final = 10
-
-RESERVE_SECONDS: Final = 8.0
-"""With less time left than this, a page of a window ends though it is not full."""
 
 
 class Layers:
