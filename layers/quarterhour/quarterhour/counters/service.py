@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.retries import is_cancelled, is_failed_condition, optimistically
-from quarterhour.aws.streams import Poison, Record, failures
+from quarterhour.aws.streams import Poison, Record, failures, sequence
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import first_places, marker_sets, new_customers
@@ -102,11 +102,11 @@ class CounterUpdater:
             try:
                 optimistically(lambda some=together: self._count(some), account_pk(together[0].account))  # type: ignore[misc]
             except AccountItemError as error:
-                self._parking.park(Poison(one.record, str(error)) for some in together for one in some.postings)
+                self._parking.park(Poison(one.alone, str(error)) for some in together for one in some.postings)
                 logger.error("account not counted, its records are parked", reason=type(error).__name__)
             except UnavailableError:
                 logger.warning("account not counted, to be delivered again", groups=len(pending))
-                return [one.postings[0].seq for one in pending]
+                return [sequence(one.postings[0].record) for one in pending]
             del pending[: len(together)]
         return []
 
