@@ -1,6 +1,6 @@
 """The stores on an engine: the clients of the functions and the tables of the template."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -16,8 +16,11 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterReader, CounterStore
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.partitions import LedgerReader
+from quarterhour.ledger.plan import NewSegment
 from quarterhour.ledger.queries import LedgerQueries
+from quarterhour.ledger.segments import SegmentKey, identity_of, packed
 from quarterhour.ledger.store import LedgerStore
+from quarterhour.model.identifiers import Partition, Position
 from quarterhour.model.instants import ALWAYS
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import ReportStores
@@ -39,6 +42,14 @@ only_dynamodb_local = pytest.mark.parametrize(
     "engine", [pytest.param(DYNAMODB_LOCAL, marks=ON_DYNAMODB_LOCAL)], indirect=True
 )
 """For tests that moto fails: they run on DynamoDB Local alone, and say why."""
+
+
+def alone(posting: Mapping[str, str]) -> NewSegment:
+    """Return the segment of one posting, at the posting's position."""
+    position = Position.parse(posting["position"])
+    key = SegmentKey(Partition.parse(posting["quarter_hour"]), position.of_item)
+    rows = [*[None] * (position.index or 0), posting]
+    return NewSegment(key, packed(rows), {(posting["quarter_hour"], posting["position"]): identity_of(posting)})
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +120,10 @@ class Storage:
     def write(self, values: dict[str, Any]) -> None:
         """Write an entity directly to the table."""
         self.dynamodb.put_item(TableName=self.entity_table, Item=to_item(values))
+
+    def post(self, postings: Iterable[Mapping[str, str]]) -> None:
+        """Append postings, each in a segment of its own."""
+        self.ledger.append([alone(one) for one in postings], lambda _: True)
 
     def forget(self, pk: str) -> None:
         """Delete a partition of the Entity table."""

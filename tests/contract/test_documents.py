@@ -295,8 +295,8 @@ def test_a_price_by_rate_card_costs_no_more_writes_and_is_explained_with_three_r
     bill = archive.bill(lambda: record(archive, storage, own, at, range(1, 101)))
     record_property("record 100 events priced by a rate card, and write 2 control items", costs(bill))
     prepared = 2  # a new recorder writes the control items first
-    assert bill.write_units - prepared == 200
-    assert bill.calls.total() - prepared == 4 + 4 + 1
+    assert bill.write_units - prepared <= 110
+    assert bill.calls.total() - prepared == 4 + 1 + 1
     assert bill.read_units == 3
 
     lookup = EventLookup(archive.client, storage.identity_table, storage.ledger_table)

@@ -5,12 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from hashlib import sha512
 from typing import Any
 
 import pytest
 
 from quarterhour.aws.items import to_item
-from quarterhour.aws.tables import put_items_request, query_pages
+from quarterhour.aws.tables import query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim, Claimed, Refundable
 from quarterhour.ledger.event import Event
@@ -19,9 +20,17 @@ from quarterhour.ledger.held.keys import held_key
 from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.partitions import partition_request
+from quarterhour.ledger.plan import (
+    Found,
+    NewSegment,
+    PlannedSegment,
+    RecordingRequest,
+    new_segment,
+    plan_segments,
+)
 from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.segments import item_of, postings_of
-from quarterhour.ledger.store import NewPosting, claim_values, linked_request
+from quarterhour.ledger.segments import item_of, postings_of, segment_item
+from quarterhour.ledger.store import claim_values, linked_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Calendar, Period
@@ -53,15 +62,6 @@ def existing(storage: Storage, one: Claim) -> Claim:
     found = storage.ledger.claims([one.identity])[one.identity]
     assert isinstance(found, Claim)
     return found
-
-
-def entries(own: str, at: datetime, count: int, **data: Any) -> list[NewPosting]:
-    sold = [event(f"{own}-{i}", **data) for i in range(count)]
-    return [(QuarterHour.at(at), ledger_values(one, claim(one, at))) for one in sold]
-
-
-def keys(of: list[NewPosting]) -> set[tuple[str, str]]:
-    return {(values["quarter_hour"], values["position"]) for _, values in of}
 
 
 def ledger(storage: Storage, one: Claim) -> Iterator[dict[str, str]]:
@@ -464,38 +464,98 @@ def test_the_item_of_a_held_event_is_deleted_again_and_again(storage: Storage, o
 # ---------------------------------------------------------------- appends
 
 
-def test_an_append_is_read_back_at_once_unchanged(storage: Storage, own: str, at: datetime) -> None:
-    batch = entries(own, at, 1, customer="Zoë ✓", extra={"note": "x" * 4000, "deep": {"a": [1, None]}})
-    assert storage.ledger.append(batch, always) == keys(batch)
-    one = claim(event(f"{own}-0"), at)
-    assert storage.ledger.posted([one]) == {one.key}
-    assert list(ledger(storage, one)) == [values for _, values in batch]
+def planned(own: str, at: datetime, count: int, **data: Any) -> PlannedSegment:
+    """Return a segment of some sales, before they are claimed."""
+    sold = [event(f"{own}-{i}", **data) for i in range(count)]
+    contents = {one.identity: one for one in sold}
+    (made,) = plan_segments([claim(one, at) for one in sold], contents, RecordingRequest(own, at), at, 1)
+    return made
 
 
-def test_an_append_repeated_in_part_and_whole_writes_nothing_twice(storage: Storage, own: str, at: datetime) -> None:
-    batch = entries(own, at, 60)
-    assert storage.ledger.append(batch[:30], always) == keys(batch[:30])
-    assert storage.ledger.append(batch, always) == keys(batch)
-    assert storage.ledger.append([*batch[:5], *batch[:5]], always) == keys(batch[:5])
-    held = list(ledger(storage, claim(at=at)))
-    assert held == sorted((values for _, values in batch), key=lambda values: values["position"])
+def whole(made: PlannedSegment) -> NewSegment:
+    return new_segment(made, made.claims, {})
+
+
+def test_a_segment_is_read_back_at_once_unchanged(storage: Storage, own: str, at: datetime) -> None:
+    made = planned(own, at, 3, customer="Zoë ✓", extra={"note": "x" * 4000, "deep": {"a": [1, None]}})
+    assert storage.ledger.append([whole(made)], always) == set(whole(made).postings)
+    assert storage.ledger.look_up(made.claims) == Found(list(made.claims), [], [])
+    held = list(ledger(storage, made.claims[0]))
+    assert held == [{**row, "position": str(one.position)} for row, one in zip(made.rows, made.claims, strict=True)]
+
+
+def test_a_segment_of_64_kilobytes_is_read_back(storage: Storage, own: str, at: datetime) -> None:
+    sold = [event(f"{own}-{i}", extra={"note": sha512(str(i).encode()).hexdigest()}) for i in range(500)]
+    contents = {one.identity: one for one in sold}
+    segments = plan_segments([claim(one, at) for one in sold], contents, RecordingRequest(own, at), at, 1)
+    assert max(len(one.events) for one in segments) > 32 << 10
+    appended = storage.ledger.append([whole(one) for one in segments], always)
+    assert len(appended) == 500
+    assert len(list(ledger(storage, claim(at=at)))) == 500
+
+
+def test_an_append_repeated_writes_nothing_twice(storage: Storage, own: str, at: datetime) -> None:
+    made = whole(planned(own, at, 60))
+    for _ in range(3):
+        assert storage.ledger.append([made], always) == set(made.postings)
+    assert len(list(ledger(storage, claim(at=at)))) == 60
+
+
+def test_a_void_keeps_a_segment_from_being_appended(storage: Storage, own: str, at: datetime) -> None:
+    made = planned(own, at, 60)
+    assert storage.ledger.look_up(made.claims) == Found([], [], list(made.claims))
+    for _ in range(2):
+        assert storage.ledger.fence(made.claims, always) == Found([], list(made.claims), [])
+    assert storage.ledger.append([whole(made)], always) == set()
+    assert not list(ledger(storage, claim(at=at)))
+    assert storage.ledger.look_up(made.claims) == Found([], list(made.claims), [])
+
+
+def test_a_void_that_comes_too_late_finds_the_events(storage: Storage, own: str, at: datetime) -> None:
+    made = planned(own, at, 60)
+    storage.ledger.append([whole(made)], always)
+    assert storage.ledger.fence(made.claims, always) == Found(list(made.claims), [], [])
+    assert len(list(ledger(storage, claim(at=at)))) == 60
+
+
+@only_dynamodb_local
+def test_of_a_segment_and_a_void_at_once_one_is_there(storage: Storage, own: str, at: datetime) -> None:
+    """moto is not made for several threads."""
+    for number in range(10):
+        made = planned(f"{own}-{number}", at + timedelta(milliseconds=number), 5)
+        with ThreadPoolExecutor(4) as pool:
+            voids = [pool.submit(storage.ledger.fence, made.claims, always) for _ in range(2)]
+            appends = [pool.submit(storage.ledger.append, [whole(made)], always) for _ in range(2)]
+        found = [one.result() for one in voids]
+        appended = [one.result() for one in appends]
+        assert found[0] == found[1]
+        assert appended[0] == appended[1] == {one.key for one in found[0].posted}
+        assert len(found[0].posted) in {0, 5}
 
 
 def test_nothing_is_appended_to_a_quarter_hour_that_is_not_open(storage: Storage, own: str, at: datetime) -> None:
-    shut, open_ = entries(f"{own}-shut", at, 20), entries(f"{own}-open", at + LATER, 20)
-    mixed = [one for pair in zip(shut, open_, strict=True) for one in pair]
-    assert storage.ledger.append(mixed, lambda quarter_hour: quarter_hour == QuarterHour.at(at + LATER)) == keys(open_)
+    shut, open_ = planned(f"{own}-shut", at, 20), planned(f"{own}-open", at + LATER, 20)
+
+    def is_open(quarter_hour: QuarterHour) -> bool:
+        return quarter_hour == QuarterHour.at(at + LATER)
+
+    assert storage.ledger.append([whole(shut), whole(open_)], is_open) == set(whole(open_).postings)
+    assert storage.ledger.fence(shut.claims, is_open) == Found([], [], list(shut.claims))
     assert not list(ledger(storage, claim(at=at)))
 
 
-def test_posted_returns_the_keys_of_the_events_in_the_ledger_for_any_number_of_claims(
+def test_claims_are_looked_up_in_any_number_of_segments_and_items_of_0_2_0(
     storage: Storage, own: str, at: datetime
 ) -> None:
-    claims = [claim(event(f"{own}-{i}"), at) for i in range(130)]
-    batch = entries(own, at, 110)
-    storage.ledger.append(batch, always)
-    assert storage.ledger.posted(claims) == keys(batch)
-    assert storage.ledger.posted([]) == set()
+    segments = [planned(f"{own}-{number}", at + timedelta(milliseconds=number), 2) for number in range(120)]
+    storage.ledger.append([whole(one) for one in segments[:110]], always)
+    old = event(f"{own}-old")
+    single = replace(claim(old, at), position=claim(old, at).position.of_item)
+    storage.dynamodb.put_item(TableName=storage.ledger_table, Item=item_of(ledger_values(old, single)))
+    claims = [one for made in segments for one in made.claims]
+    found = storage.ledger.look_up([*claims, single])
+    assert found == Found([*claims[:220], single], [], claims[220:])
+    assert storage.ledger.look_up([]) == Found([], [], [])
 
 
 # ---------------------------------------------------------------- costs
@@ -511,8 +571,9 @@ def test_claim_and_append_cost_a_unit_for_each_kibibyte(storage: Storage, own: s
         ReturnConsumedCapacity="TOTAL",
     )
     assert put["ConsumedCapacity"]["CapacityUnits"] == 1
-    for size, units in ((10, 1), (1000, 2)):
-        ((_, values),) = entries(f"{own}-{size}", at, 1, extra={"note": "x" * size})
-        request = put_items_request(storage.ledger_table, [item_of(values)])
-        response = storage.dynamodb.batch_write_item(**request, ReturnConsumedCapacity="TOTAL")
-        assert response["ConsumedCapacity"][0]["CapacityUnits"] == units
+    noise = "".join(f"{number * 7919 % 9973:x}" for number in range(9_000))
+    for size, units in ((10, 1), (3000, 2)):
+        made = whole(planned(f"{own}-{size}", at, 1, extra={"note": noise[:size]}))
+        item = segment_item(made.key, 1, made.events)
+        response = storage.dynamodb.put_item(TableName=storage.ledger_table, Item=item, ReturnConsumedCapacity="TOTAL")
+        assert response["ConsumedCapacity"]["CapacityUnits"] == units

@@ -213,9 +213,7 @@ def recorded(storage: Storage, own: str, at: datetime) -> list[str]:
     instants = [at - timedelta(hours=1) + number * 5 * MINUTE for number in range(12)]
     claims = [claim(event(id_), instant, shards=SHARDS) for id_, instant in zip(ids, instants, strict=True)]
     storage.ledger.prepare(SHARDS, QuarterHour.at(at))
-    storage.ledger.append(
-        [(one.partition.quarter_hour, ledger_values(event(one.identity.id), one)) for one in claims], lambda _: True
-    )
+    storage.post(ledger_values(event(one.identity.id), one) for one in claims)
     return ids
 
 

@@ -177,7 +177,7 @@ def sold(storage: Storage, own: str, at: datetime) -> list[dict[str, str]]:
     ]
     after = event(f"{own}-after")
     late = ledger_values(after, claim(after, at + timedelta(minutes=15), shards=3))
-    storage.ledger.append([(QuarterHour.at(at), one) for one in [*values, late]], lambda _: True)
+    storage.post([*values, late])
     return sorted(values, key=lambda one: one["position"])
 
 

@@ -18,7 +18,7 @@ from quarterhour.counters.keys import account_pk, latest_key
 from quarterhour.counters.plan import Retention, group
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.segments import item_of, postings_of
+from quarterhour.ledger.segments import postings_of, segment_item
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -27,7 +27,7 @@ from quarterhour.snapshots.layers import parse_layers
 from quarterhour.snapshots.plan import snapshots
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.filters import matches
-from tests.contract.storage import Storage, only_dynamodb_local
+from tests.contract.storage import Storage, alone, only_dynamodb_local
 from tests.support.builders import claim, event
 from tests.support.older_counters import changes_of_0_2_0, in_own_month, keys_in_own_month
 
@@ -44,8 +44,8 @@ def recorded(storage: Storage, own: str, at: datetime, count: int = 1) -> list[t
     """Append events one by one, and return their claims and their ledger keys."""
     events = [event(f"{own}-{number}") for number in range(count)]
     made = [(claim(one, at), ledger_values(one, claim(one, at))) for one in events]
-    for one, values in made:
-        storage.ledger.append([(one.partition.quarter_hour, values)], lambda _: True)
+    for _, values in made:
+        storage.post([values])
     return made
 
 
@@ -91,7 +91,7 @@ def test_each_event_is_delivered_once_with_its_image_in_the_order_of_the_writes(
     assert [postings_of(streams.new_image(one)) for one in records] == [[values] for _, values in made]
     assert all(is_insert(one) and one["eventSource"] == "aws:dynamodb" for one in records)
     keys = [from_item(one["dynamodb"]["Keys"]) for one in records]
-    assert keys == [{"quarter_hour": one.key[0], "position": one.key[1]} for one, _ in made]
+    assert keys == [one.segment.values for one, _ in made if one.segment]
     assert filtered(storage, "counters", records) == records
 
 
@@ -121,7 +121,9 @@ def test_a_repeated_append_makes_no_second_record(storage: Storage, own: str, at
 
 def test_a_write_over_an_event_reaches_no_counter(storage: Storage, own: str, at: datetime) -> None:
     ((_, values),) = recorded(storage, own, at)
-    storage.dynamodb.put_item(TableName=storage.ledger_table, Item=item_of({**values, "amount": "99"}))
+    other = alone({**values, "amount": "99"})
+    item = segment_item(other.key, 1, other.events)
+    storage.dynamodb.put_item(TableName=storage.ledger_table, Item=item)
     records = of_ledger(delivered(storage, "counters", at), own)
     assert [one["eventName"] for one in records] == ["INSERT", "MODIFY"]
     assert filtered(storage, "counters", records) == records[:1]

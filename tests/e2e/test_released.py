@@ -81,7 +81,7 @@ DUMPS: Final = (
         # Of s1, 40.00 are refunded, and 10.00 claimed by c2. Of s3, 20.00 are refunded.
         left=(("s1", "-50.01", "50.00"), ("s3", "-30.01", "30.00"), ("s14", "-1.11", "1.10")),
         under_way="2026-10-23T0000-0100",
-        following="2026-10-23T0100-0130",
+        following="2026-10-23T0100-0145",
         moved=("202610230015#", "202610230115#", ("c1", "c2")),
         resealed=("2026-10-22T2315-2400", "2026-10-22T23:40:00Z"),
         repaired=7,  # the period of each account
@@ -97,7 +97,7 @@ DUMPS: Final = (
         # Of s1, 40.00 are refunded, and 10.00 claimed by c2. Of s3, 30.00 are refunded, and it was rerated between.
         left=(("s1", "-50.01", "50.00"), ("s3", "-20.01", "20.00"), ("n9", "-1.11", "1.10")),
         under_way="2026-11-30T0115-0215",
-        following="2026-11-30T0215-0230",
+        following="2026-11-30T0215-0245",
         moved=("202611300030#", "202611300215#", ("c1", "c2", "c4")),
         resealed=("2026-11-29T2015-2315", "2026-11-29T20:35:00Z"),
         repaired=0,
@@ -389,11 +389,17 @@ def _continued(request: pytest.FixtureRequest) -> Iterator[Continued]:
         receipts = {}
         for id_, event in dump.died.items():
             again = post(world, event)
-            assert verdicts(again) == ["duplicate"], id_
-            receipts[id_] = receipt(again)
+            # A process of the release may still be appending to the quarter-hour that is open.
+            assert verdicts(again) == (["unavailable"] if id_ == "c3" else ["duplicate"]), id_
+            if id_ != "c3":
+                receipts[id_] = receipt(again)
         assert verdicts(post(world, refund("rest", "-50.00", of="s1"))) == ["recorded"]
         assert verdicts(post(world, refund("more", "-0.01", of="s1"))) == ["rejected"]
         world.pass_time(minutes=11)
+        again = post(world, dump.died["c3"])
+        assert verdicts(again) == ["duplicate"]
+        receipts["c3"] = receipt(again)
+        world.pass_time(minutes=18)
         reports = seal(world)
         bucket = world.stack.bucket
         objects = {key: content_of(bucket, key) for key in bucket.keys()}  # noqa: SIM118 - no dict
@@ -411,8 +417,8 @@ def test_the_schedule_of_the_release_is_kept(continued: Continued) -> None:
     assert continued.schedule == continued.dump.expected["answers"][SCHEDULE]
 
 
-def test_a_claim_in_an_open_quarter_hour_is_completed_where_it_points(continued: Continued) -> None:
-    assert continued.receipts["c3"].items() >= continued.dump.claimed("c3").items()
+def test_a_claim_in_an_open_quarter_hour_waits_until_it_is_final_and_moves(continued: Continued) -> None:
+    assert continued.receipts["c3"]["partition"] > continued.dump.claimed("c3")["partition"]
 
 
 def test_a_claim_in_a_final_quarter_hour_is_moved_to_the_current_one(continued: Continued) -> None:
@@ -675,8 +681,8 @@ def test_events_of_a_late_process_of_the_release_are_recorded_between_todays() -
         write(world, "t2", "IdentityTable", "EntityTable")
         refunded = refund("t2", "-1.00", of="n9")
         late = sale("c3", "1.00", agency="43")
-        # Of one event today's code writes the posting first, of the other the late process.
-        assert verdicts(post(world, refunded)) == ["duplicate"]
+        # Today's code writes no posting for what the late process has claimed, as long as that may be writing it.
+        assert verdicts(post(world, refunded)) == ["unavailable"]
         write(world, "t2", "LedgerTable")
         write(world, "c3", "LedgerTable")
         world.drain()

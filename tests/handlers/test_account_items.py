@@ -10,9 +10,9 @@ from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import is_refused
 from tests.support.events import payment, sale
-from tests.support.requests import post
+from tests.support.requests import post, post_each
 from tests.support.system import World, opened
-from tests.support.tables import all_counters, deliver, stream
+from tests.support.tables import all_counters, deliver, postings_in, stream
 
 PK, OTHER = "ACCOUNT#42#GBP", "ACCOUNT#7#GBP"
 REBUILD, UNPARK = {"action": "rebuild"}, {"action": "unpark"}
@@ -101,20 +101,23 @@ def test_the_records_of_an_account_whose_item_cannot_be_used_are_parked_and_coun
     break_(there)
     broken = stored(there)
     there.clock.advance(timedelta(minutes=1))
-    post(there, [sale("b", "0.5", currency="GBP", customer="bob"), payment("c", "-2.5"), sale("d", "7", agency="7")])
+    post_each(
+        there, [sale("b", "0.5", currency="GBP", customer="bob"), payment("c", "-2.5"), sale("d", "7", agency="7")]
+    )
     records = stream(there, "LedgerTable")
-    named = {one["dynamodb"]["NewImage"]["id"]["S"]: one for one in records}
+    named = {posting["id"]: one for one in records for posting in postings_in(one["dynamodb"]["NewImage"])}
     there.clock.advance(timedelta(minutes=15))
     post(there, sale("e", "1"))
-    named |= {one["dynamodb"]["NewImage"]["id"]["S"]: one for one in stream(there, "LedgerTable")}
+    records = stream(there, "LedgerTable")
+    named |= {posting["id"]: one for one in records for posting in postings_in(one["dynamodb"]["NewImage"])}
 
     assert deliver(there, "counters", [named[id_] for id_ in "bcde"]) == []
     assert stored(there) == broken, "it is not changed"
     assert stored(there, pk=OTHER)["gross"] == {"S": "7"}
     messages = visible(there)
-    images = [one["record"]["dynamodb"]["NewImage"] for one in messages]
-    assert sorted(one["id"]["S"] for one in images) == ["b", "c", "e"]
-    assert all(image == named[image["id"]["S"]]["dynamodb"]["NewImage"] for image in images)
+    alone = [postings_in(one["record"]["dynamodb"]["NewImage"]) for one in messages]
+    assert sorted(one["id"] for (one,) in alone) == ["b", "c", "e"]
+    assert all([one] == postings_in(named[one["id"]]["dynamodb"]["NewImage"]) for (one,) in alone)
     assert all(one["reason"].startswith(reason) for one in messages)
 
     assert deliver(there, "counters", [named[id_] for id_ in "abcde"]) == [], "delivered again, parked again"

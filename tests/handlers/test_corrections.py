@@ -117,7 +117,7 @@ def test_a_story_has_a_refund_that_moved_before_the_void_that_came_after_it() ->
         faults.arm(FaultKind.KILL_BEFORE, 3)  # claimed, and not appended
         with suppress(Killed), faults.at_work():
             post(world, refund("r1", "-4.00"))
-        assert [call.operation for call, _ in faults.struck] == ["BatchWriteItem"]
+        assert [call.operation for call, _ in faults.struck] == ["PutItem"]
         assert verdict(world, void()) == ["recorded"]
         world.clock.advance(timedelta(hours=1))
         assert verdict(world, refund("r1", "-4.00")) == ["duplicate"]

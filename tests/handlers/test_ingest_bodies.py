@@ -116,6 +116,6 @@ def test_names_with_every_kind_of_printable_character_are_recorded(world: World)
     names = ["United Kingdom", "日本", "🛒", "a/b?c=d&e%20f", "'\"\\", "=1+1", "x" * 200]
     sales = [{**sale(name), "subject": name, "source": name} for name in names]
     assert post(world, sales).json()["counts"] == {"recorded": len(names)}
-    found = items(world, "LedgerTable")
+    found = ledger(world)
     assert sorted((one["source"], one["id"], one["agency"]) for one in found) == sorted((n, n, n) for n in names)
     assert post(world, sales).json()["counts"] == {"duplicate": len(names)}

@@ -194,7 +194,7 @@ def test_a_rate_card_that_changes_between_an_event_and_its_retry_changes_nothing
     assert verdicts(again) == ["duplicate"] * 3
     assert [receipt(again, index) for index in range(3)] == [receipt(first, index) for index in range(3)]
     assert ledger(world) == before
-    assert len(stream(world, "LedgerTable")) == 3
+    assert len(stream(world, "LedgerTable")) == 2, "one of the sales, one of what corrects them"
 
 
 @pytest.mark.parametrize("seconds", [0, 3600])

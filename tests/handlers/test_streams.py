@@ -11,7 +11,7 @@ from quarterhour.counters.plan import Retention, group
 from quarterhour.counters.store import CounterStore
 from tests.support.events import sale
 from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys
-from tests.support.requests import post
+from tests.support.requests import post, post_each
 from tests.support.system import World, faulty
 from tests.support.tables import all_counters, counter, deliver, entity, items, number, parked, stream
 
@@ -26,10 +26,10 @@ def figures(world: World, sk: str = "latest", pk: str = PK) -> tuple[str, ...]:
 
 def sold(world: World) -> list[dict[str, Any]]:
     """Record five events in two quarter-hours, and return their stream records."""
-    post(world, [sale("a", "10.00"), sale("b", "0.005", customer="c1")])
+    post_each(world, [sale("a", "10.00"), sale("b", "0.005", customer="c1")])
     post(world, sale("c", "-2.50", "adjustment.recorded", customer="c2"))
     world.clock.advance(timedelta(minutes=15))
-    post(world, [sale("d", "1"), {**sale("e", "7", customer="c1"), "subject": "7"}])
+    post_each(world, [sale("d", "1"), {**sale("e", "7", customer="c1"), "subject": "7"}])
     records = stream(world, "LedgerTable")
     assert len(records) == 5
     return records
@@ -149,7 +149,7 @@ def test_only_first_writes_of_events_are_counted_even_if_a_filter_lets_others_th
 
 def test_counters_agree_with_the_ledger_after_many_events(sharded: World) -> None:
     sales = [sale(str(i), f"{i}.{i:02d}", customer=f"c{i % 7}") for i in range(60)]
-    post(sharded, sales)
+    post_each(sharded, sales)
     records = stream(sharded, "LedgerTable")
     # Each partition keeps its order; the partitions come one after the other.
     records.sort(key=lambda one: str(one["dynamodb"]["Keys"]["quarter_hour"]["S"]))

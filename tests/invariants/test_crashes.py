@@ -1,17 +1,20 @@
 """A crash at every AWS call, before and after its effect: recovery as Lambda would do it keeps the invariants."""
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
+from itertools import count
 
 import pytest
 
+from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.crashing import OR_A_LOST_RESPONSE, Crashes, Numbers
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
+from tests.support.tables import postings_in
 from tests.unit.rate_cards.builders import content
 
 
@@ -108,6 +111,116 @@ def test_an_ingest_may_die_at_any_call(place: Trial, number: Numbers, crashes: C
     crashes.at_each_call(
         "ingest", place, prepare=lambda place: place.stack.cold_start("ingest"), act=send, recover=Trial.send_again
     )
+
+
+# ---------------------------------------------------------------- segments
+
+
+def some_sales(n: int) -> list[dict[str, object]]:
+    return [sale(f"{kind}{n}", "1.50", agency=str(at % 2), customer="bob") for at, kind in enumerate("abc")]
+
+
+def left_by_a_crash(place: Trial, n: int) -> None:
+    """Let an ingest claim some sales and die before it appends their segment."""
+    place.send([sale(f"warm{n}", "1")])
+    place.faults.arm(FaultKind.KILL_BEFORE, 2)
+    place.send(some_sales(n))
+    assert place.faults.struck[-1][0].operation == "PutItem"
+
+
+def test_a_retry_of_claims_without_their_segment_may_die_or_lose_a_response_at_any_call(
+    there: Trial, number: Numbers
+) -> None:
+    """At the look-up, at the void, at each move, at the new segment."""
+    for kind in OR_A_LOST_RESPONSE:
+        for after in count():
+            left_by_a_crash(there, number())
+            struck = len(there.faults.struck)
+            there.faults.arm(kind, after)
+            there.send_again()
+            there.faults.disarm()
+            there.send_again()
+            if len(there.faults.struck) == struck:
+                break
+        there.drain()
+        there.check()
+
+
+def test_a_slow_ingest_may_be_overtaken_by_a_retry_at_any_call_and_go_on(there: Trial, number: Numbers) -> None:
+    """The retry puts a void, or finds the segment, or claims before the first; then the first one goes on."""
+    overtaken = partial(overtakings, there, number)
+    overtaken(lambda n: [some_sales(n)])
+    overtaken(lambda n: [some_sales(n), some_sales(n)])
+    overtaken(lambda n: [[*some_sales(n)[1:], sale(f"new{n}", "2")], some_sales(n)[:2]])
+
+
+def overtakings(place: Trial, number: Numbers, others: Callable[[int], list[list[dict[str, object]]]]) -> None:
+    for after in count():
+        n = number()
+        ran: list[int] = []
+
+        def meanwhile(n: int = n, ran: list[int] = ran) -> None:
+            ran.append(n)
+            for some in others(n):
+                place.send(some)
+
+        place.faults.meanwhile(after, meanwhile)
+        place.send(some_sales(n))
+        place.faults.disarm()
+        place.send_again()
+        if not ran:
+            break
+    place.drain()
+    place.check()
+
+
+def test_a_slow_ingest_may_go_on_after_a_retry_that_died_at_any_call(there: Trial, number: Numbers) -> None:
+    """The first one stops before its append. A retry dies; the first goes on; a second retry completes what is left."""
+    for kind in OR_A_LOST_RESPONSE:
+        for after in count():
+            n = number()
+            there.send([sale(f"warm{n}", "1")])
+            struck = len(there.faults.struck)
+
+            def retry(n: int = n, kind: FaultKind = kind, after: int = after) -> None:
+                there.faults.arm(kind, after)
+                there.send(some_sales(n))
+
+            there.faults.meanwhile(2, retry)
+            there.send(some_sales(n))
+            there.faults.disarm()
+            there.send_again()
+            if len(there.faults.struck) == struck:
+                break
+        there.drain()
+        there.check()
+
+
+def test_a_quarter_hour_may_close_at_any_call_of_an_ingest_or_a_retry(there: Trial, number: Numbers) -> None:
+    """At any call, the clock passes the last instant for appends, or the function has no time left."""
+    for crashed in (False, True):
+        for seconds in (20, 86, 121):
+            for after in count():
+                n = number()
+                at = there.clock.now()
+                there.clock.advance_to(QuarterHour.at(at).next.end)
+                if crashed:
+                    left_by_a_crash(there, n)
+                ran: list[int] = []
+
+                def pass_time(seconds: int = seconds, ran: list[int] = ran) -> None:
+                    ran.append(seconds)
+                    there.clock.advance(timedelta(seconds=seconds))
+
+                there.clock.advance(timedelta(seconds=70))
+                there.faults.meanwhile(after, pass_time)
+                there.send(some_sales(n))
+                there.faults.disarm()
+                there.send_again()
+                if not ran:
+                    break
+            there.drain()
+            there.check()
 
 
 def test_a_watch_that_posts_held_events_may_die_at_any_call(there: Trial, number: Numbers, crashes: Crashes) -> None:
@@ -245,8 +358,9 @@ def test_a_stream_batch_may_die_at_any_call(place: Trial, number: Numbers, crash
 def counted(place: Trial, *ids: str) -> None:
     """Hand the records of these events to the function that counts, in this order."""
     records = [record for lane in place.lanes.values() if lane.function == "counters" for record in lane.records]
-    by_id = {record["dynamodb"]["NewImage"]["id"]["S"]: record for record in records}
-    place.invoke("counters", {"Records": [by_id[id_] for id_ in ids]})
+    by_id = {one["id"]: record for record in records for one in postings_in(record["dynamodb"]["NewImage"])}
+    batch = {one["dynamodb"]["SequenceNumber"]: one for one in map(by_id.__getitem__, ids)}
+    place.invoke("counters", {"Records": list(batch.values())})
 
 
 def opened(place: Trial, agency: int) -> list[str]:

@@ -138,6 +138,37 @@ class Marketplace(RuleBasedStateMachine):
         with self._struck_by(fault):
             self.place.send_again()
 
+    @rule(
+        events=st.lists(an_event(), min_size=1, max_size=6),
+        others=st.lists(st.lists(an_event(), max_size=3), max_size=2),
+        again=st.booleans(),
+        after=st.integers(0, 14),
+        seconds=st.sampled_from([0, 0, 1, 20, 40]),
+        fault=faults,
+    )
+    def an_ingest_is_slow_and_overtaken(  # noqa: PLR0913 - all that can happen meanwhile
+        self,
+        events: list[Cloud],
+        others: list[list[Cloud]],
+        after: int,
+        seconds: int,
+        fault: tuple[FaultKind, int] | None,
+        *,
+        again: bool,
+    ) -> None:
+        """It stops before any of its calls; others, or a retry, send some of its events; then it goes on."""
+
+        def meanwhile() -> None:
+            self.place.clock.advance(timedelta(seconds=seconds))
+            if fault:
+                self.place.faults.arm(*fault)
+            for some in [events, *others] if again else others:
+                self.place.send([*some, events[0]])
+
+        self.place.faults.meanwhile(after, meanwhile)
+        self.place.send(events)
+        self.place.faults.disarm()
+
     @rule(by=st.sampled_from(ADVANCES))
     def time_passes(self, by: timedelta) -> None:
         self.place.clock.advance(by)

@@ -1,6 +1,8 @@
 """Sending events as a shop does, and reading the answers."""
 
 import json
+from collections.abc import Iterable
+from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import quote
 
@@ -24,6 +26,13 @@ def events_request(body: object, content_type: str | None = None) -> Request:
 def post(world: "World", body: object, content_type: str | None = None) -> Response:
     """Send one event or a list of them; bytes and text are sent as they are."""
     return world.stack.request(events_request(body, content_type))
+
+
+def post_each(world: "World", events: Iterable[object]) -> None:
+    """Send events one by one, so that each has a segment, and a stream record, of its own."""
+    for one in events:
+        answer = world.stack.request(events_request(one))
+        assert answer.status == HTTPStatus.ACCEPTED
 
 
 def put(world: "World", path: str, body: object) -> None:

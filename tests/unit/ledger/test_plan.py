@@ -1,5 +1,6 @@
 """Planning of recording: which events claim and are appended, and the next steps of claims without an event."""
 
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -17,31 +18,42 @@ MICROSECOND = timedelta(microseconds=1)
 @pytest.mark.parametrize(
     ("now", "needs"),
     [
-        (utc("01:30:30"), "append"),
-        (utc("01:46:25") - MICROSECOND, "append"),
+        (utc("01:30:30"), "fence"),
+        (utc("01:46:25") - MICROSECOND, "fence"),
         (utc("01:46:25"), "wait"),
         (utc("01:47:00") - MICROSECOND, "wait"),
         (utc("01:47:00"), "move"),
     ],
 )
-def test_a_claim_without_its_event_is_appended_waits_or_moves_by_the_phase_of_its_quarter_hour(
+def test_a_claim_without_its_event_is_fenced_waits_or_moves_by_the_phase_of_its_quarter_hour(
     now: datetime, needs: str
 ) -> None:
     absent = claim()
     step = next_step([absent], now, settings())
-    assert {name: getattr(step, name) for name in ("append", "wait", "move")} == {
-        "append": [],
+    assert {name: getattr(step, name) for name in ("fence", "wait", "move")} == {
+        "fence": [],
         "wait": [],
         "move": [],
         needs: [absent],
     }
 
 
+@pytest.mark.parametrize(
+    ("now", "needs"), [(utc("01:30:30"), "wait"), (utc("01:46:59"), "wait"), (utc("01:47:00"), "move")]
+)
+def test_a_claim_of_0_2_0_waits_until_its_quarter_hour_is_final_as_no_void_keeps_0_2_0_from_appending(
+    now: datetime, needs: str
+) -> None:
+    made = claim()
+    absent = replace(made, position=made.position.of_item)
+    assert getattr(next_step([absent], now, settings()), needs) == [absent]
+
+
 @given(st.lists(instants, max_size=10), instants)
 def test_each_claim_has_exactly_one_next_step(made: list[datetime], now: datetime) -> None:
     absent = [claim(event(str(i)), at) for i, at in enumerate(made)]
     step = next_step(absent, now, settings())
-    assert sorted([*step.append, *step.move, *step.wait], key=str) == sorted(absent, key=str)
+    assert sorted([*step.fence, *step.move, *step.wait], key=str) == sorted(absent, key=str)
     assert all(settings().phase(one.partition.quarter_hour, now) is Phase.FINAL for one in step.move)
 
 

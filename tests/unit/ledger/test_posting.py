@@ -21,7 +21,7 @@ def test_a_ledger_item_holds_the_whole_event_as_text() -> None:
     )
     assert ledger_values(sold, claim(sold)) == {
         "quarter_hour": "202610230130#00",
-        "position": str(Position.of(Identity("shop", "order-1").hash, AT)),
+        "position": str(Position.of(Identity("shop", "order-1").hash, AT).at(0)),
         "recorded_at": "2026-10-23T01:30:12.345Z",
         "source": "shop",
         "id": "order-1",

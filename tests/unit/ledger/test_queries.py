@@ -14,7 +14,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Item, to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger import event_index, event_pages
-from quarterhour.ledger.event import REFUND, SALE
+from quarterhour.ledger.event import REFUND, SALE, Event
 from quarterhour.ledger.event_index import EventIndex, IndexedSpan
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.ledger.posting import ledger_values
@@ -109,13 +109,19 @@ def tables() -> Iterator[Tables]:
         yield Tables()
 
 
+def single(one: Event, at: datetime) -> dict[str, str]:
+    """Return an event as 0.2.0 recorded it."""
+    claimed = claim(one, at, shards=SHARDS)
+    return ledger_values(one, replace(claimed, position=claimed.position.of_item))
+
+
 def record(
     tables: Tables, instants: Sequence[datetime], source: str = "shop", agency: str = "42"
 ) -> list[dict[str, str]]:
     found = []
     for number, instant in enumerate(instants):
         one = replace(event(), identity=Identity(source, f"e{number}"), account=Account(agency, "GBP"))
-        found.append(ledger_values(one, claim(one, instant, shards=SHARDS)))
+        found.append(single(one, instant))
     tables.put("Ledger", *({**one, "schema": "1"} for one in found))
     return found
 
@@ -339,7 +345,7 @@ def recorded(case: Case) -> list[dict[str, str]]:
             type=type_,
             details={name: text for name, text in (("order_id", order), ("customer", customer)) if text},
         )
-        found.append(ledger_values(one, claim(one, START + timedelta(seconds=at), shards=SHARDS)))
+        found.append(single(one, START + timedelta(seconds=at)))
     return sorted(found, key=lambda one: one["position"])
 
 

@@ -15,8 +15,10 @@ from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.outcomes import Outcome, Verdict
+from quarterhour.ledger.plan import Found, NewSegment, PlannedSegment, RecordingRequest, plan_segments
+from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.segments import LedgerKey, SegmentKey, identity_of, postings_of, segment_item
 from quarterhour.ledger.service import Recorder
-from quarterhour.ledger.store import NewPosting
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.model.errors import UnavailableError
@@ -45,7 +47,10 @@ class Tables:
         self.claimed: dict[Identity, tuple[Claim, str]] = {}
         self.reserved: dict[Identity, Reservation] = {}
         self.held: dict[Identity, Event] = {}
-        self.ledger: dict[tuple[str, str], dict[str, str]] = {}
+        self.segments: dict[SegmentKey, list[dict[str, str]]] = {}
+        """The postings of each segment; a void has none."""
+        self.singles: dict[LedgerKey, dict[str, str]] = {}
+        """The items of 0.2.0."""
         self.listed: set[tuple[Identity, Identity]] = set()
         self.calls: list[str] = []
         self.prepared: list[tuple[int, QuarterHour]] = []
@@ -167,12 +172,37 @@ class Tables:
         self.claimed[old.identity] = replace(existing, partition=new.partition, position=new.position), owner
         return True
 
-    def posted(self, claims: Sequence[Claim]) -> set[tuple[str, str]]:
-        self._begin("posted")
-        assert len(set(claims)) == len(claims), "a batch names each key once"
-        result = {one.key for one in claims if one.key in self.ledger}
-        self._end("posted")
+    @property
+    def ledger(self) -> dict[LedgerKey, dict[str, str]]:
+        """The postings by their keys."""
+        postings = [*self.singles.values(), *(one for some in self.segments.values() for one in some)]
+        return {(one["quarter_hour"], one["position"]): one for one in postings}
+
+    def look_up(self, claims: Sequence[Claim]) -> Found:
+        self._begin("look_up")
+        result = self._found(claims)
+        self._end("look_up")
         return result
+
+    def _found(self, claims: Sequence[Claim]) -> Found:
+        assert len(set(claims)) == len(claims), "a batch names each key once"
+        found = Found([], [], [])
+        for one in claims:
+            if one.key in self.ledger and identity_of(self.ledger[one.key]) == one.identity:
+                found.posted.append(one)
+            elif one.segment in self.segments:
+                found.passed_over.append(one)
+            else:
+                found.absent.append(one)
+        return found
+
+    def fence(self, claims: Sequence[Claim], may_append: Callable[[QuarterHour], bool]) -> Found:
+        if claims:
+            self._begin("fence")
+        for one in claims:
+            if one.segment and may_append(one.partition.quarter_hour):
+                self.segments.setdefault(one.segment, [])
+        return self._found(claims)
 
     def postings(self, claims: Sequence[Claim]) -> dict[Identity, dict[str, str]]:
         self._begin("postings")
@@ -181,15 +211,19 @@ class Tables:
         self._end("postings")
         return result
 
-    def append(self, entries: Sequence[NewPosting], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
-        if entries:
+    def append(self, segments: Sequence[NewSegment], may_append: Callable[[QuarterHour], bool]) -> set[LedgerKey]:
+        if segments:
             self._begin("append")
-        taken = [values for quarter_hour, values in entries if is_open(quarter_hour)]
-        self.put(*taken)
-        return {(values["quarter_hour"], values["position"]) for values in taken}
-
-    def put(self, *entries: dict[str, str]) -> None:
-        self.ledger |= {(values["quarter_hour"], values["position"]): values for values in entries}
+        for one in segments:
+            if may_append(one.key.partition.quarter_hour) and one.key not in self.segments:
+                self.segments[one.key] = postings_of(segment_item(one.key, len(one.postings), one.events))
+        found = self.ledger
+        return {
+            key
+            for one in segments
+            for key, identity in one.postings.items()
+            if key in found and identity_of(found[key]) == identity
+        }
 
 
 class Desk:
@@ -222,6 +256,20 @@ class Desk:
         """Return the commissions in the ledger by the ids of their events."""
         return {values["id"]: values["commission"] for values in self.tables.ledger.values()}
 
+    def voids(self) -> list[SegmentKey]:
+        """Return the keys of the voids."""
+        return [key for key, postings in self.tables.segments.items() if not postings]
+
+    def claimed_together(self, *events: Event) -> PlannedSegment:
+        """Write the claims of a segment without it, as a request does that ends before its append."""
+        contents = {one.identity: one for one in events}
+        claims = [claim(one, clock.now()) for one in events]
+        request = RecordingRequest(OTHER_REQUEST, clock.now())
+        (planned,) = plan_segments(claims, contents, request, clock.now(), 1)
+        for one in planned.claims:
+            self.tables.claim_one(one, OTHER_REQUEST)
+        return planned
+
     def crashed_after_claiming(self, *events: Event) -> None:
         """Write claims without their events, as a request does that ends between the two."""
         for one in events:
@@ -246,7 +294,9 @@ SALE = event(amount="10.00")
 
 def test_a_new_event_is_recorded_at_the_position_in_its_receipt(desk: Desk) -> None:
     (outcome,) = desk.record(SALE)
-    assert (outcome.verdict, outcome.receipt) == (RECORDED, claim(SALE, AT).receipt)
+    ((partition, position),) = desk.tables.ledger
+    assert outcome.verdict is RECORDED
+    assert outcome.receipt == {"recorded_at": iso_millis(AT), "partition": partition, "position": position}
     (values,) = desk.tables.ledger.values()
     assert (values["id"], values["commission_rate"], values["commission"]) == ("order-1", "0.10", "1.0000")
 
@@ -356,12 +406,143 @@ def test_no_refund_is_claimed_after_the_time_is_over(desk: Desk, hands: ManualCl
 # ---------------------------------------------------------------- after a crash
 
 
-def test_a_claimed_event_is_appended_at_the_position_of_its_claim(desk: Desk, hands: ManualClock) -> None:
+def test_a_claim_that_a_crash_left_moves_to_a_new_segment_behind_a_void(desk: Desk, hands: ManualClock) -> None:
     desk.crashed_after_claiming(SALE)
     hands.advance(timedelta(minutes=1))
     (outcome,) = desk.record(SALE)
-    assert (outcome.verdict, outcome.receipt) == (DUPLICATE, claim(SALE, AT).receipt)
+    assert outcome.verdict is DUPLICATE
+    assert outcome.receipt
+    assert outcome.receipt["recorded_at"] == iso_millis(hands.now())
     assert desk.in_ledger() == [("order-1", "10.00")]
+    assert desk.voids() == [claim(SALE, AT).segment]
+
+
+def test_a_slow_writer_cannot_append_behind_the_void_of_a_retry(desk: Desk) -> None:
+    """It has claimed and stops; a retry puts a void and appends; then the writer goes on."""
+
+    def retry() -> None:
+        assert desk.verdicts(SALE, event("b"), request="request-2") == [DUPLICATE, DUPLICATE]
+
+    desk.tables.before["append"] = retry
+    assert desk.verdicts(SALE, event("b"), request="request-1") == [UNAVAILABLE, UNAVAILABLE]
+    assert desk.in_ledger() == [("b", "12.50"), ("order-1", "10.00")]
+    assert desk.verdicts(SALE, event("b"), request="request-3") == [DUPLICATE, DUPLICATE]
+
+
+def test_a_retry_waits_up_to_a_second_for_a_segment_that_is_on_its_way(desk: Desk) -> None:
+    waits = Waits()
+    later = desk.claimed_together(SALE, event("b"))
+
+    def arrive() -> None:
+        if sum(waits.waited) > 0.3:
+            desk.tables.segments[later.key] = postings_of(segment_item(later.key, 2, later.events))
+        else:
+            desk.tables.before["look_up"] = arrive
+
+    desk.tables.before["look_up"] = arrive
+    with clock.using(waits):
+        assert desk.verdicts(SALE, event("b")) == [DUPLICATE, DUPLICATE]
+    assert 0.3 < sum(waits.waited) < 1
+    assert desk.voids() == []
+
+
+def test_a_retry_does_not_wait_for_a_writer_that_has_ended(desk: Desk, hands: ManualClock) -> None:
+    desk.crashed_after_claiming(SALE)
+    hands.advance(timedelta(seconds=36))
+    desk.tables.calls.clear()
+    assert desk.verdicts(SALE) == [DUPLICATE]
+    assert desk.tables.calls.count("look_up") == 1
+
+
+def test_a_segment_that_arrives_before_the_void_is_found_by_it(desk: Desk) -> None:
+    later = desk.claimed_together(SALE, event("b"))
+    desk.tables.before["fence"] = lambda: desk.tables.segments.update(
+        {later.key: postings_of(segment_item(later.key, 2, later.events))}
+    )
+    outcomes = desk.record(SALE, event("b"))
+    assert [one.verdict for one in outcomes] == [DUPLICATE, DUPLICATE]
+    assert [one.receipt for one in outcomes] == [one.receipt for one in later.claims]
+    assert desk.voids() == []
+
+
+def test_of_two_retries_each_event_is_appended_by_the_one_that_moved_its_claim(desk: Desk) -> None:
+    desk.claimed_together(SALE, event("b"))
+
+    def other() -> None:
+        assert desk.verdicts(event("b"), request="request-3") == [DUPLICATE]
+
+    desk.tables.before["move"] = other
+    assert desk.verdicts(SALE, event("b"), request="request-2") == [DUPLICATE, UNAVAILABLE]
+    assert desk.in_ledger() == [("b", "12.50"), ("order-1", "10.00")]
+
+
+def test_a_retry_that_stops_after_its_void_leaves_the_claims_to_the_next(desk: Desk) -> None:
+    left = desk.claimed_together(SALE, event("b"))
+    desk.tables.down = {"move"}
+    with pytest.raises(UnavailableError):
+        desk.record(SALE, event("b"), request="request-2")
+    desk.tables.down = set()
+    assert desk.verdicts(SALE, event("b"), request="request-3") == [DUPLICATE, DUPLICATE]
+    assert desk.voids() == [left.key]
+
+
+def test_a_retry_that_stops_after_moving_some_claims_leaves_them_to_the_next(desk: Desk) -> None:
+    desk.claimed_together(SALE, event("b"))
+    desk.tables.down = {"append"}
+    with pytest.raises(UnavailableError):
+        desk.record(SALE, event("b"), request="request-2")
+    desk.tables.down = set()
+    assert desk.verdicts(SALE, event("b"), request="request-3") == [DUPLICATE, DUPLICATE]
+    assert len(desk.voids()) == 2
+    assert desk.in_ledger() == [("b", "12.50"), ("order-1", "10.00")]
+
+
+def test_a_claim_whose_segment_was_appended_without_it_moves_without_a_void(desk: Desk) -> None:
+    """The response to its insertion was lost, and the claim could not be read: its writer appended the others."""
+    left = desk.claimed_together(SALE, event("b"))
+    (_, second) = postings_of(segment_item(left.key, 2, left.events))
+    desk.tables.segments[left.key] = [second]
+    outcomes = desk.record(SALE, event("b"), request="request-2")
+    assert [one.verdict for one in outcomes] == [DUPLICATE, DUPLICATE]
+    assert outcomes[1].receipt == left.claims[1].receipt
+    assert desk.voids() == []
+    assert desk.in_ledger() == [("b", "12.50"), ("order-1", "10.00")]
+
+
+def test_a_request_may_repeat_events_of_several_segments_and_bring_new_ones(desk: Desk) -> None:
+    desk.record(SALE, event("b"), request="request-1")
+    desk.record(event("c"), event("d"), request="request-2")
+    desk.claimed_together(event("e"))
+    sent = [event("new"), event("b"), event("d"), event("e"), SALE]
+    assert desk.verdicts(*sent, request="request-3") == [RECORDED, DUPLICATE, DUPLICATE, DUPLICATE, DUPLICATE]
+    assert [id_ for id_, _ in desk.in_ledger()] == ["b", "c", "d", "e", "new", "order-1"]
+
+
+def test_the_events_of_a_request_share_a_segment_in_the_order_of_their_indexes(desk: Desk) -> None:
+    receipts = [one.receipt for one in desk.record(SALE, event("b"), event("c")) if one.receipt]
+    (key,) = desk.tables.segments
+    assert [one["position"] for one in receipts] == [f"{key.position}.{index:04d}" for index in range(3)]
+    assert {one["partition"] for one in receipts} == {str(key.partition)}
+
+
+def test_a_claim_of_0_2_0_without_its_event_waits_and_moves_when_its_quarter_hour_is_final(
+    desk: Desk, hands: ManualClock
+) -> None:
+    left = replace(claim(SALE, AT), position=claim(SALE, AT).position.of_item)
+    desk.tables.claim_one(left, OTHER_REQUEST)
+    assert desk.verdicts(SALE) == [UNAVAILABLE]
+    assert desk.voids() == []
+    hands.advance_to(utc("01:47"))
+    assert desk.verdicts(SALE, request="request-2") == [DUPLICATE]
+    assert desk.in_ledger() == [("order-1", "10.00")]
+
+
+def test_an_event_that_0_2_0_has_recorded_keeps_its_receipt(desk: Desk) -> None:
+    old = replace(claim(SALE, AT), position=claim(SALE, AT).position.of_item)
+    desk.tables.claim_one(old, OTHER_REQUEST)
+    desk.tables.singles[old.key] = ledger_values(SALE, old)
+    (outcome,) = desk.record(SALE)
+    assert (outcome.verdict, outcome.receipt) == (DUPLICATE, old.receipt)
 
 
 @pytest.mark.parametrize("at", [utc("01:46:25"), utc("01:46:59.999")])
@@ -377,7 +558,8 @@ def test_a_claimed_event_is_moved_when_its_quarter_hour_is_final(desk: Desk, han
     desk.crashed_after_claiming(SALE)
     hands.advance_to(utc("01:47:00"))
     (outcome,) = desk.record(SALE)
-    assert (outcome.verdict, outcome.receipt) == (DUPLICATE, claim(SALE, utc("01:47:00")).receipt)
+    assert outcome.verdict is DUPLICATE
+    assert desk.voids() == []
     assert [values["recorded_at"] for values in desk.tables.ledger.values()] == [iso_millis(utc("01:47:00"))]
 
 
@@ -393,24 +575,34 @@ def test_of_two_that_move_an_event_only_one_appends_it(desk: Desk, hands: Manual
     assert desk.verdicts(SALE) == [UNAVAILABLE]
     assert desk.in_ledger() == [("order-1", "10.00")]
     (outcome,) = desk.record(SALE, request="request-3")
-    assert (outcome.verdict, outcome.receipt) == (DUPLICATE, claim(SALE, utc("01:50:01")).receipt)
+    assert outcome.verdict is DUPLICATE
+    assert outcome.receipt
+    assert outcome.receipt["recorded_at"] == iso_millis(utc("01:50:01"))
 
 
 def test_an_event_is_recorded_once_though_a_retry_stalls_after_its_look_up(desk: Desk, hands: ManualClock) -> None:
     """The look-up finds nothing, the first ingest appends, and the quarter-hour is final when the retry continues."""
-    desk.crashed_after_claiming(SALE)
-    first = claim(SALE, AT)
+    later = desk.claimed_together(SALE)
+    (first,) = later.claims
 
     def stall() -> None:
-        desk.tables.put({"id": "order-1", "amount": "10.00", "quarter_hour": first.key[0], "position": first.key[1]})
+        desk.tables.segments[later.key] = postings_of(segment_item(later.key, 1, later.events))
         hands.advance_to(utc("01:50"))
 
-    desk.tables.after["posted"] = stall
-    assert desk.verdicts(SALE, seconds=3600) == [UNAVAILABLE]
-    assert desk.in_ledger() == [("order-1", "10.00")]
-    (outcome,) = desk.record(SALE, request="request-2")
+    desk.tables.after["look_up"] = stall
+    (outcome,) = desk.record(SALE, request="request-2", seconds=3600)
     assert (outcome.verdict, outcome.receipt) == (DUPLICATE, first.receipt)
     assert desk.in_ledger() == [("order-1", "10.00")]
+
+
+def test_no_void_is_put_into_a_quarter_hour_that_closes_while_a_retry_waits(desk: Desk, hands: ManualClock) -> None:
+    hands.advance_to(utc("01:44:59"))
+    desk.crashed_after_claiming(SALE)
+    desk.tables.after["look_up"] = lambda: hands.advance_to(utc("01:46:25"))
+    assert desk.verdicts(SALE, seconds=3600) == [UNAVAILABLE]
+    assert desk.voids() == []
+    hands.advance_to(utc("01:47"))
+    assert desk.verdicts(SALE, request="request-2") == [DUPLICATE]
 
 
 def test_nothing_is_appended_to_a_quarter_hour_that_closed_after_the_claim(desk: Desk, hands: ManualClock) -> None:
@@ -421,14 +613,14 @@ def test_nothing_is_appended_to_a_quarter_hour_that_closed_after_the_claim(desk:
 
 def test_new_events_are_recorded_and_retries_wait_while_the_ledger_cannot_be_read(desk: Desk) -> None:
     desk.crashed_after_claiming(SALE)
-    desk.tables.down = {"posted"}
+    desk.tables.down = {"look_up"}
     assert desk.verdicts(SALE, event("b")) == [UNAVAILABLE, RECORDED]
     assert [id_ for id_, _ in desk.in_ledger()] == ["b"]
 
 
 def test_only_events_with_an_earlier_claim_are_looked_up(desk: Desk) -> None:
     desk.record(SALE)
-    assert "posted" not in desk.tables.calls
+    assert "look_up" not in desk.tables.calls
 
 
 # ---------------------------------------------------------------- prices

@@ -16,12 +16,21 @@ from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim, Claimed
 from quarterhour.ledger.linked import Lost
-from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.plan import (
+    Found,
+    NewSegment,
+    PlannedSegment,
+    RecordingRequest,
+    new_segment,
+    plan_segments,
+)
 from quarterhour.ledger.pricing import CommissionTerms
+from quarterhour.ledger.segments import segment_item, void_item
 from quarterhour.ledger.settings import Phase
-from quarterhour.ledger.store import LedgerStore, NewPosting, claim_of, claim_values
+from quarterhour.ledger.store import LedgerStore, claim_of, claim_values
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
+from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import (
@@ -41,7 +50,7 @@ from tests.support.script import Scripted, cancelled, service_error
 
 TIMEOUT = ReadTimeoutError(endpoint_url="table")
 THROTTLED = service_error("ProvisionedThroughputExceededException")
-TAKEN: dict[str, Any] = {"UnprocessedItems": {}}
+TAKEN: dict[str, Any] = {}
 
 
 def store(client: Scripted) -> LedgerStore:
@@ -49,13 +58,26 @@ def store(client: Scripted) -> LedgerStore:
     return LedgerStore(stub, "Identity", "Ledger", "Entity", Workers(1))
 
 
-def entries(count: int) -> list[NewPosting]:
-    sold = [event(str(i)) for i in range(count)]
-    return [(QUARTER_HOUR, ledger_values(one, claim(one))) for one in sold]
+def planned(*ids: str, at: datetime = AT) -> PlannedSegment:
+    """Return a segment of some sales."""
+    sold = [event(id_) for id_ in ids]
+    contents = {one.identity: one for one in sold}
+    (made,) = plan_segments([claim(one, at) for one in sold], contents, RecordingRequest("r", at), at, 1)
+    return made
 
 
-def keys(of: list[NewPosting]) -> set[tuple[str, str]]:
-    return {(values["quarter_hour"], values["position"]) for _, values in of}
+def segment(*ids: str, at: datetime = AT) -> NewSegment:
+    made = planned(*ids, at=at)
+    return new_segment(made, made.claims, {})
+
+
+def stored(of: NewSegment) -> dict[str, Any]:
+    return segment_item(of.key, len(of.postings), of.events)
+
+
+def taken(by: dict[str, Any]) -> ClientError:
+    """Return the error of a put whose key has an item."""
+    return service_error("ConditionalCheckFailedException", Item=by)
 
 
 def always(_: QuarterHour) -> bool:
@@ -66,103 +88,162 @@ def in_time() -> bool:
     return True
 
 
-def sent(client: Scripted) -> list[int]:
-    return [len(request["RequestItems"]["Ledger"]) for _, request in client.calls]
-
-
-def leaving(count: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    """Return a response with the last ``count`` items unprocessed."""
-    return lambda request: {"UnprocessedItems": {"Ledger": request["RequestItems"]["Ledger"][-count:]}}
+def open_now(hands: ManualClock) -> Callable[[QuarterHour], bool]:
+    return lambda quarter_hour: settings().phase(quarter_hour, hands.now()) is Phase.OPEN
 
 
 pytestmark = pytest.mark.usefixtures("hands")
 
 
-def test_events_are_appended_25_at_a_time() -> None:
+# ---------------------------------------------------------------- appends
+
+
+def test_a_segment_is_put_once_on_the_condition_that_its_key_has_no_item() -> None:
     client = Scripted(TAKEN)
-    batch = entries(60)
-    assert store(client).append(batch, always) == keys(batch)
-    assert sent(client) == [25, 25, 10]
-
-
-def test_only_unprocessed_items_are_sent_again() -> None:
-    client = Scripted(leaving(3), leaving(1), TAKEN)
-    batch = entries(10)
-    assert store(client).append(batch, always) == keys(batch)
-    assert sent(client) == [10, 3, 1]
+    made = segment("a", "b")
+    assert store(client).append([made], always) == set(made.postings)
+    ((operation, request),) = client.calls
+    assert operation == "put_item"
+    assert request == {
+        "TableName": "Ledger",
+        "Item": stored(made),
+        "ConditionExpression": "attribute_not_exists(quarter_hour)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
 
 
 @pytest.mark.parametrize("error", [THROTTLED, TIMEOUT, service_error("InternalServerError", 500)])
-def test_an_append_that_failed_temporarily_is_sent_again_whole(error: Exception) -> None:
+def test_an_append_that_failed_temporarily_is_sent_again(error: Exception) -> None:
     client = Scripted(error, TAKEN)
-    batch = entries(4)
-    assert store(client).append(batch, always) == keys(batch)
-    assert sent(client) == [4, 4]
+    made = segment("a", "b")
+    assert store(client).append([made], always) == set(made.postings)
+    assert len(client.calls) == 2
 
 
-def test_an_append_waits_longer_after_each_attempt_that_wrote_nothing_and_not_when_it_is_done(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_an_append_whose_response_was_lost_is_found_by_its_repetition() -> None:
+    made = segment("a", "b")
+    assert store(Scripted(TIMEOUT, taken(stored(made)))).append([made], always) == set(made.postings)
+
+
+def test_an_append_behind_a_void_appends_nothing() -> None:
+    made = segment("a", "b")
+    assert store(Scripted(taken(void_item(made.key)))).append([made], always) == set()
+
+
+def test_of_a_segment_that_is_there_with_other_postings_only_its_own_count() -> None:
+    whole = planned("a", "b", "c")
+    every = new_segment(whole, whole.claims, {})
+    contents = {one: event(one.id) for one in every.postings.values()}
+    others = new_segment(whole, [whole.claims[0], whole.claims[2]], contents)
+    found = store(Scripted(taken(stored(others)))).append([every], always)
+    assert {every.postings[key].id for key in found} == {"a", "c"}
+
+
+def test_a_segment_that_cannot_be_read_is_not_called_recorded() -> None:
+    made = segment("a")
+    broken = {**stored(made), "count": {"N": "2"}}
+    with pytest.raises(LedgerItemError):
+        store(Scripted(taken(broken))).append([made], always)
+
+
+def test_an_append_waits_longer_after_each_attempt_and_not_when_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("random.SystemRandom.uniform", lambda _generator, _least, most: most)
     throttled: list[Any] = [THROTTLED, TIMEOUT, service_error("InternalServerError", 500)]
     for failed in range(len(throttled) + 1):
         waits = Waits()
         with clock.using(waits):
-            store(Scripted(*throttled[:failed], TAKEN)).append(entries(4), always)
+            store(Scripted(*throttled[:failed], TAKEN)).append([segment("a")], always)
         assert len(waits.waited) == failed
         assert waits.waited == sorted(set(waits.waited))
         assert all(waited > 0 for waited in waits.waited)
 
 
-def test_no_pause_follows_the_last_attempt_of_an_append() -> None:
-    waits = Waits()
-    client = Scripted(leaving(2))
-    with clock.using(waits):
-        store(client).append(entries(4), always)
-    assert len(waits.waited) == len(client.calls) - 1 == ATTEMPTS, "one that got somewhere, then so many in vain"
-
-
-def test_items_that_dynamodb_never_processed_are_not_reported_as_appended() -> None:
-    client = Scripted(leaving(2))
-    batch = entries(10)
-    assert store(client).append(batch, always) == keys(batch[:8])
-    assert len(client.calls) == 1 + ATTEMPTS, "one that got somewhere, then so many that wrote nothing"
+def test_an_append_is_given_up_after_some_attempts() -> None:
+    client = Scripted(THROTTLED)
+    assert store(client).append([segment("a")], always) == set()
+    assert len(client.calls) == ATTEMPTS
 
 
 def test_an_append_that_can_never_succeed_raises_an_error() -> None:
     with pytest.raises(ClientError, match="AccessDenied"):
-        store(Scripted(service_error("AccessDeniedException"))).append(entries(1), always)
+        store(Scripted(service_error("AccessDeniedException"))).append([segment("a")], always)
 
 
-def test_no_append_is_sent_to_a_closing_quarter_hour(hands: ManualClock) -> None:
+def test_no_append_and_no_void_is_sent_to_a_closing_quarter_hour(hands: ManualClock) -> None:
     client = Scripted(TAKEN)
     hands.advance_to(utc("01:46:25"))
-    assert store(client).append(entries(3), lambda one: settings().phase(one, hands.now()) is Phase.OPEN) == set()
+    absent = list(planned("a").claims)
+    assert store(client).append([segment("a")], open_now(hands)) == set()
+    assert store(client).fence(absent, open_now(hands)) == Found([], [], absent)
     assert client.calls == []
 
 
 def test_no_append_is_sent_again_after_its_quarter_hour_is_closing(hands: ManualClock) -> None:
-    def throttle_until_the_quarter_hour_closes(request: dict[str, Any]) -> dict[str, Any]:
+    def throttle_until_the_quarter_hour_closes(_: dict[str, Any]) -> dict[str, Any]:
         hands.advance_to(utc("01:46:25"))
-        return leaving(2)(request)
+        raise THROTTLED
 
     client = Scripted(throttle_until_the_quarter_hour_closes, TAKEN)
-    batch = entries(5)
-    in_ledger = store(client).append(batch, lambda one: settings().phase(one, hands.now()) is Phase.OPEN)
-    assert in_ledger == keys(batch[:3])
-    assert sent(client) == [5]
+    assert store(client).append([segment("a")], open_now(hands)) == set()
+    assert len(client.calls) == 1
 
 
-def test_events_of_an_open_quarter_hour_are_appended_though_others_are_of_a_closing_one(hands: ManualClock) -> None:
+def test_segments_of_an_open_quarter_hour_are_appended_though_others_are_of_a_closing_one(hands: ManualClock) -> None:
     hands.advance_to(utc("01:46:30"))
-    new = event("new")
-    open_entry = (QUARTER_HOUR.next, ledger_values(new, claim(new, hands.now())))
+    late = segment("new", at=hands.now())
     client = Scripted(TAKEN)
-    in_ledger = store(client).append(
-        [*entries(2), open_entry], lambda one: settings().phase(one, hands.now()) is Phase.OPEN
-    )
-    assert in_ledger == keys([open_entry])
-    assert sent(client) == [1]
+    assert store(client).append([segment("a"), late], open_now(hands)) == set(late.postings)
+    assert len(client.calls) == 1
+
+
+# ---------------------------------------------------------------- looking up
+
+
+def test_claims_of_one_segment_are_looked_up_with_one_key() -> None:
+    made = planned("a", "b", "c")
+    item = stored(new_segment(made, made.claims, {}))
+    client = Scripted({"Responses": {"Ledger": [item]}})
+    assert store(client).look_up(made.claims) == Found(list(made.claims), [], [])
+    ((_, request),) = client.calls
+    assert len(request["RequestItems"]["Ledger"]["Keys"]) == 1
+    assert request["RequestItems"]["Ledger"]["ConsistentRead"] is True
+
+
+def test_a_void_passes_over_each_claim_of_its_segment() -> None:
+    made = planned("a", "b")
+    found = store(Scripted({"Responses": {"Ledger": [void_item(made.key)]}})).look_up(made.claims)
+    assert found == Found([], list(made.claims), [])
+
+
+def test_claims_of_a_segment_that_cannot_be_read_wait() -> None:
+    made = planned("a")
+    broken = {**stored(new_segment(made, made.claims, {})), "count": {"N": "2"}}
+    assert store(Scripted({"Responses": {"Ledger": [broken]}})).look_up(made.claims) == Found([], [], [])
+
+
+def test_a_void_is_put_once_for_all_claims_of_a_segment() -> None:
+    made = planned("a", "b")
+    client = Scripted(TAKEN)
+    assert store(client).fence(made.claims, always) == Found([], list(made.claims), [])
+    assert [request["Item"] for _, request in client.calls] == [void_item(made.key)]
+
+
+@pytest.mark.parametrize("first_try", [TIMEOUT, service_error("InternalServerError", 500)])
+def test_a_void_whose_response_was_lost_is_found_by_its_repetition(first_try: Exception) -> None:
+    made = planned("a")
+    client = Scripted(first_try, taken(void_item(made.key)))
+    assert store(client).fence(made.claims, always) == Found([], list(made.claims), [])
+
+
+def test_a_void_that_comes_too_late_finds_the_segment() -> None:
+    made = planned("a", "b")
+    item = stored(new_segment(made, made.claims, {}))
+    assert store(Scripted(taken(item))).fence(made.claims, always) == Found(list(made.claims), [], [])
+
+
+def test_claims_stay_absent_whose_void_cannot_be_put() -> None:
+    made = planned("a")
+    assert store(Scripted(THROTTLED)).fence(made.claims, always) == Found([], [], list(made.claims))
 
 
 # ---------------------------------------------------------------- claims

@@ -1,6 +1,7 @@
 """Claims: the ledger positions of events, with all that makes a repeated append write the same bytes.
 
-An event is claimed in the Identity table, which fixes its partition and position, and is then appended to the ledger.
+An event is claimed in the Identity table, which fixes its segment and its index there, and is then appended to the
+ledger with the other events of that segment.
 """
 
 from dataclasses import dataclass, replace
@@ -10,6 +11,7 @@ from typing import Self
 
 from quarterhour.ledger.event import SALE, Event
 from quarterhour.ledger.pricing import CommissionTerms
+from quarterhour.ledger.segments import LedgerKey, SegmentKey
 from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
@@ -57,7 +59,7 @@ class Claim:
 
     @classmethod
     def of(cls, event: Event, now: datetime, settings: RecordingSettings, terms: CommissionTerms) -> Self:
-        """Return the claim of an event that is recorded now on some terms."""
+        """Return the claim of an event that is recorded now on some terms; it is still to be ``placed``."""
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
         expires = None if settings.retention is None else int((now + settings.retention).timestamp())
         partition, position, period, prior = _position_and_period(event, now, settings)
@@ -76,9 +78,13 @@ class Claim:
         )
 
     def moved(self, event: Event, now: datetime, settings: RecordingSettings) -> "Claim":
-        """Return the claim of an event with a position and a period of now, on the same terms."""
+        """Return the claim of an event with a period of now, on the same terms; it is still to be ``placed``."""
         partition, position, period, prior = _position_and_period(event, now, settings)
         return replace(self, partition=partition, position=position, period=period, prior_period=prior)
+
+    def placed(self, key: SegmentKey, index: int) -> "Claim":
+        """Return the claim of the event as the posting with an index in a segment of the same instant."""
+        return replace(self, partition=key.partition, position=key.position.at(index))
 
     def content(self, event: Event) -> Event:
         """Return the event with the claimed amount, reference and attributes."""
@@ -93,9 +99,14 @@ class Claim:
         return self.rerated or self.terms
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> LedgerKey:
         """The ledger's key: partition and position."""
         return str(self.partition), str(self.position)
+
+    @property
+    def segment(self) -> SegmentKey | None:
+        """The key of the segment; ``None`` if the event is an item of its own, as a version before 0.3.0 claimed it."""
+        return None if self.position.index is None else SegmentKey(self.partition, self.position.of_item)
 
     @property
     def receipt(self) -> dict[str, str]:
@@ -110,9 +121,12 @@ class Claim:
 def _position_and_period(
     event: Event, now: datetime, settings: RecordingSettings
 ) -> tuple[Partition, Position, Period, bool]:
-    """Return the partition, position and period of an event that is claimed now, and whether its own is cut off."""
+    """Return the partition, position and period of an event that is claimed now, and whether its own is cut off.
+
+    The position is that in a segment of its own, until the claim is placed in that of its request.
+    """
     digest = event.identity.hash
-    partition, position = Partition.of(digest, now, settings.shards), Position.of(digest, now)
+    partition, position = Partition.of(digest, now, settings.shards), Position.of(digest, now).at(0)
     return partition, position, *settings.calendar.period_of(event.time, position.recorded_at)
 
 

@@ -11,7 +11,7 @@ from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held.held_event import Held, Hold
 from quarterhour.ledger.linked import Gathered, LinkedClaim, Lost, in_rounds, plan_linked
 from quarterhour.ledger.outcomes import Results
-from quarterhour.ledger.plan import RecordingRequest, first_of_each
+from quarterhour.ledger.plan import RecordingRequest, first_of_each, plan_segments
 from quarterhour.ledger.pricing import has_terms_of_sale
 from quarterhour.ledger.pricing_service import EventPricing
 from quarterhour.ledger.settings import RecordingSettings
@@ -51,7 +51,8 @@ class LinkedClaims:
     ) -> Mapping[Identity, Event]:
         """Claim or hold one event of each sale, and put the results; return those whose sale has changed meanwhile."""
         gathered = self._gather(by_sale, read_before)
-        planned = plan_linked(by_sale, gathered, clock.now(), self.settings)
+        now = clock.now()
+        planned = plan_linked(by_sale, gathered, now, self.settings)
         linked: list[LinkedClaim] = []
         holds: list[Hold] = []
         for event in by_sale.values():
@@ -64,6 +65,16 @@ class LinkedClaims:
                     results.put(event, plan)
                 case _:
                     assert_never(plan)
+        contents = {event.identity: event for event in by_sale.values()}
+        segments = plan_segments(
+            [one.claim for one in linked],
+            {one.claim.identity: one.claim.content(contents[one.claim.identity]) for one in linked},
+            request,
+            now,
+            self.settings.shards,
+        )
+        placed = results.planned(segments)
+        linked = [replace(one, claim=claim) for one, claim in zip(linked, placed, strict=True)]
         lost: set[Identity] = set()
         claimed = self.store.claim_all_linked(linked, request.id, request.in_time)
         for one, result in zip(linked, claimed, strict=True):

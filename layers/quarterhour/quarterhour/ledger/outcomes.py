@@ -1,6 +1,6 @@
 """Outcomes: what has become of each event of a request, and the verdict of each item with its receipt or problems."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import Enum
@@ -9,6 +9,8 @@ from typing import Any, Final, assert_never
 from quarterhour.ledger.claims import Claim, Claimed
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held.held_event import Held, HeldReason, Reservation, waits_for
+from quarterhour.ledger.plan import PlannedSegment
+from quarterhour.ledger.segments import SegmentKey
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
 
@@ -26,13 +28,22 @@ class Results:
     """The results for a request's events so far.
 
     ``rejected``: by identity and digest, as another event of the same identity may be recorded. ``recorded``: the
-    claims whose event is in the ledger.
+    claims whose event is in the ledger. ``segments``: those that the request has planned, by their keys.
     """
 
     claimed: dict[Identity, Claimed] = field(default_factory=dict)
     held: dict[Identity, Held] = field(default_factory=dict)
     rejected: dict[tuple[Identity, str], Rejection] = field(default_factory=dict)
     recorded: dict[Identity, Claim] = field(default_factory=dict)
+    segments: dict[SegmentKey, PlannedSegment] = field(default_factory=dict)
+
+    def planned(self, segments: Iterable[PlannedSegment]) -> list[Claim]:
+        """Keep planned segments; return their claims in order."""
+        claims: list[Claim] = []
+        for segment in segments:
+            self.segments[segment.key] = segment
+            claims += segment.claims
+        return claims
 
     def put(self, one: Event | Claim | Reservation, result: Result | None) -> None:
         """Take the result for an event, claim or reservation; ``None`` if nothing could be written for it now."""

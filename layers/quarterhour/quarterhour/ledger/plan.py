@@ -1,18 +1,22 @@
-"""Planning of recording, pure: which event to claim and to append, and the next step of a claim without its event.
+"""Planning of recording, pure: which events to claim and to append, in which segments, and the next step of a claim.
 
-A claim whose event was not appended is moved only when its quarter-hour is final: then no append to it can be in
-flight.
+A claim whose event is not in the ledger is moved only when no append to its position can take effect any more: when its
+segment exists without the event, or when its quarter-hour is final.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import sha256
+from typing import NamedTuple
 
 from quarterhour.ledger.claims import Claim, Claimed
 from quarterhour.ledger.event import Event
+from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.segments import LedgerKey, SegmentKey, packed, parts
 from quarterhour.ledger.settings import Phase, RecordingSettings
 from quarterhour.model import clock
-from quarterhour.model.identifiers import Identity
+from quarterhour.model.identifiers import Identity, Partition, Position
 
 
 def first_of_each(events: Iterable[Event]) -> list[Event]:
@@ -44,19 +48,107 @@ class RecordingRequest:
         return clock.now() < self.until
 
 
+# ---------------------------------------------------------------- segments
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedSegment:
+    """A segment before its events are claimed: its claims by index, and the bytes that it has if all of them succeed.
+
+    ``rows``: the postings of the claims.
+    """
+
+    key: SegmentKey
+    claims: Sequence[Claim]
+    rows: Sequence[Mapping[str, str]]
+    events: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class NewSegment:
+    """A segment to append: its bytes, and the identity of each posting by its key."""
+
+    key: SegmentKey
+    events: bytes
+    postings: Mapping[LedgerKey, Identity]
+
+
+def plan_segments(
+    claims: Sequence[Claim],
+    events: Mapping[Identity, Event],
+    request: RecordingRequest,
+    now: datetime,
+    shards: int,
+) -> list[PlannedSegment]:
+    """Return the segments for claims that were made now, each claim placed in one of them.
+
+    ``events``: what is claimed, by identity. The hash of a segment is that of the request and of what it may hold.
+    """
+    rows = [ledger_values(events[claim.identity], claim) for claim in claims]
+    segments: list[PlannedSegment] = []
+    rest = iter(claims)
+    for some, packed_rows in parts(rows):
+        own = [next(rest) for _ in some]
+        content = "\n".join([request.id, *(f"{claim.identity} {claim.digest}" for claim in own)])
+        digest = sha256(content.encode()).digest()
+        key = SegmentKey(Partition.of(digest, now, shards), Position.of(digest, now))
+        placed = [claim.placed(key, index) for index, claim in enumerate(own)]
+        segments.append(PlannedSegment(key, placed, some, packed_rows))
+    return segments
+
+
+def new_segment(planned: PlannedSegment, claims: Iterable[Claim], events: Mapping[Identity, Event]) -> NewSegment:
+    """Return the segment to append for the claims in it that are valid; ``events``: what was claimed.
+
+    The index of every other claim stays without a posting.
+    """
+    valid = {claim.position.index or 0: claim for claim in claims}
+    postings = {claim.key: claim.identity for claim in valid.values()}
+    if len(valid) == len(planned.claims) and all(valid[at] is one for at, one in enumerate(planned.claims)):
+        return NewSegment(planned.key, planned.events, postings)
+    rows = [
+        ledger_values(events[valid[index].identity], valid[index]) if index in valid else None
+        for index in range(max(valid) + 1)
+    ]
+    return NewSegment(planned.key, packed(rows), postings)
+
+
+# ---------------------------------------------------------------- claims of earlier requests
+
+
+class Found(NamedTuple):
+    """Claims by what the ledger holds at their positions.
+
+    ``posted``: the event. ``passed_over``: an item without the event, so that the event can never be there. ``absent``:
+    nothing yet. Claims whose item cannot be read are in none.
+    """
+
+    posted: list[Claim]
+    passed_over: list[Claim]
+    absent: list[Claim]
+
+
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """The claims of absent events by their next step: append, move first, or wait until the quarter-hour is final."""
+    """The claims of absent events by their next step: put a void, move, or wait until the quarter-hour is final."""
 
-    append: list[Claim]
+    fence: list[Claim]
     move: list[Claim]
     wait: list[Claim]
 
 
 def next_step(absent: Iterable[Claim], now: datetime, settings: RecordingSettings) -> NextStep:
-    """Return the next step of each claim whose event is absent from the ledger, by the phase of its quarter-hour."""
+    """Return the next step of each claim whose event is absent from the ledger, by the phase of its quarter-hour.
+
+    A version before 0.3.0 appends without a condition, so no void keeps it from appending: its claims wait.
+    """
     step = NextStep([], [], [])
-    by_phase = {Phase.OPEN: step.append, Phase.FINAL: step.move, Phase.CLOSING: step.wait}
     for claim in absent:
-        by_phase[settings.phase(claim.partition.quarter_hour, now)].append(claim)
+        phase = settings.phase(claim.partition.quarter_hour, now)
+        if phase is Phase.FINAL:
+            step.move.append(claim)
+        elif phase is Phase.OPEN and claim.segment:
+            step.fence.append(claim)
+        else:
+            step.wait.append(claim)
     return step

@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.workers import Workers
@@ -13,10 +14,17 @@ from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservati
 from quarterhour.ledger.linked import without_their_sale
 from quarterhour.ledger.linked_service import LinkedClaims
 from quarterhour.ledger.outcomes import Outcome, Results, outcomes, result_of
-from quarterhour.ledger.plan import NextStep, RecordingRequest, claimed_events, first_of_each, next_step
-from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.plan import (
+    Found,
+    RecordingRequest,
+    claimed_events,
+    first_of_each,
+    new_segment,
+    next_step,
+    plan_segments,
+)
 from quarterhour.ledger.pricing_service import EventPricing, ReadRateCards
-from quarterhour.ledger.settings import Phase, RecordingSettings
+from quarterhour.ledger.settings import SAFETY, Phase, RecordingSettings
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model import clock, money
 from quarterhour.model.errors import UnavailableError
@@ -26,6 +34,12 @@ from quarterhour.rate_cards.store import RateCardStore
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+    from quarterhour.ledger.segments import SegmentKey
+
+
+_WAITS: Final = (0.1, 0.2, 0.3, 0.4)
+"""The seconds between two looks for a segment that may be on its way, a second together."""
 
 
 class Recorder:
@@ -116,11 +130,14 @@ class Recorder:
         """Claim events on their own terms; those that refer to a sale, without their reference."""
         now = clock.now()
         planned: dict[Identity, Claim] = {}
+        contents: dict[Identity, Event] = {}
         for event, terms in self._pricing.price(events, now, results):
             if event.identity not in planned:
                 claim = Claim.of(event, now, self._settings, terms)
                 planned[event.identity] = replace(claim, unlinked=True) if event.linked_to else claim
-        claims = list(planned.values())
+                contents[event.identity] = planned[event.identity].content(event)
+        segments = plan_segments(list(planned.values()), contents, request, now, self._settings.shards)
+        claims = results.planned(segments)
         for claim, result in zip(claims, self._store.claim(claims, request.id, request.in_time), strict=True):
             results.put(claim, result)
         reserved = [claim for claim in claims if _is_reserved(claim, results)]
@@ -133,35 +150,74 @@ class Recorder:
     def _append_missing(self, events: list[Event], request: RecordingRequest, results: Results) -> None:
         """Append the claimed events that the ledger lacks; put the claims whose event is in the ledger then."""
         claimed = claimed_events(events, results.claimed)
-        fresh = [results.claimed[identity].claim for identity in claimed if results.claimed[identity].fresh]
-        known = [results.claimed[identity].claim for identity in claimed if not results.claimed[identity].fresh]
-        recorded, step = self._look_up(known)
-        absent = fresh + step.append + self._move(claimed, step.move)
-        entries = [(claim.partition.quarter_hour, ledger_values(claimed[claim.identity], claim)) for claim in absent]
-        appended = self._store.append(entries, lambda quarter_hour: request.in_time() and self._is_open(quarter_hour))
-        recorded += [claim for claim in absent if claim.key in appended]
+        claims = [results.claimed[identity].claim for identity in claimed]
+        # A claim of an earlier try of the same request is its own too, but has another segment.
+        own = [claim for claim in claims if claim.segment in results.segments]
+        known = [claim for claim in claims if claim.segment not in results.segments]
+        recorded = self._append(own, claimed, request, results)
+        if known:
+            found = self._look_up(known, request)
+            recorded += found.posted
+            if found.passed_over:
+                moved = self._move(found.passed_over, claimed, request, results)
+                recorded += self._append(moved, claimed, request, results)
         results.recorded |= {claim.identity: claim for claim in recorded}
 
-    def _move(self, events: Mapping[Identity, Event], claims: list[Claim]) -> list[Claim]:
-        """Move claims whose quarter-hour is final to the current one; return those that were moved."""
-        now = clock.now()
-        return self._store.move([(old, old.moved(events[old.identity], now, self._settings)) for old in claims])
+    def _append(
+        self, claims: list[Claim], events: Mapping[Identity, Event], request: RecordingRequest, results: Results
+    ) -> list[Claim]:
+        """Append the segments of claims, all planned by this request; return those whose event is in the ledger."""
+        members: dict[SegmentKey, list[Claim]] = {}
+        for claim in claims:
+            if claim.segment:
+                members.setdefault(claim.segment, []).append(claim)
+        segments = [new_segment(results.segments[key], some, events) for key, some in members.items()]
+        appended = self._store.append(segments, partial(self._may_append, request))
+        return [claim for claim in claims if claim.key in appended]
 
-    def _look_up(self, known: list[Claim]) -> tuple[list[Claim], NextStep]:
-        """Return the known claims whose event is in the ledger, and the next step of the others."""
-        if not known:
-            return [], NextStep([], [], [])
+    def _move(
+        self, claims: list[Claim], events: Mapping[Identity, Event], request: RecordingRequest, results: Results
+    ) -> list[Claim]:
+        """Move claims to new segments of now; return those that were moved."""
+        now = clock.now()
+        moved = [old.moved(events[old.identity], now, self._settings) for old in claims]
+        placed = results.planned(plan_segments(moved, events, request, now, self._settings.shards))
+        return self._store.move(list(zip(claims, placed, strict=True)))
+
+    def _look_up(self, known: list[Claim], request: RecordingRequest) -> Found:
+        """Return which known claims have their event in the ledger, and which can never get it at their position."""
         # The clock is read before the table: a quarter-hour that is final now cannot get an append after the read.
         now = clock.now()
         try:
-            keys = self._store.posted(known)
+            found = self._store.look_up(known)
+            step = next_step(found.absent, now, self._settings)
+            fenced = self._fence(step.fence, request)
         except UnavailableError:
-            return [], NextStep([], [], known)
-        found = [claim for claim in known if claim.key in keys]
-        return found, next_step([claim for claim in known if claim.key not in keys], now, self._settings)
+            return Found([], [], known)
+        return Found(
+            found.posted + fenced.posted,
+            found.passed_over + step.move + fenced.passed_over,
+            step.wait + fenced.absent,
+        )
 
-    def _is_open(self, quarter_hour: QuarterHour) -> bool:
-        return self._settings.phase(quarter_hour, clock.now()) is Phase.OPEN
+    def _fence(self, absent: list[Claim], request: RecordingRequest) -> Found:
+        """Wait for absent segments that may be on their way, then put voids in their places; return what is there."""
+        found = Found([], [], absent)
+        for seconds in _WAITS:
+            younger = clock.now() - self._settings.longest_run - SAFETY
+            if not request.in_time() or not any(one.position.recorded_at > younger for one in found.absent):
+                break
+            clock.sleep(seconds)
+            found = _with(found, self._store.look_up(found.absent))
+        return _with(found, self._store.fence(found.absent, partial(self._may_append, request)))
+
+    def _may_append(self, request: RecordingRequest, quarter_hour: QuarterHour) -> bool:
+        return request.in_time() and self._settings.phase(quarter_hour, clock.now()) is Phase.OPEN
+
+
+def _with(found: Found, later: Found) -> Found:
+    """Return what was found of claims, and later of those that were absent."""
+    return Found(found.posted + later.posted, found.passed_over + later.passed_over, later.absent)
 
 
 def _is_reserved(claim: Claim, results: Results) -> bool:

@@ -1,6 +1,6 @@
 """The ledger's calls to DynamoDB, and the builders of their requests."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -10,8 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.items import Item, Request, to_item
-from quarterhour.aws.retries import is_cancelled, optimistically, with_retries
-from quarterhour.aws.tables import conditional_write, get_items, insert_items, put_items
+from quarterhour.aws.retries import (
+    NETWORK_ERRORS,
+    attempts,
+    is_cancelled,
+    is_failed_condition,
+    is_transient,
+    optimistically,
+    with_retries,
+)
+from quarterhour.aws.tables import conditional_write, get_items, insert_items
+from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim, Claimed, Refundable
 from quarterhour.ledger.event import RECORDED_BY
@@ -21,12 +30,21 @@ from quarterhour.ledger.held.store import forget_request
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, linked_values
 from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.outcomes import result_of
+from quarterhour.ledger.plan import Found, NewSegment
 from quarterhour.ledger.posting import PRIOR, UNREGISTERED
 from quarterhour.ledger.pricing import CommissionTerms
-from quarterhour.ledger.reading import read_postings
-from quarterhour.ledger.segments import identity_of, item_of
+from quarterhour.ledger.reading import read_items, read_postings
+from quarterhour.ledger.segments import (
+    LedgerKey,
+    SegmentKey,
+    identity_of,
+    place,
+    postings_of,
+    segment_item,
+    void_item,
+)
 from quarterhour.model import clock, money
-from quarterhour.model.errors import UnavailableError
+from quarterhour.model.errors import LedgerItemError, UnavailableError
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
@@ -38,8 +56,8 @@ _RERATED: Final = ("rerated_rate", "rerated_terms", "rerated_arithmetic")
 """The attributes of a claim that hold its terms by the last re-rating."""
 _CHANGING: Final = ("left", "voided", *_RERATED)
 """The attributes of a claim that linked events change."""
-NewPosting = tuple[QuarterHour, dict[str, str]]
-"""A quarter-hour, and the ledger's attributes of an event to append to it."""
+MayAppend = Callable[[QuarterHour], bool]
+"""A function that returns whether a call that appends to a quarter-hour may be sent now."""
 
 
 def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
@@ -247,6 +265,16 @@ def move_request(table: str, old: Claim, new: Claim) -> Request:
     }
 
 
+def insert_segment_request(table: str, item: Item) -> Request:
+    """Build the PutItem of a segment or a void whose key has no item yet; the existing item is returned if it has."""
+    return {
+        "TableName": table,
+        "Item": item,
+        "ConditionExpression": "attribute_not_exists(quarter_hour)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
 def shards_request(table: str, shards: int) -> Request:
     """Build the UpdateItem that raises the highest number of shards ever used; it never lowers the number."""
     return {
@@ -415,10 +443,10 @@ class LedgerStore:
 
         return [new for (_, new), moved in zip(moves, self.workers.map(is_moved, moves), strict=True) if moved]
 
-    def posted(self, claims: Sequence[Claim]) -> set[tuple[str, str]]:
-        """Return the keys (partition, position) of the claims whose event is in the ledger, strongly consistent."""
-        found = self.postings(claims)
-        return {claim.key for claim in claims if claim.identity in found}
+    def look_up(self, claims: Sequence[Claim]) -> Found:
+        """Return what the ledger holds at the positions of claims, read strongly consistent."""
+        items = read_items(self.client, self.ledger_table, {claim.key for claim in claims}, self.workers)
+        return _found_in(items, claims)
 
     def postings(self, claims: Sequence[Claim]) -> dict[Identity, Facts]:
         """Return the facts of the claimed events that are in the ledger, read strongly consistent."""
@@ -426,21 +454,75 @@ class LedgerStore:
         found = read_postings(self.client, self.ledger_table, keys.keys(), self.workers)
         return {keys[key]: posting for key, posting in found.items() if identity_of(posting) == keys[key]}
 
-    def append(self, new: Sequence[NewPosting], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
-        """Append new postings; return the keys of those that are in the ledger now.
+    def append(self, segments: Sequence[NewSegment], may_append: MayAppend) -> set[LedgerKey]:
+        """Append segments, side by side; return the keys of those of their postings that are in the ledger now.
 
-        ``is_open`` is checked before each call to DynamoDB, because a late append could take effect after the seal.
+        A segment that cannot be appended now is left out, and so is one whose key a void has. ``may_append`` is called
+        for its quarter-hour before each call to DynamoDB, because a late append could take effect after the seal.
         """
-        quarter_hours = {values["quarter_hour"]: quarter_hour for quarter_hour, values in new}
-        items = {_key(item): item for item in (item_of(values) for _, values in new)}
-        unwritten = put_items(
-            self.client,
-            self.ledger_table,
-            list(items.values()),
-            self.workers,
-            lambda item: is_open(quarter_hours[item["quarter_hour"]["S"]]),
-        )
-        return items.keys() - {_key(item) for item in unwritten}
+
+        def append(segment: NewSegment) -> set[LedgerKey]:
+            item = segment_item(segment.key, len(segment.postings), segment.events)
+            existing = self._insert(segment.key, item, may_append)
+            if existing is item:
+                return set(segment.postings)
+            identities = _identities_in(existing) if existing else {}
+            return {key for key, identity in segment.postings.items() if identities.get(key[1]) == identity}
+
+        return {key for keys in self.workers.map(append, segments) for key in keys}
+
+    def fence(self, claims: Sequence[Claim], may_append: MayAppend) -> Found:
+        """Put a void under the key of each segment that is absent, and return what the ledger holds after it.
+
+        No other writer can append such a segment then. ``may_append`` as in ``append``. A claim stays absent if its
+        void could not be put now.
+        """
+        keys = list(dict.fromkeys(claim.segment for claim in claims if claim.segment))
+        items = self.workers.map(lambda key: self._insert(key, void_item(key), may_append), keys)
+        return _found_in([item for item in items if item], claims)
+
+    def _insert(self, key: SegmentKey, item: Item, may_append: MayAppend) -> Item | None:
+        """Put an item of the ledger whose key has none; return the item of that key now, ``None`` if it is unknown."""
+        request = insert_segment_request(self.ledger_table, item)
+        for _ in attempts(lambda: may_append(key.partition.quarter_hour)):
+            try:
+                self.client.put_item(**request)
+            except (ClientError, *NETWORK_ERRORS) as error:
+                if is_failed_condition(error):
+                    failed: Any = error
+                    existing: Item = failed.response["Item"]
+                    return existing
+                if not is_transient(error):
+                    raise
+            else:
+                return item
+        return None
+
+
+def _found_in(items: Iterable[Item], claims: Iterable[Claim]) -> Found:
+    """Return which claims have their event in the items of their positions."""
+    identities: dict[LedgerKey, Mapping[str, Identity] | None] = {}
+    for item in items:
+        try:
+            identities[item["quarter_hour"]["S"], item["position"]["S"]] = _identities_in(item)
+        except LedgerItemError as error:
+            # Nothing is known about its events, so they wait: none is appended twice, and none is called recorded.
+            logger.error("a ledger item cannot be read", place=place(item), error=type(error).__name__)
+            identities[item["quarter_hour"]["S"], item["position"]["S"]] = None
+    found = Found([], [], [])
+    for claim in claims:
+        key = str(claim.partition), str(claim.position.of_item)
+        if key not in identities:
+            found.absent.append(claim)
+        elif (held := identities[key]) is not None:
+            posted = held.get(str(claim.position)) == claim.identity
+            (found.posted if posted else found.passed_over).append(claim)
+    return found
+
+
+def _identities_in(item: Item) -> dict[str, Identity]:
+    """Return the identity of each posting of a ledger item by its position."""
+    return {posting["position"]: identity_of(posting) for posting in postings_of(item)}
 
 
 def _found(item: Item, request_id: str, *, was_held: bool = False) -> Claimed | Held:
@@ -462,7 +544,3 @@ def _existing_item(error: ClientError) -> Item | None:
 
 def _text(item: Item, name: str) -> str:
     return str(item[name]["S"]) if name in item else ""
-
-
-def _key(item: Item) -> tuple[str, str]:
-    return item["quarter_hour"]["S"], item["position"]["S"]
