@@ -17,6 +17,7 @@ from botocore.awsrequest import AWSResponse
 
 from benchmarks.functions import Context, load
 from benchmarks.made_up import Json, Ledger, MadeUp
+from quarterhour_tools.emulator.partiql import parsed
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest
@@ -40,6 +41,11 @@ class Table(MadeUp):
     def _PutItem(self, request: Json) -> Json:  # noqa: N802 - the operation's name
         self._keep(request["Item"])
         return {}
+
+    def _BatchExecuteStatement(self, request: Json) -> Json:  # noqa: N802 - the operation's name
+        for statement in map(parsed, request["Statements"]):
+            self._keep(statement.item)
+        return {"Responses": [{} for _ in request["Statements"]]}
 
     def _TransactWriteItems(self, request: Json) -> Json:  # noqa: N802 - the operation's name
         for action in request["TransactItems"]:

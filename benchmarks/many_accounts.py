@@ -68,11 +68,11 @@ class Speed:
     def in_lambda(self, memory: int) -> float:
         """Return the postings a second with so many megabytes, where each call to AWS takes ``CALL_SECONDS``.
 
-        Up to ``AT_A_TIME`` accounts wait for AWS together. Their threads share one core: Python's global lock leaves
+        Up to ``AT_A_TIME`` calls wait for AWS together. Their threads share one core: Python's global lock leaves
         nothing to a second one.
         """
         cpu = self.best.seconds / min(1, memory / CORE)
-        return RECORDS / max(cpu, (cpu + self.best.calls * CALL_SECONDS) / min(self.accounts, AT_A_TIME))
+        return RECORDS / max(cpu, (cpu + self.best.calls * CALL_SECONDS) / min(self.best.calls, AT_A_TIME))
 
 
 def compare(accounts: Sequence[int] = ACCOUNTS, rounds: int = 1) -> list[Speed]:

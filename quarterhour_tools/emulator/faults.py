@@ -22,7 +22,7 @@ from moto.core.models import botocore_stubber
 
 from quarterhour.model import clock
 from quarterhour_tools.emulator.capacity import Capacity
-from quarterhour_tools.emulator.partiql import insertion
+from quarterhour_tools.emulator.partiql import parsed
 from quarterhour_tools.errors import ToolError
 
 
@@ -257,7 +257,7 @@ class Faults:
     ) -> AWSResponse:
         failed: dict[int, str] = {}
         for number, statement in enumerate(body["Statements"]):
-            if insertion(statement)[0] != capacity.table:
+            if parsed(statement).table != capacity.table:
                 continue
             if not capacity.is_left:
                 failed[number] = "ProvisionedThroughputExceeded"

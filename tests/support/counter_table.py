@@ -5,7 +5,10 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from quarterhour.aws.entity import LATEST, Key
+from quarterhour.aws.retries import NETWORK_ERRORS
 from quarterhour.aws.streams import Poison
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
@@ -22,6 +25,7 @@ from quarterhour.counters.plan import (
 )
 from quarterhour.counters.service import CounterUpdater
 from quarterhour.counters.windows import AccountState, Counter
+from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
@@ -108,6 +112,15 @@ class CounterTable:
             else:
                 self.items[place(one)] = dict(one.values)
         self.after(writes)
+
+    def update(self, changes: Sequence[CounterChange], _workers: Workers) -> list[CounterChange]:
+        unwritten = []
+        for one in changes:
+            try:
+                self.write([one])
+            except (ClientError, UnavailableError, *NETWORK_ERRORS):
+                unwritten.append(one)
+        return unwritten
 
     def _add(self, one: Addition) -> None:
         before = self.items.get(place(one), {**one.counter, "customers": 0})

@@ -122,6 +122,26 @@ def test_an_account_whose_item_cannot_be_read_is_given_up_at_once(waits: Waits) 
     assert (table.reads, waits.waited) == (1, [])
 
 
+@pytest.mark.parametrize("error", [STALE, THROTTLED, TIMEOUT])
+def test_an_account_that_loses_a_race_is_counted_again_by_itself_while_the_others_of_its_batch_are_written(
+    waits: Waits, error: Exception
+) -> None:
+    accounts = ("7#GBP", "42#GBP", "9#GBP")
+    table = failing(of_42=[])
+    function = table.function()
+    function.apply([sold(seq, account) for seq, account in enumerate(accounts, 1)])
+    reads, fails = table.reads, [error]
+
+    def fail(writes: Sequence[CounterWrite]) -> None:
+        if place(writes[0])[0] == "ACCOUNT#42#GBP" and fails:
+            raise fails.pop()
+
+    table.before = fail
+    assert function.apply([sold(seq, account) for seq, account in enumerate(accounts, 4)]) == DONE
+    assert events(table) == {f"ACCOUNT#{account}": 2 for account in accounts}
+    assert (table.reads - reads, waits.waited) == (1, []), "only the item of the lost race is read again"
+
+
 def test_a_write_that_is_not_permitted_raises_an_error(waits: Waits) -> None:
     table = failing(of_42=[service_error("AccessDeniedException")])
     with pytest.raises(ClientError):

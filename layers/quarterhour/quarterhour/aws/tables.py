@@ -1,7 +1,7 @@
 """DynamoDB calls that all features share: reads by key, batches, paged queries, conditional writes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from botocore.exceptions import ClientError
 
@@ -12,6 +12,8 @@ from quarterhour.model.errors import UnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+W = TypeVar("W")
 
 BATCH_WRITE: Final = 25
 """The maximum number of items of one BatchWriteItem, and of statements of one BatchExecuteStatement."""
@@ -120,35 +122,80 @@ def insert_items(
     existing: list[Item] = []
 
     def insert(batch: Sequence[Item]) -> list[Item]:
-        answer: Any = client.batch_execute_statement(**insert_items_request(table, batch))
-        failed: list[Item] = []
-        for item, response in zip(batch, answer["Responses"], strict=True):
-            error = response.get("Error")
-            if error and error["Code"] == "DuplicateItem":
-                existing.append(item)
-            elif error:
-                failure = ClientError({"Error": error}, "BatchExecuteStatement")
-                if not is_transient(failure):
-                    raise failure
-                failed.append(item)
-        return failed
+        outcome = _execute(client, insert_items_request(table, batch), batch, {"DuplicateItem"})
+        existing.extend(outcome.refused)
+        return outcome.failed
 
     unwritten = _write_in_batches(insert, items, workers, may_write)
     return Insertion(existing, unwritten)
 
 
-def _write_in_batches(
-    write: Callable[[Sequence[Item]], list[Item]],
-    items: Sequence[Item],
-    workers: Workers,
-    may_write: Callable[[Item], bool],
-) -> list[Item]:
-    """Write items with a function that writes up to 25 in one call and returns those to write again.
+class Change(NamedTuple):
+    """Attributes to be set of the item with a key, if that item exists and has a ``version``."""
 
-    Return the items that were not written.
+    key: Mapping[str, str]
+    values: Item
+    version: int
+
+
+def update_items(client: "DynamoDBClient", table: str, changes: Sequence[Change], workers: Workers) -> list[Change]:
+    """Change items, each by itself; no key twice. Return the changes that were not made, or whose response was lost.
+
+    Retries as ``put_items`` does. Raises botocore's ``ClientError`` if DynamoDB refuses a change for another reason
+    than its condition or the size of the item.
+    """
+    refused: list[Change] = []
+
+    def update(batch: Sequence[Change]) -> list[Change]:
+        codes = {"ConditionalCheckFailed", "ValidationError"}
+        outcome = _execute(client, update_items_request(table, batch), batch, codes)
+        refused.extend(outcome.refused)
+        return outcome.failed
+
+    unwritten = _write_in_batches(update, changes, workers)
+    return [*refused, *unwritten]
+
+
+class _Outcome(NamedTuple, Generic[W]):
+    """The statements of a call that were not executed: ``failed`` for the moment, or ``refused`` for good."""
+
+    failed: list[W]
+    refused: list[W]
+
+
+def _execute(
+    client: "DynamoDBClient",
+    request: Any,  # noqa: ANN401 - boto3's own type is too narrow
+    batch: Sequence[W],
+    refusals: Container[str],
+) -> _Outcome[W]:
+    """Execute a batch, one statement each; raise ``ClientError`` for an error that is neither transient nor refusal."""
+    outcome: _Outcome[W] = _Outcome([], [])
+    answer: Any = client.batch_execute_statement(**request)
+    for one, response in zip(batch, answer["Responses"], strict=True):
+        error = response.get("Error")
+        if error and error["Code"] in refusals:
+            outcome.refused.append(one)
+        elif error:
+            failure = ClientError({"Error": error}, "BatchExecuteStatement")
+            if not is_transient(failure):
+                raise failure
+            outcome.failed.append(one)
+    return outcome
+
+
+def _write_in_batches(
+    write: Callable[[Sequence[W]], list[W]],
+    writes: Sequence[W],
+    workers: Workers,
+    may_write: Callable[[W], bool] = lambda _: True,
+) -> list[W]:
+    """Make writes with a function that makes up to 25 in one call and returns those to make again.
+
+    Return the writes that were not made.
     """
 
-    def attempt(batch: list[Item]) -> list[Item]:
+    def attempt(batch: list[W]) -> list[W]:
         try:
             return write(batch)
         except (ClientError, *NETWORK_ERRORS) as error:
@@ -156,13 +203,13 @@ def _write_in_batches(
                 raise
             return batch
 
-    def write_all(batch: Sequence[Item]) -> list[Item]:
-        refused: list[Item] = []
+    def write_all(batch: Sequence[W]) -> list[W]:
+        refused: list[W] = []
         fruitless = 0
         while True:
-            pending: list[Item] = []
-            for item in batch:
-                (pending if may_write(item) else refused).append(item)
+            pending: list[W] = []
+            for one in batch:
+                (pending if may_write(one) else refused).append(one)
             batch = attempt(pending) if pending else []
             if not batch:
                 return refused
@@ -171,7 +218,7 @@ def _write_in_batches(
                 return [*refused, *batch]
             pause(fruitless)
 
-    return [item for unwritten in workers.map(write_all, list(chunks(items, BATCH_WRITE))) for item in unwritten]
+    return [one for unwritten in workers.map(write_all, list(chunks(writes, BATCH_WRITE))) for one in unwritten]
 
 
 def put_items_request(table: str, items: Sequence[Item]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
@@ -187,6 +234,21 @@ def insert_items_request(table: str, items: Sequence[Item]) -> Any:  # noqa: ANN
 def _insert_statement(table: str, item: Item) -> Request:
     attributes = ", ".join(f"'{name}': ?" for name in item)
     return {"Statement": f'INSERT INTO "{table}" VALUE {{{attributes}}}', "Parameters": list(item.values())}
+
+
+def update_items_request(table: str, changes: Sequence[Change]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
+    """Build the BatchExecuteStatement that changes up to 25 items, each only if it has its version."""
+    return {"Statements": [_update_statement(table, change) for change in changes]}
+
+
+def _update_statement(table: str, change: Change) -> Request:
+    conditions = to_item({**change.key, "version": change.version})
+    tests = " AND ".join(f'"{name}" = ?' for name in conditions)
+    values = " SET ".join(f'"{name}" = ?' for name in change.values)
+    return {
+        "Statement": f'UPDATE "{table}" SET {values} WHERE {tests}',  # noqa: S608 - names of our own
+        "Parameters": [*change.values.values(), *conditions.values()],
+    }
 
 
 def conditional_write(

@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.entity import LATEST, Key
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.retries import is_refused
-from quarterhour.aws.tables import get_items, insert_items, query_pages
+from quarterhour.aws.tables import Change, get_items, insert_items, query_pages, update_items
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
 from quarterhour.counters.keys import (
@@ -58,6 +58,13 @@ def put_request(table: str, change: CounterChange | Listing) -> Request:
         "ConditionExpression": "version = :read",
         "ExpressionAttributeValues": {":read": {"N": str(change.version)}},
     }
+
+
+def _update(change: CounterChange) -> Change:
+    """Return a change of an account item as an update: all items of its schema have the same attributes."""
+    values = to_item(change.values)
+    key = {name: str(change.values[name]) for name in ("pk", "sk")}
+    return Change(key, {name: value for name, value in values.items() if name not in key}, change.version or 0)
 
 
 def _add(table: str, addition: Addition) -> dict[str, Any]:
@@ -177,6 +184,15 @@ class CounterStore:
         for new in missing(marker_set, found.keys()):
             self.client.transact_write_items(**markers_request(self.table, new))
         return list(found.values())
+
+    def update(self, changes: Sequence[CounterChange], workers: Workers) -> list[CounterChange]:
+        """Make changes of account items that exist, many with one call; return those that were not made.
+
+        One of these can have been made nevertheless, if its response was lost.
+        """
+        updates = {one.values["pk"]: one for one in changes}
+        unwritten = update_items(self.client, self.table, list(map(_update, changes)), workers)
+        return [updates[update.key["pk"]] for update in unwritten]
 
     def write(self, changes: Sequence[CounterWrite]) -> None:
         """Write all changes or none; raise botocore's ``ClientError`` if none was written.

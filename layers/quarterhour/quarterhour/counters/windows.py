@@ -156,7 +156,7 @@ class AccountState:
         return list(filter(is_quarter_hour, self.windows))
 
     def caught_up(self, own: Mapping[str, Counter]) -> "AccountState":
-        """Return the state with the watermarks that 0.2.0 has moved in the own items meanwhile."""
+        """Return the state with the watermarks that 0.2.0 has moved in the own items meanwhile, to be carried over."""
         if not self.overtaken:
             return self
         moved = {
@@ -168,7 +168,7 @@ class AccountState:
             for sk in self.open_quarter_hours
             if sk in own
         }
-        return replace(self, windows={**self.windows, **moved}, overtaken=False)
+        return replace(self, windows={**self.windows, **moved}, carried_over=False, overtaken=False)
 
     def plus(self, totals: Totals, windows: Mapping[str, Window], last_updated: str) -> "AccountState":
         """Return the state with a difference added to the lifetime, and others to windows."""
