@@ -12,7 +12,15 @@ from quarterhour.aws.retries import NETWORK_ERRORS
 from quarterhour.aws.streams import Poison
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
-from quarterhour.counters.keys import account_of, account_pk, latest_key, partition_key, period_of, quarter_hour_of
+from quarterhour.counters.keys import (
+    account_of,
+    account_pk,
+    latest_key,
+    listed_key,
+    partition_key,
+    period_of,
+    quarter_hour_of,
+)
 from quarterhour.counters.plan import (
     Addition,
     CounterChange,
@@ -54,7 +62,10 @@ class CounterTable:
     # ------------------------------------------------------------ the store
 
     def account(self, account: Account) -> AccountState:
-        return AccountState.of(account, self.read((latest_key(account),)).get(LATEST))
+        values = self.read((latest_key(account),)).get(LATEST)
+        if values is None and (account_pk(account), "listed") in self.items:
+            return AccountState(account, above=1_000_000)
+        return AccountState.of(account, values)
 
     def read(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
         self.reads += 1

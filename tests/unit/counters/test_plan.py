@@ -337,11 +337,17 @@ def test_windows_expire_like_those_of_0_2_0_and_those_of_lifetime_and_period_nev
     assert "expires_at" not in items["PERIOD#2026-10"]
 
 
-def test_the_next_version_is_behind_those_with_which_windows_left_before_the_account_item_was_lost() -> None:
-    state = AccountState(ACCOUNT).plus(Totals(1), {QUARTER_HOUR: Window(Totals(1))}, "2026-10-23T01:30:00.000Z")
-    own = {QUARTER_HOUR: {"sk": QUARTER_HOUR, **Totals(2).as_dict(), "version": 3, "left_at": 57}}
-    stored, _ = changes(state, state, [QUARTER_HOUR], own, RETENTION)
-    assert stored.version == 58
+def test_a_function_that_keeps_a_lost_item_in_memory_counts_on_from_the_new_one_whatever_its_versions() -> None:
+    """The functions write in turn, so that the new item gets as many changes as the lost one had."""
+    table = CounterTable()
+    first, second = table.function(), table.function()
+    for seq in range(3):
+        first.apply([record(seq + 1, sold(minute=seq))])
+    del table.items["ACCOUNT#42#GBP", "latest"]
+    for seq in (4, 6, 8):
+        second.apply([record(seq, sold(minute=seq)), record(seq + 1, sold(minute=seq))])
+    first.apply([record(10, sold(minute=10))])
+    assert table.totals(ACCOUNTS[0], "latest").events == 7, "all since the loss, each once"
 
 
 def test_an_account_item_of_an_unknown_schema_is_refused() -> None:

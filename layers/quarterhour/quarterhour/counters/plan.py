@@ -306,9 +306,7 @@ def changes(
 
     ``own``: the own items of the windows that leave, by sort key, read after ``before``. One write is the usual case.
     """
-    # Behind the versions with which the windows left before, even if the account item was lost in between.
-    newest = max((int(own[sk].get("left_at", 0)) for sk in leaving if sk in own), default=0)
-    stored = after.written(leaving, max(before.version, newest) + 1)
+    stored = after.written(leaving, max(before.version, before.above) + 1)
     writes: list[CounterWrite] = [CounterChange(stored.item(), before.version or None)]
     if not before.carried_over:
         key = listed_key(after.account)

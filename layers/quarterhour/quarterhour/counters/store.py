@@ -17,6 +17,7 @@ from quarterhour.counters.keys import (
     account_of,
     account_pk,
     latest_key,
+    listed_key,
     partition_key,
     period_of,
     period_sks,
@@ -27,6 +28,7 @@ from quarterhour.counters.keys import (
 )
 from quarterhour.counters.plan import Addition, CounterChange, CounterWrite, Listing, by_quarter_hour_and_period
 from quarterhour.counters.windows import AccountState, Counter
+from quarterhour.model import clock
 from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
@@ -140,7 +142,11 @@ class CounterStore:
 
     def account(self, account: Account) -> AccountState:
         """Return an account's item, strongly consistent; raise ``AccountItemError`` if its schema is not known."""
-        return AccountState.of(account, self.read((latest_key(account),)).get(LATEST))
+        values = self.read((latest_key(account),)).get(LATEST)
+        if values is None and self.read((listed_key(account),)):
+            # The item is lost. It had fewer versions than tenths of a second have passed since 1970.
+            return AccountState(account, above=int(clock.now().timestamp() * 10))
+        return AccountState.of(account, values)
 
     def counted(self, state: AccountState, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
         """Return the counted totals of some quarter-hours by period, both bounds included; ``state`` is read before."""

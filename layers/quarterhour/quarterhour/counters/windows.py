@@ -122,9 +122,11 @@ def other_periods(own: Mapping[str, Any]) -> PeriodTotals:
 class AccountState:
     """An account item: lifetime totals, and the windows that have not left, by sort key.
 
-    ``version`` is 0 of an account without an item. ``carried_over`` is false until this form was written once.
-    ``overtaken``: a function of 0.2.0 has written since then. It kept the windows, and counted in own items beside
-    them. The item shows it by an ``open_version`` that is not its version.
+    - ``version``: 0 of an account without an item.
+    - ``above``: what the first version must exceed, so that no function takes a new item for a lost one in its memory.
+    - ``carried_over``: whether this form was written before, and is not overtaken.
+    - ``overtaken``: whether a function of 0.2.0 has written since then. It kept the windows, and counted in own items
+      beside them. The item shows it by an ``open_version`` that is not its version.
     """
 
     account: Account
@@ -134,6 +136,7 @@ class AccountState:
     windows: Mapping[str, Window] = field(default_factory=dict)
     carried_over: bool = False
     overtaken: bool = False
+    above: int = 0
 
     @classmethod
     def of(cls, account: Account, values: Mapping[str, Any] | None) -> Self:
