@@ -16,7 +16,6 @@ from quarterhour.counters.keys import (
     account_of,
     account_pk,
     latest_key,
-    listed_key,
     partition_key,
     period_of,
     quarter_hour_of,

@@ -1,7 +1,7 @@
 """Reads the counters: an account's lifetime totals, and those of its quarter-hours and days."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import groupby, islice
 from typing import Any, Final
@@ -39,7 +39,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
 from quarterhour.snapshots.kind import EntityKind, Figures
-from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging, within
+from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import name
 
 _DAY: Final = timedelta(days=1)
@@ -124,19 +124,10 @@ class CounterQueries:
     ) -> Page:
         low, high = accounts_of(agency)
         after = paging.start(lambda pk: within(low, pk, high), "")
-        items: list[dict[str, Any]] = []
-        for values in self.latest(max(low, after), high, paging.limit + 1):
-            pk = values["pk"]
-            if pk == after:  # the last account of the page before
-                continue
-            if selected(account_of(pk)):
-                if len(items) == paging.limit:
-                    return Page(self._with_registrations(items), (after,))
-                items.append({**_names(pk), **state(values)})
-            after = pk
-            if remaining_seconds() < RESERVE_SECONDS:
-                return Page(self._with_registrations(items), (after,))
-        return Page(self._with_registrations(items))
+        found = ((values["pk"], values) for values in self.latest(max(low, after), high, paging.limit + 1))
+        entries = ((pk, values if selected(account_of(pk)) else None) for pk, values in found if pk != after)
+        page = paging.cut_in_time(entries, lambda values: {**_names(values["pk"]), **state(values)}, remaining_seconds)
+        return replace(page, items=self._with_registrations(page.items))
 
     def _with_registrations(self, accounts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return accounts, each with whether its agency is registered; accounts of views have no agency."""
