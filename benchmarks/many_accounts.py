@@ -16,12 +16,11 @@ from benchmarks.functions import ROOT
 from benchmarks.latency import CALL_SECONDS
 from benchmarks.orders import AT_A_TIME
 from benchmarks.pages import PAGE, insert
-from benchmarks.released import COMMITS, checked_out
+from benchmarks.released import RELEASED, checked_out
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.errors import ToolError
 
-RELEASED: Final = "0.2.0"
 RECORDS: Final = 1_000
 """Postings in a batch."""
 ACCOUNTS: Final = (1, 30, 300, 1_000)
@@ -77,7 +76,7 @@ class Speed:
 
 def compare(accounts: Sequence[int] = ACCOUNTS, rounds: int = 1) -> list[Speed]:
     """Measure both versions in turns, each time in a new process; raise ``ToolError`` if git lacks the release."""
-    with checked_out(COMMITS[RELEASED]) as released:
+    with checked_out() as released:
         return [_compared(released, number, rounds) for number in accounts]
 
 
