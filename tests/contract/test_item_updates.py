@@ -7,7 +7,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.items import from_item, to_item
-from quarterhour.aws.tables import Change, get_items, insert_items, update_items
+from quarterhour.aws.tables import ItemUpdate, get_items, insert_items, update_items
 from quarterhour.aws.workers import Workers
 from tests.contract.storage import Storage, only_dynamodb_local
 
@@ -18,9 +18,9 @@ def key(own: str, number: int) -> dict[str, str]:
     return {"pk": f"{own}-{number}", "sk": "latest"}
 
 
-def change(own: str, number: int, version: int, **values: Any) -> Change:
+def change(own: str, number: int, version: int, **values: Any) -> ItemUpdate:
     """Return the change of an item from a version to the next."""
-    return Change(key(own, number), to_item({**values, "version": version + 1}), version)
+    return ItemUpdate(key(own, number), to_item({**values, "version": version + 1}), version)
 
 
 def put(storage: Storage, own: str, count: int, **values: Any) -> None:
@@ -37,7 +37,7 @@ def stored(storage: Storage, own: str, count: int) -> list[dict[str, Any]]:
     return [{name: value for name, value in item.items() if name not in {"pk", "sk"}} for item in items]
 
 
-def update(storage: Storage, *changes: Change) -> list[Change]:
+def update(storage: Storage, *changes: ItemUpdate) -> list[ItemUpdate]:
     return update_items(storage.dynamodb, storage.entity_table, changes, storage.workers)
 
 
@@ -84,7 +84,7 @@ def test_of_concurrent_changes_of_a_version_one_is_made(storage: Storage, own: s
     """moto is not made for several threads."""
     put(storage, own, 2)
 
-    def one(number: int) -> list[Change]:
+    def one(number: int) -> list[ItemUpdate]:
         contested = [change(own, 0, 3, text=str(number)), change(own, 1, 3, text=str(number))]
         return update_items(storage.dynamodb, storage.entity_table, contested, Workers(1))
 

@@ -63,7 +63,7 @@ class CounterTable:
     def account(self, account: Account) -> AccountState:
         values = self.read((latest_key(account),)).get(LATEST)
         if values is None and (account_pk(account), "listed") in self.items:
-            return AccountState(account, above=1_000_000)
+            return AccountState(account, version_floor=1_000_000)
         return AccountState.of(account, values)
 
     def read(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
@@ -80,12 +80,12 @@ class CounterTable:
         assert first <= last, "DynamoDB takes no BETWEEN whose bounds are the wrong way round"
         own = [item for item in self._own(state.account, "QUARTER#") if first <= quarter_hour_of(item["sk"]) <= last]
         self._others()
-        return dict(by_quarter_hour_and_period(state.all_summed(own, f"QUARTER#{first}", f"QUARTER#{last}:")))
+        return dict(by_quarter_hour_and_period(state.counters_for_writers(own, f"QUARTER#{first}", f"QUARTER#{last}:")))
 
     def periods(self, state: AccountState) -> PeriodTotals:
         own = self._own(state.account, "PERIOD#")
         self._others()
-        return of_periods(state.all_summed(own, "PERIOD#", "PERIOD#:"))
+        return of_periods(state.counters_for_writers(own, "PERIOD#", "PERIOD#:"))
 
     def _own(self, account: Account, prefix: str) -> list[Counter]:
         pk = account_pk(account)

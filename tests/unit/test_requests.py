@@ -9,7 +9,7 @@ import pytest
 from botocore.validate import ParamValidator
 
 from quarterhour.aws.items import from_item, to_item
-from quarterhour.aws.tables import Change, insert_items_request, put_items_request, update_items_request
+from quarterhour.aws.tables import ItemUpdate, insert_items_request, put_items_request, update_items_request
 from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import latest_key
@@ -63,7 +63,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "count by one write": ("PutItem", counters.put_request("Entity", TRANSITIONS)),
     "count together": (
         "BatchExecuteStatement",
-        update_items_request("Entity", [Change(latest_key(Account("42", "GBP")), {"version": {"N": "2"}}, 1)]),
+        update_items_request("Entity", [ItemUpdate(latest_key(Account("42", "GBP")), {"version": {"N": "2"}}, 1)]),
     ),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
     "partition": ("Query", partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),

@@ -8,9 +8,9 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 from quarterhour.aws.items import to_item
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.aws.tables import (
-    Change,
     ConditionalWrite,
     Insertion,
+    ItemUpdate,
     conditional_write,
     get_item,
     get_items,
@@ -255,9 +255,9 @@ def test_an_item_that_may_no_longer_be_inserted_is_returned_and_not_sent() -> No
 # ---------------------------------------------------------------- updates
 
 
-def change(number: int) -> Change:
+def change(number: int) -> ItemUpdate:
     """Return the change of an item from version 3 to version 4."""
-    return Change({"pk": f"it's {number}"}, {"text": {"S": "new"}, "version": {"N": "4"}}, 3)
+    return ItemUpdate({"pk": f"it's {number}"}, {"text": {"S": "new"}, "version": {"N": "4"}}, 3)
 
 
 def test_items_are_changed_twenty_five_in_a_call_with_all_their_values_as_parameters() -> None:

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from benchmarks.metering import Bill, Meter, Tables, reads
-from quarterhour.aws.tables import Change, insert_items_request, update_items_request
+from quarterhour.aws.tables import ItemUpdate, insert_items_request, update_items_request
 from quarterhour_tools.emulator.engines import MOTO, open_engine
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ def test_each_statement_of_a_batch_costs_by_itself_and_a_duplicate_costs_what_is
 
 def test_an_update_by_statement_costs_what_is_larger_and_a_refused_one_what_is_stored(things: Metered) -> None:
     things.writes("put_item", TableName=TABLE, Item={**thing(1, 2.5), "version": {"N": "1"}})
-    smaller = Change({"pk": "a", "sk": "01"}, {"x": {"S": "small"}, "version": {"N": "2"}}, 1)
-    absent = Change({"pk": "a", "sk": "02"}, {"version": {"N": "2"}}, 1)
+    smaller = ItemUpdate({"pk": "a", "sk": "01"}, {"x": {"S": "small"}, "version": {"N": "2"}}, 1)
+    absent = ItemUpdate({"pk": "a", "sk": "02"}, {"version": {"N": "2"}}, 1)
     request = update_items_request(TABLE, [smaller, absent])
     assert things.writes("batch_execute_statement", **request) == 3 + 1
     assert things.writes("batch_execute_statement", **request) == 1 + 1, "the item is small by now"

@@ -21,9 +21,9 @@ from quarterhour.counters.plan import (
     by_account,
     changes,
     group,
+    groups_by_write,
     over,
-    unknown,
-    writes,
+    quarter_hours_to_read,
 )
 from quarterhour.counters.windows import AccountState, Window
 from quarterhour.model.errors import AccountItemError
@@ -126,8 +126,8 @@ def test_any_number_of_periods_is_counted_in_writes_that_keep_the_item_small() -
     images = [
         {**posting(ACCOUNTS[0], PARTITIONS[0], "1", "1", i), "period": {"S": month}} for i, month in enumerate(months)
     ]
-    (groups,) = by_account(group(stream(images))[0])
-    assert [sum(len(one.periods) for one in some) for some in writes(groups)] == [90, 90, 36]
+    (groups,) = by_account(group(stream(images))[0]).values()
+    assert [sum(len(one.periods) for one in some) for some in groups_by_write(groups)] == [90, 90, 36]
     table = CounterTable()
     apply(table, stream(images))
     assert table.totals(ACCOUNTS[0], "latest").events == len(table.all_periods(ACCOUNTS[0])) == len(months)
@@ -216,10 +216,10 @@ def test_own_items_are_looked_for_only_while_a_shard_has_no_watermark() -> None:
     table = CounterTable()
     first, second = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0] for i in (0, 1))
     quarter_hour = QuarterHour.parse("202610230130")
-    assert unknown(first, table.account(ACCOUNT)) == {quarter_hour}
+    assert quarter_hours_to_read(first, table.account(ACCOUNT)) == {quarter_hour}
     apply(table, stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    assert unknown(first, table.account(ACCOUNT)) == set()
-    assert unknown(second, table.account(ACCOUNT)) == {quarter_hour}
+    assert quarter_hours_to_read(first, table.account(ACCOUNT)) == set()
+    assert quarter_hours_to_read(second, table.account(ACCOUNT)) == {quarter_hour}
 
 
 @pytest.mark.parametrize("counted_as", [CounterTable.apply_as_0_1_0, CounterTable.apply_as_0_2_0])
@@ -240,9 +240,9 @@ def test_what_0_2_0_counted_after_this_release_is_found_by_the_version() -> None
     records = stream(posting("42#GBP", PARTITIONS[i % 2], "1", "1", i) for i in range(6))
     apply(table, records[:2])
     table.apply_as_0_2_0(records[2:4])
-    assert table.account(ACCOUNT).overtaken
+    assert table.account(ACCOUNT).changed_by_0_2_0
     apply(table, records[5:])
-    assert not table.account(ACCOUNT).overtaken
+    assert not table.account(ACCOUNT).changed_by_0_2_0
     for _ in range(2):
         apply(table, records)
     assert table.totals("42#GBP", "latest").events == 6

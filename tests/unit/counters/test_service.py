@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.counters.plan import CounterWrite
-from quarterhour.counters.service import KeptStates
+from quarterhour.counters.service import AccountCache
 from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
 from quarterhour.model.errors import AccountItemError, UnavailableError
@@ -223,11 +223,11 @@ def test_a_write_whose_response_was_lost_is_not_repeated() -> None:
 
 
 def test_what_is_kept_is_bounded() -> None:
-    kept = KeptStates(most=2)
+    kept = AccountCache(most=2)
     states = [AccountState(Account(str(number), "GBP")) for number in range(3)]
     for state in states:
-        kept.keep(state)
+        kept.put(state)
     assert [kept.get(state.account) for state in states] == [None, *states[1:]]
-    kept.distrust(states[2].account)
-    kept.keep(states[2])
+    kept.disable(states[2].account)
+    kept.put(states[2])
     assert kept.get(states[2].account) is None

@@ -130,29 +130,33 @@ def insert_items(
     return Insertion(existing, unwritten)
 
 
-class Change(NamedTuple):
-    """Attributes to be set of the item with a key, if that item exists and has a ``version``."""
+class ItemUpdate(NamedTuple):
+    """New values of attributes of the item with a key, on condition of its ``version``."""
 
     key: Mapping[str, str]
     values: Item
     version: int
 
 
-def update_items(client: "DynamoDBClient", table: str, changes: Sequence[Change], workers: Workers) -> list[Change]:
-    """Change items, each by itself; no key twice. Return the changes that were not made, or whose response was lost.
+def update_items(
+    client: "DynamoDBClient", table: str, updates: Sequence[ItemUpdate], workers: Workers
+) -> list[ItemUpdate]:
+    """Update items, each by itself; no key twice.
 
-    Retries as ``put_items`` does. Raises botocore's ``ClientError`` if DynamoDB refuses a change for another reason
+    Returns the updates that were not made, and those that were made though the response was lost.
+
+    Retries as ``put_items`` does. Raises botocore's ``ClientError`` if DynamoDB refuses an update for another reason
     than its condition or the size of the item.
     """
-    refused: list[Change] = []
+    refused: list[ItemUpdate] = []
 
-    def update(batch: Sequence[Change]) -> list[Change]:
+    def update(batch: Sequence[ItemUpdate]) -> list[ItemUpdate]:
         codes = {"ConditionalCheckFailed", "ValidationError"}
         outcome = _execute(client, update_items_request(table, batch), batch, codes)
         refused.extend(outcome.refused)
         return outcome.failed
 
-    unwritten = _write_in_batches(update, changes, workers)
+    unwritten = _write_in_batches(update, updates, workers)
     return [*refused, *unwritten]
 
 
@@ -236,18 +240,18 @@ def _insert_statement(table: str, item: Item) -> Request:
     return {"Statement": f'INSERT INTO "{table}" VALUE {{{attributes}}}', "Parameters": list(item.values())}
 
 
-def update_items_request(table: str, changes: Sequence[Change]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
-    """Build the BatchExecuteStatement that changes up to 25 items, each only if it has its version."""
-    return {"Statements": [_update_statement(table, change) for change in changes]}
+def update_items_request(table: str, updates: Sequence[ItemUpdate]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
+    """Build the BatchExecuteStatement that updates up to 25 items, each only if it has its version."""
+    return {"Statements": [_update_statement(table, update) for update in updates]}
 
 
-def _update_statement(table: str, change: Change) -> Request:
-    conditions = to_item({**change.key, "version": change.version})
+def _update_statement(table: str, update: ItemUpdate) -> Request:
+    conditions = to_item({**update.key, "version": update.version})
     tests = " AND ".join(f'"{name}" = ?' for name in conditions)
-    values = " SET ".join(f'"{name}" = ?' for name in change.values)
+    values = " SET ".join(f'"{name}" = ?' for name in update.values)
     return {
         "Statement": f'UPDATE "{table}" SET {values} WHERE {tests}',  # noqa: S608 - names of our own
-        "Parameters": [*change.values.values(), *conditions.values()],
+        "Parameters": [*update.values.values(), *conditions.values()],
     }
 
 

@@ -119,15 +119,15 @@ def _by_most_periods(postings: Iterable[StreamPosting]) -> Iterator[list[StreamP
     yield part
 
 
-def by_account(groups: Iterable[Group]) -> list[list[Group]]:
+def by_account(groups: Iterable[Group]) -> dict[Account, list[Group]]:
     """Return the groups of each account, in their order."""
     accounts: dict[Account, list[Group]] = {}
     for one in groups:
         accounts.setdefault(one.account, []).append(one)
-    return list(accounts.values())
+    return accounts
 
 
-def writes(groups: Iterable[Group]) -> Iterator[list[Group]]:
+def groups_by_write(groups: Iterable[Group]) -> Iterator[list[Group]]:
     """Yield the groups of an account that one write counts, in their order: all, unless they have too many periods."""
     together: list[Group] = []
     periods: set[Period] = set()
@@ -173,13 +173,13 @@ def watermark(partition: Partition, state: AccountState, own: Mapping[str, Count
     return str(max(*of_shard, opened.seq, left.get("seq", ""), older.get("seq", "")))
 
 
-def unknown(groups: Iterable[Group], state: AccountState) -> set[QuarterHour]:
+def quarter_hours_to_read(groups: Iterable[Group], state: AccountState) -> set[QuarterHour]:
     """Return the quarter-hours whose own items can hold a watermark that the account item lacks.
 
     It lacks that of a quarter-hour that has left, of one that is new, and of all that 0.2.0 counted meanwhile.
     """
     found = {one.quarter_hour for one in groups if not all(watermark(of, state, {}) for of in one.partitions)}
-    return found | set(map(quarter_hour_of, state.open_quarter_hours)) if state.overtaken else found
+    return found | set(map(quarter_hour_of, state.open_quarter_hours)) if state.changed_by_0_2_0 else found
 
 
 def uncounted(groups: Iterable[Group], state: AccountState, own: Mapping[str, Counter]) -> list[Group]:
@@ -306,7 +306,7 @@ def changes(
 
     ``own``: the own items of the windows that leave, by sort key, read after ``before``. One write is the usual case.
     """
-    stored = after.written(leaving, max(before.version, before.above) + 1)
+    stored = after.written(leaving, max(before.version, before.version_floor) + 1)
     writes: list[CounterWrite] = [CounterChange(stored.item(), before.version or None)]
     if not before.carried_over:
         key = listed_key(after.account)

@@ -29,10 +29,10 @@ from quarterhour.counters.plan import (
     changes,
     counted,
     group,
+    groups_by_write,
     over,
+    quarter_hours_to_read,
     uncounted,
-    unknown,
-    writes,
 )
 from quarterhour.counters.store import CounterStore
 from quarterhour.counters.windows import AccountState
@@ -44,18 +44,18 @@ Update = tuple[AccountState, CounterChange]
 Defer = Callable[[Update], None]
 """Takes an update that is to be made later."""
 
-MOST_KEPT: Final = 2_000
+MOST_CACHED: Final = 2_000
 """The most accounts of which a function remembers something between invocations: some 10 MB."""
 
 
-class KeptStates:
-    """The account items as this function wrote them, so that the next write of an account needs no read.
+class AccountCache:
+    """The account items that this function wrote last, so that the next write of an account needs no read.
 
-    One that is stale does no harm: the condition of the write fails. Then another function counts the account too. Its
-    item is always read from then on, because a failed write costs more than a read.
+    A stale entry is harmless: the conditional write fails. Then another function counts the account too, and its item
+    is read before each write, because a failed write costs more than a read.
     """
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
+    def __init__(self, most: int = MOST_CACHED) -> None:
         self._most = most
         self._states: OrderedDict[Account, AccountState | None] = OrderedDict()
         self._lock = Lock()
@@ -65,14 +65,14 @@ class KeptStates:
         with self._lock:
             return self._states.get(account)
 
-    def keep(self, state: AccountState) -> None:
-        """Keep an account's item, unless another function counts the account too."""
+    def put(self, state: AccountState) -> None:
+        """Cache an account's item, unless another function counts the account too."""
         with self._lock:
             if self._states.get(state.account, state) is not None:
                 self._put(state.account, state)
 
-    def distrust(self, account: Account) -> None:
-        """Keep an account's item no longer, because another function counts the account too."""
+    def disable(self, account: Account) -> None:
+        """Cache an account's item no longer, because another function counts the account too."""
         with self._lock:
             self._put(account, None)
 
@@ -91,7 +91,7 @@ class CounterUpdater:
         self._parking = parking
         self._retention = retention
         self._workers = workers
-        self._kept = KeptStates()
+        self._cache = AccountCache()
 
     def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
         """Count a batch; return the records from which on Lambda must deliver again.
@@ -100,7 +100,7 @@ class CounterUpdater:
         """
         groups, poison = group(records)
         self._parking.park(poison)
-        accounts = {of[0].account: of for of in by_account(groups)}
+        accounts = by_account(groups)
         updates: list[Update] = []
         failed = self._count_all(accounts.values(), updates.append)
         failed += self._count_all([accounts[account] for account in self._write_together(updates)])
@@ -112,9 +112,9 @@ class CounterUpdater:
         lost = {one.values["pk"] for one in self._store.update([change for _, change in updates], self._workers)}
         for state, change in updates:
             if change.values["pk"] in lost:
-                self._kept.distrust(state.account)
+                self._cache.disable(state.account)
             else:
-                self._kept.keep(state)
+                self._cache.put(state)
         return [state.account for state, change in updates if change.values["pk"] in lost]
 
     def _count_all(self, accounts: Iterable[Sequence[Group]], defer: Defer | None = None) -> list[str]:
@@ -128,7 +128,7 @@ class CounterUpdater:
         later records would move the watermark past it.
         """
         pending = list(groups)
-        for together in writes(groups):
+        for together in groups_by_write(groups):
             of_last = defer if len(together) == len(pending) else None
             try:
                 optimistically(partial(self._count, together, of_last), account_pk(together[0].account))
@@ -146,8 +146,8 @@ class CounterUpdater:
         if after is before:
             return
         leaving = over(after)
-        left = self._store.read([{"pk": account_pk(after.account), "sk": sk} for sk in leaving]) if leaving else {}
-        stored, planned = changes(before, after, leaving, left, self._retention)
+        own = self._store.read([{"pk": account_pk(after.account), "sk": sk} for sk in leaving]) if leaving else {}
+        stored, planned = changes(before, after, leaving, own, self._retention)
         match planned:
             case [CounterChange() as change] if defer:
                 defer((stored, change))
@@ -159,16 +159,18 @@ class CounterUpdater:
             self._store.write(planned)
         except ClientError as error:
             if is_failed_condition(error) or is_cancelled(error):
-                self._kept.distrust(stored.account)
+                self._cache.disable(stored.account)
             raise
-        self._kept.keep(stored)
+        self._cache.put(stored)
 
     def _planned(self, groups: Sequence[Group]) -> tuple[AccountState, AccountState]:
         """Return the state of an account before and after its groups; the same one twice if all of them are counted."""
         account = groups[0].account
         # The account item is read first. If what is read after it changes meanwhile, its version does, too.
-        state = self._kept.get(account) or self._store.account(account)
-        found = [self._store.read_partitions(account, quarter_hour) for quarter_hour in unknown(groups, state)]
+        state = self._cache.get(account) or self._store.account(account)
+        found = [
+            self._store.read_partitions(account, quarter_hour) for quarter_hour in quarter_hours_to_read(groups, state)
+        ]
         own = {sk: counter for some in found for sk, counter in some.items()}
         before = state.caught_up(own)
         new = uncounted(groups, before, own)

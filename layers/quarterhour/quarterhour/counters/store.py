@@ -10,7 +10,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.entity import LATEST, Key
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.retries import is_refused
-from quarterhour.aws.tables import Change, get_items, insert_items, query_pages, update_items
+from quarterhour.aws.tables import ItemUpdate, get_items, insert_items, query_pages, update_items
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
 from quarterhour.counters.keys import (
@@ -20,11 +20,11 @@ from quarterhour.counters.keys import (
     listed_key,
     partition_key,
     period_of,
-    period_sks,
+    period_sk_bounds,
     quarter_hour_key,
     quarter_hour_of,
     quarter_hour_sk,
-    quarter_hour_sks,
+    quarter_hour_sk_bounds,
 )
 from quarterhour.counters.plan import Addition, CounterChange, CounterWrite, Listing, by_quarter_hour_and_period
 from quarterhour.counters.windows import AccountState, Counter
@@ -49,7 +49,7 @@ def write_request(table: str, changes: Sequence[CounterWrite]) -> Request:
 
 
 def put_request(table: str, change: CounterChange | Listing) -> Request:
-    """Build the PutItem that writes a counter, if it has not changed meanwhile."""
+    """Build the PutItem of a counter, on condition of its version, or of a listing, without a condition."""
     put: Request = {"TableName": table, "Item": to_item(change.values)}
     if isinstance(change, Listing):
         return put
@@ -62,11 +62,11 @@ def put_request(table: str, change: CounterChange | Listing) -> Request:
     }
 
 
-def _update(change: CounterChange) -> Change:
+def _update(change: CounterChange) -> ItemUpdate:
     """Return a change of an account item as an update: all items of its schema have the same attributes."""
     values = to_item(change.values)
     key = {name: str(change.values[name]) for name in ("pk", "sk")}
-    return Change(key, {name: value for name, value in values.items() if name not in key}, change.version or 0)
+    return ItemUpdate(key, {name: value for name, value in values.items() if name not in key}, change.version or 0)
 
 
 def _add(table: str, addition: Addition) -> dict[str, Any]:
@@ -102,12 +102,12 @@ def counted_request(table: str, account: Account, first: QuarterHour, last: Quar
 
     It finds 0.1.0's counters of their partitions too.
     """
-    return _range_request(table, account, quarter_hour_sks(first, last))
+    return _range_request(table, account, quarter_hour_sk_bounds(first, last))
 
 
 def periods_request(table: str, account: Account) -> Request:
     """Build the Query for the counters of all periods of an account, strongly consistent."""
-    return _range_request(table, account, period_sks())
+    return _range_request(table, account, period_sk_bounds())
 
 
 def _range_request(table: str, account: Account, bounds: tuple[str, str]) -> Request:
@@ -144,20 +144,23 @@ class CounterStore:
         """Return an account's item, strongly consistent; raise ``AccountItemError`` if its schema is not known."""
         values = self.read((latest_key(account),)).get(LATEST)
         if values is None and self.read((listed_key(account),)):
-            # The item is lost. It had fewer versions than tenths of a second have passed since 1970.
-            return AccountState(account, above=int(clock.now().timestamp() * 10))
+            # The item is lost. To have as many versions, it must have been written ten times a second since 1970.
+            return AccountState(account, version_floor=int(clock.now().timestamp() * 10))
         return AccountState.of(account, values)
 
     def counted(self, state: AccountState, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
         """Return the counted totals of some quarter-hours by period, both bounds included; ``state`` is read before."""
         own = self._quarter_hours(state.account, first, last)
-        return dict(by_quarter_hour_and_period(state.all_summed(own, *quarter_hour_sks(first, last))))
+        return dict(by_quarter_hour_and_period(state.counters_for_writers(own, *quarter_hour_sk_bounds(first, last))))
 
     def periods(self, state: AccountState) -> PeriodTotals:
         """Return the counted totals of all periods of an account; ``state`` is read before."""
         pages = query_pages(self.client, periods_request(self.table, state.account), Workers(1))
         own = (from_item(item) for items in pages for item in items)
-        return {period_of(values["sk"]): Totals.of(values) for values in state.all_summed(own, *period_sks())}
+        return {
+            period_of(values["sk"]): Totals.of(values)
+            for values in state.counters_for_writers(own, *period_sk_bounds())
+        }
 
     def _quarter_hours(self, account: Account, first: QuarterHour, last: QuarterHour) -> Iterator[Counter]:
         pages = query_pages(self.client, counted_request(self.table, account, first, last), Workers(1))
@@ -237,7 +240,7 @@ class CounterReader:
         counted: QuarterHourTotals = {}
         for account, quarter_hour in expected:
             pk, sk = account_pk(account), quarter_hour_sk(quarter_hour)
-            counter = states[account].joined(sk, own.get((pk, sk)))
+            counter = states[account].counter_for_readers(sk, own.get((pk, sk)))
             if counter:
                 counted[account, quarter_hour] = Totals.of(counter)
         differing = [key for key, totals in expected.items() if counted.get(key) != totals]

@@ -123,10 +123,10 @@ class AccountState:
     """An account item: lifetime totals, and the windows that have not left, by sort key.
 
     - ``version``: 0 of an account without an item.
-    - ``above``: what the first version must exceed, so that no function takes a new item for a lost one in its memory.
-    - ``carried_over``: whether this form was written before, and is not overtaken.
-    - ``overtaken``: whether a function of 0.2.0 has written since then. It kept the windows, and counted in own items
-      beside them. The item shows it by an ``open_version`` that is not its version.
+    - ``version_floor``: what the first version must exceed, so that no cached copy of a lost item has the same.
+    - ``carried_over``: whether this form was written before, and 0.2.0 has not written since then.
+    - ``changed_by_0_2_0``: whether 0.2.0 has written since then. It kept the windows, and counted in own items beside
+      them. The item shows it by an ``open_version`` that is not its version.
     """
 
     account: Account
@@ -135,8 +135,8 @@ class AccountState:
     last_updated: str = ""
     windows: Mapping[str, Window] = field(default_factory=dict)
     carried_over: bool = False
-    overtaken: bool = False
-    above: int = 0
+    changed_by_0_2_0: bool = False
+    version_floor: int = 0
 
     @classmethod
     def of(cls, account: Account, values: Mapping[str, Any] | None) -> Self:
@@ -150,8 +150,8 @@ class AccountState:
         if schema != SCHEMA:
             raise AccountItemError(f"the item of account {account} has schema {schema}, only {SCHEMA} is known")
         windows = {sk: Window.unpacked(packed) for sk, packed in values["open"].items()}
-        overtaken = values["open_version"] != version
-        return replace(state, windows=windows, carried_over=True, overtaken=overtaken)
+        changed_by_0_2_0 = values["open_version"] != version
+        return replace(state, windows=windows, carried_over=True, changed_by_0_2_0=changed_by_0_2_0)
 
     @property
     def open_quarter_hours(self) -> list[str]:
@@ -160,7 +160,7 @@ class AccountState:
 
     def caught_up(self, own: Mapping[str, Counter]) -> "AccountState":
         """Return the state with the watermarks that 0.2.0 has moved in the own items meanwhile, to be carried over."""
-        if not self.overtaken:
+        if not self.changed_by_0_2_0:
             return self
         moved = {
             sk: replace(
@@ -171,7 +171,7 @@ class AccountState:
             for sk in self.open_quarter_hours
             if sk in own
         }
-        return replace(self, windows={**self.windows, **moved}, carried_over=False, overtaken=False)
+        return replace(self, windows={**self.windows, **moved}, carried_over=False, changed_by_0_2_0=False)
 
     def plus(self, totals: Totals, windows: Mapping[str, Window], last_updated: str) -> "AccountState":
         """Return the state with a difference added to the lifetime, and others to windows."""
@@ -196,32 +196,32 @@ class AccountState:
             "last_updated": self.last_updated,
             "schema": SCHEMA,
             "open": {sk: window.packed() for sk, window in self.windows.items()},
-            "open_version": 0 if self.overtaken else self.version,
+            "open_version": 0 if self.changed_by_0_2_0 else self.version,
         }
 
-    def joined(self, sk: str, own: Counter | None) -> Counter | None:
+    def counter_for_readers(self, sk: str, own: Counter | None) -> Counter | None:
         """Return what is counted of a window, for readers; ``None`` if nothing is.
 
         ``own``, the window's own item, must have been read after the state: if the window has left since, it holds all.
         """
         has_left = own is not None and own.get("left_at", 0) > self.version
-        return own if has_left else self.summed(sk, own)
+        return own if has_left else self.counter_for_writers(sk, own)
 
-    def summed(self, sk: str, own: Counter | None) -> Counter | None:
+    def counter_for_writers(self, sk: str, own: Counter | None) -> Counter | None:
         """Return what is counted of a window, for those who then write on condition of this state's version."""
         window = self.windows.get(sk)
         return own if window is None else window.added_to(own or {"pk": account_pk(self.account), "sk": sk})
 
-    def all_joined(self, own: Iterable[Counter], low: str, high: str) -> Iterator[Counter]:
+    def counters_for_readers(self, own: Iterable[Counter], low: str, high: str) -> Iterator[Counter]:
         """Yield the counters with sort keys from ``low`` to ``high``, for readers, as if all windows had left.
 
         ``own``: the own items of that range in the order of their sort keys, which must be read after the state.
         """
-        return self._all(self.joined, own, low, high)
+        return self._all(self.counter_for_readers, own, low, high)
 
-    def all_summed(self, own: Iterable[Counter], low: str, high: str) -> Iterator[Counter]:
+    def counters_for_writers(self, own: Iterable[Counter], low: str, high: str) -> Iterator[Counter]:
         """Yield the same for those who then write on condition of this state's version."""
-        return self._all(self.summed, own, low, high)
+        return self._all(self.counter_for_writers, own, low, high)
 
     def _all(
         self, both: Callable[[str, Counter | None], Counter | None], own: Iterable[Counter], low: str, high: str
