@@ -1,6 +1,7 @@
 """The counters' store in memory, with DynamoDB's conditions, and with writes that fail as a test says."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -32,12 +33,12 @@ from quarterhour.counters.plan import (
 )
 from quarterhour.counters.service import CounterUpdater
 from quarterhour.counters.windows import AccountState, Counter
-from quarterhour.model.errors import UnavailableError
+from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from tests.support.counted import counters
-from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys
+from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys, periods_of
 from tests.support.script import cancelled, service_error
 
 RETENTION = Retention(timedelta(days=35), timedelta(days=800))
@@ -59,6 +60,14 @@ class CounterTable:
         self.written: list[Sequence[CounterWrite]] = []
 
     # ------------------------------------------------------------ the store
+
+    def accounts(self, accounts: Iterable[Account], _workers: Workers) -> dict[Account, AccountState]:
+        states, reads = {}, self.reads
+        for account in accounts:
+            with suppress(AccountItemError):
+                states[account] = self.account(account)
+        self.reads = reads + bool(states)
+        return states
 
     def account(self, account: Account) -> AccountState:
         values = self.read((latest_key(account),)).get(LATEST)
@@ -163,7 +172,9 @@ class CounterTable:
     def apply_as_0_2_0(self, records: Sequence[dict[str, Any]]) -> None:
         """Count records as 0.2.0 did."""
         for one in group(records)[0]:
-            stored = self._stored(one.account, one.quarter_hour, older_keys(one.account, one.quarter_hour, one.periods))
+            stored = self._stored(
+                one.account, one.quarter_hour, older_keys(one.account, one.quarter_hour, periods_of(one))
+            )
             self._write_older(group_changes_of_0_2_0(one, stored, (), RETENTION))
 
     def apply_as_0_1_0(self, records: Sequence[dict[str, Any]]) -> None:

@@ -21,7 +21,6 @@ from quarterhour.counters.plan import (
     by_account,
     changes,
     group,
-    groups_by_write,
     over,
     quarter_hours_to_read,
 )
@@ -33,6 +32,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from tests.support.builders import AT, posting_item, record, utc
 from tests.support.counter_table import RETENTION, CounterTable, place
+from tests.support.older_counters import periods_of
 
 ACCOUNTS = ("42#GBP", "42#EUR", "7#GBP")
 ACCOUNT = Account("42", "GBP")
@@ -97,6 +97,18 @@ def test_a_batch_of_an_account_is_one_write_of_its_item_which_holds_all_open_win
     }
 
 
+def test_a_batch_that_spans_quarter_hours_leaves_the_item_in_the_state_of_each_end() -> None:
+    """Snapshots take the ends of windows from the states that the item has been in."""
+    table = CounterTable()
+    apply(table, stream(sold(PARTITIONS[at], minute=minute) for minute, at in enumerate((2, 0, 3, 0, 2))))
+    states = [write[0].values for write in table.written if not isinstance(write[0], Addition)]
+    assert [(one["events"], one["last_updated"][:16]) for one in states] == [
+        (2, "2026-10-23T01:33"),
+        (4, "2026-10-23T01:49"),
+        (5, "2026-10-24T00:02"),
+    ]
+
+
 def test_an_account_is_listed_once_in_the_index_by_an_item_that_never_changes() -> None:
     table = CounterTable()
     for seq in range(3):
@@ -127,7 +139,7 @@ def test_any_number_of_periods_is_counted_in_writes_that_keep_the_item_small() -
         {**posting(ACCOUNTS[0], PARTITIONS[0], "1", "1", i), "period": {"S": month}} for i, month in enumerate(months)
     ]
     (groups,) = by_account(group(stream(images))[0]).values()
-    assert [sum(len(one.periods) for one in some) for some in groups_by_write(groups)] == [90, 90, 36]
+    assert [len(periods_of(one)) for one in groups] == [90, 90, 36]
     table = CounterTable()
     apply(table, stream(images))
     assert table.totals(ACCOUNTS[0], "latest").events == len(table.all_periods(ACCOUNTS[0])) == len(months)
@@ -214,7 +226,7 @@ def test_a_record_is_compared_with_the_watermark_of_its_own_shard() -> None:
 
 def test_own_items_are_looked_for_only_while_a_shard_has_no_watermark() -> None:
     table = CounterTable()
-    first, second = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0] for i in (0, 1))
+    (first,), (second,) = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0] for i in (0, 1))
     quarter_hour = QuarterHour.parse("202610230130")
     assert quarter_hours_to_read(first, table.account(ACCOUNT)) == {quarter_hour}
     apply(table, stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
@@ -348,6 +360,25 @@ def test_a_function_that_keeps_a_lost_item_in_memory_counts_on_from_the_new_one_
         second.apply([record(seq, sold(minute=seq)), record(seq + 1, sold(minute=seq))])
     first.apply([record(10, sold(minute=10))])
     assert table.totals(ACCOUNTS[0], "latest").events == 7, "all since the loss, each once"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"open": None},
+        {"open": {"DAY#2026-10-23": {"totals": "1 2"}}},
+        {"open": {"DAY#2026-10-23": {"totals": "1 2 x 4 5"}}},
+        {"open_version": None},
+        {"gross": "much"},
+        {"last_updated": "yesterday"},
+        {"version": None},
+    ],
+)
+def test_an_account_item_that_cannot_be_read_is_refused(broken: dict[str, Any]) -> None:
+    values = {**AccountState(ACCOUNT, version=1, last_updated="2026-10-23T01:30:00.000Z").item(), **broken}
+    values = {name: value for name, value in values.items() if value is not None}
+    with pytest.raises(AccountItemError, match="the item of account 42#GBP cannot be read"):
+        AccountState.of(ACCOUNT, values)
 
 
 def test_an_account_item_of_an_unknown_schema_is_refused() -> None:

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.counters.plan import CounterWrite
-from quarterhour.counters.service import AccountCache
+from quarterhour.counters.service import READ_WRITES, AccountCache
 from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
 from quarterhour.model.errors import AccountItemError, UnavailableError
@@ -140,6 +140,21 @@ def test_an_account_that_loses_a_race_is_counted_again_by_itself_while_the_other
     assert function.apply([sold(seq, account) for seq, account in enumerate(accounts, 4)]) == DONE
     assert events(table) == {f"ACCOUNT#{account}": 2 for account in accounts}
     assert (table.reads - reads, waits.waited) == (1, []), "only the item of the lost race is read again"
+
+
+def test_the_accounts_that_another_function_counts_too_are_read_together_and_after_some_writes_no_more() -> None:
+    accounts = ("7#GBP", "42#GBP", "9#GBP")
+    table = CounterTable()
+    functions = table.function(), table.function()
+    reads = []
+    for seq in range(READ_WRITES + 3):
+        before = table.reads
+        batch = [sold(3 * seq + number, account) for number, account in enumerate(accounts, 1)]
+        assert functions[seq == 1].apply(batch) == DONE
+        reads.append(table.reads - before)
+    assert events(table) == {f"ACCOUNT#{account}": READ_WRITES + 3 for account in accounts}
+    assert reads[:3] == [1, 1, 3], "the first function finds its items stale, and reads each again"
+    assert reads[3:] == [1] * (READ_WRITES - 1) + [0]
 
 
 def test_a_write_that_is_not_permitted_raises_an_error(waits: Waits) -> None:

@@ -5,7 +5,8 @@ is counted again by itself.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from threading import Lock
 from typing import Final
@@ -29,7 +30,6 @@ from quarterhour.counters.plan import (
     changes,
     counted,
     group,
-    groups_by_write,
     over,
     quarter_hours_to_read,
     uncounted,
@@ -46,37 +46,51 @@ Defer = Callable[[Update], None]
 
 MOST_CACHED: Final = 2_000
 """The most accounts of which a function remembers something between invocations: some 10 MB."""
+READ_WRITES: Final = 100
+"""The writes of an account that are preceded by a read, after another function has counted it."""
 
 
 class AccountCache:
     """The account items that this function wrote last, so that the next write of an account needs no read.
 
     A stale entry is harmless: the conditional write fails. Then another function counts the account too, and its item
-    is read before each write, because a failed write costs more than a read.
+    is read before the next ``READ_WRITES`` writes, because a failed write costs more than a read.
     """
 
     def __init__(self, most: int = MOST_CACHED) -> None:
         self._most = most
-        self._states: OrderedDict[Account, AccountState | None] = OrderedDict()
+        self._states: OrderedDict[Account, AccountState | int] = OrderedDict()
+        self._read: dict[Account, AccountState] = {}
         self._lock = Lock()
+
+    def lacking(self, accounts: Iterable[Account]) -> list[Account]:
+        """Return the accounts whose items must be read."""
+        with self._lock:
+            return [account for account in accounts if not isinstance(self._states.get(account), AccountState)]
+
+    def add(self, read: Mapping[Account, AccountState]) -> None:
+        """Add the items that were read for a batch; each is returned once."""
+        with self._lock:
+            self._read = dict(read)
 
     def get(self, account: Account) -> AccountState | None:
         """Return an account's item; ``None`` if it must be read."""
         with self._lock:
-            return self._states.get(account)
+            found = self._read.pop(account, None) or self._states.get(account)
+            return found if isinstance(found, AccountState) else None
 
     def put(self, state: AccountState) -> None:
-        """Cache an account's item, unless another function counts the account too."""
+        """Cache an account's item, unless it must be read before some more writes."""
         with self._lock:
-            if self._states.get(state.account, state) is not None:
-                self._put(state.account, state)
+            left = self._states.get(state.account, 0)
+            self._put(state.account, left - 1 if isinstance(left, int) and left > 1 else state)
 
     def disable(self, account: Account) -> None:
-        """Cache an account's item no longer, because another function counts the account too."""
+        """Do not cache an account's item for some writes, because another function counts the account too."""
         with self._lock:
-            self._put(account, None)
+            self._put(account, READ_WRITES)
 
-    def _put(self, account: Account, state: AccountState | None) -> None:
+    def _put(self, account: Account, state: AccountState | int) -> None:
         self._states[account] = state
         self._states.move_to_end(account)
         if len(self._states) > self._most:
@@ -101,6 +115,8 @@ class CounterUpdater:
         groups, poison = group(records)
         self._parking.park(poison)
         accounts = by_account(groups)
+        with suppress(UnavailableError):  # then each account is read by itself
+            self._cache.add(self._store.accounts(self._cache.lacking(accounts), self._workers))
         updates: list[Update] = []
         failed = self._count_all(accounts.values(), updates.append)
         failed += self._count_all([accounts[account] for account in self._write_together(updates)])
@@ -122,27 +138,25 @@ class CounterUpdater:
         return [seq for some in self._workers.map(partial(self._count_account, defer=defer), accounts) for seq in some]
 
     def _count_account(self, groups: Sequence[Group], defer: Defer | None) -> list[str]:
-        """Count the groups of an account, usually with one write; return the first sequence number of each that failed.
+        """Count the groups of an account, usually one; return the first sequence number of each that failed.
 
         ``defer`` takes the last write if only the item changes. After a failure nothing more of the account is counted:
         later records would move the watermark past it.
         """
-        pending = list(groups)
-        for together in groups_by_write(groups):
-            of_last = defer if len(together) == len(pending) else None
+        last = len(groups) - 1
+        for number, one in enumerate(groups):
             try:
-                optimistically(partial(self._count, together, of_last), account_pk(together[0].account))
+                optimistically(partial(self._count, one, defer if number == last else None), account_pk(one.account))
             except AccountItemError as error:
-                self._parking.park(Poison(one.record, str(error)) for some in together for one in some.postings)
+                self._parking.park(Poison(posting.record, str(error)) for posting in one.postings)
                 logger.error("account not counted, its records are parked", reason=type(error).__name__)
             except UnavailableError:
-                logger.warning("account not counted, to be delivered again", groups=len(pending))
-                return [one.postings[0].seq for one in pending]
-            del pending[: len(together)]
+                logger.warning("account not counted, to be delivered again", groups=len(groups) - number)
+                return [failed.postings[0].seq for failed in groups[number:]]
         return []
 
-    def _count(self, groups: Sequence[Group], defer: Defer | None) -> None:
-        before, after = self._planned(groups)
+    def _count(self, group: Group, defer: Defer | None) -> None:
+        before, after = self._planned(group)
         if after is before:
             return
         leaving = over(after)
@@ -163,18 +177,16 @@ class CounterUpdater:
             raise
         self._cache.put(stored)
 
-    def _planned(self, groups: Sequence[Group]) -> tuple[AccountState, AccountState]:
-        """Return the state of an account before and after its groups; the same one twice if all of them are counted."""
-        account = groups[0].account
+    def _planned(self, group: Group) -> tuple[AccountState, AccountState]:
+        """Return the state of an account before and after a group; the same one twice if all of it is counted."""
+        account = group.account
         # The account item is read first. If what is read after it changes meanwhile, its version does, too.
         state = self._cache.get(account) or self._store.account(account)
-        found = [
-            self._store.read_partitions(account, quarter_hour) for quarter_hour in quarter_hours_to_read(groups, state)
-        ]
+        found = [self._store.read_partitions(account, one) for one in quarter_hours_to_read(group, state)]
         own = {sk: counter for some in found for sk, counter in some.items()}
         before = state.caught_up(own)
-        new = uncounted(groups, before, own)
-        return before, counted(before, new, [self._mark_customers(one) for one in new]) if new else before
+        new = uncounted(group, before, own)
+        return before, counted(before, new, self._mark_customers(new)) if new else before
 
     def _mark_customers(self, new: Group) -> list[NewCustomers]:
         """Set the markers of customers that have none, and return the new customers that the group brings."""

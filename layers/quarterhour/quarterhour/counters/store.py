@@ -14,6 +14,7 @@ from quarterhour.aws.tables import ItemUpdate, get_items, insert_items, query_pa
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
 from quarterhour.counters.keys import (
+    LISTED,
     account_of,
     account_pk,
     latest_key,
@@ -124,6 +125,15 @@ def _range_request(table: str, account: Account, bounds: tuple[str, str]) -> Req
     }
 
 
+def _state(account: Account, items: Mapping[tuple[str, str], Counter]) -> AccountState:
+    """Return the state of an account; ``items``: its account item, or else the one that lists it."""
+    pk = account_pk(account)
+    if (pk, LATEST) not in items and (pk, LISTED) in items:
+        # The item is lost. To have as many versions, it must have been written ten times a second since 1970.
+        return AccountState(account, version_floor=int(clock.now().timestamp() * 10))
+    return AccountState.of(account, items.get((pk, LATEST)))
+
+
 @dataclass(frozen=True, slots=True)
 class CounterStore:
     """The counters in the Entity table."""
@@ -141,12 +151,27 @@ class CounterStore:
         return {values["sk"]: values for values in self._quarter_hours(account, quarter_hour, quarter_hour)}
 
     def account(self, account: Account) -> AccountState:
-        """Return an account's item, strongly consistent; raise ``AccountItemError`` if its schema is not known."""
-        values = self.read((latest_key(account),)).get(LATEST)
-        if values is None and self.read((listed_key(account),)):
-            # The item is lost. To have as many versions, it must have been written ten times a second since 1970.
-            return AccountState(account, version_floor=int(clock.now().timestamp() * 10))
-        return AccountState.of(account, values)
+        """Return an account's item, strongly consistent; raise ``AccountItemError`` if it cannot be used."""
+        return _state(account, self._account_items([account], Workers(1)))
+
+    def accounts(self, accounts: Iterable[Account], workers: Workers) -> dict[Account, AccountState]:
+        """Return those account items that can be used, strongly consistent, up to 100 with one call."""
+        items = self._account_items(list(accounts), workers)
+        states = {}
+        for account in accounts:
+            with suppress(AccountItemError):
+                states[account] = _state(account, items)
+        return states
+
+    def _account_items(self, accounts: Sequence[Account], workers: Workers) -> dict[tuple[str, str], Counter]:
+        """Return the account items, and of those accounts that have none, the items that list them, by key."""
+        items = self._by_key(map(latest_key, accounts), workers)
+        lacking = [account for account in accounts if (account_pk(account), LATEST) not in items]
+        return {**items, **(self._by_key(map(listed_key, lacking), workers) if lacking else {})}
+
+    def _by_key(self, keys: Iterable[Key], workers: Workers) -> dict[tuple[str, str], Counter]:
+        items = map(from_item, get_items(self.client, self.table, list(keys), workers))
+        return {(item["pk"], item["sk"]): item for item in items}
 
     def counted(self, state: AccountState, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
         """Return the counted totals of some quarter-hours by period, both bounds included; ``state`` is read before."""

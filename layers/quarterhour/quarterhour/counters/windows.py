@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Any, Final, Self
 
 from quarterhour.counters.keys import account_pk, is_customers, is_quarter_hour, latest_key
+from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import AccountItemError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.money import plain
@@ -109,8 +110,8 @@ def _packed(totals: Totals) -> str:
 
 
 def _unpacked(text: str) -> Totals:
-    events, *figures = text.split(" ")
-    return Totals(int(events), *map(Decimal, figures))
+    events, gross, refunds, commission, payments = text.split(" ")
+    return Totals(int(events), *map(Decimal, (gross, refunds, commission, payments)))
 
 
 def other_periods(own: Mapping[str, Any]) -> PeriodTotals:
@@ -140,10 +141,19 @@ class AccountState:
 
     @classmethod
     def of(cls, account: Account, values: Mapping[str, Any] | None) -> Self:
-        """Parse an account item of any release; raise ``AccountItemError`` if its schema is not known."""
+        """Parse an account item of any release; raise ``AccountItemError`` if its schema or a value is not known."""
         if not values:
             return cls(account)
+        try:
+            return cls._parsed(account, values)
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+            raise AccountItemError(f"the item of account {account} cannot be read: {error!r}") from error
+
+    @classmethod
+    def _parsed(cls, account: Account, values: Mapping[str, Any]) -> Self:
         version, schema = int(values["version"]), values.get("schema")
+        if values["last_updated"]:  # that of an account that 0.2.0 made by a rebuild is empty
+            parse_iso(values["last_updated"])
         state = cls(account, Totals.of(values), version, values["last_updated"])
         if schema is None:
             return state
