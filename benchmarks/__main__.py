@@ -14,15 +14,16 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import children
+from benchmarks.assumptions import CALL_SECONDS, CALLS_AT_A_TIME
 from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, VISITS, growth, timings
 from benchmarks.cost import counted as counted_units
 from benchmarks.crosscheck import crosscheck
-from benchmarks.latency import CALL_SECONDS, ORDER_ITEMS
+from benchmarks.latency import ORDER_ITEMS
 from benchmarks.made_up import ITEM_BYTES
 from benchmarks.many_accounts import ACCOUNTS as COUNTED_ACCOUNTS
 from benchmarks.many_accounts import BUDGETED, own_memory
 from benchmarks.many_accounts import compare as compare_counting
-from benchmarks.orders import AT_A_TIME, SIZES, costs, rush
+from benchmarks.orders import SIZES, costs, rush
 from benchmarks.pages import PAGE, README, insert
 from benchmarks.peers import LOOP, OWN, POWERTOOLS, WRITES, comparison
 from benchmarks.released import RELEASED
@@ -71,7 +72,7 @@ WHOLE_RUN: Final = (
     "Four quarter-hours, 100 events of each account in each: with the control items and the proof of the counters."
 )
 SCAN: Final = "What people start with: read the table, keep what has the quarter-hour. A filter costs the same."
-IN_A_ROW: Final = f"Calls that wait for each other, where {AT_A_TIME} are made at a time."
+IN_A_ROW: Final = f"Calls that wait for each other, where {CALLS_AT_A_TIME} are made at a time."
 EMBEDDED: Final = "Of the whole request on the embedded engine, whose time it mostly is, with one call at a time."
 AT_ONCE: Final = (
     "Until the last order is written, each retried as clients do, against the time that the units allow; on a clock "
@@ -411,7 +412,7 @@ def latency(extent: Extent) -> Iterator[Line]:
             (DISTANT, ALLOWED),
         )
     for function, what, shown in OTHER_REQUESTS:
-        yield Line(f"  {shown}", _took(_latency(function, what, extent, AT_A_TIME)), notes=(DISTANT,))
+        yield Line(f"  {shown}", _took(_latency(function, what, extent, CALLS_AT_A_TIME)), notes=(DISTANT,))
 
 
 def _latency(function: str, what: str, extent: Extent, workers: int) -> dict[str, float]:

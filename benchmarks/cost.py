@@ -13,29 +13,33 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
+from benchmarks.assumptions import CALL_SECONDS, CALLS_AT_A_TIME, CORE_MEGABYTES
 from benchmarks.functions import ROOT
 from benchmarks.pages import PAGE, README, insert
 from benchmarks.prices import (
+    ALARM_METRIC_MONTH,
+    DASHBOARD_MONTH,
     GB,
-    GIGABYTE_SECOND,
+    GB_SECOND,
     INVOCATION,
     KEY_REQUEST,
-    LINES_STORED,
-    LOG_STORED,
-    LOGGED,
-    METRIC,
+    LOG_BYTE,
+    LOG_BYTE_MONTH,
+    METRIC_MONTH,
     MILLION,
     READ,
+    RECOVERY_GB_MONTH,
     REQUEST,
+    S3_GB_MONTH,
     S3_PUT,
-    SENT,
-    SNAPSHOT_KEPT,
-    SNAPSHOT_RESTORED,
-    STORED,
+    SENT_BYTE,
+    SNAPSHOT_GB_RESTORED,
+    SNAPSHOT_GB_SECOND,
+    TABLE_GB_MONTH,
     TRANSITION,
     WRITE,
 )
-from benchmarks.traffic import HOURS_A_MONTH, Load, Traffic, simulate
+from benchmarks.traffic import DAYS_A_MONTH, HOURS_A_MONTH, Load, Traffic, simulate
 from benchmarks.units import BATCHES, Units, measure, store, stored_units
 from quarterhour.reports.plan import SHARDS_A_PART
 from quarterhour.web.static_files import ASSETS, INDEX
@@ -49,9 +53,7 @@ REPORTED_A_SECOND: Final = 60_000
 """Events a second and core: what busy cores reached at least, docs/benchmarks.md."""
 GROUPS_A_SECOND: Final = 1_400
 """Groups a second and core, in counters and in snapshots: what the counters reached, docs/benchmarks.md."""
-CORES_A_GIGABYTE: Final = Decimal(1024) / 1769
-CALL_SECONDS: Final = Decimal("0.005")
-"""Seconds for which a function on a stream waits for AWS: estimated, not measured."""
+CORES_A_GIGABYTE: Final = Decimal(1024) / CORE_MEGABYTES
 REQUEST_SECONDS: Final = Decimal("0.02")
 """Seconds of a request or of a stream batch, its calls and its work aside: estimated, not measured."""
 BATCH_SECONDS: Final = Decimal("0.003")
@@ -67,8 +69,6 @@ ALARM_METRICS: Final = 45
 OWN_METRICS: Final = 22
 ROUTE_METRICS: Final = 6
 """Metrics that alarms look at, of the functions, of the route POST /events; docs/operations.md."""
-DASHBOARD: Final = Decimal(3)
-ALARM_METRIC: Final = Decimal("0.10")
 WATCHES: Final = 2_880
 """Invocations of the watch in a month."""
 SECONDS_A_MONTH: Final = HOURS_A_MONTH * 3600
@@ -85,8 +85,6 @@ PAGE_SECONDS: Final = Decimal("0.005")
 """Seconds for a file of the console: estimated, not measured."""
 KEY_SECONDS: Final = 300
 """For which a connection to DynamoDB keeps a table's key, before it requests the key from KMS again."""
-CONNECTIONS: Final = 8
-"""Of a function's process to DynamoDB at most: the default of ``MaxConcurrency``."""
 
 EVENTS: Final = (5 * MILLION, 100 * MILLION)
 ACCOUNTS: Final = (10, 300, 1_000)
@@ -172,29 +170,38 @@ def month(shape: Shape, units: Units, template: Template) -> Iterator[Line]:
     reads = state.reads + events * reports.event + proofs * reports.account + shape.reports * reports.run
     yield Line("reads of counters and reports", _how(reads, events, "reads", READ), Decimal(reads) * READ)
     stored = Decimal(events * recorded.stored + state.stored) / GB
-    yield Line("DynamoDB storage and recovery", f"{stored:.2f} GB x ($0.25 + $0.20)", stored * STORED)
-    yield Line("HTTP API", f"{requests:,} requests of {_events(traffic.batch)} x $1.00/million", requests * REQUEST)
+    how = f"{stored:.2f} GB x ({_dollars(TABLE_GB_MONTH)} + {_dollars(RECOVERY_GB_MONTH)})"
+    yield Line("DynamoDB storage and recovery", how, stored * (TABLE_GB_MONTH + RECOVERY_GB_MONTH))
+    how = f"{requests:,} requests of {_events(traffic.batch)} x {_dollars(REQUEST * MILLION)}/million"
+    yield Line("HTTP API", how, requests * REQUEST)
     number = sum(invocations.values(), Decimal(0))
-    yield Line("Lambda, requests", f"{number:,.0f} x $0.20/million", number * INVOCATION)
+    yield Line("Lambda, requests", f"{number:,.0f} x {_dollars(INVOCATION * MILLION)}/million", number * INVOCATION)
     yield _compute(shape, load, units, functions)
     yield _s3(shape)
     parts = -(-shards(events) // SHARDS_A_PART)
     transitions = WATCHES * (RUN_TRANSITIONS + PART_TRANSITIONS * parts) if parts > 1 else 0
-    yield Line("Step Functions", f"{transitions:,} transitions x $0.025/1,000", transitions * TRANSITION)
+    how = f"{transitions:,} transitions x {_dollars(TRANSITION * 1_000, 3)}/1,000"
+    yield Line("Step Functions", how, transitions * TRANSITION)
     logged = number * BYTES_LOGGED + requests * ACCESS_BYTES
-    yield Line("logs", f"{logged / GB:,.2f} GB x $0.50/GB", logged * LOGGED)
+    yield Line("logs", f"{logged / GB:,.2f} GB x {_dollars(LOG_BYTE * GB)}/GB", logged * LOG_BYTE)
     days = int(template.parameters["LogRetentionDays"])
-    yield Line("logs kept", f"{logged / GB:,.2f} GB for {days} days x $0.03/GB", logged * LOG_STORED * days / 30)
-    metrics = ALARM_METRICS * ALARM_METRIC + (OWN_METRICS + ROUTE_METRICS) * METRIC + DASHBOARD
+    how = f"{logged / GB:,.2f} GB for {days} days x {_dollars(LOG_BYTE_MONTH * GB)}/GB"
+    yield Line("logs kept", how, logged * LOG_BYTE_MONTH * days / DAYS_A_MONTH)
+    metrics = ALARM_METRICS * ALARM_METRIC_MONTH + (OWN_METRICS + ROUTE_METRICS) * METRIC_MONTH + DASHBOARD_MONTH
     yield Line("metrics, alarms, dashboard", "the same at any load", metrics)
     keys = key_requests(invocations, functions)
-    yield Line("KMS", f"{keys:,.0f} requests at most x $0.03/10,000", keys * KEY_REQUEST)
+    how = f"{keys:,.0f} requests at most x {_dollars(KEY_REQUEST * 10_000)}/10,000"
+    yield Line("KMS", how, keys * KEY_REQUEST)
     sent = (events + requests) * BYTES_ANSWERED
-    yield Line("data out", f"{Decimal(sent) / GB:,.2f} GB x $0.09/GB", sent * SENT)
+    yield Line("data out", f"{Decimal(sent) / GB:,.2f} GB x {_dollars(SENT_BYTE * GB)}/GB", sent * SENT_BYTE)
 
 
 def _a_month(load: Load, number: int) -> Decimal:
     return Decimal(round(load.a_month(number)))
+
+
+def _dollars(price: Decimal, places: int = 2) -> str:
+    return f"${price:.{places}f}"
 
 
 def _events(number: int) -> str:
@@ -206,7 +213,7 @@ def _writes(what: str, units: float, events: int) -> Line:
 
 
 def _how(units: float, events: int, kind: str, price: Decimal) -> str:
-    return f"{units / events:.3f} {kind} an event x ${price * MILLION:.3f}/million"
+    return f"{units / events:.3f} {kind} an event x {_dollars(price * MILLION, 3)}/million"
 
 
 def _compute(shape: Shape, load: Load, units: Units, functions: Mapping[str, Function]) -> Line:
@@ -225,19 +232,19 @@ def _compute(shape: Shape, load: Load, units: Units, functions: Mapping[str, Fun
         ("counters", units.counters, load.batches, load.rounds),
         ("snapshots", units.snapshots, load.changes, load.change_rounds),
     ):
-        waiting = _a_month(load, rounds) * Decimal(stage.calls) * CALL_SECONDS
+        waiting = _a_month(load, rounds) * Decimal(stage.calls) * Decimal(str(CALL_SECONDS))
         streaming += (_a_month(load, batches) * BATCH_SECONDS + waiting) * gigabytes(function)
     runs = Decimal(traffic.events) / REPORTED_A_SECOND / CORES_A_GIGABYTE
     runs += shape.reports * gigabytes("report") + WATCHES * gigabytes("watch")
-    how = f"GB-s: recording {recording:,.0f}, streams {streaming:,.0f}, runs {runs:,.0f} x ${GIGABYTE_SECOND}"
-    return Line("Lambda, compute", how, (recording + streaming + runs) * GIGABYTE_SECOND)
+    how = f"GB-s: recording {recording:,.0f}, streams {streaming:,.0f}, runs {runs:,.0f} x ${GB_SECOND}"
+    return Line("Lambda, compute", how, (recording + streaming + runs) * GB_SECOND)
 
 
 def _s3(shape: Shape) -> Line:
     puts = shape.reports * PUTS_A_REPORT
     lines = Decimal(shape.traffic.events * BYTES_SEALED) / GB
-    how = f"{puts:,} puts x $5.00/million, {lines:.2f} GB x ${LINES_STORED}"
-    return Line("S3", how, puts * S3_PUT + lines * LINES_STORED)
+    how = f"{puts:,} puts x {_dollars(S3_PUT * MILLION)}/million, {lines:.2f} GB x {_dollars(S3_GB_MONTH, 3)}"
+    return Line("S3", how, puts * S3_PUT + lines * S3_GB_MONTH)
 
 
 def key_requests(invocations: Mapping[str, Decimal], functions: Mapping[str, Function]) -> Decimal:
@@ -245,7 +252,9 @@ def key_requests(invocations: Mapping[str, Decimal], functions: Mapping[str, Fun
     most = Decimal(SECONDS_A_MONTH) / KEY_SECONDS
     return sum(
         (
-            min(number, most) * CONNECTIONS * sum(name.endswith("_TABLE") for name in functions[function].environment)
+            min(number, most)
+            * CALLS_AT_A_TIME
+            * sum(name.endswith("_TABLE") for name in functions[function].environment)
             for function, number in invocations.items()
         ),
         Decimal(0),
@@ -331,16 +340,16 @@ def snap_start(template: Template) -> tuple[int, Decimal, Decimal]:
     """Return the functions that can start from snapshots, their gigabytes, and the dollars that this costs a month."""
     functions = [one for one in template.resources(FUNCTION).values() if "SnapStart" in one]
     gigabytes = Decimal(sum(one["MemorySize"] for one in functions)) / 1024
-    return len(functions), gigabytes, gigabytes * SNAPSHOT_KEPT * SECONDS_A_MONTH
+    return len(functions), gigabytes, gigabytes * SNAPSHOT_GB_SECOND * SECONDS_A_MONTH
 
 
 def snapshots(template: Template) -> str:
     """Return what starting from snapshots costs, as a table in Markdown."""
     functions, gigabytes, dollars = snap_start(template)
     what = f"snapshots of {functions} functions with {gigabytes.normalize():f} GB of memory, at any load"
-    kept = f"{what}: ${SNAPSHOT_KEPT} for a GB and second | ${dollars:.2f} in 30 days"
-    restored = f"each new process: ${SNAPSHOT_RESTORED} for a GB of memory"
-    thousand = f"${SNAPSHOT_RESTORED * 1000:.2f} for 1,000 processes with 1 GB"
+    kept = f"{what}: ${SNAPSHOT_GB_SECOND} for a GB and second | ${dollars:.2f} in 30 days"
+    restored = f"each new process: ${SNAPSHOT_GB_RESTORED} for a GB of memory"
+    thousand = f"${SNAPSHOT_GB_RESTORED * 1000:.2f} for 1,000 processes with 1 GB"
     return "\n".join(("| what | dollars |", "|---|---|", f"| {kept} |", f"| {restored} | {thousand} |"))
 
 
@@ -355,9 +364,9 @@ def strangers(template: Template) -> Decimal:
     for route, function in template.open_routes().items():
         sizes = {path.name: path.stat().st_size for path in (ROOT / "functions" / function / "static").rglob("*.*")}
         sent = max(sizes.values()) if route.path.startswith(ASSETS) else sizes[INDEX]
-        compute = PAGE_SECONDS * memory[function] / 1024 * GIGABYTE_SECOND
-        logged = (BYTES_LOGGED + ACCESS_BYTES) * LOGGED
-        a_second += rate * (REQUEST + INVOCATION + compute + logged + sent * SENT)
+        compute = PAGE_SECONDS * memory[function] / 1024 * GB_SECOND
+        logged = (BYTES_LOGGED + ACCESS_BYTES) * LOG_BYTE
+        a_second += rate * (REQUEST + INVOCATION + compute + logged + sent * SENT_BYTE)
     return a_second * SECONDS_A_MONTH
 
 

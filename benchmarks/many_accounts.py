@@ -12,23 +12,20 @@ from statistics import median
 from typing import Final
 
 from benchmarks import children
+from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CALLS_AT_A_TIME, CORE_MEGABYTES
 from benchmarks.functions import ROOT
-from benchmarks.latency import CALL_SECONDS
-from benchmarks.orders import AT_A_TIME
 from benchmarks.pages import PAGE, insert
 from benchmarks.released import RELEASED, checked_out
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.errors import ToolError
 
-RECORDS: Final = 1_000
-"""Postings in a batch."""
 ACCOUNTS: Final = (1, 30, 300, 1_000)
+"""Accounts in a batch."""
 BUDGETED: Final = 300
 """The accounts of the batch that has a budget."""
-CORE: Final = 1_769
-"""Megabytes of memory that bring one processor."""
-MEMORIES: Final = (512, 1_024, CORE)
+MEMORIES: Final = (512, 1_024, CORE_MEGABYTES)
+"""Megabytes of memory of the counters function, which the table compares."""
 _BATCHES: Final = 3
 """That are timed in a process; the fastest counts."""
 
@@ -57,7 +54,7 @@ class Speed:
     @property
     def a_cpu_second(self) -> float:
         """The postings that this version counts in a CPU second."""
-        return RECORDS / self.best.seconds
+        return BATCH_RECORDS / self.best.seconds
 
     @property
     def ratio(self) -> float:
@@ -67,11 +64,11 @@ class Speed:
     def in_lambda(self, memory: int) -> float:
         """Return the postings a second with so many megabytes, where each call to AWS takes ``CALL_SECONDS``.
 
-        Up to ``AT_A_TIME`` calls wait for AWS together. Their threads share one core: Python's global lock leaves
+        Up to ``CALLS_AT_A_TIME`` calls wait for AWS together. Their threads share one core: Python's global lock leaves
         nothing to a second one.
         """
-        cpu = self.best.seconds / min(1, memory / CORE)
-        return RECORDS / max(cpu, (cpu + self.best.calls * CALL_SECONDS) / min(self.best.calls, AT_A_TIME))
+        cpu = self.best.seconds / min(1, memory / CORE_MEGABYTES)
+        return BATCH_RECORDS / max(cpu, (cpu + self.best.calls * CALL_SECONDS) / min(self.best.calls, CALLS_AT_A_TIME))
 
 
 def compare(accounts: Sequence[int] = ACCOUNTS, rounds: int = 1) -> list[Speed]:
@@ -99,7 +96,7 @@ def own_memory() -> int:
 def table(speeds: Sequence[Speed]) -> str:
     """Return the postings a second by accounts and memory, as a table in Markdown."""
     titles = " | ".join(f"{memory:,} MB" for memory in MEMORIES)
-    rows = [f"| accounts in a batch of 1,000 | {titles} | against {RELEASED} |"]
+    rows = [f"| accounts in a batch of {BATCH_RECORDS:,} | {titles} | against {RELEASED} |"]
     rows.append("|---|" + "---:|" * (len(MEMORIES) + 1))
     for one in speeds:
         counted = " | ".join(f"{one.in_lambda(memory):,.0f}" for memory in MEMORIES)

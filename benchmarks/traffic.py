@@ -11,14 +11,12 @@ from itertools import accumulate
 from random import Random
 from typing import Final
 
+from benchmarks.assumptions import BATCH_RECORDS, CALLS_AT_A_TIME
+
 DAYS_A_MONTH: Final = 30
 HOURS_A_MONTH: Final = DAYS_A_MONTH * 24
-BATCH_RECORDS: Final = 1_000
-"""Records that a stream delivers at most at once."""
 ENTITY_STREAM_SHARDS: Final = 4
 """Shards of the Entity table's stream, each of which is delivered by itself: those of a new on-demand table."""
-PARALLEL: Final = 8
-"""Accounts that an invocation handles at a time: the default of ``MaxConcurrency``."""
 SEED: Final = 24
 _HOUR: Final = 3600
 _SIMULATED_EVENTS: Final = 40_000
@@ -60,9 +58,9 @@ class Batch:
 class Load:
     """What the stream delivers in the hours in which so many events arrive on average.
 
-    ``batches``: invocations of the counters. ``rounds``: the turns in which they handle their groups, ``PARALLEL`` at a
-    time. ``changes``: invocations of the snapshots. ``groups``: groups by account. ``quarter_hours``: pairs of an
-    account and a quarter-hour in which it has events.
+    ``batches``: invocations of the counters. ``rounds``: the turns in which they handle their groups,
+    ``CALLS_AT_A_TIME`` at a time. ``changes``: invocations of the snapshots. ``groups``: groups by account.
+    ``quarter_hours``: pairs of an account and a quarter-hour in which it has events.
     """
 
     hours: float
@@ -96,9 +94,9 @@ def simulate(traffic: Traffic, seed: int = SEED) -> Load:
         hours=events / an_hour,
         events=events,
         batches=len(batches),
-        rounds=sum(-(-len(batch.accounts) // PARALLEL) for batch in batches),
+        rounds=sum(-(-len(batch.accounts) // CALLS_AT_A_TIME) for batch in batches),
         changes=len(changes),
-        change_rounds=sum(-(-accounts // PARALLEL) for accounts in changes),
+        change_rounds=sum(-(-accounts // CALLS_AT_A_TIME) for accounts in changes),
         groups=[groups[account] for account in range(traffic.accounts)],
         quarter_hours=len(quarter_hours),
     )

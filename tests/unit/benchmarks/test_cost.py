@@ -18,7 +18,7 @@ from benchmarks.cost import (
     snapshots,
     strangers,
 )
-from benchmarks.prices import MILLION, SNAPSHOT_KEPT, WRITE
+from benchmarks.prices import MILLION, SNAPSHOT_GB_SECOND, WRITE
 from benchmarks.traffic import HOURS_A_MONTH, Traffic
 from benchmarks.units import Pace, stored_units
 from quarterhour_tools.emulator.stack import TEMPLATE
@@ -123,4 +123,4 @@ def test_only_a_ledger_of_more_than_eight_shards_is_sealed_in_parts() -> None:
 def test_snapshots_are_paid_for_each_function_behind_an_alias_by_its_memory() -> None:
     functions, gigabytes, dollars = snap_start(PLAIN)
     assert [functions, int(gigabytes)] == [3, 3]
-    assert dollars == 3 * SNAPSHOT_KEPT * SECONDS_A_MONTH
+    assert dollars == 3 * SNAPSHOT_GB_SECOND * SECONDS_A_MONTH

@@ -2,7 +2,8 @@
 
 import pytest
 
-from benchmarks.traffic import BATCH_RECORDS, HOURS_A_MONTH, PARALLEL, Load, Traffic, simulate
+from benchmarks.assumptions import BATCH_RECORDS, CALLS_AT_A_TIME
+from benchmarks.traffic import HOURS_A_MONTH, Load, Traffic, simulate
 
 MILLION = 1_000_000
 FEW = Traffic(events=5 * MILLION, accounts=300)
@@ -61,7 +62,7 @@ def test_by_zipf_s_law_the_second_account_has_half_of_the_first_s_events() -> No
 
 
 def test_accounts_are_handled_some_at_a_time(load: Load) -> None:
-    assert load.batches < load.rounds < load.batches + sum(load.groups) / PARALLEL + 1
+    assert load.batches < load.rounds < load.batches + sum(load.groups) / CALLS_AT_A_TIME + 1
 
 
 def test_each_shard_of_the_entities_stream_is_delivered_by_itself(load: Load) -> None:
