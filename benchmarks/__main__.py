@@ -16,7 +16,7 @@ from typing import Any, Final
 from benchmarks import children
 from benchmarks.assumptions import CALL_SECONDS, CALLS_AT_A_TIME
 from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, VISITS, growth, timings
-from benchmarks.cost import counted as counted_units
+from benchmarks.cost import stream_units
 from benchmarks.crosscheck import crosscheck
 from benchmarks.latency import ORDER_ITEMS
 from benchmarks.made_up import ITEM_BYTES
@@ -35,7 +35,7 @@ from benchmarks.sending import measure as measure_sending
 from benchmarks.starting import starts
 from benchmarks.table import MISSED, Line, at_least, at_most, show
 from benchmarks.traffic import Traffic, simulate
-from benchmarks.units import PACES
+from benchmarks.units import DAYS_METERED
 from benchmarks.units import measure as measure_units
 from benchmarks.writing import cost, counting, indexing
 from quarterhour_tools.errors import ToolError
@@ -118,9 +118,9 @@ MOST_ALONE: Final = 1.6
 MOST_IN_A_MONTH: Final = 4.0
 LEAST_COUNTED: Final = 3
 MONTH: Final = (
-    "Groups of accounts in stream batches, from a simulated stream of events that arrive evenly at random; the units "
-    "of a group, and of the windows that accounts with few and with many events enter and leave, from days of "
-    "simulated time on the embedded engine."
+    "The account batches (the events of one account in one stream batch) are from a simulated stream of events that "
+    "arrive evenly at random. The units of an account batch, and of the windows that accounts with few and with many "
+    "events enter and leave, are from days of simulated time on the embedded engine."
 )
 COUNTED: Final = (
     "CPU time of both, in turns, each in a fresh process on one core; AWS answers at once. A batch has 1,000 postings, "
@@ -168,8 +168,8 @@ class Extent:
     """Days of the events that are replayed."""
     accounts: Sequence[int]
     """The accounts in the batches that are counted, those of the budget among them."""
-    paces: Sequence[float]
-    """The groups an hour of the accounts whose windows are metered."""
+    account_batches_an_hour: Sequence[float]
+    """The account batches an hour of the accounts whose windows are metered."""
 
 
 FULL: Final = Extent(
@@ -192,7 +192,7 @@ FULL: Final = Extent(
     sent=100_000,
     days=DAYS,
     accounts=COUNTED_ACCOUNTS,
-    paces=tuple(PACES),
+    account_batches_an_hour=tuple(DAYS_METERED),
 )
 QUICK: Final = Extent(
     tables=(10**3, 10**4),
@@ -212,7 +212,7 @@ QUICK: Final = Extent(
     sent=40_000,
     days=1,
     accounts=(BUDGETED,),
-    paces=(16,),
+    account_batches_an_hour=(16,),
 )
 
 
@@ -290,9 +290,9 @@ def writing(_: Extent) -> Iterator[Line]:
 def counting_month(extent: Extent) -> Iterator[Line]:
     """Meter counters and snapshots of a simulated month, with all the windows that accounts enter and leave."""
     traffic = Traffic()
-    counted = counted_units(simulate(traffic), measure_units(extent.paces))
-    alone = counted.counters / counted.groups
-    both = (counted.counters + counted.snapshots) / traffic.events
+    used = stream_units(simulate(traffic), measure_units(extent.account_batches_an_hour))
+    alone = used.counters / used.account_batches
+    both = (used.counters + used.snapshots) / traffic.events
     yield Line(
         "write units per event for counters, all windows, each event of another account in its batch",
         f"{alone:.2f}",

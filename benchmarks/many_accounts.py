@@ -1,4 +1,4 @@
-"""Compares how many postings are counted with those of a released version, by the number of accounts in a batch.
+"""Measures how many postings a second the counters function counts, by the accounts in a batch, against a release.
 
 `python -m benchmarks.many_accounts` prints the table of docs/benchmarks.md, `--write` writes it into that page.
 """
@@ -23,16 +23,16 @@ from quarterhour_tools.errors import ToolError
 ACCOUNTS: Final = (1, 30, 300, 1_000)
 """Accounts in a batch."""
 BUDGETED: Final = 300
-"""The accounts of the batch that has a budget."""
+"""Accounts in the batch that has a budget."""
 MEMORIES: Final = (512, 1_024, CORE_MEGABYTES)
 """Megabytes of memory of the counters function, which the table compares."""
 _BATCHES: Final = 3
-"""That are timed in a process; the fastest counts."""
+"""Stream batches that a process times. The fastest one counts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """The CPU seconds and the AWS calls of counting a batch."""
+class BatchTime:
+    """What counting a stream batch takes: CPU seconds and AWS calls."""
 
     seconds: float
     calls: int
@@ -40,14 +40,14 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How a batch of so many accounts is counted: by this version and by the released one, in each round."""
+    """The times of a stream batch with so many accounts: of this version and of the released one, in each round."""
 
     accounts: int
-    own: Sequence[Batch]
-    released: Sequence[Batch]
+    own: Sequence[BatchTime]
+    released: Sequence[BatchTime]
 
     @property
-    def best(self) -> Batch:
+    def best(self) -> BatchTime:
         """The fastest round of this version."""
         return min(self.own, key=lambda batch: batch.seconds)
 
@@ -83,9 +83,9 @@ def _compared(released: Path, accounts: int, rounds: int) -> Speed:
     return Speed(accounts, own, before)
 
 
-def _measured(version: Path, accounts: int) -> Batch:
+def _measured(version: Path, accounts: int) -> BatchTime:
     arguments = ["-m", "benchmarks.counting", str(version), str(accounts), str(_BATCHES)]
-    return Batch(**children.run("counters", arguments, version=version))
+    return BatchTime(**children.run("counters", arguments, version=version))
 
 
 def own_memory() -> int:

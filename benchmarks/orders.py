@@ -33,7 +33,7 @@ from quarterhour_tools.emulator.stack import Stack, open_stack
 SIZES: Final = (1, 10, 100, 1000)
 """Items of the orders."""
 SECONDS: Final = 24.0
-"""That one request is worked on: the function's 29, less what it keeps back to answer in."""
+"""Seconds for which the function works on one request: its 29, less those that it keeps for the response."""
 PAGE: Final = 1000
 
 _START: Final = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)

@@ -3,11 +3,13 @@
 import pytest
 
 from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CORE_MEGABYTES
-from benchmarks.many_accounts import Batch, Speed
+from benchmarks.many_accounts import BatchTime, Speed
 
 
 def speed(accounts: int, seconds: float, calls: int) -> Speed:
-    return Speed(accounts, [Batch(seconds * 2, calls), Batch(seconds, calls)], [Batch(seconds * 4, calls)] * 2)
+    return Speed(
+        accounts, [BatchTime(seconds * 2, calls), BatchTime(seconds, calls)], [BatchTime(seconds * 4, calls)] * 2
+    )
 
 
 def test_a_batch_that_needs_the_processor_is_as_fast_as_its_share_of_a_core() -> None:
