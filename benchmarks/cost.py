@@ -52,8 +52,10 @@ RECORDED_A_SECOND: Final = 6_000
 """Events recorded per CPU second: what a busy core reached at least, docs/benchmarks.md."""
 REPORTED_A_SECOND: Final = 60_000
 """Events reported per CPU second: what a busy core reached at least, docs/benchmarks.md."""
-GROUPS_A_SECOND: Final = 1_400
-"""Account batches per CPU second, in counters and in snapshots: what the counters reached, docs/benchmarks.md."""
+COUNTED_A_SECOND: Final = 6_000
+"""Account batches counted per CPU second, of one event each: ``python -m benchmarks.many_accounts``."""
+SNAPSHOTS_A_SECOND: Final = 1_400
+"""Account batches whose snapshots are written per CPU second, each with a call of its own: estimated, not measured."""
 CORES_A_GIGABYTE: Final = Decimal(1024) / CORE_MEGABYTES
 """Processor cores that a gigabyte of a function's memory brings."""
 REQUEST_SECONDS: Final = Decimal("0.02")
@@ -242,12 +244,12 @@ def _compute(month: Month, load: StreamLoad, units: Units, functions: Mapping[st
     account_batches = _in_month(load, sum(load.account_batches))
     recording = Decimal(traffic.events) / RECORDED_A_SECOND / CORES_A_GIGABYTE
     recording += requests * REQUEST_SECONDS * gigabytes("ingest")
-    streaming = 2 * account_batches / GROUPS_A_SECOND / CORES_A_GIGABYTE
-    for function, one, batches, rounds in (
-        ("counters", units.counters, load.counter_batches, load.rounds),
-        ("snapshots", units.snapshots, load.snapshot_batches, load.change_rounds),
+    streaming = (account_batches / COUNTED_A_SECOND + account_batches / SNAPSHOTS_A_SECOND) / CORES_A_GIGABYTE
+    for function, one, batches, waits in (
+        ("counters", units.counters, load.counter_batches, load.counter_waits),
+        ("snapshots", units.snapshots, load.snapshot_batches, load.snapshot_waits),
     ):
-        waiting = _in_month(load, rounds) * Decimal(one.calls) * Decimal(str(CALL_SECONDS))
+        waiting = _in_month(load, waits) * Decimal(one.calls) * Decimal(str(CALL_SECONDS))
         streaming += (_in_month(load, batches) * BATCH_SECONDS + waiting) * gigabytes(function)
     runs = Decimal(traffic.events) / REPORTED_A_SECOND / CORES_A_GIGABYTE
     runs += month.reports * gigabytes("report") + WATCHES * gigabytes("watch")

@@ -13,6 +13,7 @@ from random import Random
 from typing import Final
 
 from benchmarks.assumptions import BATCH_RECORDS, CALLS_AT_A_TIME
+from quarterhour.aws.tables import BATCH_WRITE
 
 DAYS_A_MONTH: Final = 30
 """Days of the month whose cost is estimated."""
@@ -62,17 +63,18 @@ class StreamBatch:
 class StreamLoad:
     """What the streams deliver in the hours in which so many events arrive on average.
 
-    ``counter_batches``: invocations of the counters. ``rounds``: the turns in which they handle their account batches,
-    ``CALLS_AT_A_TIME`` at a time. ``snapshot_batches``: invocations of the snapshots. ``account_batches``: the number
-    of each account. ``quarter_hours``: pairs of an account and a quarter-hour in which it has events.
+    ``counter_batches``, ``snapshot_batches``: invocations of the functions. ``counter_waits``, ``snapshot_waits``: how
+    often they wait for calls, of which they make ``CALLS_AT_A_TIME`` together. A call of the counters writes up to
+    ``BATCH_WRITE`` accounts, a call of the snapshots one. ``account_batches``: the number of each account.
+    ``quarter_hours``: pairs of an account and a quarter-hour in which it has events.
     """
 
     hours: float
     events: int
     counter_batches: int
-    rounds: int
+    counter_waits: int
     snapshot_batches: int
-    change_rounds: int
+    snapshot_waits: int
     account_batches: Sequence[int]
     quarter_hours: int
 
@@ -99,12 +101,18 @@ def simulate(traffic: Traffic, seed: int = SEED) -> StreamLoad:
         hours=events / an_hour,
         events=events,
         counter_batches=len(batches),
-        rounds=sum(-(-len(batch.accounts) // CALLS_AT_A_TIME) for batch in batches),
+        counter_waits=sum(call_waits(len(batch.accounts), BATCH_WRITE) for batch in batches),
         snapshot_batches=len(changed),
-        change_rounds=sum(-(-accounts // CALLS_AT_A_TIME) for accounts in changed),
+        snapshot_waits=sum(call_waits(accounts, 1) for accounts in changed),
         account_batches=[account_batches[account] for account in range(traffic.accounts)],
         quarter_hours=len(quarter_hours),
     )
+
+
+def call_waits(accounts: int, accounts_a_call: int) -> int:
+    """Return how often an invocation waits for calls, some of which it makes together."""
+    calls = -(-accounts // accounts_a_call)
+    return -(-calls // CALLS_AT_A_TIME)
 
 
 def stream(traffic: Traffic, hours: float, random: Random) -> Iterator[StreamBatch]:

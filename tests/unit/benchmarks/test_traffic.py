@@ -3,7 +3,8 @@
 import pytest
 
 from benchmarks.assumptions import BATCH_RECORDS, CALLS_AT_A_TIME
-from benchmarks.traffic import HOURS_A_MONTH, StreamLoad, Traffic, simulate
+from benchmarks.traffic import HOURS_A_MONTH, StreamLoad, Traffic, call_waits, simulate
+from quarterhour.aws.tables import BATCH_WRITE
 
 MILLION = 1_000_000
 FEW = Traffic(events=5 * MILLION, accounts=300)
@@ -65,13 +66,25 @@ def test_by_zipf_s_law_the_second_account_has_half_of_the_first_s_events() -> No
     assert batches[0] > batches[9] > batches[99] > 0
 
 
-def test_accounts_are_handled_some_at_a_time(load: StreamLoad) -> None:
-    assert load.counter_batches < load.rounds < load.counter_batches + sum(load.account_batches) / CALLS_AT_A_TIME + 1
+@pytest.mark.parametrize(
+    ("accounts", "accounts_a_call", "expected"),
+    [(1, BATCH_WRITE, 1), (200, BATCH_WRITE, 1), (201, BATCH_WRITE, 2), (1_000, BATCH_WRITE, 5), (8, 1, 1), (9, 1, 2)],
+)
+def test_a_function_waits_once_for_eight_calls(accounts: int, accounts_a_call: int, expected: int) -> None:
+    assert call_waits(accounts, accounts_a_call) == expected
+
+
+def test_counters_wait_once_for_a_batch_of_few_accounts(load: StreamLoad) -> None:
+    assert load.counter_waits == load.counter_batches
+
+
+def test_snapshots_wait_once_for_up_to_eight_accounts(load: StreamLoad) -> None:
+    calls = sum(load.account_batches)
+    assert calls / CALLS_AT_A_TIME < load.snapshot_waits < load.snapshot_batches + calls / CALLS_AT_A_TIME
 
 
 def test_each_shard_of_the_entities_stream_is_delivered_by_itself(load: StreamLoad) -> None:
     assert 3 * load.counter_batches < load.snapshot_batches <= 4 * load.counter_batches
-    assert load.snapshot_batches <= load.change_rounds
 
 
 def test_an_account_has_events_in_most_quarter_hours_of_a_busy_month(load: StreamLoad) -> None:
