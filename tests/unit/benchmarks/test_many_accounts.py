@@ -1,9 +1,12 @@
 """How many postings are counted in Lambda, computed from what was measured."""
 
+import re
+
 import pytest
 
 from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CORE_MEGABYTES
-from benchmarks.many_accounts import BatchTime, Speed
+from benchmarks.many_accounts import MEMORIES, BatchTime, Speed
+from benchmarks.pages import PAGE
 
 
 def speed(accounts: int, seconds: float, calls: int) -> Speed:
@@ -31,3 +34,10 @@ def test_some_calls_wait_at_a_time(calls: int, at_a_time: int) -> None:
 
 def test_the_median_of_the_rounds_is_compared() -> None:
     assert speed(300, 1, 0).ratio == 3
+
+
+def test_the_text_below_the_table_has_its_figures_of_1000_accounts() -> None:
+    _, table, text = re.split("<!-- /?counting -->", PAGE.read_text("utf-8"))
+    row = next(line for line in table.splitlines() if line.startswith("| 1,000 |"))
+    counted = re.findall(r"([\d,]+) (?:a second )?at\s+([\d,]+) MB", text)
+    assert counted == list(zip(row.split(" | ")[1:4], (f"{memory:,}" for memory in MEMORIES), strict=True))
