@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import children
-from benchmarks.assumptions import CALL_SECONDS, CALLS_AT_A_TIME
+from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CALLS_AT_A_TIME
 from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, VISITS, growth, timings
 from benchmarks.cost import stream_units
 from benchmarks.crosscheck import crosscheck
@@ -84,8 +84,8 @@ CPU: Final = (
 )
 REPLAYED: Final = f"CPU time of both, each in a fresh process. {DATA} names the CSV file."
 DISTANT: Final = (
-    "By the clock, on a quiet machine: every made-up call takes 5 ms. The fastest round, with its CPU time, and how "
-    "many of its calls have to wait for each other."
+    f"By the clock, on a quiet machine: every made-up call takes {CALL_SECONDS * 1000:.0f} ms. The fastest round, with "
+    "its CPU time, and how many of its calls have to wait for each other."
 )
 ALLOWED: Final = "The CPU time, and twice the calls that have to wait for each other."
 CRASHED: Final = "On the embedded engine; the last call takes effect, its answer is lost, and the batch is sent again."
@@ -123,12 +123,12 @@ MONTH: Final = (
     "events enter and leave, are from days of simulated time on the embedded engine."
 )
 COUNTED: Final = (
-    "CPU time of both, in turns, each in a fresh process on one core; AWS answers at once. A batch has 1,000 postings, "
-    "without customers."
+    "CPU time of both, in turns, each in a fresh process on one core; AWS answers at once. A batch has "
+    f"{BATCH_RECORDS:,} postings, without customers."
 )
 COUNTED_IN_LAMBDA: Final = (
-    "With the share of a core that belongs to CountersMemory, and calls to AWS of 5 ms. A stream shard brings up to "
-    "1,000 events a second."
+    f"With the share of a core that belongs to CountersMemory, and calls to AWS of {CALL_SECONDS * 1000:.0f} ms. A "
+    "stream shard brings up to 1,000 events a second."
 )
 LEAST_SENT: Final = 0.9
 MOST_SENT: Final = 12
