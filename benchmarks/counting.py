@@ -11,19 +11,17 @@ from contextlib import redirect_stdout
 from itertools import islice
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from botocore.awsrequest import AWSResponse
 
+from benchmarks.assumptions import BATCH_RECORDS
 from benchmarks.functions import Context, load
 from benchmarks.made_up import Json, Ledger, MadeUp
 from quarterhour_tools.emulator.partiql import parsed
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest
-
-RECORDS: Final = 1_000
-"""In a batch: as many as a stream delivers at once."""
 
 
 class Table(MadeUp):
@@ -61,7 +59,7 @@ def batches(version: Path, accounts: int) -> Iterator[dict[str, Any]]:
     sequence = int(record["dynamodb"]["SequenceNumber"])
     while True:
         records = []
-        for number in range(RECORDS):
+        for number in range(BATCH_RECORDS):
             sequence += 1
             new = {**image, "agency": {"S": f"a{number % accounts:04d}"}}
             change = {**record["dynamodb"], "NewImage": new, "SequenceNumber": str(sequence)}

@@ -1,4 +1,4 @@
-"""The released version that this one is compared with, checked out from this repository."""
+"""Checks out the released version that the benchmarks compare this one with, from this repository."""
 
 import subprocess
 from collections.abc import Iterator
@@ -11,9 +11,9 @@ from benchmarks.functions import ROOT
 from quarterhour_tools.errors import ToolError
 
 RELEASED: Final = "0.2.0"
-"""The released version."""
+"""The number of the released version."""
 COMMIT: Final = "83441da638dea8953976c3c478524541b77b27c4"
-"""Its commit."""
+"""The commit of the released version."""
 
 
 @contextmanager
