@@ -155,10 +155,6 @@ def stream_units(load: StreamLoad, units: Units) -> StreamUnits:
     )
 
 
-counted = stream_units
-"""The former name, for tests/e2e/test_units.py until it imports the new one."""
-
-
 def estimate(month: Month, units: Units, template: Template) -> Iterator[CostLine]:
     """Yield what a month costs, service by service."""
     traffic = month.traffic

@@ -142,10 +142,6 @@ def load_units() -> Units:
     )
 
 
-stored_units = load_units
-"""The former name, for tests/e2e/test_units.py until it imports the new one."""
-
-
 def save_units(units: Units) -> None:
     """Write the file that ``load_units`` reads."""
     FILE.write_text(json.dumps(asdict(units), indent=2) + "\n", "utf-8")

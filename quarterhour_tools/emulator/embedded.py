@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from operator import attrgetter
-from threading import Lock
+from threading import RLock
 from typing import Any, Final
 
 from botocore.endpoint import Endpoint
@@ -65,7 +65,7 @@ _plain_query: Final = Table.query
 _plain_put: Final = Table.put_item
 _plain_update: Final = DynamoDBBackend.update_item
 _plain_transaction: Final = DynamoDBBackend.transact_write_items
-_one_transaction: Final = Lock()
+_one_write: Final = RLock()
 
 _plain_validate: Final = vars(Table)["_validate_item_types"]
 _plain_lex: Final = vars(ConditionExpressionParser)["_lex_condition_expression"]
@@ -86,7 +86,7 @@ _MOST_STATEMENTS: Final = 25
 
 def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
     """Write all items or none; after a failure, restore the items already written. Threads take turns."""
-    with _one_transaction:
+    with _one_write:
         _transact(backend, transact_items)
 
 
@@ -247,14 +247,16 @@ def _index(table: Table, item: Item) -> None:
 
 
 def _put_item(table: Table, *arguments: Any, **options: Any) -> Item:  # noqa: ANN401 - as in moto
-    item = _plain_put(table, *arguments, **options)
-    _index(table, item)
+    with _one_write:
+        item = _plain_put(table, *arguments, **options)
+        _index(table, item)
     return item
 
 
 def _update_item(backend: DynamoDBBackend, table_name: str, *arguments: Any, **options: Any) -> Item:  # noqa: ANN401
-    item = _plain_update(backend, table_name, *arguments, **options)
-    _index(backend.get_table(table_name), item)
+    with _one_write:
+        item = _plain_update(backend, table_name, *arguments, **options)
+        _index(backend.get_table(table_name), item)
     return item
 
 
@@ -270,7 +272,8 @@ def _execute_statements(backend: DynamoDBBackend, statements: list[dict[str, Any
     places = [(table.name, *(key and key.value for key in place)) for table, place in touched]
     if len(set(places)) < len(places):
         raise MockValidationException("Provided list of item keys contains duplicates")
-    return [_execute(backend, one) for one in writes]
+    with _one_write:
+        return [_execute(backend, one) for one in writes]
 
 
 def _execute(backend: DynamoDBBackend, write: Insertion | Update) -> dict[str, Any]:

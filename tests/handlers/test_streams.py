@@ -12,7 +12,7 @@ from quarterhour.counters.store import CounterStore
 from tests.support.events import sale
 from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys, periods_of
 from tests.support.requests import post
-from tests.support.system import World, faulty
+from tests.support.system import World, faulty, opened
 from tests.support.tables import all_counters, counter, deliver, entity, items, number, parked, stream
 
 FIGURES = ("events", "gross", "refunds", "commission")
@@ -364,3 +364,20 @@ def test_the_streams_alone_bring_a_sale_into_counters_and_snapshots(world: World
         "5m#2026-10-23T01:30:00Z": "1",
         "1h#2026-10-23T01:00:00Z": "1",
     }
+
+
+def test_a_stream_that_stood_still_for_hours_leaves_the_same_history_as_one_that_did_not() -> None:
+    """Each hour has its own state though all events arrive in one batch."""
+    histories = []
+    for late in (False, True):
+        with opened() as world:
+            for number in range(4):
+                post(world, sale(f"order-{number}", "1.00"))
+                if not late:
+                    world.drain()
+                world.pass_time(hours=1)
+            world.drain()
+            hours = world.read("/accounts/42/GBP/snapshots", layer="1h", from_="2026-10-23", to="2026-10-24")
+            trend = world.read("/accounts/42/GBP/trend", layer="1h")
+            histories.append(([one["events"] for one in hours["items"]], trend["figures"]["events"]["change"]))
+    assert histories == [([1, 2, 3, 4], 1)] * 2

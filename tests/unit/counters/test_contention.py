@@ -1,14 +1,17 @@
 """A simulation in made-up time: sixteen functions count one account that has 90 % of all events."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from random import Random
 from typing import Any, Final
 
 import pytest
+from botocore.exceptions import ClientError
 
 from benchmarks.turns import Turns
-from quarterhour.counters.plan import CounterWrite
+from quarterhour.aws.workers import Workers
+from quarterhour.counters.plan import CounterChange, CounterWrite
+from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
 from quarterhour.model.identifiers import Account
 from tests.support.builders import AT, record
@@ -33,12 +36,29 @@ class Slow(CounterTable):
         self.turns = turns
         self.conflicts = 0
 
-    def account(self, account: Account) -> Any:
+    def account(self, account: Account) -> AccountState:
         self.turns.sleep(CALL)
         return super().account(account)
 
+    def accounts(self, accounts: Iterable[Account], _workers: Workers) -> dict[Account, AccountState]:
+        self.turns.sleep(CALL)
+        return {account: super(Slow, self).account(account) for account in accounts}
+
     def write(self, writes: Sequence[CounterWrite]) -> None:
         self.turns.sleep(CALL)
+        self._write(writes)
+
+    def update(self, changes: Sequence[CounterChange], _workers: Workers) -> list[CounterChange]:
+        self.turns.sleep(CALL)
+        conflicts = []
+        for one in changes:
+            try:
+                self._write([one])
+            except ClientError:
+                conflicts.append(one)
+        return conflicts
+
+    def _write(self, writes: Sequence[CounterWrite]) -> None:
         try:
             super().write(writes)
         except Exception:
