@@ -101,7 +101,7 @@ def _files(lines: int, accounts: int) -> list[tuple[SealedFile, bytes]]:
 
 
 def _item(number: int, at: datetime, account: int, choose: random.Random) -> dict[str, Any]:
-    position = Position.of(Identity("shop-1", f"order-{number}:1"), at)
+    position = Position.of(Identity("shop-1", f"order-{number}:1").hash, at)
     return to_item(
         {
             "quarter_hour": f"{FIRST}#00",

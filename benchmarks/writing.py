@@ -13,8 +13,9 @@ from benchmarks.sizes import WRITE_BYTES, item_size
 from quarterhour.aws import clients
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event_index import INDEXED, EventIndex
-from quarterhour.ledger.event_pages import facts_of, position_of
+from quarterhour.ledger.event_pages import position_of
 from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.segments import postings_of
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.store import ProjectionStore
 from quarterhour_tools.emulator.engines import MOTO, environment
@@ -165,8 +166,9 @@ def indexing() -> float:
             client = clients.dynamodb()
         pages = client.get_paginator("scan").paginate(TableName=one.stack.ref("LedgerTable"))
         index = EventIndex()
-        for item in sorted((item for page in pages for item in page["Items"]), key=position_of):
-            index.add(facts_of(item))
+        postings = (posting for page in pages for item in page["Items"] for posting in postings_of(item))
+        for posting in sorted(postings, key=position_of):
+            index.add(posting)
         chunks = [chunk for chunk in index.take() if chunk["pk"].startswith(INDEXED["agency"])]
         one.meter.take()
         ProjectionStore(client, one.stack.ref("EntityTable"), Workers(1)).write(chunks)

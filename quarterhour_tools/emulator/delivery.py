@@ -1,5 +1,6 @@
 """How Lambda handles a batch of stream records: shape, outcome, retries, bisecting, giving up. Pure functions."""
 
+from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -27,6 +28,9 @@ def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, creat
     ``created`` replaces the time of the write, which the engine takes from another clock than the ledger's.
     """
     change = {**record["dynamodb"], "ApproximateCreationDateTime": created.timestamp()}
+    for image in ("NewImage", "OldImage"):
+        if image in change:
+            change[image] = {name: _as_json(value) for name, value in change[image].items()}
     return {
         "eventID": record["eventID"],
         "eventName": record["eventName"],
@@ -37,6 +41,12 @@ def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, creat
         "eventSourceARN": stream_arn,
         **({"userIdentity": record["userIdentity"]} if "userIdentity" in record else {}),
     }
+
+
+def _as_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return an attribute as Lambda has it: a binary value, which boto3 decodes, is base64."""
+    content = value.get("B")
+    return {"B": b64encode(content).decode()} if isinstance(content, bytes) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ moto rebuilds an HTTP request from what botocore is about to send, matches its U
 walks the description of the operation twice, for the request and for the response. For calls about items, that takes
 longer than the operation. Here the JSON of the request goes to moto's operation, and its result becomes JSON.
 
-Other operations, and requests with binary values or ``null``, take moto's own way. A test compares both.
+Other operations, and requests with sets of binary values or ``null``, take moto's own way. A test compares both.
 
 An object of S3 is put, read and looked up by moto's handler without an HTTP request. Other requests for objects go to
 that handler at once: the URL is not matched with any other service's.
@@ -72,8 +72,8 @@ _OPERATIONS: Final = frozenset(
 _ACTIONS: Final = {operation: camelcase_to_underscores(operation) for operation in _OPERATIONS}
 _JSON: Final = "application/x-amz-json-1.0"
 _MOST_ITERATORS: Final = 100
-_NOT_PLAIN: Final = (b'"B"', b'"BS"', b"null")
-"""moto decodes binary values and removes members that are ``null``."""
+_NOT_PLAIN: Final = (b'"BS"', b"null")
+"""moto decodes sets of binary values and removes members that are ``null``."""
 
 _ANSWERED: Final = AWSResponse(_ADDRESS, HTTPStatus.OK, HTTPHeaders(), None)
 _parser: Final[Any] = create_parser("json")

@@ -57,6 +57,7 @@ ItemKey = tuple[DynamoType, DynamoType | None]
 """The key of an item in its table: hash and range key."""
 
 _TEXT: Final = "S"
+_BINARY: Final = "B"
 _plain_size: Final = DynamoType.size
 _plain_cast: Final[Any] = vars(DynamoType)["cast_value"].fget
 _plain_copy: Final = DynamoType.__deepcopy__
@@ -335,6 +336,8 @@ def _bytes(text: str) -> int:
 
 
 def _value_size(value: DynamoType) -> int:
+    if value.type == _BINARY and isinstance(value.value, str):
+        return len(value.value) * 3 // 4 - value.value.count("=", -2)
     return _bytes(value.value) if value.type == _TEXT else _plain_size(value)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws.items import from_item, to_item
+from quarterhour.aws.items import to_item
 from quarterhour.aws.tables import put_items_request, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim, Claimed, Refundable
@@ -20,6 +20,7 @@ from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.segments import item_of, postings_of
 from quarterhour.ledger.store import NewPosting, claim_values, linked_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity
@@ -63,10 +64,10 @@ def keys(of: list[NewPosting]) -> set[tuple[str, str]]:
     return {(values["quarter_hour"], values["position"]) for _, values in of}
 
 
-def ledger(storage: Storage, one: Claim) -> Iterator[dict[str, Any]]:
+def ledger(storage: Storage, one: Claim) -> Iterator[dict[str, str]]:
     request = partition_request(storage.ledger_table, one.partition, 100)
     pages = query_pages(storage.dynamodb, request, Workers(1))
-    return (from_item(item) for items in pages for item in items)
+    return (posting for items in pages for item in items for posting in postings_of(item))
 
 
 # ---------------------------------------------------------------- claims
@@ -512,6 +513,6 @@ def test_claim_and_append_cost_a_unit_for_each_kibibyte(storage: Storage, own: s
     assert put["ConsumedCapacity"]["CapacityUnits"] == 1
     for size, units in ((10, 1), (1000, 2)):
         ((_, values),) = entries(f"{own}-{size}", at, 1, extra={"note": "x" * size})
-        request = put_items_request(storage.ledger_table, [to_item(dict(values))])
+        request = put_items_request(storage.ledger_table, [item_of(values)])
         response = storage.dynamodb.batch_write_item(**request, ReturnConsumedCapacity="TOTAL")
         assert response["ConsumedCapacity"][0]["CapacityUnits"] == units

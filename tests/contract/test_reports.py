@@ -1,6 +1,5 @@
 """The reports' tables and bucket: the checkpoint moves only as planned, a sealed object never changes."""
 
-from collections.abc import Iterator
 from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
@@ -10,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws.items import Item, from_item
 from quarterhour.aws.tables import query_pages
 from quarterhour.counters.plan import Retention
 from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.segments import postings_of
 from quarterhour.model.errors import OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
@@ -186,15 +185,11 @@ def shards(at: datetime, count: int) -> list[Partition]:
     return [Partition(QuarterHour.at(at), shard) for shard in range(count)]
 
 
-def plain(items: Iterator[Item]) -> list[dict[str, Any]]:
-    return [from_item(item) for item in items]
-
-
 @pytest.mark.parametrize("count", [3, 5])
 def test_a_quarter_hour_is_read_from_all_its_partitions_ordered_by_position(
     storage: Storage, sold: list[dict[str, str]], at: datetime, count: int
 ) -> None:
-    assert plain(storage.reports.ledger.read(shards(at, count))) == sold
+    assert list(storage.reports.ledger.read(shards(at, count))) == sold
 
 
 @pytest.mark.parametrize("page", [1, 7, 1000])
@@ -205,7 +200,7 @@ def test_a_partition_is_read_whole_page_by_page(
     request = partition_request(storage.ledger_table, partition, page)
     pages = list(query_pages(storage.dynamodb, request, storage.workers))
     assert max(map(len, pages)) <= page
-    read = plain(item for items in pages for item in items)
+    read = [posting for items in pages for item in items for posting in postings_of(item)]
     assert read == [one for one in sold if one["quarter_hour"] == str(partition)]
 
 

@@ -144,8 +144,8 @@ def test_overlapping_chunks_return_each_event_once(
     """A quarter-hour is sealed several times with different sizes of chunks."""
     start = QuarterHour.at(at).start
     events = record(desk, own, [start + timedelta(seconds=number) for number in range(40)])
-    for keys in (7, 16, 250):
-        monkeypatch.setattr(event_index, "KEYS_A_CHUNK", keys)
+    for length in (7 * 25, 16 * 25, 12_000):
+        monkeypatch.setattr(event_index, "MAX_CHUNK", length)
         seal(desk, events, at)
     for limit in (1, 7, 100):
         assert ids(read(desk.free, own, *ALWAYS, limit)) == ids(events)
@@ -179,7 +179,7 @@ def test_a_page_of_large_events_ends_where_it_is_full(
 
 @pytest.mark.parametrize(
     ("events", "names", "units"),
-    [(1000, 1, 2 * 24), (1000, 5, 2 * 5 * 5), (60, 60, 2 * 60)],
+    [(1000, 1, 2 * 26), (1000, 5, 2 * 5 * 5), (60, 60, 2 * 60)],
     ids=["one", "few", "each"],
 )
 def test_the_index_costs_at_most_0_03_write_units_an_event_or_one_for_each_source_and_agency(  # noqa: PLR0913, PLR0917 - a case

@@ -13,9 +13,10 @@ from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
 from quarterhour.ledger.queries import EventLookup
+from quarterhour.ledger.segments import item_of
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import ConflictError
-from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statement_status.plan import DisputeStatus, StatementName, Status, StatusRequest
@@ -54,14 +55,13 @@ class Desk:
 
     def sold(self, id_: str) -> Identity:
         """Record an event of the agency in this month."""
-        partition, position = f"{QuarterHour.at(self.at)}#00", f"{iso_millis(self.at)}.{id_}"
-        key = {"quarter_hour": partition, "position": position}
         event = Identity(self.agency, id_)
+        key = {"quarter_hour": f"{QuarterHour.at(self.at)}#00", "position": str(Position.of(event.hash, self.at))}
         of_event = {"source": self.agency, "id": id_, "agency": self.agency, "currency": "GBP", "type": "sale.recorded"}
         facts = {**of_event, "period": str(self.period), "recorded_at": iso_millis(self.at), "amount": "1"}
         client = self.storage.dynamodb
         client.put_item(TableName=self.storage.identity_table, Item=to_item({"event": str(event), **key}))
-        client.put_item(TableName=self.storage.ledger_table, Item=to_item({**key, **facts}))
+        client.put_item(TableName=self.storage.ledger_table, Item=item_of({**key, **facts}))
         return event
 
     def dispute(self, line: Identity, reason: str = "returned") -> bool:

@@ -11,13 +11,14 @@ from typing import Any
 import pytest
 
 from quarterhour.aws import streams
-from quarterhour.aws.items import from_item, to_item
+from quarterhour.aws.items import from_item
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert
 from quarterhour.counters.keys import account_pk, latest_key
 from quarterhour.counters.plan import Retention, group
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.segments import item_of, postings_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -72,7 +73,7 @@ def _read(storage: Storage, stream: str) -> Iterator[Any]:
 
 
 def of_ledger(records: list[Record], own: str) -> list[Record]:
-    return [one for one in records if one["dynamodb"]["NewImage"]["id"]["S"].startswith(own)]
+    return [one for one in records if postings_of(streams.new_image(one))[0]["id"].startswith(own)]
 
 
 def of_entity(records: list[Record], account: Account) -> list[Record]:
@@ -87,7 +88,7 @@ def test_each_event_is_delivered_once_with_its_image_in_the_order_of_the_writes(
 ) -> None:
     made = recorded(storage, own, at, 15)
     records = of_ledger(delivered(storage, "counters", at), own)
-    assert [from_item(streams.new_image(one)) for one in records] == [values for _, values in made]
+    assert [postings_of(streams.new_image(one)) for one in records] == [[values] for _, values in made]
     assert all(is_insert(one) and one["eventSource"] == "aws:dynamodb" for one in records)
     keys = [from_item(one["dynamodb"]["Keys"]) for one in records]
     assert keys == [{"quarter_hour": one.key[0], "position": one.key[1]} for one, _ in made]
@@ -120,7 +121,7 @@ def test_a_repeated_append_makes_no_second_record(storage: Storage, own: str, at
 
 def test_a_write_over_an_event_reaches_no_counter(storage: Storage, own: str, at: datetime) -> None:
     ((_, values),) = recorded(storage, own, at)
-    storage.dynamodb.put_item(TableName=storage.ledger_table, Item=to_item({**values, "amount": "99"}))
+    storage.dynamodb.put_item(TableName=storage.ledger_table, Item=item_of({**values, "amount": "99"}))
     records = of_ledger(delivered(storage, "counters", at), own)
     assert [one["eventName"] for one in records] == ["INSERT", "MODIFY"]
     assert filtered(storage, "counters", records) == records[:1]
@@ -184,7 +185,7 @@ def test_a_record_that_can_never_be_applied_is_parked_with_its_content(
     recorded(storage, own, at, 2)
     records = of_ledger(delivered(storage, "counters", at), own)
     for record in records:
-        record["dynamodb"]["NewImage"]["schema"] = {"S": "2"}
+        record["dynamodb"]["NewImage"]["schema"] = {"S": "9"}
     groups, poison = group(records)
     assert not groups
     Parking(storage.sqs, queue).park([*poison, Poison(records[0], "another reason")])

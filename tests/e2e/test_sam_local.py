@@ -256,7 +256,7 @@ def postings(quarter_hour: QuarterHour) -> list[dict[str, Any]]:
         item = record["dynamodb"]["NewImage"]
         # The ingest's own are recorded too.
         identity = Identity(item["source"]["S"], f"{quarter_hour}-{item['id']['S']}")
-        position = str(Position.of(identity, quarter_hour.start))
+        position = str(Position.of(identity.hash, quarter_hour.start))
         own = {"quarter_hour": f"{quarter_hour}#00", "position": position, "recorded_at": instant, "id": identity.id}
         moved.append({**item, **{name: {"S": value} for name, value in own.items()}})
     return moved

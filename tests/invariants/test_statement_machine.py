@@ -33,7 +33,7 @@ from tests.support.sealing import line, opening, seal
 from tests.support.statements_in_memory import StatementRuns
 
 if TYPE_CHECKING:
-    from quarterhour.aws.items import Item
+    from quarterhour.ledger.segments import PostingValues
 
 START = datetime(2026, 10, 20, 12, tzinfo=UTC)
 FIRST = Period(2026, 10)
@@ -73,7 +73,7 @@ class Months(RuleBasedStateMachine):
         self.now = START
         self.objects = _Mortal()
         self.previous = ("", "")
-        self.waiting: list[Item] = []
+        self.waiting: list[PostingValues] = []
         self.number = 0
         self.statements = StatementRuns(self.objects, self._settings(zone, days), {})
         self.sealed: dict[str, bytes] = {}
@@ -153,12 +153,12 @@ class Months(RuleBasedStateMachine):
     def _go_on(self, span: timedelta) -> None:
         """Let time pass, and seal what was recorded: a run a day with events, and one of the last quarter-hour."""
         self.now += span
-        days: defaultdict[str, list[Item]] = defaultdict(list)
+        days: defaultdict[str, list[PostingValues]] = defaultdict(list)
         for item in self.waiting:
-            days[item["quarter_hour"]["S"][:8]].append(item)
+            days[item["quarter_hour"][:8]].append(item)
         self.waiting.clear()
         for items in (days[day] for day in sorted(days)):
-            quarter_hours = sorted(item["quarter_hour"]["S"][:12] for item in items)
+            quarter_hours = sorted(item["quarter_hour"][:12] for item in items)
             self.previous = seal(self.objects, quarter_hours[0], quarter_hours[-1], items, self.previous)
         last = str(QuarterHour.at(self.now).previous)
         self.previous = seal(self.objects, last, last, [], self.previous)

@@ -38,6 +38,7 @@ from tests.support.counted import counters
 from tests.support.events import Cloud
 from tests.support.requests import events_request
 from tests.support.system import World, opened
+from tests.support.tables import postings_in
 
 START = datetime(2026, 10, 23, 1, 31, tzinfo=UTC)
 GRACE = timedelta(seconds=120)
@@ -313,7 +314,7 @@ class Trial(World):
         pages = self.dynamodb.get_paginator("scan").paginate(
             TableName=self.stack.ref("LedgerTable"), ConsistentRead=True
         )
-        return [{name: value["S"] for name, value in item.items()} for page in pages for item in page["Items"]]
+        return [posting for page in pages for item in page["Items"] for posting in postings_in(item)]
 
     def entities(self) -> list[dict[str, Any]]:
         pages = self.dynamodb.get_paginator("scan").paginate(

@@ -11,6 +11,7 @@ from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.linked import Gathered, LinkedClaim, Target, linked_claim
 from quarterhour.ledger.pricing import has_terms_of_sale, terms_of
+from quarterhour.ledger.segments import item_of
 from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
@@ -135,12 +136,12 @@ def linked_to(
     return linked_claim(sent, target, Gathered({}, {}, terms, rate_cards or {}), at, settings())
 
 
-def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, Any]:
-    """Return a ledger item in attribute values."""
+def posting_values(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, str]:
+    """Return the values of a posting."""
     agency, currency = account.split("#")
-    values = {
+    return {
         "quarter_hour": str(Partition(QUARTER_HOUR, 0)),
-        "position": str(Position.of(Identity("shop", "order-1"), AT)),
+        "position": str(Position.of(Identity("shop", "order-1").hash, AT)),
         "recorded_at": iso_millis(AT),
         "source": "shop",
         "id": "order-1",
@@ -150,10 +151,13 @@ def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str)
         "amount": amount,
         "commission_rate": "0.10",
         "commission": "1.25",
-        "schema": "1",
         **changed,
     }
-    return {name: {"S": value} for name, value in values.items()}
+
+
+def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, Any]:
+    """Return a single posting as its ledger item, in attribute values."""
+    return item_of(posting_values(account, amount, **changed))
 
 
 def in_own_month(quarter_hour: QuarterHour, totals: Totals) -> PeriodTotals:

@@ -9,7 +9,6 @@ from decimal import Decimal
 from io import BytesIO
 from typing import IO, Any
 
-from quarterhour.aws.items import Item
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins, convert
@@ -19,20 +18,20 @@ from quarterhour.reports.manifest import run_files
 from quarterhour.reports.page import report_page
 from quarterhour.reports.plan import SCHEMA, Plan, RunTotals
 from quarterhour.reports.writer import SealedFileWriter
-from tests.support.builders import posting_item
+from tests.support.builders import posting_values
 
 Objects = dict[str, bytes]
 NO_PINS: Mapping[str, Pins] = {}
 
 
-def line(at: datetime, id_: str, amount: str = "12.50", account: str = "42#GBP", **changed: str) -> Item:
-    """Return the ledger item of a sale recorded at an instant, at a tenth of commission."""
-    return posting_item(
+def line(at: datetime, id_: str, amount: str = "12.50", account: str = "42#GBP", **changed: str) -> dict[str, str]:
+    """Return the posting of a sale recorded at an instant, at a tenth of commission."""
+    return posting_values(
         account,
         amount,
         **{
             "quarter_hour": str(Partition(QuarterHour.at(at), 0)),
-            "position": str(Position.of(Identity(changed.get("source", "shop"), id_), at)),
+            "position": str(Position.of(Identity(changed.get("source", "shop"), id_).hash, at)),
             "id": id_,
             "commission": f"{Decimal(amount) / 10:f}",
             **changed,
@@ -44,7 +43,7 @@ def seal(  # noqa: PLR0913 - a run of any kind
     objects: Objects,
     first: str,
     last: str,
-    items: Iterable[Item],
+    postings: Iterable[Mapping[str, str]],
     previous: tuple[str, str],
     *,
     schema: int = SCHEMA,
@@ -56,14 +55,14 @@ def seal(  # noqa: PLR0913 - a run of any kind
     """Seal a run as the reporter does; return its name and its manifest's hash. ``pins``: rates by quarter-hour."""
     bounds = QuarterHour.parse(first), QuarterHour.parse(last)
     plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", shards, previous, schema=schema, base=base, parts=parts)
-    sorted_items = sorted(items, key=lambda item: str(item["position"]["S"]))
+    in_order = sorted(postings, key=lambda one: one["position"])
     sealed, totals = [], RunTotals.of(plan.quarter_hours, schema)
     for part in plan.all_parts:
         partitions = set(map(str, plan.partitions(part)))
-        its_own = (item for item in sorted_items if item["quarter_hour"]["S"] in partitions)
+        its_own = (one for one in in_order if one["quarter_hour"] in partitions)
         with SealedFileWriter(schema) as writer:
-            for item in its_own:
-                writer.write(item)
+            for one in its_own:
+                writer.write(one)
             sealed.append(writer.seal())
             if sealed[-1].lines:
                 objects[part.lines_key] = writer.file.read()

@@ -35,10 +35,10 @@ def plan(
     return next_plan(period, progress or Progress(), Sealed(checkpoint(bound), lines), PLANNED_AT, settings)
 
 
-def posting(number: int, at: datetime, **changed: str) -> dict[str, dict[str, str]]:
-    """Return the ledger's item of a sale of 10.00 with a commission of 1.25, recorded at an instant."""
-    position = Position.of(Identity("shop", f"e{number}"), at)
-    values = {
+def posting(number: int, at: datetime, **changed: str) -> dict[str, str]:
+    """Return the posting of a sale of 10.00 with a commission of 1.25, recorded at an instant."""
+    position = Position.of(Identity("shop", f"e{number}").hash, at)
+    return {
         "quarter_hour": f"{QuarterHour.at(at)}#00",
         "position": str(position),
         "recorded_at": str(position)[: len("2026-10-23T01:30:12.345Z")],
@@ -50,11 +50,9 @@ def posting(number: int, at: datetime, **changed: str) -> dict[str, dict[str, st
         "amount": "10.00",
         "commission_rate": "0.125",
         "commission": "1.25",
-        "schema": "1",
         "period": "2026-11",
         **changed,
     }
-    return {name: {"S": value} for name, value in values.items()}
 
 
 def sealed_file(items: Iterable[dict[str, Any]], schema: int = 3) -> BytesIO:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+from quarterhour.aws.items import binary
+from quarterhour.ledger.segments import postings_of
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.direct import REGION
 from tests.support.counted import counters, scan
@@ -23,7 +25,17 @@ def items(world: World, table: str) -> list[dict[str, Any]]:
 
 def ledger(world: World) -> list[dict[str, str]]:
     """Return the events in the ledger, in the order of their positions."""
-    return sorted(items(world, "LedgerTable"), key=lambda item: str(item["position"]))
+    pages = world.stack.dynamodb.get_paginator("scan").paginate(TableName=world.stack.ref("LedgerTable"))
+    return sorted(
+        (posting for page in pages for item in page["Items"] for posting in postings_in(item)),
+        key=lambda posting: posting["position"],
+    )
+
+
+def postings_in(item: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return the postings in a ledger item that boto3 has read: it decodes binary values."""
+    as_json = {name: binary(value["B"]) if isinstance(value.get("B"), bytes) else value for name, value in item.items()}
+    return postings_of(as_json)
 
 
 def entity(world: World, sk: str, pk: str = "ACCOUNT#42#GBP") -> dict[str, Any]:

@@ -187,21 +187,26 @@ def test_events_are_read_from_one_partition_with_strong_consistency() -> None:
     assert "ExclusiveStartKey" not in events_request("Ledger", Partition(QuarterHour.at(AT), 3), Bounds("a", "c"), 5)
 
 
-def event(position: str, agency: str = "42") -> dict[str, Any]:
-    return {name: {"S": value} for name, value in (("quarter_hour", "q"), ("position", position), ("agency", agency))}
+def test_the_rest_of_a_segment_is_read_with_its_item_and_what_follows_it() -> None:
+    item = "2026-10-23T01:30:12.345Z." + SUFFIX
+    request = events_request("Ledger", Partition(QuarterHour.at(AT), 3), Bounds("a", "c", f"{item}.0017"), 5)
+    assert request["ExpressionAttributeValues"][":low"] == {"S": item}
+    assert "ExclusiveStartKey" not in request
+
+
+def event(position: str, agency: str = "42") -> dict[str, str]:
+    return {"quarter_hour": "q", "position": position, "agency": agency}
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6)), unique_by=lambda one: one[1]), st.integers(1, 5))
 def test_partitions_are_merged_as_far_as_all_are_known(events: list[tuple[int, int]], each: int) -> None:
     shards = [sorted(f"{number:07d}" for at, number in events if at == shard) for shard in range(4)]
     answers = [
-        PartitionPage(
-            [event(one) for one in some[:each]], some[each - 1] if len(some) >= each else "", len(some[:each])
-        )
+        PartitionPage([event(one) for one in some[:each]], some[each - 1] if len(some) >= each else "", each, each)
         for some in shards
     ]
     items, known = merge_pages(answers)
-    found = [item["position"]["S"] for item in items]
+    found = [item["position"] for item in items]
     whole = sorted(one for some in shards for one in some)
     assert found == whole[: len(found)]
     assert found == [one for one in whole if not known or one <= known]

@@ -16,6 +16,7 @@ from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, read_event
 from quarterhour.ledger.posting import Posting, ledger_values
 from quarterhour.ledger.pricing import terms_of
+from quarterhour.ledger.segments import postings_of
 from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.identifiers import Partition, Position
 
@@ -62,13 +63,14 @@ def test_an_item_has_the_attributes_and_the_bytes_of_a_recorded_event() -> None:
         event, Claim.of(event, NEWEST.start, SETTINGS, terms_of(event, (), SETTINGS.commission_rate))
     )
     made = item(Ledger(1, 1000, shards=4), 999)
-    assert made.keys() == recorded.keys()
+    assert made.keys() == {*recorded, "schema"}
     assert item_size(made) == ITEM_BYTES
     assert item_size(item(Ledger(1, 1000, item_bytes=4096), 7)) == 4096
 
 
 def test_an_item_can_be_read_as_the_product_reads_it() -> None:
-    posting = Posting.of(item(Ledger(1, 1000, shards=4), 501))
+    (values,) = postings_of(item(Ledger(1, 1000, shards=4), 501))
+    posting = Posting.of(values)
     assert posting.partition == Partition(NEWEST, 1)
     assert posting.recorded_at == NEWEST.start + timedelta(seconds=450.9)
     assert posting.account.agency == "agency-01"

@@ -53,7 +53,7 @@ def sale(agency: str, at: datetime, random: Random) -> dict[str, Any]:
         f"{amount:.2f}",
         commission=f"{amount * Decimal('0.125'):.5f}",
         quarter_hour=str(Partition(QuarterHour.at(at), 0)),
-        position=str(Position.of(Identity("till", at.isoformat()), at)),
+        position=str(Position.of(Identity("till", at.isoformat()).hash, at)),
         period=f"{at:%Y-%m}" if random.random() < 0.98 else "2026-09",
     )
 

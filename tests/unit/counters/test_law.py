@@ -4,18 +4,21 @@ from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from decimal import Decimal
 from fractions import Fraction
+from itertools import cycle
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.counters import plan
 from quarterhour.counters.plan import CounterWrite
 from quarterhour.counters.windows import AccountState
 from quarterhour.ledger.posting import Posting
+from quarterhour.ledger.segments import SegmentKey, packed, postings_of, segment_item
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals, add_up, total
 from tests.support.builders import amounts
@@ -161,10 +164,60 @@ def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
             assert_customers(table, account, sold)
 
 
+@given(
+    sold=sales,
+    sizes=st.lists(st.integers(1, 6), min_size=1),
+    most_periods=st.integers(1, 3),
+    deliveries=deliveries,
+    faults=st.lists(st.sampled_from([0, 0, 0, 1, 2, 3, 4, 6]), max_size=12),
+)
+def test_each_posting_of_a_segment_is_counted_once_though_a_write_counts_only_some_of_them(
+    sold: list[tuple[str, str, Decimal, Decimal, str]],
+    sizes: list[int],
+    most_periods: int,
+    deliveries: list[tuple[int, tuple[float, float], int]],
+    faults: list[int],
+) -> None:
+    """A record is a segment of several accounts; a write counts so few periods that it ends within a segment."""
+    made: list[list[tuple[str, str, Decimal, Decimal, str]]] = []
+    rest, size = list(sold), cycle(sizes)
+    while rest:
+        partition, count = rest[0][1], next(size)
+        made.append([(one[0], partition, *one[2:]) for one in rest[:count]])
+        del rest[:count]
+    table = CounterTable()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(plan, "MOST_PERIODS", most_periods)
+        streams = Streams(table, stream(segment_of(some, number) for number, some in enumerate(made)))
+        fault = Faults(faults)
+        table.before, table.after = fault.before, fault.after
+        for lane, cut, function in deliveries:
+            streams.deliver(lane, cut, function % 2)
+        streams.deliver_all()
+    placed = [one for some in made for one in some]
+    for account in {one[0] for one in placed}:
+        of_account = [one for one in placed if one[0] == account]
+        assert_sums(table.totals(account, "latest"), of_account)
+        quarter_hours = {at: total(sums.values()) for at, sums in table.quarter_hours(account).items()}
+        for quarter_hour, totals in quarter_hours.items():
+            assert_sums(totals, [one for one in of_account if one[1].startswith(str(quarter_hour))])
+        assert_customers(table, account, placed)
+
+
+def segment_of(sold: Sequence[tuple[str, str, Decimal, Decimal, str]], number: int) -> dict[str, Any]:
+    """Return a segment of some sales; each index after a posting is left out."""
+    items = [sale(one, i) for i, one in enumerate(sold)]
+    at = Partition.parse(sold[0][1]).quarter_hour.start + timedelta(milliseconds=number)
+    key = SegmentKey(Partition.parse(sold[0][1]), Position.of(Identity("a request", str(number)).hash, at))
+    rows = [row for item in items for row in (*postings_of(item), None)]
+    return segment_item(key, len(items), packed(rows))
+
+
 def is_uncounted(table: CounterTable, records: Sequence[dict[str, Any]]) -> bool:
     """Return whether this release has counted none of these records yet."""
     for record in records:
-        posted = Posting.of(record["dynamodb"]["NewImage"])
+        (values,) = postings_of(record["dynamodb"]["NewImage"])
+        posted = Posting.of(values)
         state = AccountState.of(posted.account, table.items.get((f"ACCOUNT#{posted.account}", "latest")))
         window = state.windows.get(f"QUARTER#{posted.partition.quarter_hour}")
         own = table.items.get((f"ACCOUNT#{posted.account}", f"QUARTER#{posted.partition.quarter_hour}"), {})
@@ -200,7 +253,7 @@ def assert_counted(
         of_day = [one for one in of_account if one[1].startswith(day.replace("-", ""))]
         if of_day:
             assert_sums(table.totals(account, f"DAY#{day}"), of_day)
-    posted = [Posting.of(one["dynamodb"]["NewImage"]) for one in newer]
+    posted = [Posting.of(one) for record in newer for one in postings_of(record["dynamodb"]["NewImage"])]
     of_periods = (
         (one.period, Totals().plus(one.amount, one.commission)) for one in posted if str(one.account) == account
     )

@@ -25,6 +25,7 @@ from quarterhour.counters.plan import (
     quarter_hours_to_read,
 )
 from quarterhour.counters.windows import AccountState, Window
+from quarterhour.ledger.segments import SegmentKey, packed, postings_of, segment_item, void_item
 from quarterhour.model.errors import AccountItemError
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
@@ -48,7 +49,7 @@ def posting(account: str, partition: str, amount: Decimal | str, commission: Dec
         str(amount) if isinstance(amount, str) else f"{amount:f}",
         commission=str(commission) if isinstance(commission, str) else f"{commission:f}",
         quarter_hour=partition,
-        position=str(Position.of(Identity("shop", str(i)), at)),
+        position=str(Position.of(Identity("shop", str(i)).hash, at)),
         **({"period": PERIODS[i % 3]} if PERIODS[i % 3] else {}),
     )
 
@@ -65,7 +66,7 @@ def apply(table: CounterTable, records: Sequence[dict[str, Any]]) -> None:
 def sold(partition: str = PARTITIONS[0], minute: int = 0, **more: dict[str, str]) -> dict[str, Any]:
     """Return a sale of 1.00 recorded so many minutes after the beginning of its partition's quarter-hour."""
     at = Partition.parse(partition).quarter_hour.start + timedelta(minutes=minute)
-    position = {"position": {"S": str(Position.of(Identity("shop", str(minute)), at))}}
+    position = {"position": {"S": str(Position.of(Identity("shop", str(minute)).hash, at))}}
     return {**posting("42#GBP", partition, "1.00", "0.10", 0), **position, **more}
 
 
@@ -428,9 +429,30 @@ def test_poison_has_a_reason() -> None:
     _, (unknown, lacking, without_image) = group(
         [record(1, {**GOOD, "schema": {"S": "9"}}), record(2, without("amount")), record(3, None)]
     )
-    assert unknown.reason == "the ledger schema '9' is not known, only '1'"
-    assert lacking.reason == "the ledger item lacks 'amount'"
+    assert "the schema '9' is not known" in unknown.reason
+    assert lacking.reason == "the posting lacks 'amount'"
     assert without_image.reason == "the record holds no new image"
+
+
+def test_a_posting_of_a_segment_that_cannot_be_counted_is_poison_alone_with_its_content() -> None:
+    key = SegmentKey(Partition.parse(PARTITIONS[0]), Position.of(Identity("a", "request").hash, AT))
+    (good,) = postings_of(GOOD)
+    bad = {**good, "amount": "ten", "id": "bad"}
+    (one,), (poison,) = group([record(7, segment_item(key, 3, packed([good, bad, good])))])
+    assert [step.seq[-7:] for step in one.postings] == ["07.0000", "07.0002"]
+    (alone,) = postings_of(poison.record["dynamodb"]["NewImage"])
+    assert (alone["id"], alone["amount"], alone["position"]) == ("bad", "ten", f"{key.position}.0001")
+    assert poison.record["dynamodb"]["SequenceNumber"] == "7"
+    assert "ten" in poison.reason
+
+
+def test_a_segment_that_cannot_be_read_is_poison_as_a_whole_and_a_void_counts_nothing() -> None:
+    key = SegmentKey(Partition.parse(PARTITIONS[0]), Position.of(Identity("a", "request").hash, AT))
+    cut_off = segment_item(key, 1, packed(postings_of(GOOD))[:-4])
+    groups, (poison,) = group([record(7, cut_off), record(8, void_item(key))])
+    assert not groups
+    assert poison.record["dynamodb"]["NewImage"] == cut_off
+    assert f"{key.partition} {key.position}" in poison.reason
 
 
 @pytest.mark.parametrize(
@@ -454,7 +476,9 @@ def test_an_insert_by_any_writer_is_counted(identity: object) -> None:
 
 @given(st.sampled_from(PARTITIONS), st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)))  # noqa: DTZ001 - Hypothesis wants naive bounds
 def test_a_posting_counts_for_its_partition_at_any_instant_of_its_position(partition: str, at: datetime) -> None:
-    item = posting_item(quarter_hour=partition, position=str(Position.of(Identity("s", "i"), at.astimezone(AT.tzinfo))))
+    item = posting_item(
+        quarter_hour=partition, position=str(Position.of(Identity("s", "i").hash, at.astimezone(AT.tzinfo)))
+    )
     (one,), _ = group([record(1, item)])
     assert one.partitions == {Partition(QuarterHour.parse(partition[:12]), int(partition[-2:]))}
     assert one.quarter_hour == QuarterHour.parse(partition[:12])

@@ -47,7 +47,7 @@ def events(table: CounterTable) -> Mapping[str, int]:
 
 def sold(seq: int, account: str = "42#GBP", **more: str) -> dict[str, Any]:
     at = AT + timedelta(milliseconds=seq)
-    return record(seq, posting_item(account, position=str(Position.of(Identity("shop", str(seq)), at)), **more))
+    return record(seq, posting_item(account, position=str(Position.of(Identity("shop", str(seq)).hash, at)), **more))
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ def test_a_claim_has_a_position_of_now_in_the_current_quarter_hour() -> None:
     assert claimed.receipt == {
         "recorded_at": "2026-10-23T01:30:12.345Z",
         "partition": "202610230130#00",
-        "position": str(Position.of(Identity("shop", "order-1"), AT)),
+        "position": str(Position.of(Identity("shop", "order-1").hash, AT)),
     }
     assert claimed.key == (claimed.receipt["partition"], claimed.receipt["position"])
     assert (claimed.period, claimed.prior_period) == (Period(2026, 10), False)
@@ -61,7 +61,7 @@ def test_a_moved_claim_is_in_the_current_quarter_hour_on_the_same_terms() -> Non
         settings(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)),
     )
     assert new.partition == Partition(QuarterHour.parse("202610230200"), old.partition.shard)
-    assert new.position == Position.of(old.identity, utc("02:00"))
+    assert new.position == Position.of(old.identity.hash, utc("02:00"))
     for name in ("identity", "digest", "terms", "expires_at", "refundable"):
         assert getattr(new, name) == getattr(old, name)
 

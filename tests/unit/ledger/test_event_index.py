@@ -1,6 +1,7 @@
 """The index of events by source and by agency: chunks of their ledger keys."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -11,7 +12,8 @@ from hypothesis import strategies as st
 from benchmarks.sizes import item_size, item_write_units
 from quarterhour.aws.items import to_item
 from quarterhour.ledger import event_index
-from quarterhour.ledger.event_index import EventIndex, IndexedSpan, LedgerKey, chunks_between, keys_in, merged
+from quarterhour.ledger.event_index import EventIndex, IndexedSpan, chunks_between, keys_in, merged
+from quarterhour.ledger.segments import LedgerKey
 from quarterhour.model.identifiers import MAX_SHARDS, Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import QUARTER_HOUR, identities, instants
@@ -19,8 +21,9 @@ from tests.support.builders import QUARTER_HOUR, identities, instants
 Values = dict[str, Any]
 
 
-def place(identity: Identity, at: datetime, shard: int) -> LedgerKey:
-    return str(Partition(QuarterHour.at(at), shard)), str(Position.of(identity, at))
+def place(identity: Identity, at: datetime, shard: int, index: int | None = None) -> LedgerKey:
+    position = replace(Position.of(identity.hash, at), index=index)
+    return str(Partition(QuarterHour.at(at), shard)), str(position)
 
 
 def facts(key: LedgerKey, source: str = "shop", agency: str = "42") -> dict[str, str]:
@@ -43,11 +46,29 @@ def by_name(chunks: Iterable[Values], pk: str) -> list[Values]:
     return sorted((one for one in chunks if one["pk"] == pk), key=lambda one: str(one["sk"]))
 
 
-@given(st.lists(st.tuples(identities, st.integers(0, 899_999), st.integers(0, 63)), min_size=1, max_size=20), instants)
-def test_the_chunks_hold_every_key_they_were_made_from(events: list[tuple[Identity, int, int]], at: datetime) -> None:
+indexes = st.one_of(st.just([None]), st.lists(st.integers(0, 499), min_size=1, max_size=5, unique=True).map(sorted))
+"""A single posting, or the indexes of those postings of a segment that have the name."""
+
+
+@given(
+    st.lists(
+        st.tuples(identities, st.integers(0, 899_999), st.integers(0, 63), indexes),
+        min_size=1,
+        max_size=20,
+        unique_by=lambda one: one[:2],
+    ),
+    instants,
+)
+def test_the_chunks_hold_every_key_they_were_made_from(
+    events: list[tuple[Identity, int, int, list[int | None]]], at: datetime
+) -> None:
     start = QuarterHour.at(at).start
     keys = sorted(
-        (place(identity, start + timedelta(milliseconds=millis), shard) for identity, millis, shard in events),
+        (
+            place(identity, start + timedelta(milliseconds=millis), shard, index)
+            for identity, millis, shard, some in events
+            for index in some
+        ),
         key=lambda one: one[1],
     )
     made = chunks_of(map(facts, keys))
@@ -57,7 +78,26 @@ def test_the_chunks_hold_every_key_they_were_made_from(events: list[tuple[Identi
         assert chunk["sk"] == keys[0][1]
 
 
-def test_a_chunk_of_the_version_before_is_read() -> None:
+def test_a_chunk_of_0_2_0_is_read() -> None:
+    old = {
+        "pk": "SOURCE#shop",
+        "sk": "2026-10-23T01:30:12.345Z.4JzHX4k3uVijmhMx",
+        "keys": "330123454JzHX4k3uVijmhMx044599991111111111111111",
+    }
+    assert list(keys_in(old)) == [
+        ("202610230130#03", "2026-10-23T01:30:12.345Z.4JzHX4k3uVijmhMx"),
+        ("202610230130#00", "2026-10-23T01:44:59.999Z.1111111111111111"),
+    ]
+
+
+def test_the_postings_of_one_segment_take_two_characters_each_after_the_first() -> None:
+    segment = [place(Identity("shop", "1"), QUARTER_HOUR.start, 0, index) for index in range(500)]
+    (chunk,) = by_name(chunks_of(map(facts, segment)), "AGENCY#42")
+    assert len(chunk["packed"]) == 24 + 2 * 500
+    assert list(keys_in(chunk)) == segment
+
+
+def test_a_chunk_of_0_1_0_is_read() -> None:
     old = {
         "pk": "SOURCE#shop",
         "sk": "2026-10-23T01:30:12.345Z.4JzHX4k3uVijmhMx",
@@ -71,9 +111,12 @@ def test_a_chunk_of_the_version_before_is_read() -> None:
 
 @given(first=instants, low=instants, high=instants)
 def test_every_chunk_that_can_hold_a_position_is_in_range(first: datetime, low: datetime, high: datetime) -> None:
-    position = str(Position.of(Identity("shop", "1"), first))
+    position = str(Position.of(Identity("shop", "1").hash, first))
     range_ = chunks_between(
-        "source", "shop", str(Position.of(Identity("shop", "2"), low)), str(Position.of(Identity("a", "b"), high))
+        "source",
+        "shop",
+        str(Position.of(Identity("shop", "2").hash, low)),
+        str(Position.of(Identity("a", "b").hash, high)),
     )
     assert range_.pk == "SOURCE#shop"
     if QuarterHour.at(first) >= QuarterHour.at(low) and first < high:
@@ -100,7 +143,7 @@ def test_chunks_of_parts_that_overlap_are_read_in_the_order_of_positions(
         for part in range(parts)
     ]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(event_index, "KEYS_A_CHUNK", length)
+        patch.setattr(event_index, "MAX_CHUNK", length)
         chunks = by_name((one for some in own for one in chunks_of(map(facts, some))), "AGENCY#42")
     found = list(merged(chunks))
     assert [position for _, position in found] == sorted(position for _, position in places)
@@ -124,18 +167,18 @@ def in_turn(names: Sequence[str]) -> list[dict[str, str]]:
 
 
 @pytest.mark.parametrize("memory", [1, 700, 1 << 20])
-@pytest.mark.parametrize("length", [1, 2, 250])
+@pytest.mark.parametrize("length", [1, 50, 12_000])
 def test_no_key_is_written_twice_however_little_memory_there_is(
     memory: int, length: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(event_index, "MAX_PENDING", memory)
-    monkeypatch.setattr(event_index, "KEYS_A_CHUNK", length)
+    monkeypatch.setattr(event_index, "MAX_CHUNK", length)
     events = in_turn(["a", "b", "a", "a", "c", "a", "b"])
     chunks = chunks_of(events)
     assert len({(one["pk"], one["sk"]) for one in chunks}) == len(chunks)
     for name in "abc":
         kept = [list(keys_in(one)) for one in by_name(chunks, f"AGENCY#{name}")]
-        assert max(map(len, kept)) <= length
+        assert max(map(len, kept)) <= max(1, length // len("330123454JzHX4k3uVijmhMx"))
         assert [key for keys in kept for key in keys] == [
             (one["quarter_hour"], one["position"]) for one in events if one["agency"] == name
         ]
@@ -183,7 +226,7 @@ def test_eight_parts_write_chunks_of_their_own() -> None:
 
 
 def test_the_largest_chunk_is_twelve_kilobytes() -> None:
-    (largest, *_) = chunks_of(in_turn(["a"] * event_index.KEYS_A_CHUNK))
+    largest = max(chunks_of(in_turn(["a"] * 1_000)), key=lambda one: len(one["packed"]))
     assert item_size(to_item(largest)) < 12 << 10
 
 

@@ -15,6 +15,7 @@ from quarterhour.counters.distinct import first_places, marker_sets
 from quarterhour.counters.plan import group, uncounted
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.posting import Posting
+from quarterhour.ledger.segments import postings_of
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import UnavailableError
@@ -82,7 +83,7 @@ def expected(postings: Iterable[Mapping[str, Any]], prefix: str = "") -> Totals:
 
 def by_period(postings: Iterable[Mapping[str, Any]]) -> PeriodTotals:
     totals: PeriodTotals = {}
-    for item in (Posting.of(dict(one)) for one in postings):
+    for item in (Posting.of(values) for one in postings for values in postings_of(dict(one))):
         before = totals.get(item.period, Totals())
         totals[item.period] = before.plus(item.amount, item.commission, is_payment=item.is_payment)
     return totals

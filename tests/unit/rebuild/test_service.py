@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.segments import item_of
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
@@ -154,7 +155,7 @@ def test_before_the_first_report_there_is_nothing_to_rebuild(world: World) -> No
 
 
 def record(at: datetime, id_: str = "a", account: str = "42#GBP") -> Any:
-    return {"eventName": "INSERT", "dynamodb": {"NewImage": line(at, id_, account=account)}}
+    return {"eventName": "INSERT", "dynamodb": {"NewImage": item_of(line(at, id_, account=account))}}
 
 
 def test_parked_records_of_one_account_and_day_repair_that_day_once(world: World) -> None:

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.aws.items import Item
 from quarterhour.ledger.event import DETAILS, REFUND
 from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.segments import PostingValues
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY
@@ -39,7 +39,7 @@ class Packed(NamedTuple):
     totals: LineTotals
 
 
-def sealed(items: Iterable[Item], schema: int = SCHEMA) -> tuple[bytes, Packed]:
+def sealed(items: Iterable[PostingValues], schema: int = SCHEMA) -> tuple[bytes, Packed]:
     with SealedFileWriter(schema) as writer:
         for item in items:
             writer.write(item)
@@ -81,8 +81,7 @@ def test_every_text_of_a_sender_is_escaped_and_numbers_stay_numbers() -> None:
     bad = "=cmd|' /C calc'!A0"
     details = dict.fromkeys(("product", "customer", "order_id", "line", "location", "refers_to"), bad)
     sold = event("+1", type_="adjustment.recorded", amount="-5.00", quantity="-1", unit_price="-5", **details)
-    item = {name: {"S": value} for name, value in ledger_values(sold, claim(sold)).items()}
-    content, _ = sealed([{**item, "agency": {"S": bad}, "source": {"S": bad}}])
+    content, _ = sealed([{**ledger_values(sold, claim(sold)), "agency": bad, "source": bad}])
     header, row = cells(content)
     found = dict(zip(header, row, strict=True))
     numbers = {"amount": "-5.00", "commission": "-0.5000", "quantity": "-1", "unit_price": "-5"}
@@ -97,7 +96,7 @@ def test_every_text_of_a_sender_is_escaped_and_numbers_stay_numbers() -> None:
 
 
 @st.composite
-def ledgers(draw: st.DrawFn) -> list[Item]:
+def ledgers(draw: st.DrawFn) -> list[PostingValues]:
     """Draw the ledger of a quarter-hour, in order."""
     items = []
     for i in range(draw(st.integers(1, 6))):
@@ -106,23 +105,21 @@ def ledgers(draw: st.DrawFn) -> list[Item]:
         account = f"{draw(st.sampled_from(['42', '7']))}#{draw(st.sampled_from(['GBP', 'EUR']))}"
         items.append(line(at, f"{i}{draw(names)}", draw(st.sampled_from(["12.50", "0", "-3.20"])), account, **more))
         if draw(st.booleans()):
-            items[-1] |= {"period": {"S": "2026-09"}, "prior_period": {"S": "1"}}
+            items[-1] |= {"period": "2026-09", "prior_period": "1"}
     return items
 
 
 @given(ledgers())
-def test_reading_a_sealed_file_returns_the_ledger_items(items: list[Item]) -> None:
+def test_reading_a_sealed_file_returns_the_ledger_items(items: list[PostingValues]) -> None:
     content, packed = sealed(items)
-    values = [
-        {"period": "2026-10"} | {name: value["S"] for name, value in item.items() if name != "schema"} for item in items
-    ]
+    values = [{"period": "2026-10"} | item for item in items]
     read = list(read_lines(BytesIO(content)))
     assert [{name: cell for name, cell in one.items() if cell and name != "flag"} for one in read] == values
     assert tally_lines(read) == packed.totals
 
 
 @given(ledgers())
-def test_the_same_events_always_give_the_same_bytes(items: list[Item]) -> None:
+def test_the_same_events_always_give_the_same_bytes(items: list[PostingValues]) -> None:
     shuffled = [dict(reversed(item.items())) for item in items]
     content, first = sealed(items)
     again, second = sealed(shuffled)
@@ -146,7 +143,7 @@ def test_a_sealed_file_of_many_lines_is_so_too() -> None:
     assert sealed(items)[0] == plainly_sealed(items, SCHEMA)
 
 
-def plainly_sealed(items: Iterable[Item], schema: int) -> bytes:
+def plainly_sealed(items: Iterable[PostingValues], schema: int) -> bytes:
     """Return a sealed file as the first version wrote it, cell by cell."""
     packed = BytesIO()
     with (
@@ -156,7 +153,7 @@ def plainly_sealed(items: Iterable[Item], schema: int) -> bytes:
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(COLUMNS[schema])
         for item in items:
-            values = {name: value["S"] for name, value in item.items()}
+            values = dict(item)
             if values["type"] == REFUND and "refers_to" not in values:
                 values["flag"] = "unlinked refund"
             values.setdefault("period", values["recorded_at"][:7])
@@ -222,14 +219,14 @@ def test_the_bytes_do_not_depend_on_when_they_are_written(monkeypatch: pytest.Mo
 
 
 @given(ledgers())
-def test_a_sealed_file_knows_its_lines_its_hash_its_size_and_its_totals(items: list[Item]) -> None:
+def test_a_sealed_file_knows_its_lines_its_hash_its_size_and_its_totals(items: list[PostingValues]) -> None:
     content, packed = sealed(items)
     assert packed.sealed.lines == len(items)
     assert packed.sealed.sha256 == sha256(content).hexdigest()
     assert packed.sealed.size == len(content)
     assert sum(one.events for one in packed.totals.accounts.values()) == len(items)
     for (account, partition), totals in packed.totals.accounts.items():
-        of_account = [item for item in items if (item["agency"]["S"], item["currency"]["S"]) == _names(account)]
+        of_account = [item for item in items if (item["agency"], item["currency"]) == _names(account)]
         expected = sum((_totals(item) for item in of_account), Totals())
         assert (partition, totals) == (Partition(QUARTER_HOUR, 0), expected)
 
@@ -243,8 +240,8 @@ def _figures(amount: str) -> dict[str, Any]:
     return {"events": 1, "gross": gross, "refunds": refunds}
 
 
-def _totals(item: Item) -> Totals:
-    return Totals.of({**_figures(item["amount"]["S"]), "commission": item["commission"]["S"]})
+def _totals(item: PostingValues) -> Totals:
+    return Totals.of({**_figures(item["amount"]), "commission": item["commission"]})
 
 
 def test_an_empty_quarter_hour_has_no_file() -> None:

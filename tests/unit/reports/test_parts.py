@@ -38,7 +38,7 @@ def sold() -> list[Any]:
     items = []
     for number in range(30):
         at = utc(f"0{1 + number // 15}:{(30 if number < 15 else 0) + number % 15:02d}:01")
-        partition = Partition.of(Identity("shop", f"e{number}"), at, SHARDS)
+        partition = Partition.of(Identity("shop", f"e{number}").hash, at, SHARDS)
         account = ("42#GBP", "7#EUR")[number % 2]
         items.append(line(at, f"e{number}", f"{number}.50", account, location="GB#London", quarter_hour=str(partition)))
     return items

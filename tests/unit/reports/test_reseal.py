@@ -87,7 +87,7 @@ def test_a_run_is_resealed_as_it_was_planned_after_later_ones(store: Sealed, han
 
 
 def test_no_file_is_written_where_the_ledger_gives_other_lines(store: Sealed) -> None:
-    store.ledger[0] = {**store.ledger[0], "amount": {"S": "1.01"}}
+    store.ledger[0] = {**store.ledger[0], "amount": "1.01"}
     for key in (*LINES, *BESIDE):
         del store.objects[key]
     with pytest.raises(SealedFileError, match=f"^{LINES[0]} was sealed with other bytes than the ledger gives now"):

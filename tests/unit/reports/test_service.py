@@ -10,9 +10,9 @@ from typing import IO, Any
 
 import pytest
 
-from quarterhour.aws.items import Item
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.ledger.event_index import keys_in
+from quarterhour.ledger.segments import PostingValues
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import LedgerItemError, OvertakenError, SealedFileError
@@ -64,8 +64,8 @@ class Store:
     ``crash_at`` the number of the one at which the run ends.
     """
 
-    def __init__(self, sold: Iterable[Item] = SOLD, shards: int = 1) -> None:
-        self.ledger = sorted(sold, key=lambda item: str(item["position"]["S"]))
+    def __init__(self, sold: Iterable[PostingValues] = SOLD, shards: int = 1) -> None:
+        self.ledger = sorted(sold, key=lambda item: str(item["position"]))
         self.at: Checkpoint | None = Checkpoint(START, ("", ""), None)
         self.objects: dict[str, bytes] = {}
         self.entities: dict[tuple[str, str], dict[str, Any]] = {}
@@ -113,10 +113,10 @@ class Store:
             raise OvertakenError(plan.run)
         self.at = Checkpoint(plan.last, (plan.run, manifest_sha256), None)
 
-    def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
+    def read(self, partitions: Sequence[Partition]) -> Iterator[PostingValues]:
         self.read_partitions += partitions
         names = set(map(str, partitions))
-        return (item for item in self.ledger if item["quarter_hour"]["S"] in names)
+        return (item for item in self.ledger if item["quarter_hour"] in names)
 
     def line_totals(self, part: Part, sealed: SealedFile) -> LineTotals:
         self.read_files.append(part.quarter_hour)
@@ -174,7 +174,7 @@ class Store:
         assert shards == self._shards
         sums: QuarterHourTotals = {}
         for item in self.ledger:
-            values = {name: value["S"] for name, value in item.items()}
+            values = dict(item)
             account = Account(values["agency"], values["currency"])
             key = account, Partition.parse(values["quarter_hour"]).quarter_hour
             sums[key] = sums.get(key, Totals()).plus(Decimal(values["amount"]), Decimal(values["commission"]))
@@ -578,7 +578,7 @@ def test_each_currency_is_pinned_at_its_own_exchange_rate() -> None:
 
 @pytest.mark.parametrize("base", ["", "GBP"])
 def test_where_no_exchange_rate_is_needed_none_is_pinned(base: str) -> None:
-    store = Store(item for item in SOLD if item["currency"]["S"] == "GBP")
+    store = Store(item for item in SOLD if item["currency"] == "GBP")
     report(store, base=base)
     assert proven(store)
     assert (store.pins, "pin" in store.calls) == ({}, False)

@@ -308,7 +308,7 @@ def sealed_twice_elsewhere(objects: Objects) -> None:
     """Seal the first event once more, at a position that another identity would have."""
     last = "2026-10-23T0230-0245", hexdigest(objects[LAST])
     at = utc("02:50")
-    other = line(at, "a", position=str(Position.of(Identity("shop", "other"), at)))
+    other = line(at, "a", position=str(Position.of(Identity("shop", "other").hash, at)))
     seal(objects, "202610230245", "202610230245", [other], last)
 
 

@@ -4,8 +4,8 @@ botocore converts requests and responses shape by shape. For items, that is a me
 the JSON already has the form that the caller sees. A document has no shapes to convert. The rest of the description
 stays as it is.
 
-Binary values are the exception: botocore would encode and decode them. No table of Quarterhour holds any, and
-``items`` refuses them both ways. A copied item keeps them, as base64.
+Binary values are in it as base64, which botocore would decode. ``items.binary`` and ``items.bytes_of`` convert those
+of the ledger's segments; ``items`` refuses all others both ways. A copied item keeps them.
 """
 
 from typing import Any, Final

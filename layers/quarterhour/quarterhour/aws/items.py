@@ -1,5 +1,6 @@
 """Conversion between DynamoDB's attribute values and plain Python values, without loading boto3."""
 
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Context, Decimal, Inexact, InvalidOperation, Overflow, Rounded, Underflow
 from typing import Any, Final, TypeVar
@@ -17,7 +18,8 @@ _NUMBERS: Final = Context(prec=38, Emin=-128, Emax=126, traps=[Inexact, InvalidO
 def to_item(values: Mapping[str, Any]) -> Item:
     """Return plain values as an item; attributes that are ``None`` are left out.
 
-    Raises ``TypeError`` for types that no table of Quarterhour holds: float, bytes and set.
+    Raises ``TypeError`` for types that no table of Quarterhour holds, float and set, and for bytes: the one attribute
+    that holds them is made by ``binary``.
     """
     return {name: _attribute(value) for name, value in values.items() if value is not None}
 
@@ -25,6 +27,19 @@ def to_item(values: Mapping[str, Any]) -> Item:
 def from_item(item: Mapping[str, Any]) -> dict[str, Any]:
     """Return an item as plain values; numbers are ``Decimal``. Raises ``TypeError`` for bytes and sets."""
     return {name: _plain(attribute) for name, attribute in item.items()}
+
+
+def binary(content: bytes) -> dict[str, str]:
+    """Return bytes as an attribute: base64, as DynamoDB's JSON and Lambda's stream records have it."""
+    return {"B": b64encode(content).decode()}
+
+
+def bytes_of(attribute: Mapping[str, Any]) -> bytes:
+    """Return the bytes of an attribute that ``binary`` made; raise ``ValueError`` for any other."""
+    content = attribute.get("B")
+    if not isinstance(content, str):
+        raise ValueError(f"an attribute of type {', '.join(attribute)} is not binary")  # noqa: TRY004 - not a mistake of the caller
+    return b64decode(content, validate=True)
 
 
 def chunks(sequence: Sequence[T], size: int) -> Iterator[Sequence[T]]:

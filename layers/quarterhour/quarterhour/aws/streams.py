@@ -31,6 +31,11 @@ def old_image(record: Record) -> Item:
     return _image(record, "OldImage", "old")
 
 
+def with_new_image(record: Record, item: Item) -> Record:
+    """Return a record with another item after the write."""
+    return {**record, "dynamodb": {**record["dynamodb"], "NewImage": item}}
+
+
 def _image(record: Record, name: str, which: str) -> Item:
     try:
         image: Item = record["dynamodb"][name]

@@ -115,7 +115,7 @@ def marker_key(counter: Key, customer: str) -> Key:
 
 
 def place(partition: Partition, seq: str) -> str:
-    """Return the place of a record in the stream: its partition and its sequence number."""
+    """Return the place of a record in the stream: partition, sequence number, index of the posting in it."""
     return f"{partition}{SEPARATOR}{seq}"
 
 

@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from quarterhour.aws.entity import Key, window_index
-from quarterhour.aws.streams import Poison, Record, is_insert, new_image, sequence
+from quarterhour.aws.streams import Poison, Record, is_insert, new_image, sequence, with_new_image
 from quarterhour.counters.keys import (
     LISTED,
     account_pk,
@@ -40,8 +40,10 @@ from quarterhour.counters.keys import (
 )
 from quarterhour.counters.windows import AccountState, Counter, Window, other_periods
 from quarterhour.ledger.posting import Posting
+from quarterhour.ledger.segments import item_of, postings_of
 from quarterhour.model.clock import iso_millis, parse_iso
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.errors import LedgerItemError
+from quarterhour.model.identifiers import ITEM_POSITION_LENGTH, Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, RunningTotals, Totals, add_up, total
@@ -58,11 +60,21 @@ MOST_LEAVING: Final = 98
 
 @dataclass(frozen=True, slots=True)
 class StreamPosting:
-    """A posting with its sequence number in the stream, padded, and the record that brought it."""
+    """A posting with its place in the stream, and the record that brought it.
+
+    ``seq``: the sequence number of the record, padded, and the index of the posting if it is one of a segment:
+    ``….0017``. As text, it rises from posting to posting, so that a watermark can lie within a segment.
+    """
 
     seq: str
     posting: Posting
     record: Record = field(compare=False, repr=False)
+    values: Mapping[str, str] = field(compare=False, repr=False)
+
+    @property
+    def alone(self) -> Record:
+        """The record with this posting alone, to be parked."""
+        return with_new_image(self.record, item_of(self.values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +94,26 @@ class Group:
 def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
     """Group a batch by account and quarter-hour, each group in the order of the stream; return groups and poison.
 
-    Poison is a record that can never be counted. Records other than inserts of ledger items are skipped.
+    Poison is what can never be counted: a record that cannot be read, or a posting, alone in a record. Records other
+    than inserts of ledger items are skipped.
     """
     postings: dict[tuple[Account, QuarterHour], list[StreamPosting]] = {}
     poison = []
     for record in filter(is_insert, records):
         try:
-            posting = Posting.of(new_image(record))
-        except ValueError as error:
+            found = postings_of(new_image(record))
+        except (ValueError, LedgerItemError) as error:
             poison.append(Poison(record, str(error)))
             continue
-        of = posting.account, posting.partition.quarter_hour
-        postings.setdefault(of, []).append(StreamPosting(sequence(record), posting, record))
+        for values in found:
+            try:
+                posting = Posting.of(values)
+            except ValueError as error:
+                poison.append(Poison(with_new_image(record, item_of(values)), str(error)))
+                continue
+            of = posting.account, posting.partition.quarter_hour
+            seq = sequence(record) + values["position"][ITEM_POSITION_LENGTH:]
+            postings.setdefault(of, []).append(StreamPosting(seq, posting, record, values))
     groups = [
         Group(account, quarter_hour, tuple(part))
         for (account, quarter_hour), some in postings.items()

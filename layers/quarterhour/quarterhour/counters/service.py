@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.retries import is_cancelled, is_failed_condition, optimistically
-from quarterhour.aws.streams import Poison, Record, failures
+from quarterhour.aws.streams import Poison, Record, failures, sequence
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import first_places, marker_sets, new_customers
@@ -148,11 +148,11 @@ class CounterUpdater:
             try:
                 optimistically(partial(self._count, one, defer if number == last else None), account_pk(one.account))
             except AccountItemError as error:
-                self._parking.park(Poison(posting.record, str(error)) for posting in one.postings)
+                self._parking.park(Poison(posting.alone, str(error)) for posting in one.postings)
                 logger.error("account not counted, its records are parked", reason=type(error).__name__)
             except UnavailableError:
                 logger.warning("account not counted, to be delivered again", groups=len(groups) - number)
-                return [failed.postings[0].seq for failed in groups[number:]]
+                return [sequence(failed.postings[0].record) for failed in groups[number:]]
         return []
 
     def _count(self, group: Group, defer: Defer | None) -> None:

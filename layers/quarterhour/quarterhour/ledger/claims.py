@@ -111,7 +111,8 @@ def _position_and_period(
     event: Event, now: datetime, settings: RecordingSettings
 ) -> tuple[Partition, Position, Period, bool]:
     """Return the partition, position and period of an event that is claimed now, and whether its own is cut off."""
-    partition, position = Partition.of(event.identity, now, settings.shards), Position.of(event.identity, now)
+    digest = event.identity.hash
+    partition, position = Partition.of(digest, now, settings.shards), Position.of(digest, now)
     return partition, position, *settings.calendar.period_of(event.time, position.recorded_at)
 
 

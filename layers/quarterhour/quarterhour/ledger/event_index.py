@@ -11,17 +11,15 @@ from itertools import islice
 from typing import Any, Final, Self
 
 from quarterhour.aws.entity import Range
+from quarterhour.ledger.segments import MAX_POSTINGS, LedgerKey
 from quarterhour.model.clock import iso_millis, parse_iso
-from quarterhour.model.identifiers import MAX_SHARDS, SEPARATOR, Position
+from quarterhour.model.identifiers import ITEM_POSITION_LENGTH, MAX_SHARDS, SEPARATOR, Position
 from quarterhour.model.quarter_hours import QuarterHour
 
 MAX_PENDING: Final = 32 << 20
 """Bytes of memory, about, for the keys that wait to be written."""
-KEYS_A_CHUNK: Final = 500
-"""The most keys of a chunk: 12 KB."""
-
-LedgerKey = tuple[str, str]
-"""The key of an event in the ledger: its partition and its position."""
+MAX_CHUNK: Final = 12_000
+"""The most characters of the keys of a chunk: 480 single postings, or thousands of postings in segments."""
 
 INDEXED: Final[Mapping[str, str]] = {"source": "SOURCE#", "agency": "AGENCY#"}
 """The attributes of an event by which the index finds it, each with the prefix of its chunks' partition keys."""
@@ -32,15 +30,20 @@ _HOUR: Final = len("2026-10-23T01:")
 """The length of the part of a position that all events of a quarter-hour share."""
 _SHARD: Final = len("#03")
 _INSTANT: Final = len("2026-10-23T01:30:00.000Z")
-_PENDING_KEY: Final = len("330:12.345Z.4JzHX4k3uVijmhMx")
 _KEY: Final = len("330123454JzHX4k3uVijmhMx")
-_PENDING_EVENT: Final = 2 * _PENDING_KEY
+_INDEX: Final = 2
 _PENDING_NAME: Final = 250
 """Bytes of memory, about, for a source or an agency of which keys are pending."""
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
 _CODES: Final = {f"{SEPARATOR}{shard:02d}": digit for shard, digit in enumerate(_DIGITS[:MAX_SHARDS])}
 """One character for each shard, by the end of its partitions."""
 _SHARDS: Final = {digit: shard for shard, digit in _CODES.items()}
+_INDEX_CODES: Final = {
+    "": "",
+    **{f".{n:04d}": _DIGITS[n // len(_DIGITS)] + _DIGITS[n % len(_DIGITS)] for n in range(MAX_POSTINGS)},
+}
+"""Two characters for each index of a posting in its segment, by the end of its position."""
+_INDEXES: Final = {code: index for index, code in _INDEX_CODES.items()}
 _BETWEEN: Final = " "
 
 
@@ -51,68 +54,99 @@ class EventIndex:
     """
 
     def __init__(self) -> None:
-        self._sources: dict[str, bytearray] = {}
-        self._agencies: dict[str, bytearray] = {}
-        self._count = 0
+        self._pending: dict[tuple[str, str], _Keys] = {}
+        self._size = 0
         self._last: Mapping[str, str] = {}
+        self._item = self._code = ""
 
     def add(self, event: Mapping[str, str]) -> None:
         """Add an event; all events between two calls of ``take`` belong to one quarter-hour."""
-        # Packing all keys of a chunk at once takes half the CPU time of packing each.
-        key = (_CODES[event["quarter_hour"][_QUARTER_HOUR:]] + event["position"][_HOUR:]).encode()
-        source, agency = event["source"], event["agency"]
-        if source in self._sources:
-            self._sources[source] += key
-        else:
-            self._sources[source] = bytearray(key)
-        if agency in self._agencies:
-            self._agencies[agency] += key
-        else:
-            self._agencies[agency] = bytearray(key)
-        self._count += 1
+        position = event["position"]
+        if position[:ITEM_POSITION_LENGTH] != self._item or event["quarter_hour"] != self._last["quarter_hour"]:
+            self._item = position[:ITEM_POSITION_LENGTH]
+            packed = self._item[_HOUR:].replace("Z.", "").replace(":", "").replace(".", "")
+            self._code = _CODES[event["quarter_hour"][_QUARTER_HOUR:]] + packed
+        index = _INDEX_CODES[position[ITEM_POSITION_LENGTH:]]
+        for attribute in INDEXED:
+            name = attribute, event[attribute]
+            if name not in self._pending:
+                self._pending[name] = _Keys()
+                self._size += _PENDING_NAME
+            self._size += self._pending[name].add(self._code, index)
         self._last = event
 
     @property
     def is_full(self) -> bool:
         """Whether the pending keys take as much memory as they may."""
-        names = len(self._sources) + len(self._agencies)
-        return self._count * _PENDING_EVENT + names * _PENDING_NAME >= MAX_PENDING
+        return self._size >= MAX_PENDING
 
     def take(self) -> Iterator[dict[str, Any]]:
         """Remove the pending keys, and yield their chunks as attributes of the Entity table."""
-        if not self._count:
-            return
-        partition, position = self._last["quarter_hour"], self._last["position"]
-        self._count = 0
-        for attribute, pending in (("source", self._sources), ("agency", self._agencies)):
-            while pending:
-                name, keys = pending.popitem()
-                for start in range(0, len(keys), KEYS_A_CHUNK * _PENDING_KEY):
-                    some = keys[start : start + KEYS_A_CHUNK * _PENDING_KEY]
-                    packed = some.replace(b"Z.", b"").replace(b":", b"").replace(b".", b"").decode()
-                    yield _chunk(INDEXED[attribute] + name, partition[:_QUARTER_HOUR], position[:_HOUR], packed)
+        self._size = 0
+        while self._pending:
+            (attribute, name), keys = self._pending.popitem()
+            for packed in keys.chunks():
+                quarter_hour, hour = self._last["quarter_hour"][:_QUARTER_HOUR], self._last["position"][:_HOUR]
+                _, first = next(_unpacked(packed, quarter_hour, hour))
+                yield {"pk": INDEXED[attribute] + name, "sk": first, "packed": packed}
 
 
-def _chunk(pk: str, quarter_hour: str, hour: str, packed: str) -> dict[str, Any]:
-    _, first = _unpacked(packed[:_KEY], quarter_hour, hour)
-    return {"pk": pk, "sk": first, "keys": packed}
+class _Keys:
+    """The keys of one name: of each ledger item the shard, the rest of its position, and the indexes of postings."""
+
+    __slots__ = ("_last", "_text")
+
+    def __init__(self) -> None:
+        self._text = bytearray()
+        self._last = ""
+
+    def add(self, item: str, index: str) -> int:
+        """Add a posting; return by how many characters the keys have grown."""
+        more = index if item == self._last else f"{_BETWEEN}{item}{index}"
+        self._last = item
+        self._text += more.encode()
+        return len(more)
+
+    def chunks(self) -> Iterator[str]:
+        """Yield the keys in chunks, cut between two items."""
+        text = self._text.decode()
+        start = len(_BETWEEN)
+        while start < len(text):
+            end = len(text)
+            if end - start > MAX_CHUNK:
+                end = max(text.rfind(_BETWEEN, start, start + MAX_CHUNK), text.find(_BETWEEN, start + _KEY))
+                end = end if end > start else len(text)
+            yield text[start:end]
+            start = end + len(_BETWEEN)
 
 
-def _unpacked(key: str, quarter_hour: str, hour: str) -> LedgerKey:
-    return quarter_hour + _SHARDS[key[0]], f"{hour}{key[1:3]}:{key[3:5]}.{key[5:8]}Z.{key[8:]}"
+def _unpacked(packed: str, quarter_hour: str, hour: str) -> Iterator[LedgerKey]:
+    for item in packed.split(_BETWEEN):
+        partition, position = _key_of(item, quarter_hour, hour)
+        indexes = range(_KEY, len(item), _INDEX)
+        if not indexes:
+            yield partition, position
+        for at in indexes:
+            yield partition, position + _INDEXES[item[at : at + _INDEX]]
+
+
+def _key_of(key: str, quarter_hour: str, hour: str) -> LedgerKey:
+    return quarter_hour + _SHARDS[key[0]], f"{hour}{key[1:3]}:{key[3:5]}.{key[5:8]}Z.{key[8:_KEY]}"
 
 
 def keys_in(values: Mapping[str, Any]) -> Iterator[LedgerKey]:
-    """Yield the ledger keys that a chunk holds, also one that an earlier version wrote (``places``)."""
+    """Yield the ledger keys that a chunk holds, also one that an earlier version wrote (``keys``, ``places``)."""
     first = values["sk"]
     quarter_hour = str(QuarterHour.at(Position.parse(first).recorded_at))
-    if "places" in values:
+    if "packed" in values:
+        yield from _unpacked(values["packed"], quarter_hour, first[:_HOUR])
+    elif "places" in values:
         for place in values["places"].split(_BETWEEN):
             yield quarter_hour + place[:_SHARD], first[:_HOUR] + place[_SHARD:]
-        return
-    packed = values["keys"]
-    for start in range(0, len(packed), _KEY):
-        yield _unpacked(packed[start : start + _KEY], quarter_hour, first[:_HOUR])
+    else:
+        keys = values["keys"]
+        for start in range(0, len(keys), _KEY):
+            yield _key_of(keys[start : start + _KEY], quarter_hour, first[:_HOUR])
 
 
 def merged(chunks: Iterable[Mapping[str, Any]]) -> Iterator[LedgerKey]:

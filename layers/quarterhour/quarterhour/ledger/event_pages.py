@@ -5,25 +5,30 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final, Self
 
-from quarterhour.aws.items import Item
 from quarterhour.ledger.event import shown_facts
+from quarterhour.ledger.segments import PostingValues
 from quarterhour.model.clock import MILLISECOND, iso_millis
-from quarterhour.model.identifiers import Position
+from quarterhour.model.identifiers import Position, item_position
 from quarterhour.model.instants import rounded_up
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.web.paging import MAX_BYTES, size_of, within
 
 EXAMINED_AT_ONCE: Final = 10_000
 """How many events a filtered page examines at most in one read of the ledger's partitions."""
-FETCHED_AT_ONCE: Final = 1000
-"""How many events a filtered page fetches at most by the keys of an index."""
+FETCHED_AT_ONCE: Final = 250
+"""How many events a filtered page fetches at most by the keys of an index: each can be in a segment of its own."""
+POSTINGS_AN_ITEM: Final = 10
+"""How many postings an item of the ledger is thought to hold until some are read."""
 
-_NOT_SHOWN: Final = frozenset({"schema", "quarter_hour"})
+_NOT_SHOWN: Final = frozenset({"quarter_hour"})
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """The positions to read: from ``low`` to before ``high``, and only those after ``after`` if it is not empty."""
+    """The positions to read: from ``low`` to before ``high``, and only those after ``after`` if it is not empty.
+
+    ``after`` is the position of a posting or of an item, which stands for all its postings.
+    """
 
     low: str
     high: str
@@ -62,14 +67,16 @@ class EventSpan:
 
 @dataclass(frozen=True, slots=True)
 class PartitionPage:
-    """Events of one partition, and the last position up to which they are complete; empty at the partition's end.
+    """Events of one partition, and the last item up to which they are complete; empty at the partition's end.
 
-    ``examined``: how many events were read for them; with a filter, more than ``items``.
+    ``examined``: how many events were read for them; with a filter, more than ``events``. ``scanned``: of how many
+    items.
     """
 
-    items: Sequence[Item]
+    events: Sequence[PostingValues]
     complete_through: str
     examined: int
+    scanned: int
 
 
 Place = tuple[str, ...]
@@ -80,26 +87,24 @@ Place = tuple[str, ...]
 class Batch:
     """Events that one read found, in the order of positions, and the place behind all that the read examined."""
 
-    items: Sequence[Item]
+    events: Sequence[PostingValues]
     behind: Place | None
 
 
-def merge_pages(pages: Sequence[PartitionPage]) -> tuple[list[Item], str]:
+def merge_pages(pages: Sequence[PartitionPage]) -> tuple[list[PostingValues], str]:
     """Merge the pages of a quarter-hour's partitions in the order of positions.
 
-    Returns the events up to the position through which every page is complete, and that position. It is empty if
-    all pages reach the end of their partition.
+    Returns the events up to the item through which every page is complete, and its position. It is empty if all pages
+    reach the end of their partition.
     """
     complete_through = min((page.complete_through for page in pages if page.complete_through), default="")
-    items = (
-        item for page in pages for item in page.items if not complete_through or position_of(item) <= complete_through
+    events = (
+        event
+        for page in pages
+        for event in page.events
+        if not complete_through or item_position(event["position"]) <= complete_through
     )
-    return sorted(items, key=position_of), complete_through
-
-
-def facts_of(item: Item) -> dict[str, str]:
-    """Return the attributes of a ledger item as text by name."""
-    return {name: value["S"] for name, value in item.items()}
+    return sorted(events, key=position_of), complete_through
 
 
 def shown_event(facts: Mapping[str, str]) -> dict[str, Any]:
@@ -120,12 +125,12 @@ class EventPage:
     only: Mapping[str, str]
     seen: Callable[[Mapping[str, str]], Mapping[str, str]]
     examined: int = 0
+    scanned: int = 0
     size: int = 0
     items: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, item: Item) -> None:
+    def add(self, facts: PostingValues) -> None:
         """Add an event, if it matches."""
-        facts = facts_of(item)
         if all(facts.get(name) == value for name, value in self.only.items()):
             event = shown_event(self.seen(facts))
             self.items.append(event)
@@ -140,15 +145,20 @@ class EventPage:
         lacking = self.limit - len(self.items)
         return max(lacking, min(self.examined, most)) if self.only else lacking
 
+    def items_to_read(self, most: int) -> int:
+        """Return how many items to read next for the events ``to_examine``, by those that were read so far."""
+        an_item = self.examined // self.scanned if self.scanned else POSTINGS_AN_ITEM
+        return -(-self.to_examine(most) // max(1, an_item))
+
     @property
     def full(self) -> bool:
         """Whether the page has reached one of its limits."""
         return len(self.items) >= self.limit or self.size >= MAX_BYTES
 
 
-def position_of(item: Item) -> str:
-    """Return the position of a ledger item."""
-    return str(item["position"]["S"])
+def position_of(event: PostingValues) -> str:
+    """Return the position of an event."""
+    return event["position"]
 
 
 def quarter_hour_of(position: str) -> QuarterHour:

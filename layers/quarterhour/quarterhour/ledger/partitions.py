@@ -10,8 +10,8 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Item, Request, from_item
 from quarterhour.aws.tables import get_item, query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.event_pages import position_of
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, sealed_through_of
+from quarterhour.ledger.segments import PostingValues, postings_of
 from quarterhour.model.identifiers import Partition
 from quarterhour.model.quarter_hours import QuarterHour
 
@@ -53,8 +53,11 @@ class LedgerReader:
     table: str
     workers: Workers
 
-    def read(self, partitions: Sequence[Partition]) -> Iterator[Item]:
-        """Yield the items of a quarter-hour's partitions, which are read in parallel, ordered by position."""
+    def read(self, partitions: Sequence[Partition]) -> Iterator[PostingValues]:
+        """Yield the postings of a quarter-hour's partitions, which are read in parallel, ordered by position.
+
+        Raises ``LedgerItemError``, which names partition and position, for an item that cannot be read.
+        """
         page = max(_SMALLEST_PAGE, _ITEMS_IN_MEMORY // len(partitions))
         # To fetch the only partition ahead, in a thread, takes more CPU time than the waiting it saves.
         workers = self.workers if len(partitions) > 1 else Workers(1)
@@ -62,4 +65,10 @@ class LedgerReader:
             chain.from_iterable(query_pages(self.client, partition_request(self.table, partition, page), workers))
             for partition in partitions
         ]
-        return heapq.merge(*streams, key=position_of)
+        # The positions of the postings of an item lie between its own position and that of the next item.
+        items = heapq.merge(*streams, key=_position_of) if len(streams) > 1 else streams[0]
+        return chain.from_iterable(map(postings_of, items))
+
+
+def _position_of(item: Item) -> str:
+    return str(item.get("position", {}).get("S", ""))

@@ -1,12 +1,12 @@
-"""Postings: the ledger item of an event, and the values of it that totals are made of."""
+"""Postings: an event as the ledger stores it, and the values of it that totals are made of."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Self
 
-from quarterhour.aws.items import Item
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import PAYMENT, RECORDED_BY, Event
 from quarterhour.model import money
@@ -14,7 +14,6 @@ from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.identifiers import Account, Partition, Position
 from quarterhour.model.periods import Period
 
-SCHEMA: Final = "1"
 PRIOR: Final = "1"
 """The value of the attribute ``prior_period``; events of the current period lack it."""
 UNREGISTERED: Final = "1"
@@ -41,7 +40,6 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         "commission_rate": money.plain(claim.terms.commission_rate),
         "commission": money.plain(commission),
         "recorded_at": iso_millis(claim.position.recorded_at),
-        "schema": SCHEMA,
         **event.details,
     }
     if claim.terms.origin:
@@ -65,7 +63,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """The values of one ledger item that count in totals."""
+    """The values of one posting that count in totals."""
 
     partition: Partition
     account: Account
@@ -77,34 +75,32 @@ class Posting:
     is_payment: bool = False
 
     @classmethod
-    def of(cls, item: Item) -> Self:
-        """Return the posting of a ledger item; raise ``ValueError`` if this version cannot read the item."""
+    def of(cls, values: Mapping[str, str]) -> Self:
+        """Return the posting of its values in the ledger; raise ``ValueError`` if they are not those of a posting."""
         try:
-            if item["schema"]["S"] != SCHEMA:
-                raise ValueError(f"the ledger schema {item['schema']['S']!r} is not known, only {SCHEMA!r}")
             return cls(
-                _partition(item["quarter_hour"]["S"]),
-                Account(item["agency"]["S"], item["currency"]["S"]),
-                _decimal(item["amount"]["S"]),
-                _decimal(item["commission"]["S"]),
-                Position.parse(item["position"]["S"]).recorded_at,
-                item["customer"]["S"] if "customer" in item else None,
-                period_of(item),
-                item["type"]["S"] == PAYMENT,
+                _partition(values["quarter_hour"]),
+                Account(values["agency"], values["currency"]),
+                _decimal(values["amount"]),
+                _decimal(values["commission"]),
+                Position.parse(values["position"]).recorded_at,
+                values.get("customer"),
+                period_of(values),
+                values["type"] == PAYMENT,
             )
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"the ledger item lacks {error}") from error
+        except KeyError as error:
+            raise ValueError(f"the posting lacks {error}") from error
 
 
 # The postings of a batch are of few partitions.
 _partition = lru_cache(maxsize=256)(Partition.parse)
 
 
-def period_of(item: Item) -> Period:
-    """Return the period of a ledger item: one of earlier versions, which has none, counts in its month in UTC."""
-    if "period" in item:
-        return Period.parse(item["period"]["S"])
-    return Period.of(Position.parse(item["position"]["S"]).recorded_at)
+def period_of(values: Mapping[str, str]) -> Period:
+    """Return the period of a posting: one of earlier versions, which has none, counts in its month in UTC."""
+    if "period" in values:
+        return Period.parse(values["period"])
+    return Period.of(Position.parse(values["position"]).recorded_at)
 
 
 def _decimal(text: str) -> Decimal:

@@ -14,7 +14,7 @@ from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event import SALE, reference, without_operator
-from quarterhour.ledger.event_index import IndexedSpan, LedgerKey, chunks_between, merged
+from quarterhour.ledger.event_index import IndexedSpan, chunks_between, merged
 from quarterhour.ledger.event_pages import (
     EXAMINED_AT_ONCE,
     FETCHED_AT_ONCE,
@@ -24,7 +24,6 @@ from quarterhour.ledger.event_pages import (
     EventSpan,
     PartitionPage,
     Place,
-    facts_of,
     merge_pages,
     position_of,
     quarter_hour_of,
@@ -34,12 +33,14 @@ from quarterhour.ledger.explanation import Facts, applied_rate_card, computation
 from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range, sealed_through_of
 from quarterhour.ledger.partitions import highest_shards
 from quarterhour.ledger.pricing import BY_DEFAULT, CommissionTerms
+from quarterhour.ledger.reading import read_postings
+from quarterhour.ledger.segments import LedgerKey, identity_of, key_of_item, posting_at, postings_of
 from quarterhour.ledger.store import is_reservation, rerated_terms
 from quarterhour.ledger.story import StoryEntry, story_page
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import NotFoundError
-from quarterhour.model.identifiers import Identity, Partition
+from quarterhour.model.identifiers import Identity, Partition, item_position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.plan import LookedAt
 from quarterhour.rate_cards.queries import RateCardQueries
@@ -58,23 +59,27 @@ CHUNKS_A_PAGE: Final = 10
 def events_request(
     table: str, partition: Partition, bounds: Bounds, limit: int, only: Mapping[str, str] | None = None
 ) -> Request:
-    """Build the Query that reads up to ``limit`` events of a partition within bounds, strongly consistent.
+    """Build the Query that reads up to ``limit`` items of a partition within bounds, strongly consistent.
 
-    It returns those that have the attributes ``only``, or all.
+    It returns all segments, and those single postings that have the attributes ``only``, or all. The first item is the
+    segment of the posting ``after``, whose further postings follow.
     """
+    within_segment = bounds.after != item_position(bounds.after)
+    low = item_position(bounds.after) if within_segment else bounds.low
     request: Request = {
         "TableName": table,
         "KeyConditionExpression": "quarter_hour = :partition AND #position BETWEEN :low AND :high",
         "ExpressionAttributeNames": {"#position": "position"},
-        "ExpressionAttributeValues": to_item({":partition": str(partition), ":low": bounds.low, ":high": bounds.high}),
+        "ExpressionAttributeValues": to_item({":partition": str(partition), ":low": low, ":high": bounds.high}),
         "ConsistentRead": True,
         "Limit": limit,
     }
     if only:
-        request["FilterExpression"] = " AND ".join(f"#{name} = :{name}" for name in only)
+        matches = " AND ".join(f"#{name} = :{name}" for name in only)
+        request["FilterExpression"] = f"attribute_exists(events) OR ({matches})"
         request["ExpressionAttributeNames"] |= {f"#{name}": name for name in only}
         request["ExpressionAttributeValues"] |= to_item({f":{name}": value for name, value in only.items()})
-    if not bounds.after:
+    if within_segment or not bounds.after:
         return request
     return {**request, "ExclusiveStartKey": to_item({"quarter_hour": str(partition), "position": bounds.after})}
 
@@ -91,9 +96,9 @@ class Recorded(NamedTuple):
     rerated: CommissionTerms | None
 
 
-def _ledger_key(claim: Item) -> dict[str, str]:
+def _ledger_key(claim: Item) -> LedgerKey:
     """Return the key of a claimed event in the ledger."""
-    return {name: claim[name]["S"] for name in ("quarter_hour", "position")}
+    return claim["quarter_hour"]["S"], claim["position"]["S"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +114,10 @@ class EventLookup:
         claim = get_item(self.client, self.identity_table, {"event": str(identity)})
         if claim is None or is_reservation(claim):
             return None
-        item = get_item(self.client, self.ledger_table, _ledger_key(claim))
-        return Recorded(facts_of(item), rerated_terms(claim)) if item else None
+        key = _ledger_key(claim)
+        item = get_item(self.client, self.ledger_table, key_of_item(key))
+        posting = posting_at(item, key[1]) if item else None
+        return Recorded(posting, rerated_terms(claim)) if posting and identity_of(posting) == identity else None
 
     def visible(self, identities: Iterable[Identity], caller: Caller) -> Recorded:
         """Return the first of these events that is recorded and visible to the caller, as the caller may see it.
@@ -133,9 +140,9 @@ class EventLookup:
     def find_all(self, identities: Sequence[Identity], workers: Workers) -> list[Facts]:
         """Return the facts of those of these events that are in the ledger, in any order."""
         claims = get_items(self.client, self.identity_table, [{"event": str(one)} for one in identities], workers)
-        keys = [_ledger_key(claim) for claim in claims if not is_reservation(claim)]
-        items = get_items(self.client, self.ledger_table, keys, workers)
-        return [facts_of(item) for item in items]
+        keys = {_ledger_key(claim): claim["event"]["S"] for claim in claims if not is_reservation(claim)}
+        found = read_postings(self.client, self.ledger_table, keys.keys(), workers)
+        return [posting for key, posting in found.items() if str(identity_of(posting)) == keys[key]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,10 +236,10 @@ class LedgerQueries:
         begin = paging.start(span_.place, (span_.first, ""))
         page = EventPage(paging.limit, only, partial(seen_by, caller))
         for batch in self._batches(page, span_, begin):
-            for item in batch.items:
-                page.add(item)
+            for event in batch.events:
+                page.add(event)
                 if page.full:
-                    return Page(page.items, _place_of(position_of(item)))
+                    return Page(page.items, _place_of(position_of(event)))
             if remaining_seconds() < RESERVE_SECONDS:
                 return Page(page.items, batch.behind)
         return Page(page.items)
@@ -271,10 +278,9 @@ class LedgerQueries:
         chunks = self.entities.read(chunks_between(attribute, page.only[attribute], after or low, end), CHUNKS_A_PAGE)
         keys = _rising(merged(chunks), after, low, end)
         while some := list(islice(keys, page.to_examine(FETCHED_AT_ONCE))):
-            ledger_keys = [{"quarter_hour": partition, "position": position} for partition, position in some]
-            items = get_items(self.client, self.ledger_table, ledger_keys, self.workers)
+            found = read_postings(self.client, self.ledger_table, some, self.workers)
             page.examined += len(some)
-            yield Batch(sorted(items, key=position_of), _place_of(some[-1][1]))
+            yield Batch(sorted(found.values(), key=position_of), _place_of(some[-1][1]))
 
     def _from_partitions(
         self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str], last: QuarterHour
@@ -284,22 +290,34 @@ class LedgerQueries:
         shards = highest_shards(self.entities.client, self.entities.table) if at <= last else 0
         while at <= last:
             bounds = replace(span_.bounds, after=after)
-            each = -(-page.to_examine(EXAMINED_AT_ONCE) // shards)
+            each = -(-page.items_to_read(EXAMINED_AT_ONCE) // shards)
             requests = [
                 events_request(self.ledger_table, Partition(at, shard), bounds, each, page.only)
                 for shard in range(shards)
             ]
-            pages = self.workers.map(self._partition_page, requests)
+            pages = [_partition_page(response, after) for response in self.workers.map(self._query, requests)]
             page.examined += sum(one.examined for one in pages)
-            items, after = merge_pages(pages)
+            page.scanned += sum(one.scanned for one in pages)
+            events, after = merge_pages(pages)
             if not after:
                 at = at.next
-            yield Batch(items, (str(at), after) if at <= span_.last else None)
+            yield Batch(events, (str(at), after) if at <= span_.last else None)
 
-    def _partition_page(self, request: Request) -> PartitionPage:
-        response = with_retries(lambda: self.client.query(**request), "the Ledger table")
-        last = response.get("LastEvaluatedKey")
-        return PartitionPage(response["Items"], last["position"]["S"] if last else "", response["ScannedCount"])
+    def _query(self, request: Request) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
+        return with_retries(lambda: self.client.query(**request), "the Ledger table")
+
+
+def _partition_page(response: Any, after: str) -> PartitionPage:  # noqa: ANN401 - boto3's own type is too narrow
+    """Return the events of a response that are after a position."""
+    last = response.get("LastEvaluatedKey")
+    events = [posting for item in response["Items"] for posting in postings_of(item)]
+    filtered = response["ScannedCount"] - len(response["Items"])
+    return PartitionPage(
+        [event for event in events if position_of(event) > after],
+        last["position"]["S"] if last else "",
+        filtered + len(events),
+        response["ScannedCount"],
+    )
 
 
 def _indexed(

@@ -23,6 +23,8 @@ from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.outcomes import result_of
 from quarterhour.ledger.posting import PRIOR, UNREGISTERED
 from quarterhour.ledger.pricing import CommissionTerms
+from quarterhour.ledger.reading import read_postings
+from quarterhour.ledger.segments import identity_of, item_of
 from quarterhour.model import clock, money
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
@@ -415,14 +417,14 @@ class LedgerStore:
 
     def posted(self, claims: Sequence[Claim]) -> set[tuple[str, str]]:
         """Return the keys (partition, position) of the claims whose event is in the ledger, strongly consistent."""
-        items = get_items(self.client, self.ledger_table, [_ledger_key(claim) for claim in claims], self.workers)
-        return {_key(item) for item in items}
+        found = self.postings(claims)
+        return {claim.key for claim in claims if claim.identity in found}
 
     def postings(self, claims: Sequence[Claim]) -> dict[Identity, Facts]:
         """Return the facts of the claimed events that are in the ledger, read strongly consistent."""
         keys = {claim.key: claim.identity for claim in claims}
-        items = get_items(self.client, self.ledger_table, [_ledger_key(claim) for claim in claims], self.workers)
-        return {keys[_key(item)]: {name: value["S"] for name, value in item.items()} for item in items}
+        found = read_postings(self.client, self.ledger_table, keys.keys(), self.workers)
+        return {keys[key]: posting for key, posting in found.items() if identity_of(posting) == keys[key]}
 
     def append(self, new: Sequence[NewPosting], is_open: Callable[[QuarterHour], bool]) -> set[tuple[str, str]]:
         """Append new postings; return the keys of those that are in the ledger now.
@@ -430,7 +432,7 @@ class LedgerStore:
         ``is_open`` is checked before each call to DynamoDB, because a late append could take effect after the seal.
         """
         quarter_hours = {values["quarter_hour"]: quarter_hour for quarter_hour, values in new}
-        items = {_key(item): item for item in (_as_item(values) for _, values in new)}
+        items = {_key(item): item for item in (item_of(values) for _, values in new)}
         unwritten = put_items(
             self.client,
             self.ledger_table,
@@ -460,14 +462,6 @@ def _existing_item(error: ClientError) -> Item | None:
 
 def _text(item: Item, name: str) -> str:
     return str(item[name]["S"]) if name in item else ""
-
-
-def _as_item(values: dict[str, str]) -> Item:
-    return {name: {"S": value} for name, value in values.items()}
-
-
-def _ledger_key(claim: Claim) -> dict[str, str]:
-    return {"quarter_hour": str(claim.partition), "position": str(claim.position)}
 
 
 def _key(item: Item) -> tuple[str, str]:

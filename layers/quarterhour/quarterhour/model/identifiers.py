@@ -1,7 +1,7 @@
 """The identifiers of the ledger, whose keys are built and parsed only here: identity, partition, position, account."""
 
 from bisect import bisect_right
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -13,7 +13,13 @@ from quarterhour.model.quarter_hours import QuarterHour
 SEPARATOR: Final = "#"
 MAX_SHARDS: Final = 64
 _SUFFIX_LENGTH: Final = 16
-POSITION_LENGTH: Final = len("2026-10-23T01:30:12.345Z.") + _SUFFIX_LENGTH
+_INDEX_LENGTH: Final = 4
+MAX_INDEX: Final = 10**_INDEX_LENGTH - 1
+"""The highest index of a posting in its segment that a position can name."""
+ITEM_POSITION_LENGTH: Final = len("2026-10-23T01:30:12.345Z.") + _SUFFIX_LENGTH
+"""The length of the position of a ledger item, be it a segment or a single posting."""
+POSITION_LENGTHS: Final = (ITEM_POSITION_LENGTH, ITEM_POSITION_LENGTH + 1 + _INDEX_LENGTH)
+"""The lengths of the position of a posting: of one that is an item of its own, and of one in a segment."""
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _POWERS: Final = tuple(len(_BASE58) ** exponent for exponent in range(90))
 """Powers of 58 up to the largest digest of 64 bytes."""
@@ -51,7 +57,7 @@ class Identity:
 
     @cached_property
     def hash(self) -> bytes:
-        """The SHA-256 of the key, which determines the shard and the suffix of the position."""
+        """The SHA-256 of the key. In earlier versions, it decided the shard and the position of the event."""
         return sha256(str(self).encode()).digest()
 
 
@@ -76,36 +82,69 @@ class Partition:
         return partition
 
     @classmethod
-    def of(cls, identity: Identity, recorded_at: datetime, shards: int) -> Self:
-        """Return the partition of an event that is recorded at this instant."""
-        return cls(QuarterHour.at(recorded_at), int.from_bytes(identity.hash[:8]) % shards)
+    def of(cls, digest: bytes, recorded_at: datetime, shards: int) -> Self:
+        """Return the partition of an item that is recorded at this instant; its hash decides the shard."""
+        return cls(QuarterHour.at(recorded_at), int.from_bytes(digest[:8]) % shards)
 
 
-@dataclass(frozen=True, slots=True, order=True)
+@dataclass(frozen=True, slots=True)
 class Position:
-    """The sort key of an event in its partition: ``2026-10-23T01:30:12.345Z.<16 base58 of the identity's hash>``."""
+    """The place of an item or of a posting in its partition.
+
+    An item has the sort key ``2026-10-23T01:30:12.345Z.<16 base58 of a hash>``: the hash of the request that made a
+    segment, or of the identity of a single posting. A posting in a segment has the position of the segment and its
+    ``index`` there: ``….0017``.
+    """
 
     recorded_at: datetime
     suffix: str
+    index: int | None = None
 
     def __str__(self) -> str:
-        """Return the key; the texts sort by time, then by suffix."""
-        return f"{iso_millis(self.recorded_at)}.{self.suffix}"
+        """Return the key; the texts sort by time, then by suffix, then by index."""
+        text = f"{iso_millis(self.recorded_at)}.{self.suffix}"
+        return text if self.index is None else f"{text}.{self.index:0{_INDEX_LENGTH}d}"
+
+    def __lt__(self, other: "Position") -> bool:
+        """Return whether this position comes first: in the order of the texts."""
+        return str(self) < str(other)
+
+    @property
+    def of_item(self) -> "Position":
+        """The position of the item that holds the posting."""
+        return self if self.index is None else replace(self, index=None)
+
+    def at(self, index: int) -> "Position":
+        """Return the position of the posting with this index in the segment."""
+        return replace(self, index=index)
 
     @classmethod
     def parse(cls, key: str) -> Self:
         """Parse a position; raise ``ValueError`` for any other text."""
-        instant, millis, suffix = key.split(".")
-        position = cls(parse_iso(f"{instant}.{millis}"), suffix)
-        if len(suffix) != _SUFFIX_LENGTH or str(position) != key:
+        item, index = key[:ITEM_POSITION_LENGTH], key[ITEM_POSITION_LENGTH + 1 :]
+        instant, millis, suffix = item.split(".")
+        position = cls(parse_iso(f"{instant}.{millis}"), suffix, int(index) if index.isdecimal() else None)
+        if len(suffix) != _SUFFIX_LENGTH or str(position) != key or (position.index or 0) > MAX_INDEX:
             raise ValueError(f"{key!r} is not a position")
         return position
 
     @classmethod
-    def of(cls, identity: Identity, recorded_at: datetime) -> Self:
-        """Return the position of an event that is recorded at this instant, which is cut to the millisecond."""
-        instant = truncated(recorded_at)
-        return cls(instant, base58_prefix(identity.hash, _SUFFIX_LENGTH))
+    def of(cls, digest: bytes, recorded_at: datetime) -> Self:
+        """Return the position of an item that is recorded at this instant, which is cut to the millisecond.
+
+        ``digest``: the hash of the request, or of the identity of a single posting.
+        """
+        return cls(truncated(recorded_at), position_suffix(digest))
+
+
+def position_suffix(digest: bytes) -> str:
+    """Return the end of a position that a hash gives."""
+    return base58_prefix(digest, _SUFFIX_LENGTH)
+
+
+def item_position(position: str) -> str:
+    """Return the position of the item that holds a posting, from the text of the posting's position."""
+    return position[:ITEM_POSITION_LENGTH]
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -12,7 +12,8 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
 from quarterhour.ledger.posting import Posting
-from quarterhour.model.errors import AccountItemError, ExecutionFailedError
+from quarterhour.ledger.segments import postings_of
+from quarterhour.model.errors import AccountItemError, ExecutionFailedError, LedgerItemError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals
@@ -123,8 +124,8 @@ class RebuildService:
     def unparker(self) -> Callable[[Record], bool]:
         """Return a function that applies a parked ledger record and returns whether it could.
 
-        It repairs the day of the record's account, once for all records of that day; each repair also moves the
-        lifetime. A record stays parked while it is no posting, while its quarter-hour is not sealed, or
+        It repairs the day of each posting's account, once for all postings of that day; each repair also moves the
+        lifetime. A record stays parked while it cannot be read, while its quarter-hour is not sealed, or
         while its account's item cannot be used.
         """
         at = self.checkpoints.checkpoint()
@@ -143,18 +144,16 @@ class RebuildService:
             repair.repair_lifetimes(self._sums(through), account)
 
         def unpark(record: Record) -> bool:
-            try:
-                posting = Posting.of(new_image(record))
-            except ValueError:
-                return False
-            quarter_hour = posting.partition.quarter_hour
-            if quarter_hour > through:
+            postings = _postings_in(record)
+            if postings is None or any(posting.partition.quarter_hour > through for posting in postings):
                 return False
             try:
-                repair_day(posting.account, quarter_hour.day)
-                # An expired counter is not repaired, so the lifetime has not moved.
-                if quarter_hour < repair.kept_from:
-                    repair_lifetime(posting.account)
+                for posting in postings:
+                    quarter_hour = posting.partition.quarter_hour
+                    repair_day(posting.account, quarter_hour.day)
+                    # An expired counter is not repaired, so the lifetime has not moved.
+                    if quarter_hour < repair.kept_from:
+                        repair_lifetime(posting.account)
             except AccountItemError:
                 return False
             return True
@@ -175,3 +174,11 @@ class RebuildService:
         for _, runs in self.runs.days(date.min, through):
             for run, accounts in self.files.accounts(runs, self.workers):
                 yield run_bounds(run["sk"])[1], accounts
+
+
+def _postings_in(record: Record) -> list[Posting] | None:
+    """Return the postings in a record of the ledger's stream; ``None`` if it cannot be read."""
+    try:
+        return list(map(Posting.of, postings_of(new_image(record))))
+    except (ValueError, LedgerItemError):
+        return None

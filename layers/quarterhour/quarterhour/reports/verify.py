@@ -11,7 +11,7 @@ from quarterhour.ledger.explanation import commission_matches
 from quarterhour.ledger.posting import PRIOR
 from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds, parse_iso
-from quarterhour.model.identifiers import Account, Identity, Position
+from quarterhour.model.identifiers import Account, Identity, Position, position_suffix
 from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Conversion, Pins, convert, foreign_currencies, pins_of
@@ -225,8 +225,8 @@ class _Verifier:
             last = line["position"]
             identity = Identity(line["source"], line["id"])
             # Computed from the identity, not read from the line: a wrong position hides no repetition.
-            suffix = Position.of(identity, position.recorded_at).suffix
-            if position.suffix != suffix:
+            suffix = position_suffix(identity.hash)
+            if position.index is None and position.suffix != suffix:
                 self._problem(name, f"{line['position']} is not the position of {identity}")
             before = self._recorded.get(suffix)
             if before is not None and (self._retention is None or position.recorded_at < before + self._retention):

@@ -7,11 +7,9 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Final, Self, cast
 
-from quarterhour.aws.items import Item
 from quarterhour.ledger.event import REFUND
-from quarterhour.ledger.posting import SCHEMA as LEDGER_SCHEMA
 from quarterhour.model.errors import LedgerItemError
-from quarterhour.model.identifiers import POSITION_LENGTH
+from quarterhour.model.identifiers import POSITION_LENGTHS
 from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.lines import (
     COLUMNS,
@@ -28,9 +26,8 @@ from quarterhour.reports.lines import (
 from quarterhour.reports.packing import packed
 from quarterhour.reports.plan import LineTotals, SealedFile
 
-_REQUIRED: Final = frozenset({*POSTING, "schema"})
+_REQUIRED: Final = frozenset(POSTING)
 """The attributes that every posting has."""
-
 
 FLAGS_AGENCIES: Final = 3
 """The first schema whose lines have the flag of unregistered agencies."""
@@ -75,18 +72,18 @@ class SealedFileWriter:
         self._layers.close()
         self._disk.close()
 
-    def write(self, item: Item) -> Line:
+    def write(self, posting: Line) -> Line:
         """Write a posting and return its line.
 
-        Raises ``LedgerItemError``, which names partition and position, for an item that is no posting.
+        Raises ``LedgerItemError``, which names partition and position, for values that are not those of a posting.
         """
         try:
-            values = self._values(item)
+            values = self._values(posting)
             if not values.get(PERIOD):
                 values[PERIOD] = period_text(values)
             self._tallier.add(values)
         except (ValueError, ArithmeticError) as error:
-            raise LedgerItemError(_place(item), error) from error
+            raise LedgerItemError(_place(posting), error) from error
         unlinked = values["type"] == REFUND and not values["refers_to"]
         if unlinked:
             values[FLAG] = UNLINKED
@@ -95,23 +92,13 @@ class SealedFileWriter:
         self._csv.write(values)
         return values
 
-    def _values(self, item: Item) -> dict[str, str]:
+    def _values(self, posting: Line) -> dict[str, str]:
         """Return the value of each column, then those of other attributes; raise ``ValueError`` for no posting."""
-        values = self._blank.copy()
-        try:
-            for name, value in item.items():
-                values[name] = value["S"]
-        except KeyError:
-            other = sorted(name for name, value in item.items() if "S" not in value)
-            raise ValueError(f"no text: {', '.join(other)}") from None
-        if not item.keys() >= _REQUIRED:
-            raise ValueError(f"missing: {', '.join(sorted(_REQUIRED - item.keys()))}")
-        if len(values["position"]) != POSITION_LENGTH:
-            raise ValueError(f"{values['position']!r} is not a position")
-        schema = values.pop("schema")
-        if schema != LEDGER_SCHEMA:
-            raise ValueError(f"the schema {schema!r} is not known")
-        return values
+        if not posting.keys() >= _REQUIRED:
+            raise ValueError(f"missing: {', '.join(sorted(_REQUIRED - posting.keys()))}")
+        if len(posting["position"]) not in POSITION_LENGTHS:
+            raise ValueError(f"{posting['position']!r} is not a position")
+        return {**self._blank, **posting}
 
     def seal(self) -> SealedFile:
         """Complete the file and return its number of lines, SHA-256 and size; ``file`` is then at its beginning."""
@@ -129,6 +116,6 @@ class SealedFileWriter:
         return self._tallier.totals()
 
 
-def _place(item: Item) -> str:
-    """Return partition and position of an item; ``?`` for what is missing."""
-    return " ".join(str(item.get(name, {}).get("S", "?")) for name in ("quarter_hour", "position"))
+def _place(posting: Line) -> str:
+    """Return partition and position of a posting; ``?`` for what is missing."""
+    return " ".join(posting.get(name, "?") for name in ("quarter_hour", "position"))

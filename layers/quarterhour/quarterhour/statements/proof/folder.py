@@ -8,7 +8,7 @@ from typing import Final
 from quarterhour.ledger.explanation import commission_matches
 from quarterhour.model import exact_json
 from quarterhour.model.clock import parse_iso
-from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position
+from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position, position_suffix
 from quarterhour.model.periods import Period, time_zone
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import Line, read_lines
@@ -124,15 +124,15 @@ class _LineCheck:
             yield f"{identity} is of a later period, {line['period']}"
         if position.recorded_at >= self._until:
             yield f"{identity} was recorded after the last line of the statement"
-        if str(Position.of(identity, position.recorded_at)) != line["position"]:
+        if position.index is None and position.suffix != position_suffix(identity.hash):
             yield f"{line['position']} is not the position of {identity}"
         if quarter_hour < self._quarter_hour:
             yield f"{identity} is not in the order of recording"
         if quarter_hour > self._quarter_hour:
             self._quarter_hour = quarter_hour
             self._seen.clear()
-        if line["position"] in self._seen:
+        if str(identity) in self._seen or line["position"] in self._seen:
             yield f"{identity} is there twice"
-        self._seen.add(line["position"])
+        self._seen |= {str(identity), line["position"]}
         if line.get("terms") and not commission_matches(line):
             yield f"{identity} pays another commission than its terms give"

@@ -1,0 +1,205 @@
+"""Segments, pure: the ledger items that hold the postings of a request, and the one reader of all ledger items.
+
+A segment holds up to ``MAX_POSTINGS`` postings as JSON, compressed. The position of a posting is that of the segment
+and its index there. A void is a segment without postings: it keeps every other segment from getting its key.
+
+Versions before 0.3.0 wrote an item for each posting. Such items are read here too, and written no more. Nothing outside
+``ledger/`` knows how postings are stored: all others get them as text by name.
+"""
+
+import json
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from quarterhour.aws.items import Item, binary, bytes_of
+from quarterhour.model.errors import LedgerItemError
+from quarterhour.model.identifiers import Identity, Partition, Position, item_position
+
+MAX_POSTINGS: Final = 500
+"""The most postings of a segment."""
+MAX_BYTES: Final = 64 << 10
+"""The most bytes of a segment's postings, compressed; a single posting may have more."""
+SCHEMA: Final = "2"
+_SCHEMA_OF_SINGLE: Final = "1"
+_LARGEST_POSTING: Final = 400 << 10
+"""Bytes of JSON that a posting can have at most: a posting of its own item had no more."""
+_LARGEST_UNPACKED: Final = 8 << 20
+_LEVEL: Final = 1
+_OF_KEY: Final = frozenset({"quarter_hour", "position", "recorded_at"})
+"""The values of a posting that follow from the key of its segment."""
+_NAMES: Final = frozenset({"quarter_hour", "position", "schema", "count", "events"})
+_INSTANT: Final = len("2026-10-23T01:30:12.345Z")
+
+LedgerKey = tuple[str, str]
+"""The key of a posting: its partition and its position."""
+PostingValues = dict[str, str]
+"""A posting: its attributes as text by name, with ``quarter_hour``, ``position`` and ``recorded_at``."""
+
+
+@dataclass(frozen=True, slots=True)
+class SegmentKey:
+    """The key of a segment: its partition and its position."""
+
+    partition: Partition
+    position: Position
+
+    @property
+    def values(self) -> dict[str, str]:
+        """The attributes of the key."""
+        return {"quarter_hour": str(self.partition), "position": str(self.position)}
+
+
+# ---------------------------------------------------------------- writing
+
+
+def packed(postings: Iterable[Mapping[str, str] | None]) -> bytes:
+    """Return the postings of a segment, compressed; ``None`` in the place of an index that no posting has."""
+    return zlib.compress(_text(postings), _LEVEL)
+
+
+def _text(postings: Iterable[Mapping[str, str] | None]) -> bytes:
+    rows = [posting and {name: value for name, value in posting.items() if name not in _OF_KEY} for posting in postings]
+    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def segment_item(key: SegmentKey, count: int, events: bytes) -> Item:
+    """Return the item of a segment with ``count`` postings that ``packed`` returned."""
+    return {**void_item(key), "count": {"N": str(count)}, "events": binary(events)}
+
+
+def void_item(key: SegmentKey) -> Item:
+    """Return the item of a void."""
+    return {**{name: {"S": value} for name, value in key.values.items()}, "count": {"N": "0"}, "schema": {"S": SCHEMA}}
+
+
+def parts(postings: Sequence[Mapping[str, str]]) -> Iterator[tuple[Sequence[Mapping[str, str]], bytes]]:
+    """Cut postings into those of one segment each, in their order; yield each part with its bytes."""
+    for start in range(0, len(postings), MAX_POSTINGS):
+        yield from _halves(postings[start : start + MAX_POSTINGS])
+
+
+def _halves(postings: Sequence[Mapping[str, str]]) -> Iterator[tuple[Sequence[Mapping[str, str]], bytes]]:
+    text = _text(postings)
+    events = zlib.compress(text, _LEVEL)
+    if (len(events) <= MAX_BYTES and len(text) <= _LARGEST_UNPACKED) or len(postings) == 1:
+        yield postings, events
+        return
+    middle = len(postings) // 2
+    yield from _halves(postings[:middle])
+    yield from _halves(postings[middle:])
+
+
+# ---------------------------------------------------------------- reading
+
+
+def postings_of(item: Item) -> list[PostingValues]:
+    """Return the postings that a ledger item holds, in the order of their positions: of a void, none.
+
+    Raises ``LedgerItemError``, which names partition and position, for an item that cannot be read.
+    """
+    try:
+        return _postings(item)
+    except (ValueError, KeyError, TypeError, RecursionError, zlib.error) as error:
+        raise LedgerItemError(place(item), error) from error
+
+
+def posting_at(item: Item, position: str) -> PostingValues | None:
+    """Return the posting with a position that a ledger item holds; ``None`` if it holds none there.
+
+    Raises as ``postings_of`` does.
+    """
+    return next((posting for posting in postings_of(item) if posting["position"] == position), None)
+
+
+def identity_of(posting: Mapping[str, str]) -> Identity:
+    """Return the identity of a posting's event."""
+    return Identity(posting["source"], posting["id"])
+
+
+def key_of_item(key: LedgerKey) -> dict[str, str]:
+    """Return the key of the ledger item that holds a posting."""
+    partition, position = key
+    return {"quarter_hour": partition, "position": item_position(position)}
+
+
+def place(item: Item) -> str:
+    """Return partition and position of an item; ``?`` for what is missing."""
+    return " ".join(str(item.get(name, {}).get("S", "?")) for name in ("quarter_hour", "position"))
+
+
+def item_of(posting: Mapping[str, str]) -> Item:
+    """Return a posting as an item of its own: only to park it alone, and as versions before 0.3.0 wrote it."""
+    return {name: {"S": value} for name, value in {**posting, "schema": _SCHEMA_OF_SINGLE}.items()}
+
+
+def _postings(item: Item) -> list[PostingValues]:
+    if "schema" not in item:
+        raise ValueError("missing: schema")
+    schema = item["schema"].get("S")
+    if schema == _SCHEMA_OF_SINGLE:
+        return [_single(item)]
+    if schema != SCHEMA:
+        raise ValueError(f"the schema {schema!r} is not known")
+    return list(_of_segment(item))
+
+
+def _single(item: Item) -> PostingValues:
+    try:
+        values = {name: value["S"] for name, value in item.items()}
+    except KeyError:
+        other = sorted(name for name, value in item.items() if "S" not in value)
+        raise ValueError(f"no text: {', '.join(other)}") from None
+    del values["schema"]
+    return values
+
+
+def _of_segment(item: Item) -> Iterator[PostingValues]:
+    if unknown := item.keys() - _NAMES:
+        raise ValueError(f"not of a segment: {', '.join(sorted(unknown))}")
+    partition, position = item["quarter_hour"]["S"], item["position"]["S"]
+    if str(Partition.parse(partition)) != partition or Position.parse(position).index is not None:
+        raise ValueError("the key is not that of a segment")
+    count = int(item["count"]["N"])
+    rows = _unpacked(bytes_of(item["events"]), count) if count or "events" in item else []
+    recorded_at = position[:_INSTANT]
+    for index, row in enumerate(rows):
+        if row is not None:
+            yield {
+                "quarter_hour": partition,
+                "position": f"{position}.{index:04d}",
+                "recorded_at": recorded_at,
+                **row,
+            }
+
+
+def _unpacked(events: bytes, count: int) -> list[PostingValues | None]:
+    """Return the postings in the bytes of a segment by index; ``None`` for an index that no posting has.
+
+    Raises ``ValueError`` or ``zlib.error`` for bytes that are no segment of so many postings.
+    """
+    if not 0 < count <= MAX_POSTINGS:
+        raise ValueError(f"{count} postings in a segment")
+    largest = min(count * _LARGEST_POSTING, _LARGEST_UNPACKED)
+    stream = zlib.decompressobj()
+    text = stream.decompress(events, largest)
+    if not stream.eof or stream.unused_data:
+        what = (
+            f"more than {largest:,} bytes"
+            if stream.unconsumed_tail
+            else "bytes that are cut off, or followed by others"
+        )
+        raise ValueError(f"the segment holds {what}")
+    rows: Any = json.loads(text)
+    if type(rows) is not list or len(rows) > MAX_POSTINGS or not all(map(_is_row, rows)):
+        raise ValueError("the segment holds other values than postings")
+    if len(rows) - rows.count(None) != count:
+        raise ValueError(f"the segment holds {len(rows) - rows.count(None)} postings, and says {count}")
+    return rows
+
+
+def _is_row(row: object) -> bool:
+    if row is None:
+        return True
+    return type(row) is dict and row.keys().isdisjoint(_OF_KEY) and all(type(value) is str for value in row.values())
