@@ -23,7 +23,7 @@ DAYS: Final = 61
 MANY: Final = 1000
 MOST_GROWTH: Final = 3
 LATENCY_MS: Final = 50
-"""Of each request, to the API of a region that is not far."""
+"""Milliseconds that each request takes longer, as to the API in a region that is not far."""
 
 _BROWSER: Final = "chromium"
 _CLICK: Final = """(href) => new Promise((resolve) => {

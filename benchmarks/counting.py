@@ -11,18 +11,17 @@ from contextlib import redirect_stdout
 from itertools import islice
 from pathlib import Path
 from time import process_time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from botocore.awsrequest import AWSResponse
 
+from benchmarks.assumptions import BATCH_RECORDS
 from benchmarks.functions import Context, load
 from benchmarks.made_up import Json, Ledger, MadeUp
+from quarterhour_tools.emulator.partiql import parsed
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest
-
-RECORDS: Final = 1_000
-"""In a batch: as many as a stream delivers at once."""
 
 
 class Table(MadeUp):
@@ -41,6 +40,11 @@ class Table(MadeUp):
         self._keep(request["Item"])
         return {}
 
+    def _BatchExecuteStatement(self, request: Json) -> Json:  # noqa: N802 - the operation's name
+        for statement in map(parsed, request["Statements"]):
+            self._keep(statement.item)
+        return {"Responses": [{} for _ in request["Statements"]]}
+
     def _TransactWriteItems(self, request: Json) -> Json:  # noqa: N802 - the operation's name
         for action in request["TransactItems"]:
             for operation, parameters in action.items():
@@ -55,7 +59,7 @@ def batches(version: Path, accounts: int) -> Iterator[dict[str, Any]]:
     sequence = int(record["dynamodb"]["SequenceNumber"])
     while True:
         records = []
-        for number in range(RECORDS):
+        for number in range(BATCH_RECORDS):
             sequence += 1
             new = {**image, "agency": {"S": f"a{number % accounts:04d}"}}
             change = {**record["dynamodb"], "NewImage": new, "SequenceNumber": str(sequence)}

@@ -15,6 +15,7 @@ from pathlib import Path
 from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from benchmarks.assumptions import CALL_SECONDS
 from benchmarks.functions import ROOT, Context, Handler, load
 from benchmarks.made_up import NEWEST, Json, Ledger, MadeUp
 from benchmarks.orders import body
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-CALL_SECONDS: Final = 0.005
 REFUND: Final = "refund-"
 ORDER_ITEMS: Final = 100
 

@@ -34,7 +34,7 @@ MakePage = Callable[[tuple[str, ...], str | None, int | None], bytes]
 NEWEST: Final = QuarterHour(datetime(2026, 10, 23, 1, 30, tzinfo=UTC))
 """The newest quarter-hour of every generated ledger."""
 ITEM_BYTES: Final = 250
-"""Of an item without details."""
+"""Bytes of a ledger item without details."""
 _PAGE_BYTES: Final = 1 << 20
 _PAGES_KEPT: Final = 1000
 

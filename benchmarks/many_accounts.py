@@ -1,4 +1,4 @@
-"""Compares how many postings are counted with those of a released version, by the number of accounts in a batch.
+"""Measures how many postings a second the counters function counts, by the accounts in a batch, against a release.
 
 `python -m benchmarks.many_accounts` prints the table of docs/benchmarks.md, `--write` writes it into that page.
 """
@@ -12,31 +12,27 @@ from statistics import median
 from typing import Final
 
 from benchmarks import children
+from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CALLS_AT_A_TIME, CORE_MEGABYTES
 from benchmarks.functions import ROOT
-from benchmarks.latency import CALL_SECONDS
-from benchmarks.orders import AT_A_TIME
 from benchmarks.pages import PAGE, insert
-from benchmarks.released import COMMITS, checked_out
+from benchmarks.released import RELEASED, checked_out
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.errors import ToolError
 
-RELEASED: Final = "0.2.0"
-RECORDS: Final = 1_000
-"""Postings in a batch."""
 ACCOUNTS: Final = (1, 30, 300, 1_000)
+"""Accounts in a batch."""
 BUDGETED: Final = 300
-"""The accounts of the batch that has a budget."""
-CORE: Final = 1_769
-"""Megabytes of memory that bring one processor."""
-MEMORIES: Final = (512, 1_024, CORE)
+"""Accounts in the batch that has a budget."""
+MEMORIES: Final = (512, 1_024, CORE_MEGABYTES)
+"""Megabytes of memory of the counters function, which the table compares."""
 _BATCHES: Final = 3
-"""That are timed in a process; the fastest counts."""
+"""Stream batches that a process times. The fastest one counts."""
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
-    """The CPU seconds and the AWS calls of counting a batch."""
+class BatchTime:
+    """What counting a stream batch takes: CPU seconds and AWS calls."""
 
     seconds: float
     calls: int
@@ -44,21 +40,21 @@ class Batch:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """How a batch of so many accounts is counted: by this version and by the released one, in each round."""
+    """The times of a stream batch with so many accounts: of this version and of the released one, in each round."""
 
     accounts: int
-    own: Sequence[Batch]
-    released: Sequence[Batch]
+    own: Sequence[BatchTime]
+    released: Sequence[BatchTime]
 
     @property
-    def best(self) -> Batch:
+    def best(self) -> BatchTime:
         """The fastest round of this version."""
         return min(self.own, key=lambda batch: batch.seconds)
 
     @property
     def a_cpu_second(self) -> float:
         """The postings that this version counts in a CPU second."""
-        return RECORDS / self.best.seconds
+        return BATCH_RECORDS / self.best.seconds
 
     @property
     def ratio(self) -> float:
@@ -68,16 +64,16 @@ class Speed:
     def in_lambda(self, memory: int) -> float:
         """Return the postings a second with so many megabytes, where each call to AWS takes ``CALL_SECONDS``.
 
-        Up to ``AT_A_TIME`` accounts wait for AWS together. Their threads share one core: Python's global lock leaves
+        Up to ``CALLS_AT_A_TIME`` calls wait for AWS together. Their threads share one core: Python's global lock leaves
         nothing to a second one.
         """
-        cpu = self.best.seconds / min(1, memory / CORE)
-        return RECORDS / max(cpu, (cpu + self.best.calls * CALL_SECONDS) / min(self.accounts, AT_A_TIME))
+        cpu = self.best.seconds / min(1, memory / CORE_MEGABYTES)
+        return BATCH_RECORDS / max(cpu, (cpu + self.best.calls * CALL_SECONDS) / min(self.best.calls, CALLS_AT_A_TIME))
 
 
 def compare(accounts: Sequence[int] = ACCOUNTS, rounds: int = 1) -> list[Speed]:
     """Measure both versions in turns, each time in a new process; raise ``ToolError`` if git lacks the release."""
-    with checked_out(COMMITS[RELEASED]) as released:
+    with checked_out() as released:
         return [_compared(released, number, rounds) for number in accounts]
 
 
@@ -87,9 +83,9 @@ def _compared(released: Path, accounts: int, rounds: int) -> Speed:
     return Speed(accounts, own, before)
 
 
-def _measured(version: Path, accounts: int) -> Batch:
+def _measured(version: Path, accounts: int) -> BatchTime:
     arguments = ["-m", "benchmarks.counting", str(version), str(accounts), str(_BATCHES)]
-    return Batch(**children.run("counters", arguments, version=version))
+    return BatchTime(**children.run("counters", arguments, version=version))
 
 
 def own_memory() -> int:
@@ -100,7 +96,7 @@ def own_memory() -> int:
 def table(speeds: Sequence[Speed]) -> str:
     """Return the postings a second by accounts and memory, as a table in Markdown."""
     titles = " | ".join(f"{memory:,} MB" for memory in MEMORIES)
-    rows = [f"| accounts in a batch of 1,000 | {titles} | against {RELEASED} |"]
+    rows = [f"| accounts in a batch of {BATCH_RECORDS:,} | {titles} | against {RELEASED} |"]
     rows.append("|---|" + "---:|" * (len(MEMORIES) + 1))
     for one in speeds:
         counted = " | ".join(f"{one.in_lambda(memory):,.0f}" for memory in MEMORIES)

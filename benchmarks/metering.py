@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from botocore.handlers import BUILTIN_HANDLERS
 
 from benchmarks.sizes import Index, Item, item_size, item_write_units, read_units
-from quarterhour_tools.emulator.partiql import insertion
+from quarterhour_tools.emulator.partiql import Insertion, parsed
 
 if TYPE_CHECKING:
     from botocore.model import OperationModel
@@ -26,7 +26,14 @@ Request = Mapping[str, Any]
 Place = tuple[str, Item]
 """A table, and the key of an item there."""
 
-_CHARGED: Final = frozenset({"ConditionalCheckFailedException", "DuplicateItem", "TransactionCanceledException"})
+_CHARGED: Final = frozenset(
+    {
+        "ConditionalCheckFailed",  # of one statement in a batch
+        "ConditionalCheckFailedException",
+        "DuplicateItem",
+        "TransactionCanceledException",
+    }
+)
 """The failures that cost as much as a write of the current item."""
 _PARTIAL: Final = ("FilterExpression", "ProjectionExpression", "QueryFilter", "ScanFilter", "AttributesToGet")
 _TRANSACTION: Final = 2
@@ -165,8 +172,10 @@ def written(operation: str, request: Request, tables: Tables) -> list[Write]:
             actions = [action for one in request["TransactItems"] for action in one.values()]
             return [_write(action["TableName"], action, tables) for action in actions]
         case "BatchExecuteStatement":
-            insertions = map(insertion, request["Statements"])
-            return [Write(tables.place(table, item), item) for table, item in insertions]
+            return [
+                Write(tables.place(one.table, one.item), one.item if isinstance(one, Insertion) else None)
+                for one in map(parsed, request["Statements"])
+            ]
         case _:
             return []
 

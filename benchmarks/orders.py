@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from statistics import median
 from typing import Any, Final
 
+from benchmarks.assumptions import CALLS_AT_A_TIME
 from benchmarks.metering import Tables, charges, pending_writes
 from benchmarks.turns import Turns
 from benchmarks.writing import system
@@ -31,10 +32,8 @@ from quarterhour_tools.emulator.stack import Stack, open_stack
 
 SIZES: Final = (1, 10, 100, 1000)
 """Items of the orders."""
-AT_A_TIME: Final = 8
-"""Calls that one invocation makes, by the template's default."""
 SECONDS: Final = 24.0
-"""That one request is worked on: the function's 29, less what it keeps back to answer in."""
+"""Seconds for which the function works on one request: its 29, less those that it keeps for the response."""
 PAGE: Final = 1000
 
 _START: Final = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
@@ -85,7 +84,7 @@ class Cost:
     def in_a_row(self) -> int:
         """How many of the calls have to wait for each other, where some are made at a time."""
         batches = self.calls - 2
-        return 2 + -(-batches // AT_A_TIME)
+        return 2 + -(-batches // CALLS_AT_A_TIME)
 
 
 def costs(rounds: int) -> list[Cost]:

@@ -10,8 +10,11 @@ PAGE: Final = ROOT / "docs" / "benchmarks.md"
 README: Final = ROOT / "README.md"
 
 
-def insert(page: Path, name: str, text: str) -> None:
-    """Replace the text between the markers of a name; raise ``ValueError`` if the page lacks them."""
+def insert(page: Path, name: str, text: str) -> bool:
+    """Replace the text between the markers of a name, and return whether it changed.
+
+    Raises ``ValueError`` if the page lacks the markers.
+    """
     content = page.read_text("utf-8")
     begin, end = f"<!-- {name} -->\n", f"<!-- /{name} -->"
     written, found = re.subn(
@@ -20,3 +23,4 @@ def insert(page: Path, name: str, text: str) -> None:
     if not found:
         raise ValueError(f"{page} has no {begin.strip()} with its end")
     page.write_text(written, "utf-8")
+    return written != content

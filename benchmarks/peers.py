@@ -212,9 +212,9 @@ class Conduct:
     calls: float
     write_units: float
     doubled: int
-    """Of a batch that is sent twice."""
+    """Events that a batch sent twice doubled."""
     events: int
-    """In such a batch."""
+    """Events in such a batch."""
     crashes: int
     """How many times recording ended, each time after one call more, before the batch was sent again."""
     crash_lost: int

@@ -1,4 +1,4 @@
-"""The released versions that this one is compared with, checked out from this repository."""
+"""Checks out the released version that the benchmarks compare this one with, from this repository."""
 
 import subprocess
 from collections.abc import Iterator
@@ -10,16 +10,18 @@ from typing import Final
 from benchmarks.functions import ROOT
 from quarterhour_tools.errors import ToolError
 
-COMMITS: Final = {
-    "0.1.0": "74d602ac5a1d6db356dc6d000936e6c5efd65dd0",
-    "0.2.0": "83441da638dea8953976c3c478524541b77b27c4",
-}
-"""The commits of the released versions."""
+RELEASED: Final = "0.2.0"
+"""The number of the released version."""
+COMMIT: Final = "83441da638dea8953976c3c478524541b77b27c4"
+"""The commit of the released version."""
 
 
 @contextmanager
-def checked_out(commit: str) -> Iterator[Path]:
-    """Check out a commit to a temporary folder for the length of the block; raise ``ToolError`` if git cannot."""
+def checked_out(commit: str = COMMIT) -> Iterator[Path]:
+    """Check out a commit, by default the released one, for the length of the block.
+
+    Yields a temporary folder. Raises ``ToolError`` if git cannot check out.
+    """
     with TemporaryDirectory() as folder:
         place = Path(folder) / "released"
         _git("worktree", "add", "--detach", str(place), commit)

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 from benchmarks.functions import ROOT
-from benchmarks.released import COMMITS, checked_out
+from benchmarks.released import COMMIT, RELEASED, checked_out
 from quarterhour_tools.errors import ToolError
 
 MAP: Final = ROOT / "examples" / "online_retail.toml"
@@ -53,7 +53,7 @@ class Comparison:
         return median(old.seconds / new.seconds for new, old in zip(self.own, self.released, strict=True))
 
 
-def compare(data: Path, released: str = COMMITS["0.1.0"], days: int = DAYS, rounds: int = 1) -> Comparison:
+def compare(data: Path, released: str = COMMIT, days: int = DAYS, rounds: int = 1) -> Comparison:
     """Replay the first days of a CSV file with both versions.
 
     Both run with this version's dependencies. Raises ``ToolError`` if a version cannot run, or the sums differ.
@@ -129,7 +129,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Compare, and print the figures; return 2 if a version could not run."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.replaying", description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help="the Online Retail CSV file, plain or .gz")
-    parser.add_argument("--released", default=COMMITS["0.1.0"], help="the commit to compare with (default: 0.1.0)")
+    parser.add_argument("--released", default=COMMIT, help=f"the commit to compare with (default: {RELEASED})")
     parser.add_argument("--days", type=int, default=DAYS, help="of the file, from its first (default 7)")
     parser.add_argument("--rounds", type=int, default=3, help="of both, in turns (default 3)")
     args = parser.parse_args(arguments)

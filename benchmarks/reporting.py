@@ -24,7 +24,7 @@ from quarterhour.reports.keys import run_id
 from quarterhour.reports.plan import SHARDS_A_PART, parts_of
 
 CLOSED: Final = NEWEST.end + timedelta(minutes=10)
-"""When the newest quarter-hour may be sealed."""
+"""The instant at which the newest quarter-hour may be sealed."""
 
 
 def units(ledger: Ledger, unsealed: int) -> dict[str, float]:

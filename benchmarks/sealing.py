@@ -25,7 +25,7 @@ from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 
 ACCOUNTS: Final = 1_000
-"""Of the quarter-hour: publishing adds up accounts, not lines."""
+"""Accounts of the quarter-hour: publishing adds up accounts, not lines."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,9 +49,9 @@ class Sales:
     failures: Counter[str] = field(default_factory=Counter)
     """Requests without an answer for each item: the HTTP status, or the error's name."""
     recorded: dict[str, Totals] = field(default_factory=dict)
-    """By agency, of the events that were answered as recorded, each once."""
+    """The totals by agency, of the events that were answered as recorded, each once."""
     ids: set[str] = field(default_factory=set)
-    """Of the same events."""
+    """The ids of the same events."""
     twice: int = 0
     """Events answered `recorded` more than once."""
     unanswered: int = 0

@@ -11,7 +11,7 @@ Item = dict[str, Any]
 WRITE_BYTES: Final = 1024
 READ_BYTES: Final = 4096
 STORED_BYTES: Final = 100
-"""That storage adds to an item or an index entry."""
+"""Bytes that storage adds to an item or an index entry."""
 _CONTAINER: Final = 3
 _ELEMENT: Final = 1
 

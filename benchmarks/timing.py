@@ -13,7 +13,7 @@ P = ParamSpec("P")
 Work = Callable[[], object]
 
 _DEFAULT_THRESHOLD: Final = (2_000, 10, 10) if sys.version_info >= (3, 13) else (700, 10, 10)
-"""Of Python's garbage collector."""
+"""The default threshold of Python's garbage collector."""
 
 
 def by_default(work: Callable[P, object]) -> Callable[P, None]:

@@ -1,7 +1,8 @@
-"""Meters what recording, counting and reporting cost, for the cost of a month; keeps it in units.json.
+"""Meters the units of recording, counting and reporting, from which the cost of a month is computed.
 
-`python -m benchmarks.cost --measure` writes that file. What depends on time, such as the windows that an account enters
-and leaves, is metered over some hours of simulated time, for accounts with few and with many groups an hour.
+`python -m benchmarks.cost --measure` writes them to units.json. The units of the windows that an account enters and
+leaves depend on time. They are metered over days of simulated time, for accounts with few and with many account batches
+an hour. An *account batch* is all events of one account in one stream batch.
 """
 
 import json
@@ -24,35 +25,44 @@ from benchmarks.writing import System, system
 from quarterhour.ledger.http import MAX_BATCH
 
 FILE: Final = Path(__file__).parent / "units.json"
-BATCHES: Final = (1, 10, 100, 500)
-"""Events a request."""
-PACES: Final[Mapping[float, int]] = {0.25: 5, 1: 2, 4: 1, 16: 1, 64: 1}
-"""Groups of an account in an hour, each with the days over which it is metered."""
+EVENTS_A_REQUEST: Final = (1, 10, 100, 500)
+"""The sizes of the requests whose recording is metered."""
+DAYS_METERED: Final[Mapping[float, int]] = {0.25: 5, 1: 2, 4: 1, 16: 1, 64: 1}
+"""The days over which an account's windows are metered, by its account batches an hour."""
 START: Final = datetime(2026, 11, 4, tzinfo=UTC)
-"""Of each metered span: a midnight, and October's cut-off."""
+"""The start of each metered span: midnight UTC, when October is cut off."""
 _BEFORE: Final = (datetime(2026, 10, 31, 12, tzinfo=UTC), datetime(2026, 11, 3, 23, 55, tzinfo=UTC))
-"""When the account has its first events, so that it leaves windows of each kind in the span."""
+"""The instants of the account's first events, so that it leaves windows of each kind in the span."""
 _APART: Final = timedelta(seconds=5)
-"""The least time between two groups of an account: the default of ``BatchingWindowSeconds``."""
-_GROUPS: Final = 20
-"""In one window, of which the cost of a group is the mean."""
+"""The least time between two account batches of an account: the default of ``BatchingWindowSeconds``."""
+_IN_ONE_WINDOW: Final = 20
+"""The account batches in one window, whose mean is the units of an account batch."""
 _QUARTER_HOURS: Final = 4
+"""The quarter-hours of a metered report."""
 _FEW_ACCOUNTS: Final = 10
 _MANY_ACCOUNTS: Final = 100
+"""The accounts of two reports of as many events: the difference is for their proofs."""
 
 
 @dataclass(frozen=True, slots=True)
-class Recorded:
-    """An event in requests of some size: write units, stream records a request, bytes that are stored."""
+class RecordingUnits:
+    """What recording takes in requests of one size.
+
+    ``writes``: write units of an event. ``records``: stream records of a request. ``stored_bytes``: bytes that an event
+    takes in the tables.
+    """
 
     writes: float
     records: float
-    stored: float
+    stored_bytes: float
 
 
 @dataclass(frozen=True, slots=True)
-class Stage:
-    """What a group costs in a function on a stream, within windows that the account has entered before."""
+class AccountBatchUnits:
+    """What a function on a stream uses for an account batch, within windows that the account has entered before.
+
+    ``writes`` and ``reads`` are units of DynamoDB. ``calls`` are those of a stream batch with one account.
+    """
 
     writes: float
     reads: float
@@ -60,23 +70,23 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
-    """What an account costs in an hour beside its groups, as it enters and leaves windows, and the bytes of its past.
+class WindowUnits:
+    """What the windows that an account enters and leaves use in an hour, besides its account batches.
 
-    ``groups``: its groups in an hour. ``counters`` and ``snapshots`` are write units, ``stored`` the bytes of counters
-    and snapshots that expire, once as many expire as are written.
+    ``account_batches``: those of the account in an hour. ``counters`` and ``snapshots``: write units. ``reads``: read
+    units. ``stored_bytes``: bytes of its counters and snapshots that expire, once as many expire as are written.
     """
 
-    groups: float
+    account_batches: float
     counters: float
     snapshots: float
     reads: float
-    stored: float
+    stored_bytes: float
 
 
 @dataclass(frozen=True, slots=True)
-class Reported:
-    """The read units of reports: of an event, of an account in a quarter-hour (its proof), of a run."""
+class ReportUnits:
+    """The read units of reports: for an event, for an account in a quarter-hour (its proof), for a run."""
 
     event: float
     account: float
@@ -85,136 +95,146 @@ class Reported:
 
 @dataclass(frozen=True, slots=True)
 class Units:
-    """All that is metered; ``customer`` are the write units of an event's customer who is new."""
+    """All that is metered.
 
-    recorded: Mapping[int, Recorded]
-    counters: Stage
-    snapshots: Stage
-    paces: tuple[Pace, ...]
+    ``recording``: by the events a request. ``windows``: from few account batches an hour to many. ``customer``: write
+    units for an event's customer who is new.
+    """
+
+    recording: Mapping[int, RecordingUnits]
+    counters: AccountBatchUnits
+    snapshots: AccountBatchUnits
+    windows: tuple[WindowUnits, ...]
     customer: float
-    reported: Reported
+    report: ReportUnits
 
-    def pace(self, groups: float) -> Pace:
-        """Return what an account with so many groups an hour costs beside them, between those that were metered.
+    def window_units(self, account_batches: float) -> WindowUnits:
+        """Return the units of an account's windows in an hour, interpolated, by its account batches an hour.
 
-        Slower than the slowest, the cost is proportional to the groups; faster than the fastest, it is the same, as an
-        hour has no more windows.
+        Below the fewest that were metered, the units are proportional to the account batches. Above the most, they are
+        those of the most, as an hour has no more windows.
         """
-        slowest, fastest = self.paces[0], self.paces[-1]
-        if groups <= slowest.groups:
-            return _between(Pace(0, 0, 0, 0, 0), slowest, groups / slowest.groups)
-        for low, high in pairwise(self.paces):
-            if groups <= high.groups:
-                return _between(low, high, log(groups / low.groups) / log(high.groups / low.groups))
-        return fastest
+        fewest, most = self.windows[0], self.windows[-1]
+        if account_batches <= fewest.account_batches:
+            return _between(WindowUnits(0, 0, 0, 0, 0), fewest, account_batches / fewest.account_batches)
+        for low, high in pairwise(self.windows):
+            if account_batches <= high.account_batches:
+                share = log(account_batches / low.account_batches) / log(high.account_batches / low.account_batches)
+                return _between(low, high, share)
+        return most
 
 
-def _between(low: Pace, high: Pace, share: float) -> Pace:
+def _between(low: WindowUnits, high: WindowUnits, share: float) -> WindowUnits:
     before, after = asdict(low), asdict(high)
-    return Pace(**{name: before[name] + share * (after[name] - before[name]) for name in before})
+    return WindowUnits(**{name: before[name] + share * (after[name] - before[name]) for name in before})
 
 
-def stored_units() -> Units:
-    """Return what was metered last."""
+def load_units() -> Units:
+    """Return the units in the file, which were metered last."""
     values = json.loads(FILE.read_text("utf-8"))
     return Units(
-        {int(events): Recorded(**one) for events, one in values["recorded"].items()},
-        Stage(**values["counters"]),
-        Stage(**values["snapshots"]),
-        tuple(Pace(**one) for one in values["paces"]),
+        {int(events): RecordingUnits(**one) for events, one in values["recording"].items()},
+        AccountBatchUnits(**values["counters"]),
+        AccountBatchUnits(**values["snapshots"]),
+        tuple(WindowUnits(**one) for one in values["windows"]),
         values["customer"],
-        Reported(**values["reported"]),
+        ReportUnits(**values["report"]),
     )
 
 
-def store(units: Units) -> None:
-    """Write the file that ``stored_units`` reads."""
+def save_units(units: Units) -> None:
+    """Write the file that ``load_units`` reads."""
     FILE.write_text(json.dumps(asdict(units), indent=2) + "\n", "utf-8")
 
 
-def measure(paces: Iterable[float] = PACES) -> Units:
-    """Meter everything, on the embedded engine and with the made-up AWS; ``paces`` are some of ``PACES``."""
-    counters, snapshots = _stages()
+def measure(account_batches_an_hour: Iterable[float] = DAYS_METERED) -> Units:
+    """Meter everything, on the embedded engine and with the made-up AWS.
+
+    ``account_batches_an_hour``: those of the accounts whose windows are metered, some of ``DAYS_METERED``.
+    """
+    counters, snapshots = _account_batch_units()
     return Units(
-        {events: _recorded(events) for events in BATCHES},
+        {events: _recording_units(events) for events in EVENTS_A_REQUEST},
         counters,
         snapshots,
-        tuple(_pace(groups, counters, snapshots) for groups in paces),
+        tuple(_window_units(an_hour, counters, snapshots) for an_hour in account_batches_an_hour),
         _customer(),
-        _reported(),
+        _report_units(),
     )
 
 
-def _recorded(events: int) -> Recorded:
+def _recording_units(events: int) -> RecordingUnits:
     with system() as one:
         some = batch(0)
         bills = [one.record(some[first : first + events]) for first in range(0, MAX_BATCH, events)]
         writes = one.units(sum(bills, Bill()), "IdentityTable", "LedgerTable")
         items = [item for table in ("IdentityTable", "LedgerTable") for item in _items(one, table)]
         records = sum(1 for _ in _items(one, "LedgerTable")) * events / MAX_BATCH
-        return Recorded(writes, records, sum(item_size(item) + STORED_BYTES for item in items) / MAX_BATCH)
+        return RecordingUnits(writes, records, sum(item_size(item) + STORED_BYTES for item in items) / MAX_BATCH)
 
 
-def _stages() -> tuple[Stage, Stage]:
-    """Meter groups of one account that follow each other within all its windows."""
+def _account_batch_units() -> tuple[AccountBatchUnits, AccountBatchUnits]:
+    """Meter account batches of one account that follow each other within all its windows."""
     with system(start=START + timedelta(minutes=1)) as one:
-        _group(one, 0)
-        bills = [_group(one, number) for number in range(1, _GROUPS + 1)]
+        _account_batch(one, 0)
+        bills = [_account_batch(one, number) for number in range(1, _IN_ONE_WINDOW + 1)]
         counters, snapshots = (sum((bill[name] for bill in bills), Bill()) for name in ("counters", "snapshots"))
-    return _stage(counters), _stage(snapshots)
+    return _mean(counters), _mean(snapshots)
 
 
-def _stage(bill: Bill) -> Stage:
-    return Stage(bill.write_units / _GROUPS, bill.read_units / _GROUPS, bill.calls.total() / _GROUPS)
+def _mean(bill: Bill) -> AccountBatchUnits:
+    units = (bill.write_units, bill.read_units, bill.calls.total())
+    return AccountBatchUnits(*(number / _IN_ONE_WINDOW for number in units))
 
 
-def _group(one: System, number: int) -> dict[str, Bill]:
-    """Record and deliver one event, and return what the functions on the streams cost."""
+def _account_batch(one: System, number: int) -> dict[str, Bill]:
+    """Record and deliver one event, which is an account batch; return the bills of the functions on the streams."""
     one.record(batch(number, 1)[:1])
     one.clock.advance(_APART)
     return one.deliver_to_each()
 
 
-def _pace(groups: float, counters: Stage, snapshots: Stage) -> Pace:
-    """Meter one account over some days."""
-    span = timedelta(days=PACES[groups])
-    instants = list(_instants(groups, span))
+def _window_units(an_hour: float, counters: AccountBatchUnits, snapshots: AccountBatchUnits) -> WindowUnits:
+    """Meter one account with so many account batches an hour, over some days."""
+    span = timedelta(days=DAYS_METERED[an_hour])
+    instants = list(_instants(an_hour, span))
     middle = START + span / 2
     with system(start=_BEFORE[0]) as one:
         for number, instant in enumerate(_BEFORE):
             one.clock.advance_to(instant)
-            _group(one, number)
-        before = _expiring(one, middle)
+            _account_batch(one, number)
+        before = _byte_hours(one, middle)
         counting, keeping = Bill(), Bill()
         for number, instant in enumerate(instants, len(_BEFORE)):
             one.clock.advance_to(instant)
-            bills = _group(one, number)
+            bills = _account_batch(one, number)
             counting += bills["counters"]
             keeping += bills["snapshots"]
-        stored = _expiring(one, middle) - before
+        byte_hours = _byte_hours(one, middle) - before
     metered, hours = len(instants), span / timedelta(hours=1)
-    return Pace(
-        groups,
+    return WindowUnits(
+        an_hour,
         counters=(counting.write_units - metered * counters.writes) / hours,
         snapshots=(keeping.write_units - metered * snapshots.writes) / hours,
         reads=((counting + keeping).read_units - metered * (counters.reads + snapshots.reads)) / hours,
-        stored=stored / hours,
+        stored_bytes=byte_hours / hours,
     )
 
 
-def _instants(groups: float, span: timedelta) -> Iterator[datetime]:
-    """Yield the instants of an account's groups from ``START`` on."""
+def _instants(an_hour: float, span: timedelta) -> Iterator[datetime]:
+    """Yield the instants of an account's batches from ``START`` on, on average so many an hour."""
     random = Random(SEED)  # noqa: S311 - the same instants in every run
-    gap = timedelta(hours=1) / groups - _APART
+    gap = timedelta(hours=1) / an_hour - _APART
     instant = START
     while (instant := instant + _APART + gap * random.expovariate(1)) < START + span:
         yield instant
 
 
-def _expiring(one: System, written: datetime) -> float:
-    """Return the bytes of all items that expire, with their index entries, times the hours for which each is kept.
+def _byte_hours(one: System, written: datetime) -> float:
+    """Return the sum of bytes times hours over all items that expire, with their index entries.
 
-    ``written``: the mean instant at which the items were written, as they do not tell theirs.
+    Divided by the hours in which the items were written, it is the bytes that are stored in the long run. An item does
+    not have the instant of its writing, so ``written``, their mean, counts for all.
     """
     indexes = Tables(one.stack.dynamodb).table(one.stack.ref("EntityTable")).indexes
     total = 0.0
@@ -242,14 +262,14 @@ def _customer() -> float:
         return one.units(one.deliver(), "EntityTable") - one.units(without, "EntityTable")
 
 
-def _reported() -> Reported:
+def _report_units() -> ReportUnits:
     """Meter runs over the same events of few and of more accounts."""
     few, many = (_run(accounts) for accounts in (_FEW_ACCOUNTS, _MANY_ACCOUNTS))
     events = _QUARTER_HOURS * MAX_BATCH
     pairs = _QUARTER_HOURS * (_MANY_ACCOUNTS - _FEW_ACCOUNTS)
     account = ((many["all"] - many["ledger"]) - (few["all"] - few["ledger"])) * events / pairs
     run = (few["all"] - few["ledger"]) * events - account * _QUARTER_HOURS * _FEW_ACCOUNTS
-    return Reported(few["ledger"], account, run)
+    return ReportUnits(few["ledger"], account, run)
 
 
 def _run(accounts: int) -> dict[str, float]:

@@ -23,9 +23,9 @@ from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack, open_stack
 
 AGENCIES: Final = 5
-"""Of a batch of 500 events: 100 events each."""
-LONGEST_WINDOW: Final = timedelta(minutes=5)
-"""For which a stream can collect records."""
+"""Agencies in a batch of 500 events, each with 100 events."""
+LONGEST_BATCHING_WINDOW: Final = timedelta(minutes=5)
+"""The longest time for which a stream can collect records."""
 _START: Final = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 _BATCH: Final = (("content-type", "application/cloudevents-batch+json"),)
 _JSON: Final = (("content-type", "application/json"),)
@@ -91,7 +91,7 @@ class System:
             busy = False
             for pump in self.stack.pumps:
                 pump.read(self.clock.now())
-                busy = bool(pump.deliver(self.clock.now() + LONGEST_WINDOW)) or busy
+                busy = bool(pump.deliver(self.clock.now() + LONGEST_BATCHING_WINDOW)) or busy
                 bills[pump.function.rpartition(":")[2]] += self.meter.take()
         return bills
 
@@ -110,7 +110,7 @@ def system(shards: int = 1, start: datetime = _START) -> Iterator[System]:
 class Cost:
     """What one event of a batch costs, by DynamoDB's units and by AWS calls.
 
-    Counters and snapshots are those of 100 events an account, in an hour in which the accounts stand already;
+    Counters and snapshots are those of 100 events an account, in an hour in which the accounts exist already;
     ``customers``: where each of the events is of a customer that was never seen; ``charged``: where each is charged by
     the rate card of its agency's group, with the read units per event and the calls in a row that read the rate cards.
     """

@@ -1,5 +1,7 @@
 """Settings and fixtures of all tests."""
 
+import atexit
+import gc
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -34,6 +36,14 @@ LONG: Final = (
     "template/test_telemetry.py",
 )
 """Slow tests, below this folder."""
+LONGEST: Final = (
+    "invariants/test_statement_runs.py",
+    "invariants/test_projections.py",
+    "invariants/test_crashes.py",
+    "invariants/test_schedule.py",
+    "e2e/test_sam_local.py",
+)
+"""The modules whose tests take longest. They begin first, so that at the end no process waits for another's."""
 QUICK: Final = "not slow"
 """How ``make test`` chooses its tests."""
 LONGEST_SECONDS: Final = 1200
@@ -41,6 +51,9 @@ LONGEST_SECONDS: Final = 1200
 WITHOUT_JAVA: Final = "QUARTERHOUR_WITHOUT_JAVA"
 
 laws.register()
+
+# The end of a process frees all memory, so Python need not look for garbage first: that takes it seconds.
+atexit.register(gc.freeze)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
@@ -55,7 +68,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark slow tests, tests that need more than Python, and laws."""
+    """Mark slow tests, tests that need more than Python, and laws; put the longest first."""
+    items.sort(key=lambda item: LONGEST.index(_name(item.path)) if _name(item.path) in LONGEST else len(LONGEST))
     for item in items:
         if _takes_long(item.path) or "dynamodb-local" in item.nodeid or _needs(item, "dynamodb-local"):
             item.add_marker("slow")
@@ -67,7 +81,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @cache
 def _takes_long(path: Path) -> bool:
-    return path.relative_to(Path(__file__).parent).as_posix().startswith(LONG)
+    return _name(path).startswith(LONG)
+
+
+def _name(path: Path) -> str:
+    return path.relative_to(Path(__file__).parent).as_posix()
 
 
 def _needs(item: pytest.Item, engine: str) -> bool:

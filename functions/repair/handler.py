@@ -92,7 +92,7 @@ def unpark(context: LambdaContext) -> dict[str, Any]:
     """Return, by queue, how many parked records were applied and how many stay parked."""
     more = in_time(context, UNPARK_RESERVE_SECONDS)
     result = {
-        "snapshots": snapshots_parked.replay(snapshots.replay, more).as_dict(),
+        "snapshots": snapshots_parked.replay(snapshots.unpark, more).as_dict(),
         "counters": counters_parked.replay(rebuilds.unparker(), more).as_dict(),
     }
     logger.info("unparked", queues=result)

@@ -6,8 +6,8 @@ longer than the operation. Here the JSON of the request goes to moto's operation
 
 Other operations, and requests with sets of binary values or ``null``, take moto's own way. A test compares both.
 
-A new object of S3 goes to moto's handler without an HTTP request. Other requests for objects go to that handler at
-once: the URL is not matched with any other service's.
+An object of S3 is put, read and looked up by moto's handler without an HTTP request. Other requests for objects go to
+that handler at once: the URL is not matched with any other service's.
 
 The emulator itself reads streams and objects without a request: nothing is encoded, signed, or decoded.
 """
@@ -28,6 +28,7 @@ from botocore.endpoint import Endpoint
 from botocore.model import OperationModel
 from botocore.parsers import create_parser
 from botocore.regions import EndpointRulesetResolver
+from botocore.response import StreamingBody
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.common_types import TYPE_RESPONSE
 from moto.core.request import normalize_request
@@ -84,24 +85,29 @@ _plain_process: Final = BotocoreStubber.process_request
 
 
 def answer_call(model: OperationModel, params: dict[str, Any], **_: object) -> tuple[Any, dict[str, Any]] | None:
-    """Answer a call about items, or a new object, before it becomes an HTTP request: botocore's hook ``before-call``.
+    """Answer a call about items or an object before it becomes an HTTP request: botocore's hook ``before-call``.
 
-    A call that fails has no effect. It is made again the long way, on which botocore reads the error.
+    A call of S3 that fails has no effect. It is made again the long way, on which botocore reads the error.
     """
     if BotocoreStubber.process_request is not process_request:
         return None  # the embedded engine is not open
-    if model.name == "PutObject":
-        return _put_object(model, params) if _OBJECT.match(params["url"]) else None
+    if model.name in _OBJECT_OPERATIONS:
+        return _OBJECT_OPERATIONS[model.name](model, params) if _OBJECT.match(params["url"]) else None
     if params["url"] != _ADDRESS or model.name not in _OPERATIONS:
         return None
     body = _as_bytes(params["body"])
     if not _is_plain(body):
         return None
     status, headers, content = _call(model.name, params["headers"]["X-Amz-Target"], body)
-    if status != HTTPStatus.OK:
-        return None
     answer = {"status_code": status, "headers": headers, "body": _as_bytes(content)}
-    return _ANSWERED, _parser.parse(answer, model.output_shape)
+    parsed = _parser.parse(answer, model.output_shape)
+    if status == HTTPStatus.OK:
+        return _ANSWERED, parsed
+    # As botocore does: an error may have members of its own, such as the reasons of a cancelled transaction.
+    shape = model.service_model.shape_for_error_code(parsed["Error"]["Code"])
+    if shape is not None:
+        parsed.update(_parser.parse(answer, shape))
+    return AWSResponse(_ADDRESS, status, HTTPHeaders(), None), parsed
 
 
 def _put_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
@@ -123,13 +129,53 @@ def _put_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dic
     return _ANSWERED, _object_parser.parse(answer, model.output_shape)
 
 
+def _get_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
+    """Let moto return a whole object; ``None`` if moto refuses, or for a part or a version."""
+    if not _is_whole(params):
+        return None
+    try:
+        status, answered, content = _Object(params["context"]["input_params"], params["headers"], b"").get_object()
+    except S3ClientError:
+        return None
+    if status != HTTPStatus.OK:
+        return None
+    body = _as_bytes(content)
+    return _read(model, answered, StreamingBody(BytesIO(body), len(body)))
+
+
+def _head_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
+    """Let moto describe a whole object; ``None`` if moto refuses, or for a part or a version."""
+    if not _is_whole(params):
+        return None
+    place, headers = params["context"]["input_params"], params["headers"]
+    try:
+        status, answered, _ = _Object(place, headers, b"").head_object(place["Bucket"], {}, place["Key"], headers)
+    except S3ClientError:
+        return None
+    return _read(model, answered, b"") if status == HTTPStatus.OK else None
+
+
+def _is_whole(params: dict[str, Any]) -> bool:
+    """Return whether a request is for a whole object in its current version."""
+    return not params["query_string"] and "Range" not in params["headers"]
+
+
+def _read(model: OperationModel, headers: dict[str, str], body: bytes | StreamingBody) -> tuple[Any, dict[str, Any]]:
+    """Return the answer to a request that reads an object."""
+    answer = {"status_code": HTTPStatus.OK.value, "headers": HTTPHeaders.from_dict(headers), "body": body}
+    return _ANSWERED, _object_parser.parse(answer, model.output_shape)
+
+
+_OBJECT_OPERATIONS: Final = {"GetObject": _get_object, "HeadObject": _head_object, "PutObject": _put_object}
+
+
 class _Object(S3Response):
     """moto's handler of one object, without an HTTP request."""
 
     def __init__(self, place: Mapping[str, str], headers: Mapping[str, str], body: bytes) -> None:
         super().__init__()
         self.bucket_name, self._key = place["Bucket"], place["Key"]
-        self.headers, self.querystring = headers, {}
+        self.headers, self.querystring, self.uri_match, self.data = headers, {}, {}, {}
         self.body = self.raw_body = body
         self.region, self.current_account = REGION, ACCOUNT
 

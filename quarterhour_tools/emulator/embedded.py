@@ -15,7 +15,7 @@ their results with moto's.
 - moto: each value is checked for every type before it is measured, compared, copied or returned.
   Here texts come first: almost all values are texts.
 - moto: PartiQL fails on parameters, and inserts an item whose key exists.
-  Here a batch of ``INSERT`` answers as DynamoDB does. This one is compared with DynamoDB Local instead.
+  Here a batch of ``INSERT`` and ``UPDATE`` answers as DynamoDB does. This is compared with DynamoDB Local instead.
 - moto: the size of a stream record is that of its JSON, which is made for it. Here it is that of keys and images.
 - moto: each condition is split into its words again, and each update is parsed again. Here that happens once for each
   text. The tree of an update is copied node by node, not attribute by attribute.
@@ -29,7 +29,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import lru_cache
 from operator import attrgetter
-from threading import Lock
+from threading import RLock
 from typing import Any, Final
 
 from botocore.endpoint import Endpoint
@@ -51,7 +51,7 @@ from moto.dynamodbstreams.models import ShardIterator
 from moto.moto_api._internal import mock_random
 
 from quarterhour_tools.emulator.direct import REGION, construct_endpoint, create_request, process_request
-from quarterhour_tools.emulator.partiql import insertion
+from quarterhour_tools.emulator.partiql import Insertion, Update, parsed
 
 ItemKey = tuple[DynamoType, DynamoType | None]
 """The key of an item in its table: hash and range key."""
@@ -66,7 +66,7 @@ _plain_query: Final = Table.query
 _plain_put: Final = Table.put_item
 _plain_update: Final = DynamoDBBackend.update_item
 _plain_transaction: Final = DynamoDBBackend.transact_write_items
-_one_transaction: Final = Lock()
+_one_write: Final = RLock()
 
 _plain_validate: Final = vars(Table)["_validate_item_types"]
 _plain_lex: Final = vars(ConditionExpressionParser)["_lex_condition_expression"]
@@ -87,7 +87,7 @@ _MOST_STATEMENTS: Final = 25
 
 def _transact_write_items(backend: DynamoDBBackend, transact_items: list[dict[str, Any]]) -> None:
     """Write all items or none; after a failure, restore the items already written. Threads take turns."""
-    with _one_transaction:
+    with _one_write:
         _transact(backend, transact_items)
 
 
@@ -248,14 +248,16 @@ def _index(table: Table, item: Item) -> None:
 
 
 def _put_item(table: Table, *arguments: Any, **options: Any) -> Item:  # noqa: ANN401 - as in moto
-    item = _plain_put(table, *arguments, **options)
-    _index(table, item)
+    with _one_write:
+        item = _plain_put(table, *arguments, **options)
+        _index(table, item)
     return item
 
 
 def _update_item(backend: DynamoDBBackend, table_name: str, *arguments: Any, **options: Any) -> Item:  # noqa: ANN401
-    item = _plain_update(backend, table_name, *arguments, **options)
-    _index(backend.get_table(table_name), item)
+    with _one_write:
+        item = _plain_update(backend, table_name, *arguments, **options)
+        _index(backend.get_table(table_name), item)
     return item
 
 
@@ -263,29 +265,44 @@ def _update_item(backend: DynamoDBBackend, table_name: str, *arguments: Any, **o
 
 
 def _execute_statements(backend: DynamoDBBackend, statements: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Insert items, each by itself; the call fails as a whole if it names a key twice or holds too many statements."""
+    """Write items, each by itself; the call fails as a whole if it names a key twice or holds too many statements."""
     if len(statements) > _MOST_STATEMENTS:
         raise MockValidationException(f"BatchWriteItem cannot write more than {_MOST_STATEMENTS} items")
-    insertions = [insertion(statement) for statement in statements]
-    touched = list(_touched(backend, ({"TableName": name, "Item": item} for name, item in insertions)))
+    writes = [parsed(statement) for statement in statements]
+    touched = list(_touched(backend, ({"TableName": one.table, "Item": one.item} for one in writes)))
     places = [(table.name, *(key and key.value for key in place)) for table, place in touched]
     if len(set(places)) < len(places):
         raise MockValidationException("Provided list of item keys contains duplicates")
-    return [_insert(backend, name, item) for name, item in insertions]
+    with _one_write:
+        return [_execute(backend, one) for one in writes]
 
 
-def _insert(backend: DynamoDBBackend, name: str, item: dict[str, Any]) -> dict[str, Any]:
-    table = backend.tables.get(name)
+def _execute(backend: DynamoDBBackend, write: Insertion | Update) -> dict[str, Any]:
+    table = backend.tables.get(write.table)
     if table is None:
         message = "Cannot do operations on a non-existent table"
         return {"Error": {"Code": "ResourceNotFound", "Message": message}}
     try:
-        if _stored(table, backend.get_keys_value(table, item)) is None:
-            table.put_item(item)
-            return {"TableName": name}
-    except MockValidationException as error:
-        return {"Error": {"Code": "ValidationError", "Message": error.message}, "TableName": name}
-    return {"Error": {"Code": "DuplicateItem", "Message": "Duplicate primary key exists in table"}, "TableName": name}
+        existing = _stored(table, backend.get_keys_value(table, write.item))
+        error = _insert(table, write, existing) if isinstance(write, Insertion) else _update(table, write, existing)
+    except MockValidationException as refused:
+        error = {"Code": "ValidationError", "Message": refused.message}
+    return {**({"Error": error} if error else {}), "TableName": write.table}
+
+
+def _insert(table: Table, insertion: Insertion, existing: Item | None) -> dict[str, Any]:
+    if existing is not None:
+        return {"Code": "DuplicateItem", "Message": "Duplicate primary key exists in table"}
+    table.put_item(insertion.item)
+    return {}
+
+
+def _update(table: Table, update: Update, existing: Item | None) -> dict[str, Any]:
+    before = {} if existing is None else {name: value.to_regular_json() for name, value in existing.attrs.items()}
+    if any(before.get(name) != value for name, value in update.conditions.items()):
+        return {"Code": "ConditionalCheckFailed", "Message": "The conditional request failed"}
+    table.put_item({**before, **update.values})
+    return {}
 
 
 # ---------------------------------------------------------------- items and their values

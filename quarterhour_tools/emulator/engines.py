@@ -1,7 +1,7 @@
 """The engines that replace AWS: they hold the emulator's tables, S3 buckets, queues and schedules."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
@@ -23,6 +23,7 @@ from quarterhour.aws.botocore_model import Descriptions
 from quarterhour_tools.emulator import dynamodb_local
 from quarterhour_tools.emulator.direct import REGION, Streams, answer_call, forget_records
 from quarterhour_tools.emulator.embedded import adjusted
+from quarterhour_tools.emulator.faults import Faults
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.state_machines import prepare, prepare_for
 from quarterhour_tools.errors import ToolError
@@ -41,8 +42,6 @@ DYNAMODB_LOCAL: Final = "dynamodb-local"
 SERVICES: Final = frozenset({"dynamodb", "s3", "scheduler", "sqs", "states"})
 """The services that an engine has, by their names in AWS's signatures."""
 
-_MOTO: Final = ("before-send", botocore_stubber)
-"""moto's hook, which gets every request."""
 _KEY: Final = "local"
 # moto knows only the plain endpoints, not those with an account id in the host name.
 _CONFIG: Final = Config(account_id_endpoint_mode="disabled", retries={"mode": "standard", "max_attempts": 3})
@@ -204,10 +203,19 @@ def _prepared(
 ) -> botocore.session.Session:
     session.register_component("data_loader", descriptions)
     session.register("before-call.sfn.StartExecution", prepare)
-    if [one for one in handlers if isinstance(one, tuple) and one[0] == "before-send"] == [_MOTO]:
-        # ``Faults`` and other hooks for requests get them all. Last, because botocore calls no hook after an answer.
-        session.get_component("event_emitter").register_last("before-call", answer_call)
+    short = _short_way([one[1] for one in handlers if isinstance(one, tuple) and one[0] == "before-send"])
+    if short:
+        # Last, because botocore calls no hook after an answer.
+        session.get_component("event_emitter").register_last("before-call", short)
     return session
+
+
+def _short_way(hooks: list[Any]) -> Callable[..., object] | None:
+    """Return what answers calls before they become requests; ``None`` if other hooks must get all requests."""
+    if hooks == [botocore_stubber]:
+        return answer_call
+    owners = [getattr(hook, "__self__", None) for hook in hooks]
+    return owners[0].before_call if len(owners) == 1 and isinstance(owners[0], Faults) else None
 
 
 class _SharingSession(botocore.session.Session):

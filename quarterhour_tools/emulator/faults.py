@@ -7,6 +7,7 @@ reset-after@12,seed=7``; ``all=0.05`` divides a chance among all kinds.
 import io
 import json
 import random
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -18,11 +19,13 @@ from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.exceptions import ConnectionClosedError
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.httpsession import URLLib3Session
+from botocore.model import OperationModel
 from moto.core.models import botocore_stubber
 
 from quarterhour.model import clock
 from quarterhour_tools.emulator.capacity import Capacity
-from quarterhour_tools.emulator.partiql import insertion
+from quarterhour_tools.emulator.direct import answer_call
+from quarterhour_tools.emulator.partiql import parsed
 from quarterhour_tools.errors import ToolError
 
 
@@ -150,6 +153,8 @@ class Faults:
         self._at_work = False
         self._actions: dict[int, Callable[[], object]] = {}
         self._plain = URLLib3Session()
+        self._counted = threading.local()
+        """Whether the thread's next request is of a call that ``before_call`` has counted."""
 
     def arm(self, kind: FaultKind, after: int = 0) -> None:
         """Inject a fault ``after`` calls from now, or at the first later call that it fits."""
@@ -195,12 +200,41 @@ class Faults:
         finally:
             self._at_work = True
 
-    def _before_send(self, request: AWSPreparedRequest, event_name: str, **_more: object) -> AWSResponse | None:
+    def before_call(
+        self, model: OperationModel, params: dict[str, Any], event_name: str, **_more: object
+    ) -> tuple[Any, dict[str, Any]] | None:
+        """Count and answer a call to which nothing can happen, the short way: botocore's hook ``before-call``."""
+        self._counted.next = False
         if not self._at_work:
-            return botocore_stubber(event_name, request)
+            return answer_call(model, params)
+        if not self._passes(len(self.calls)):
+            return None
+        self._count(event_name)
+        self._random.random()  # as for every call, so that later faults do not depend on the way of this one
+        answer = answer_call(model, params)
+        self._counted.next = answer is None
+        return answer
+
+    def _passes(self, position: int) -> bool:
+        """Tell whether nothing can happen to the call at a position."""
+        return not (
+            self.spec.chances
+            or self.capacity
+            or position in self._actions
+            or any(reached <= position for reached in self.spec.positions)
+        )
+
+    def _count(self, event_name: str) -> Call:
         _, service, operation = event_name.split(".")
         call = Call(len(self.calls), service, operation)
         self.calls.append(call)
+        return call
+
+    def _before_send(self, request: AWSPreparedRequest, event_name: str, **_more: object) -> AWSResponse | None:
+        counted, self._counted.next = getattr(self._counted, "next", False), False
+        if not self._at_work or counted:
+            return botocore_stubber(event_name, request)
+        call = self._count(event_name)
         action = self._actions.pop(call.position, None)
         if action:
             with self._resting():
@@ -257,7 +291,7 @@ class Faults:
     ) -> AWSResponse:
         failed: dict[int, str] = {}
         for number, statement in enumerate(body["Statements"]):
-            if insertion(statement)[0] != capacity.table:
+            if parsed(statement).table != capacity.table:
                 continue
             if not capacity.is_left:
                 failed[number] = "ProvisionedThroughputExceeded"

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import chunks
-from quarterhour.counters.keys import account_of, accounts_of, period_sks
+from quarterhour.counters.keys import account_of, account_pk_bounds, period_sk_bounds
 from quarterhour.counters.keys import period_of as period_of_counter
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.ledger.event import PAYMENT
@@ -553,14 +553,14 @@ def held_events(stack: Stack) -> int:
 
 def counted_accounts(stack: Stack) -> Accounts:
     """Return the lifetime totals of every account from the counters."""
-    latest = _counters(stack).latest(*accounts_of(None), _PAGE)
+    latest = _counters(stack).latest(*account_pk_bounds(None), _PAGE)
     return {account_of(values["pk"]): Totals.of(values) for values in latest}
 
 
 def counted_periods(stack: Stack, account: Account) -> PeriodTotals:
     """Return the totals of every period of an account from the counters."""
     counters = _counters(stack)
-    counted = counters.counted(counters.state_of(account), *period_sks(), _PAGE)
+    counted = counters.counted(counters.state_of(account), *period_sk_bounds(), _PAGE)
     return {period_of_counter(values["sk"]): Totals.of(values) for values in counted}
 
 

@@ -18,7 +18,7 @@ from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, Marker, MarkerSet, marker_sets, missing
 from quarterhour.counters.keys import account_pk, customers_key, latest_key, partition_key
-from quarterhour.counters.plan import Addition, CounterChange, NewCustomers, Retention, moved, watermark
+from quarterhour.counters.plan import Addition, CounterChange, NewCustomers, Retention, watermark, with_difference
 from quarterhour.counters.plan import changes as account_changes
 from quarterhour.counters.store import CounterStore, markers_request
 from quarterhour.counters.windows import AccountState, Window
@@ -208,7 +208,7 @@ def sold(account: Account, at: datetime) -> AccountState:
     quarter_hour = QuarterHour.at(at)
     new = [NewCustomers(customers_key(account, None), "new_customers", 2)]
     more: Any = {"customers": new, "watermarks": Window(watermarks={"00": SEQ}), "last_updated": iso_millis(at)}
-    return moved(AccountState(account), quarter_hour, in_own_month(quarter_hour, SOLD), **more)
+    return with_difference(AccountState(account), quarter_hour, in_own_month(quarter_hour, SOLD), **more)
 
 
 # ---------------------------------------------------------------- counted from one quarter-hour to another

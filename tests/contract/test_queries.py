@@ -12,7 +12,7 @@ from quarterhour.aws.entity import WINDOW_SHARDS, Range
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.overview import OverviewQueries
-from quarterhour.counters.plan import Retention, changes, moved
+from quarterhour.counters.plan import Retention, changes, with_difference
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.counters.windows import Window
 from quarterhour.ledger.posting import ledger_values
@@ -143,7 +143,7 @@ def count_now(storage: Storage, account: Account, at: datetime) -> None:
     """Count one event of nothing."""
     before, quarter_hour = storage.counters.account(account), QuarterHour.at(at)
     more: Any = {"customers": (), "watermarks": Window(), "last_updated": iso_millis(at)}
-    after = moved(before, quarter_hour, in_own_month(quarter_hour, ONE), **more)
+    after = with_difference(before, quarter_hour, in_own_month(quarter_hour, ONE), **more)
     storage.counters.write(changes(before, after, [], {}, KEPT)[1])
 
 

@@ -5,11 +5,11 @@ from random import Random
 
 import pytest
 
-from benchmarks.cost import counted
+from benchmarks.cost import stream_units
 from benchmarks.metering import Bill
 from benchmarks.recording import batch
 from benchmarks.traffic import SEED, Traffic, simulate, stream
-from benchmarks.units import START, measure, stored_units
+from benchmarks.units import START, load_units, measure
 from benchmarks.writing import system
 
 HOURS = 2
@@ -18,7 +18,7 @@ FEW = Traffic(events=500_000, accounts=20, skew=1)
 
 @pytest.mark.slow
 def test_the_handlers_cost_the_units_that_the_pages_are_computed_from() -> None:
-    assert measure() == stored_units(), "python -m benchmarks.cost --measure --write meters them and writes the pages"
+    assert measure() == load_units(), "python -m benchmarks.cost --measure --write meters them and writes the pages"
 
 
 @pytest.mark.slow
@@ -34,6 +34,6 @@ def test_a_stream_costs_on_the_functions_what_is_estimated_for_it() -> None:
             one.record([{**events[account], "id": f"{number}-{account}"} for account in some.accounts])
             paid += one.deliver()
             recorded += some.events
-    estimate = counted(simulate(FEW), stored_units())
+    estimate = stream_units(simulate(FEW), load_units())
     expected = (estimate.counters + estimate.snapshots) / FEW.events
     assert paid.write_units / recorded == pytest.approx(expected, rel=0.05)

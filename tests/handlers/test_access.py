@@ -200,7 +200,7 @@ def issuer() -> Iterator[Issuer]:
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         issuer.url = f"http://127.0.0.1:{server.server_port}"
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
         yield issuer
         server.shutdown()
 

@@ -253,7 +253,7 @@ def test_a_page_of_accounts_ends_when_the_time_runs_short(world: World, monkeypa
     for number in range(3):
         world.sell("1.00", agency=f"agency {number}")
     world.drain()
-    monkeypatch.setattr("quarterhour.counters.queries.RESERVE_SECONDS", 60.0)
+    monkeypatch.setattr("quarterhour.web.paging.RESERVE_SECONDS", 60.0)
     pages = list(world.pages("/accounts", currency="GBP"))
     assert [len(page["items"]) for page in pages] == [1, 1, 1, 0]
     assert [len(page["items"]) for page in world.pages("/accounts", currency="EUR")] == [0, 0, 0, 0]

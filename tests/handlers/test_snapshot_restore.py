@@ -78,7 +78,7 @@ def endpoint() -> Iterator[str]:
     """The URL of Lambda's endpoint, whose first credentials are about to expire."""
     Credentials.answers = [credentials("SNAPSHOT", timedelta(seconds=1)), credentials("RESTORED", timedelta(hours=6))]
     with HTTPServer(("127.0.0.1", 0), Credentials) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
+        Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/"
         server.shutdown()
 

@@ -10,9 +10,9 @@ from quarterhour.counters.keys import partition_key
 from quarterhour.counters.plan import Retention, group
 from quarterhour.counters.store import CounterStore
 from tests.support.events import sale
-from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys
+from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys, periods_of
 from tests.support.requests import post, post_each
-from tests.support.system import World, faulty
+from tests.support.system import World, faulty, opened
 from tests.support.tables import all_counters, counter, deliver, entity, items, number, parked, stream
 
 FIGURES = ("events", "gross", "refunds", "commission")
@@ -89,7 +89,8 @@ def test_throttling_conflicts_and_lost_answers_count_nothing_twice(seed: int) ->
 def test_the_lifetime_totals_have_a_version_and_the_instant_of_the_last_change(world: World) -> None:
     deliver(world, "counters", sold(world))
     latest = entity(world, "latest")
-    assert (latest["version"], latest["last_updated"]) == ("1", "2026-10-23T01:45:00.000Z")
+    of_two_quarter_hours = "2"
+    assert (latest["version"], latest["last_updated"]) == (of_two_quarter_hours, "2026-10-23T01:45:00.000Z")
     assert "expires_at" not in latest
 
 
@@ -242,7 +243,7 @@ def count_as(release: str, world: World, records: list[dict[str, Any]]) -> None:
     retention = Retention(timedelta(days=14), timedelta(days=500))
     for one in group(records)[0]:
         (partition,) = one.partitions
-        keys = older_keys(one.account, one.quarter_hour, one.periods)
+        keys = older_keys(one.account, one.quarter_hour, periods_of(one))
         stored = store.read([*keys, partition_key(one.account, partition)])
         planned: Any = (
             group_changes_of_0_1_0(one, stored, retention)
@@ -363,3 +364,20 @@ def test_the_streams_alone_bring_a_sale_into_counters_and_snapshots(world: World
         "5m#2026-10-23T01:30:00Z": "1",
         "1h#2026-10-23T01:00:00Z": "1",
     }
+
+
+def test_a_stream_that_stood_still_for_hours_leaves_the_same_history_as_one_that_did_not() -> None:
+    """Each hour has its own state though all events arrive in one batch."""
+    histories = []
+    for late in (False, True):
+        with opened() as world:
+            for number in range(4):
+                post(world, sale(f"order-{number}", "1.00"))
+                if not late:
+                    world.drain()
+                world.pass_time(hours=1)
+            world.drain()
+            hours = world.read("/accounts/42/GBP/snapshots", layer="1h", from_="2026-10-23", to="2026-10-24")
+            trend = world.read("/accounts/42/GBP/trend", layer="1h")
+            histories.append(([one["events"] for one in hours["items"]], trend["figures"]["events"]["change"]))
+    assert histories == [([1, 2, 3, 4], 1)] * 2

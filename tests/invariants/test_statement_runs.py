@@ -96,8 +96,10 @@ class Marketplace:
 
     def go_back(self) -> None:
         """Forget all statements."""
-        for key in self.files(STATEMENTS) | self.files(WORK):
-            self._s3.delete_object(Bucket=self._bucket, Key=key)
+        keys = self.world.stack.bucket.keys()
+        written = [{"Key": key} for key in keys if key.startswith((STATEMENTS, WORK))]
+        self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": written, "Quiet": True})
+        assert not self.files(STATEMENTS) | self.files(WORK)
         for item in self.items():
             self._dynamodb.delete_item(TableName=self._table, Key={name: item[name] for name in ("pk", "sk")})
 

@@ -86,7 +86,7 @@ class Trial(World):
         self.sent: dict[str, list[Cloud]] = {}
         self._traces = count()
         """A trace of its own for each request, as clients send it: that of a retry is another one."""
-        self.sealed: dict[str, str] = {}
+        self.sealed: dict[str, bytes] = {}
         self.lanes_a_stream = LANES
         self.lanes: dict[tuple[str, int], Lane] = {}
         self._iterators: dict[str, Any] = {}
@@ -307,12 +307,8 @@ class Trial(World):
     # ------------------------------------------------------------ what is stored
 
     def objects(self) -> dict[str, bytes]:
-        bucket = self.stack.ref("ReportBucket")
-        return {key: self.s3.get_object(Bucket=bucket, Key=key)["Body"].read() for key in self._listed()}
-
-    def _listed(self) -> dict[str, str]:
-        pages = self.s3.get_paginator("list_objects_v2").paginate(Bucket=self.stack.ref("ReportBucket"))
-        return {entry["Key"]: entry["ETag"] for page in pages for entry in page.get("Contents", [])}
+        bucket = self.stack.bucket
+        return {key: bucket.open(key).read() for key in bucket.keys()}  # noqa: SIM118 - no dict
 
     def ledger(self) -> list[dict[str, str]]:
         pages = self.dynamodb.get_paginator("scan").paginate(
@@ -328,8 +324,8 @@ class Trial(World):
 
     def watch_sealed(self) -> None:
         """Remember what is sealed; a sealed file never changes."""
-        for key, etag in self._listed().items():
-            assert self.sealed.setdefault(key, etag) == etag, f"{key} changed after it was sealed"
+        for key, content in self.objects().items():
+            assert self.sealed.setdefault(key, content) == content, f"{key} changed after it was sealed"
 
     # ------------------------------------------------------------ the invariants
 

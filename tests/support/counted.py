@@ -35,7 +35,7 @@ def counters(items: Iterable[Counter]) -> dict[tuple[str, str], dict[str, Any]]:
             found[pk, LATEST] = {name: value for name, value in latest.items() if not name.startswith("open")}
         state = AccountState.of(account_of(pk), latest)
         own = (item for sk, item in by_sk.items() if is_counter(sk))
-        found |= {(pk, counter["sk"]): counter for counter in state.all_joined(own, _FIRST, _LAST)}
+        found |= {(pk, counter["sk"]): counter for counter in state.counters_for_readers(own, _FIRST, _LAST)}
     return found
 
 

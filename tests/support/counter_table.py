@@ -1,15 +1,26 @@
 """The counters' store in memory, with DynamoDB's conditions, and with writes that fail as a test says."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
+from botocore.exceptions import ClientError
+
 from quarterhour.aws.entity import LATEST, Key
+from quarterhour.aws.retries import NETWORK_ERRORS
 from quarterhour.aws.streams import Poison
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
-from quarterhour.counters.keys import account_of, account_pk, latest_key, partition_key, period_of, quarter_hour_of
+from quarterhour.counters.keys import (
+    account_of,
+    account_pk,
+    latest_key,
+    partition_key,
+    period_of,
+    quarter_hour_of,
+)
 from quarterhour.counters.plan import (
     Addition,
     CounterChange,
@@ -22,11 +33,12 @@ from quarterhour.counters.plan import (
 )
 from quarterhour.counters.service import CounterUpdater
 from quarterhour.counters.windows import AccountState, Counter
+from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from tests.support.counted import counters
-from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys
+from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys, periods_of
 from tests.support.script import cancelled, service_error
 
 RETENTION = Retention(timedelta(days=35), timedelta(days=800))
@@ -49,8 +61,19 @@ class CounterTable:
 
     # ------------------------------------------------------------ the store
 
+    def accounts(self, accounts: Iterable[Account], _workers: Workers) -> dict[Account, AccountState]:
+        states, reads = {}, self.reads
+        for account in accounts:
+            with suppress(AccountItemError):
+                states[account] = self.account(account)
+        self.reads = reads + bool(states)
+        return states
+
     def account(self, account: Account) -> AccountState:
-        return AccountState.of(account, self.read((latest_key(account),)).get(LATEST))
+        values = self.read((latest_key(account),)).get(LATEST)
+        if values is None and (account_pk(account), "listed") in self.items:
+            return AccountState(account, version_floor=1_000_000)
+        return AccountState.of(account, values)
 
     def read(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
         self.reads += 1
@@ -66,12 +89,12 @@ class CounterTable:
         assert first <= last, "DynamoDB takes no BETWEEN whose bounds are the wrong way round"
         own = [item for item in self._own(state.account, "QUARTER#") if first <= quarter_hour_of(item["sk"]) <= last]
         self._others()
-        return dict(by_quarter_hour_and_period(state.all_summed(own, f"QUARTER#{first}", f"QUARTER#{last}:")))
+        return dict(by_quarter_hour_and_period(state.counters_for_writers(own, f"QUARTER#{first}", f"QUARTER#{last}:")))
 
     def periods(self, state: AccountState) -> PeriodTotals:
         own = self._own(state.account, "PERIOD#")
         self._others()
-        return of_periods(state.all_summed(own, "PERIOD#", "PERIOD#:"))
+        return of_periods(state.counters_for_writers(own, "PERIOD#", "PERIOD#:"))
 
     def _own(self, account: Account, prefix: str) -> list[Counter]:
         pk = account_pk(account)
@@ -109,6 +132,15 @@ class CounterTable:
                 self.items[place(one)] = dict(one.values)
         self.after(writes)
 
+    def update(self, changes: Sequence[CounterChange], _workers: Workers) -> list[CounterChange]:
+        unwritten = []
+        for one in changes:
+            try:
+                self.write([one])
+            except (ClientError, UnavailableError, *NETWORK_ERRORS):
+                unwritten.append(one)
+        return unwritten
+
     def _add(self, one: Addition) -> None:
         before = self.items.get(place(one), {**one.counter, "customers": 0})
         more = {"left_at": one.left_at, "expires_at": one.expires}
@@ -140,7 +172,9 @@ class CounterTable:
     def apply_as_0_2_0(self, records: Sequence[dict[str, Any]]) -> None:
         """Count records as 0.2.0 did."""
         for one in group(records)[0]:
-            stored = self._stored(one.account, one.quarter_hour, older_keys(one.account, one.quarter_hour, one.periods))
+            stored = self._stored(
+                one.account, one.quarter_hour, older_keys(one.account, one.quarter_hour, periods_of(one))
+            )
             self._write_older(group_changes_of_0_2_0(one, stored, (), RETENTION))
 
     def apply_as_0_1_0(self, records: Sequence[dict[str, Any]]) -> None:

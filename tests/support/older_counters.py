@@ -25,6 +25,11 @@ from quarterhour.model.totals import PeriodTotals, Totals, add_up, total
 Changes = list[CounterChange | Addition]
 
 
+def periods_of(group: Group) -> set[Period]:
+    """Return the periods of a group's postings."""
+    return {one.posting.period for one in group.postings}
+
+
 def older_keys(account: Account, quarter_hour: QuarterHour, periods: Iterable[Period] = ()) -> list[Key]:
     """Return the keys of the counters that 0.2.0 wrote: quarter-hour, lifetime, day, periods."""
     of_periods = (period_key(account, period) for period in sorted(periods))

@@ -146,7 +146,7 @@ def signing_in() -> Iterator[Issuer]:
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     issuer.url = f"http://127.0.0.1:{server.server_port}"
-    Thread(target=server.serve_forever, daemon=True).start()
+    Thread(target=server.serve_forever, args=[0.02], daemon=True).start()
     try:
         yield issuer
     finally:

@@ -20,14 +20,15 @@ from quarterhour.aws.telemetry import logger, metrics
 from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.web.routing import Operation
 from quarterhour_tools.emulator.http_api import path_parameters, template_path
-from quarterhour_tools.emulator.partiql import insertion
+from quarterhour_tools.emulator.partiql import Insertion, parsed
 from quarterhour_tools.emulator.schedules import create_request
 from quarterhour_tools.emulator.template import Function, Route, Template, table_request
 from tests.support.builders import change_record
 from tests.support.repository import ROOT
 from tests.template.stack import Properties, Stack, function_of
 
-REGION: Final = "eu-west-1"
+REGION: Final = "us-east-1"
+"""That of the embedded engine, which answers in this one without HTTP requests."""
 LAMBDA = {"AWS_DEFAULT_REGION": REGION, "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
 """What Lambda itself puts into a function's environment, as far as a client asks for it."""
 BUCKET = "report-bucket"
@@ -79,10 +80,9 @@ def calls_on_tables(operation: str, request: dict[str, Any]) -> Iterator[Call]:
                 items = part["Keys"] if operation == "BatchGetItem" else [one["PutRequest"]["Item"] for one in part]
                 yield Call(f"dynamodb:{operation}", table, tuple(map(leading, items)))
         case "BatchExecuteStatement":
-            insertions = list(map(insertion, request["Statements"]))
-            for table in {table for table, _ in insertions}:
-                keys = tuple(leading(item) for name, item in insertions if name == table)
-                yield Call("dynamodb:PartiQLInsert", table, keys)
+            for one in map(parsed, request["Statements"]):
+                action = "PartiQLInsert" if isinstance(one, Insertion) else "PartiQLUpdate"
+                yield Call(f"dynamodb:{action}", one.table, (leading(one.item),))
         case "Query":
             name = request["KeyConditionExpression"].split("=")[1].split()[0]
             index = f"/index/{request['IndexName']}" if "IndexName" in request else ""
@@ -171,7 +171,7 @@ class World:
         for name, properties in stack.of("AWS::DynamoDB::Table").items():
             self._client("dynamodb").create_table(**table_request(name, properties))
             self.names[name] = name
-        self._client("s3").create_bucket(Bucket=BUCKET, CreateBucketConfiguration={"LocationConstraint": REGION})
+        self._client("s3").create_bucket(Bucket=BUCKET)
         self.names["ReportBucket"] = BUCKET
         states = self._client("stepfunctions")
         machines = {

@@ -11,6 +11,7 @@ import pytest
 from moto import mock_aws
 
 from benchmarks import cost
+from benchmarks.prices import ALARM_METRIC_MONTH, METRIC_MONTH
 from quarterhour.aws.telemetry import Metric as Own
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.schedule.plan import LATE_FIRINGS
@@ -41,8 +42,6 @@ REPORTED_WITHIN = 2 * MINUTE
 """From a run's end until CloudWatch knows of it."""
 METRICS_OF_AN_ALARM = 10
 """The most that CloudWatch computes with in one."""
-ALARMED, OWN = Decimal("0.10"), Decimal("0.30")
-"""Dollars a month, in us-east-1: of a metric that an alarm looks at, and of one that no service writes unasked."""
 
 
 @pytest.fixture(scope="module")
@@ -334,7 +333,12 @@ def test_the_operations_page_tells_what_the_metrics_cost(
     of_routes = len(detailed(stack)) * len(AWS_METRICS["AWS/ApiGateway"][0])
     documented = re.findall(r"\$(\d+\.\d\d) for [^(]*\((\d+) x \$(0\.\d\d)\)", OPERATIONS)
     assert [(Decimal(sum_), int(count), Decimal(each)) for sum_, count, each in documented] == [
-        (count * each, count, each) for count, each in ((looked_at, ALARMED), (len(written), OWN), (of_routes, OWN))
+        (count * each, count, each)
+        for count, each in (
+            (looked_at, ALARM_METRIC_MONTH),
+            (len(written), METRIC_MONTH),
+            (of_routes, METRIC_MONTH),
+        )
     ]
     assert (looked_at, len(written), of_routes) == (cost.ALARM_METRICS, cost.OWN_METRICS, cost.ROUTE_METRICS)
 

@@ -28,8 +28,8 @@ STANDARD = {"Log", "ReadStream", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""
 STREAM_READING = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
 BY_KEY = {
-    *("BatchGetItem", "BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PartiQLInsert", "PutItem"),
-    *("Query", "UpdateItem"),
+    *("BatchGetItem", "BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PartiQLInsert"),
+    *("PartiQLUpdate", "PutItem", "Query", "UpdateItem"),
 }
 """What always names the partition keys that it is about."""
 

@@ -6,6 +6,7 @@ import pytest
 
 from quarterhour.aws import clients
 from quarterhour.web.static_files import origin
+from tests.support.repository import ROOT
 from tests.template.calls import LAMBDA
 from tests.template.stack import FILE, Stack
 
@@ -34,3 +35,11 @@ def test_no_name_of_a_resource_is_of_one_partition_or_region() -> None:
     bound = re.compile(r"arn:aws\b|https?://\S*amazonaws\.com|\b(?:us|eu|ap)-[a-z]+-\d")
     lines = [line for line in FILE.read_text("utf-8").splitlines() if not line.lstrip().startswith("#")]
     assert [line for line in lines if bound.search(line)] == []
+
+
+def test_no_code_of_the_functions_names_a_region() -> None:
+    named = re.compile(r"[\"'](?:us|eu|ap)-[a-z]+-\d|region_name")
+    files = [
+        file for folder in ("functions", "layers/quarterhour/quarterhour") for file in (ROOT / folder).rglob("*.py")
+    ]
+    assert [file for file in files if named.search(file.read_text("utf-8"))] == []

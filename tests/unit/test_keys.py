@@ -161,7 +161,7 @@ def test_account_quarter_hour_and_day_are_parsed_back_from_the_counters_keys(
     assert counters.day_of(of_day["sk"]) == day
     of_period = counters.period_key(account, Period.of(day))
     assert counters.period_of(of_period["sk"]) == Period.of(day)
-    first, last = counters.period_sks()
+    first, last = counters.period_sk_bounds()
     assert first < of_period["sk"] < last
     assert len({key["sk"] for key in (counters.latest_key(account), quarter_hour, older, of_day, of_period)}) == 5
 
@@ -197,7 +197,7 @@ def test_an_agency_named_like_a_prefix_keeps_its_name() -> None:
 def test_the_bounds_of_quarter_hours_include_their_counters_and_those_of_their_partitions(
     partition: Partition, first: QuarterHour, last: QuarterHour
 ) -> None:
-    low, high = counters.quarter_hour_sks(first, last)
+    low, high = counters.quarter_hour_sk_bounds(first, last)
     for sk in (counters.quarter_hour_sk(partition.quarter_hour), counters.partition_sk(partition)):
         assert (low <= sk <= high) == (first <= partition.quarter_hour <= last)
 
@@ -358,8 +358,8 @@ def test_the_last_closed_quarter_hour_is_the_newest_past_its_grace(now: datetime
 
 @given(account=accounts, other=accounts)
 def test_an_agencys_accounts_are_within_its_bounds_and_no_others(account: Account, other: Account) -> None:
-    low, high = counters.accounts_of(account.agency)
+    low, high = counters.account_pk_bounds(account.agency)
     assert low <= counters.account_pk(account) <= high
     assert (low <= counters.account_pk(other) <= high) == (other.agency == account.agency)
-    low, high = counters.accounts_of(None)
+    low, high = counters.account_pk_bounds(None)
     assert low <= counters.account_pk(account) <= high

@@ -9,9 +9,10 @@ import pytest
 from botocore.validate import ParamValidator
 
 from quarterhour.aws.items import from_item, to_item
-from quarterhour.aws.tables import insert_items_request, put_items_request
+from quarterhour.aws.tables import ItemUpdate, insert_items_request, put_items_request, update_items_request
 from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
+from quarterhour.counters.keys import latest_key
 from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger import store as ledger
 from quarterhour.ledger.partitions import partition_request
@@ -22,7 +23,7 @@ from quarterhour.reports import store as reports
 from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import Checkpoint, Plan, SealedFile
 from quarterhour.snapshots import store as snapshots
-from quarterhour_tools.emulator.partiql import insertion
+from quarterhour_tools.emulator.partiql import parsed
 from tests.support.builders import QUARTER_HOUR, claim, event, linked_of, settings, utc, void
 
 SALE = claim()
@@ -60,6 +61,10 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
         counters.counted_request("Entity", Account("42", "GBP"), QUARTER_HOUR.next, QUARTER_HOUR.next.next),
     ),
     "count by one write": ("PutItem", counters.put_request("Entity", TRANSITIONS)),
+    "count together": (
+        "BatchExecuteStatement",
+        update_items_request("Entity", [ItemUpdate(latest_key(Account("42", "GBP")), {"version": {"N": "2"}}, 1)]),
+    ),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
     "partition": ("Query", partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
     "fix": ("UpdateItem", reports.plan_request("Entity", CHECKPOINT, PLAN)),
@@ -93,7 +98,7 @@ def of(name: str) -> dict[str, Any]:
 
 def test_an_event_is_claimed_by_a_statement_that_fails_where_a_claim_exists() -> None:
     (statement,) = of("claim")["Statements"]
-    table, item = insertion(statement)
+    table, item = parsed(statement)[:2]
     assert table == "Identity"
     assert from_item(item) == {
         "event": "shop#order-1",

@@ -10,12 +10,14 @@ from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.aws.tables import (
     ConditionalWrite,
     Insertion,
+    ItemUpdate,
     conditional_write,
     get_item,
     get_items,
     insert_items,
     put_items,
     query_pages,
+    update_items,
 )
 from quarterhour.aws.workers import Workers
 from quarterhour.model import clock
@@ -248,3 +250,46 @@ def test_an_item_that_may_no_longer_be_inserted_is_returned_and_not_sent() -> No
     first, second = items(2)
     assert insert_items(client, "Entity", [first, second], Workers(1), lambda item: item == second).unwritten == [first]
     assert inserted(client) == [["1"]]
+
+
+# ---------------------------------------------------------------- updates
+
+
+def change(number: int) -> ItemUpdate:
+    """Return the change of an item from version 3 to version 4."""
+    return ItemUpdate({"pk": f"it's {number}"}, {"text": {"S": "new"}, "version": {"N": "4"}}, 3)
+
+
+def test_items_are_changed_twenty_five_in_a_call_with_all_their_values_as_parameters() -> None:
+    client: Any = Scripted(lambda request: statements(*[None] * len(request["Statements"])))
+    assert update_items(client, "Entity", [change(number) for number in range(51)], Workers(1)) == []
+    sent = [one for _, request in client.calls for one in request["Statements"]]
+    assert [len(request["Statements"]) for _, request in client.calls] == [25, 25, 1]
+    assert {one["Statement"] for one in sent} == {
+        'UPDATE "Entity" SET "text" = ? SET "version" = ? WHERE "pk" = ? AND "version" = ?'
+    }
+    assert sent[7]["Parameters"] == [{"S": "new"}, {"N": "4"}, {"S": "it's 7"}, {"N": "3"}]
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_change_that_failed_for_a_while_is_sent_again_and_one_that_is_refused_is_not() -> None:
+    answers = ("ThrottlingError", "ConditionalCheckFailed", "ValidationError", None)
+    client: Any = Scripted(statements(*answers), statements(None))
+    some = [change(number) for number in range(4)]
+    assert update_items(client, "Entity", some, Workers(1)) == some[1:3]
+    assert [len(request["Statements"]) for _, request in client.calls] == [4, 1]
+
+
+def test_changes_that_are_never_made_are_returned() -> None:
+    client: Any = Scripted(statements(None, "ThrottlingError"), statements("ThrottlingError"))
+    some = [change(number) for number in range(2)]
+    with clock.using(Waits()):
+        assert update_items(client, "Entity", some, Workers(1)) == some[1:]
+
+
+@pytest.mark.parametrize("code", ["AccessDenied", "DuplicateItem", "NobodyKnows", "ResourceNotFound"])
+def test_a_change_that_can_never_succeed_raises_its_error(code: str) -> None:
+    client: Any = Scripted(statements(None, code))
+    with pytest.raises(ClientError, match=code):
+        update_items(client, "Entity", [change(number) for number in range(2)], Workers(1))
+    assert len(client.calls) == 1

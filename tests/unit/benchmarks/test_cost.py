@@ -7,34 +7,33 @@ import pytest
 
 from benchmarks.cost import (
     SECONDS_A_MONTH,
-    Shape,
-    counted,
+    Month,
+    estimate,
     key_requests,
-    month,
     pages,
     shards,
-    simulated,
     snap_start,
-    snapshots,
-    strangers,
+    snap_start_table,
+    stream_units,
+    unauthenticated_cost,
 )
-from benchmarks.prices import MILLION, SNAPSHOT_KEPT, WRITE
-from benchmarks.traffic import HOURS_A_MONTH, Traffic
-from benchmarks.units import Pace, stored_units
+from benchmarks.prices import MILLION, SNAPSHOT_GB_SECOND, WRITE
+from benchmarks.traffic import HOURS_A_MONTH, Traffic, simulate
+from benchmarks.units import WindowUnits, load_units
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
 
-UNITS = stored_units()
+UNITS = load_units()
 PLAIN = Template.load(TEMPLATE)
 
 
-def dollars(shape: Shape) -> dict[str, Decimal]:
-    return {line.what: line.dollars for line in month(shape, UNITS, PLAIN)}
+def dollars(month: Month) -> dict[str, Decimal]:
+    return {line.service: line.dollars for line in estimate(month, UNITS, PLAIN)}
 
 
 def of(**traffic: float) -> dict[str, Decimal]:
-    return dollars(Shape(replace(Traffic(), **traffic)))  # type: ignore[arg-type]  # numbers of the field's kind
+    return dollars(Month(replace(Traffic(), **traffic)))  # type: ignore[arg-type]  # numbers of the field's kind
 
 
 @pytest.mark.slow
@@ -45,56 +44,58 @@ def test_the_pages_show_the_estimate() -> None:
 
 def test_the_deployment_page_shows_what_the_template_costs() -> None:
     page = " ".join((ROOT / "docs" / "deployment.md").read_text("utf-8").split())
-    assert " ".join(snapshots(PLAIN).split()) in page, "python -m benchmarks.cost --template prints it"
-    assert f"cost at most ${strangers(PLAIN):,.0f} a month" in page, "python -m benchmarks.cost --template prints it"
+    assert " ".join(snap_start_table(PLAIN).split()) in page, "python -m benchmarks.cost --template prints it"
+    assert f"cost at most ${unauthenticated_cost(PLAIN):,.0f} a month" in page, (
+        "python -m benchmarks.cost --template prints it"
+    )
 
 
 def test_units_are_paid_by_the_million() -> None:
-    parts = dollars(Shape(new_customers=Decimal(1)))
-    assert parts["recording"] == Decimal(UNITS.recorded[1].writes) * Traffic().events * WRITE
+    parts = dollars(Month(new_customers=Decimal(1)))
+    assert parts["recording"] == Decimal(UNITS.recording[1].writes) * Traffic().events * WRITE
     assert parts["new customers"] == Decimal(UNITS.customer * Traffic().events) * WRITE
 
 
-def test_groups_and_windows_make_the_units_of_counters_and_snapshots() -> None:
-    load = simulated(Traffic())
+def test_account_batches_and_windows_make_the_units_of_counters_and_snapshots() -> None:
+    load = simulate(Traffic())
     metered = replace(
         UNITS,
         counters=replace(UNITS.counters, writes=1),
         snapshots=replace(UNITS.snapshots, writes=2),
-        paces=(Pace(0.001, 3, 4, 0, 0),),
+        windows=(WindowUnits(0.001, 3, 4, 0, 0),),
     )
-    state = counted(load, metered)
-    groups, windows = load.a_month(sum(load.groups)), Traffic().accounts * HOURS_A_MONTH
-    assert [state.counters, state.snapshots] == pytest.approx([groups + 3 * windows, 2 * groups + 4 * windows])
+    used = stream_units(load, metered)
+    batches, windows = load.scaled_to_month(sum(load.account_batches)), Traffic().accounts * HOURS_A_MONTH
+    assert [used.counters, used.snapshots] == pytest.approx([batches + 3 * windows, 2 * batches + 4 * windows])
 
 
 def test_more_accounts_cost_counters_snapshots_and_what_reads_them() -> None:
     few, many = of(accounts=10), of(accounts=1_000)
-    assert {what for what in few if many[what] > few[what]} >= {
+    assert {service for service in few if many[service] > few[service]} >= {
         *("counters", "snapshots", "reads of counters and reports", "DynamoDB storage and recovery"),
         "Lambda, compute",
     }
     assert few["recording"] == many["recording"]
 
 
-def test_a_longer_window_saves_writes_invocations_and_their_logs() -> None:
-    short, long = of(window=5), of(window=300)
-    assert {what for what in short if long[what] < short[what]} >= {
+def test_a_longer_batching_window_saves_writes_invocations_and_their_logs() -> None:
+    short, long = of(batching_window=5), of(batching_window=300)
+    assert {service for service in short if long[service] < short[service]} >= {
         *("counters", "snapshots", "Lambda, requests", "Lambda, compute", "logs", "logs kept")
     }
     assert short["recording"] == long["recording"]
 
 
 def test_only_what_depends_on_requests_grows_with_them() -> None:
-    batched, alone = of(batch=500), of(batch=1)
+    batched, alone = of(events_a_request=500), of(events_a_request=1)
     assert alone["HTTP API"] == 500 * batched["HTTP API"]
     assert alone["data out"] > batched["data out"]
-    assert {"recording", "S3"} <= {what for what in batched if alone[what] >= batched[what]}
+    assert {"recording", "S3"} <= {service for service in batched if alone[service] >= batched[service]}
 
 
 def test_more_reports_cost_puts_invocations_and_reads_alone() -> None:
-    hourly, quarterly = dollars(Shape()), dollars(Shape(reports=2880))
-    assert {what for what in hourly if quarterly[what] != hourly[what]} == {
+    hourly, quarterly = dollars(Month()), dollars(Month(reports=2880))
+    assert {service for service in hourly if quarterly[service] != hourly[service]} == {
         *("S3", "Lambda, requests", "Lambda, compute", "logs", "logs kept", "KMS"),
         "reads of counters and reports",
     }
@@ -102,8 +103,8 @@ def test_more_reports_cost_puts_invocations_and_reads_alone() -> None:
 
 def test_logs_are_paid_for_as_long_as_they_are_kept() -> None:
     longer = Template.load(TEMPLATE, {"LogRetentionDays": 180})
-    kept = {line.what: line.dollars for line in month(Shape(), UNITS, longer)}["logs kept"]
-    assert kept == 2 * dollars(Shape())["logs kept"]
+    kept = {line.service: line.dollars for line in estimate(Month(), UNITS, longer)}["logs kept"]
+    assert kept == 2 * dollars(Month())["logs kept"]
 
 
 def test_a_key_is_requested_again_after_five_minutes_however_many_invocations_there_are() -> None:
@@ -123,4 +124,4 @@ def test_only_a_ledger_of_more_than_eight_shards_is_sealed_in_parts() -> None:
 def test_snapshots_are_paid_for_each_function_behind_an_alias_by_its_memory() -> None:
     functions, gigabytes, dollars = snap_start(PLAIN)
     assert [functions, int(gigabytes)] == [3, 3]
-    assert dollars == 3 * SNAPSHOT_KEPT * SECONDS_A_MONTH
+    assert dollars == 3 * SNAPSHOT_GB_SECOND * SECONDS_A_MONTH

@@ -10,7 +10,7 @@ import pytest
 from botocore.exceptions import ClientError
 
 from benchmarks.metering import Bill, Meter, Tables, reads
-from quarterhour.aws.tables import insert_items_request
+from quarterhour.aws.tables import ItemUpdate, insert_items_request, update_items_request
 from quarterhour_tools.emulator.engines import MOTO, open_engine
 
 if TYPE_CHECKING:
@@ -142,6 +142,15 @@ def test_each_statement_of_a_batch_costs_by_itself_and_a_duplicate_costs_what_is
     again = insert_items_request(TABLE, [thing(1), thing(3, 1.5)])
     again["Statements"] += insert_items_request(TABLE, [{"pk": {"S": "a"}, "sk": {"N": "1"}}])["Statements"]
     assert things.writes("batch_execute_statement", **again) == 3 + 2
+
+
+def test_an_update_by_statement_costs_what_is_larger_and_a_refused_one_what_is_stored(things: Metered) -> None:
+    things.writes("put_item", TableName=TABLE, Item={**thing(1, 2.5), "version": {"N": "1"}})
+    smaller = ItemUpdate({"pk": "a", "sk": "01"}, {"x": {"S": "small"}, "version": {"N": "2"}}, 1)
+    absent = ItemUpdate({"pk": "a", "sk": "02"}, {"version": {"N": "2"}}, 1)
+    request = update_items_request(TABLE, [smaller, absent])
+    assert things.writes("batch_execute_statement", **request) == 3 + 1
+    assert things.writes("batch_execute_statement", **request) == 1 + 1, "the item is small by now"
 
 
 def test_a_call_that_is_refused_counts_and_costs_nothing(things: Metered) -> None:

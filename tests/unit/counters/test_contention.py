@@ -1,17 +1,18 @@
 """A simulation in made-up time: sixteen functions count one account that has 90 % of all events."""
 
-from collections.abc import Sequence
-from heapq import heappop, heappush
-from itertools import count
+from collections.abc import Iterable, Sequence
+from functools import partial
 from random import Random
-from threading import Condition, Thread
 from typing import Any, Final
 
 import pytest
+from botocore.exceptions import ClientError
 
-from quarterhour.counters.plan import CounterWrite
+from benchmarks.turns import Turns
+from quarterhour.aws.workers import Workers
+from quarterhour.counters.plan import CounterChange, CounterWrite
+from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
-from quarterhour.model.clock import ManualClock
 from quarterhour.model.identifiers import Account
 from tests.support.builders import AT, record
 from tests.support.counter_table import CounterTable
@@ -27,44 +28,6 @@ CALL: Final = 0.006
 HOT: Final = "42#GBP"
 
 
-class Turns:
-    """Made-up time for threads: one runs at a time, the one that waits for the earliest instant."""
-
-    def __init__(self) -> None:
-        self.now = 0.0
-        self._waiting: list[tuple[float, int]] = []
-        self._numbers = count()
-        self._condition = Condition()
-        self._running = 0
-        self._current = (0.0, -1)
-
-    def start(self, threads: Sequence[Thread]) -> None:
-        self._running = len(threads)
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-
-    def wait(self, seconds: float) -> None:
-        with self._condition:
-            mine = (self.now + seconds, next(self._numbers))
-            heappush(self._waiting, mine)
-            self._running -= 1
-            self._next()
-            self._condition.wait_for(lambda: self._current == mine)
-
-    def end(self) -> None:
-        with self._condition:
-            self._running -= 1
-            self._next()
-
-    def _next(self) -> None:
-        if self._running == 0 and self._waiting:
-            self._current = heappop(self._waiting)
-            self.now, self._running = self._current[0], 1
-            self._condition.notify_all()
-
-
 class Slow(CounterTable):
     """A table each call of which takes its time, so that others come in between."""
 
@@ -73,28 +36,34 @@ class Slow(CounterTable):
         self.turns = turns
         self.conflicts = 0
 
-    def account(self, account: Account) -> Any:
-        self.turns.wait(CALL)
+    def account(self, account: Account) -> AccountState:
+        self.turns.sleep(CALL)
         return super().account(account)
 
+    def accounts(self, accounts: Iterable[Account], _workers: Workers) -> dict[Account, AccountState]:
+        self.turns.sleep(CALL)
+        return {account: super(Slow, self).account(account) for account in accounts}
+
     def write(self, writes: Sequence[CounterWrite]) -> None:
-        self.turns.wait(CALL)
+        self.turns.sleep(CALL)
+        self._write(writes)
+
+    def update(self, changes: Sequence[CounterChange], _workers: Workers) -> list[CounterChange]:
+        self.turns.sleep(CALL)
+        conflicts = []
+        for one in changes:
+            try:
+                self._write([one])
+            except ClientError:
+                conflicts.append(one)
+        return conflicts
+
+    def _write(self, writes: Sequence[CounterWrite]) -> None:
         try:
             super().write(writes)
         except Exception:
             self.conflicts += 1
             raise
-
-
-class Waiting(ManualClock):
-    """A clock whose pauses take turns."""
-
-    def __init__(self, turns: Turns) -> None:
-        super().__init__(AT)
-        self._turns = turns
-
-    def sleep(self, seconds: float) -> None:
-        self._turns.wait(seconds)
 
 
 @pytest.mark.slow
@@ -103,7 +72,7 @@ def test_an_account_with_90_percent_of_all_events_is_counted_exactly_and_keeps_u
 ) -> None:
     random = Random(11)  # noqa: S311 - the same simulation in every run
     monkeypatch.setattr("quarterhour.aws.retries._JITTER", Random(12))  # noqa: S311
-    turns = Turns()
+    turns = Turns(AT)
     table = Slow(turns)
     lanes: list[list[tuple[float, dict[str, Any]]]] = [[] for _ in range(SHARDS)]
     for number in range(EVENTS):
@@ -113,21 +82,23 @@ def test_an_account_with_90_percent_of_all_events_is_counted_exactly_and_keeps_u
     lags: list[float] = []
     redelivered: list[int] = []
 
+    def elapsed() -> float:
+        return (turns.now() - AT).total_seconds()
+
     def function(lane: list[tuple[float, dict[str, Any]]]) -> None:
         counters, at = table.function(), 0
         while at < len(lane):
-            turns.wait(max(0.0, lane[min(at + BATCH, len(lane)) - 1][0] - turns.now))
-            batch = [one for instant, one in lane[at : at + BATCH * 5] if instant <= turns.now]
+            turns.sleep(max(0.0, lane[min(at + BATCH, len(lane)) - 1][0] - elapsed()))
+            batch = [one for instant, one in lane[at : at + BATCH * 5] if instant <= elapsed()]
             answer = counters.apply(batch)["batchItemFailures"]
             numbers = [one["dynamodb"]["SequenceNumber"] for one in batch]
             done = numbers.index(answer[0]["itemIdentifier"]) if answer else len(batch)
             redelivered.append(len(batch) - done)
             at += done
-            lags.append(turns.now - lane[at - 1][0])
-        turns.end()
+            lags.append(elapsed() - lane[at - 1][0])
 
-    with clock.using(Waiting(turns)):
-        turns.start([Thread(target=function, args=(lane,)) for lane in lanes])
+    with clock.using(turns):
+        turns.run([partial(function, lane) for lane in lanes])
     sold = sum(one["dynamodb"]["NewImage"]["currency"]["S"] == "GBP" for lane in lanes for _, one in lane)
     assert table.totals(HOT, "latest").events == table.totals(HOT, "QUARTER#202610230130").events == sold
     assert table.conflicts > SHARDS, "the functions never met"

@@ -26,7 +26,7 @@ SO_FAR: Final = Totals(
 
 
 def units(writes: Sequence[CounterWrite]) -> int:
-    """Return the write units of a write: of a transaction twice those of its items, and of new index entries."""
+    """Return the write units of a write: of a transaction twice those of its items."""
     sizes = [
         item_size(to_item({**one.counter, "customers": 1_000, "expires_at": 1_800_000_000, "left_at": 100_000}))
         if isinstance(one, Addition)

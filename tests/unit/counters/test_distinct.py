@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Key
 from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, first_places, marker_sets, missing
-from quarterhour.counters.keys import customers_key, seen_key
+from quarterhour.counters.keys import customers_key, marker_key
 from quarterhour.counters.plan import group
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -105,8 +105,8 @@ def test_a_days_markers_and_count_expire_and_the_lifetimes_never_do() -> None:
 @given(st.lists(st.tuples(st.builds(customers_key, accounts, st.none() | st.just(DAY)), names)))
 def test_no_two_customers_of_a_count_share_a_marker(of: Collection[tuple[Key, str]]) -> None:
     different = {(key["pk"], key["sk"], customer) for key, customer in of}
-    assert len({seen_key(key, customer)["pk"] for key, customer in of}) == len(different)
+    assert len({marker_key(key, customer)["pk"] for key, customer in of}) == len(different)
 
 
 def test_a_marker_does_not_hold_the_customers_name() -> None:
-    assert "c7" not in str(seen_key({"pk": PK, "sk": "CUSTOMERS"}, "c7"))
+    assert "c7" not in str(marker_key({"pk": PK, "sk": "CUSTOMERS"}, "c7"))

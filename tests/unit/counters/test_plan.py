@@ -22,8 +22,7 @@ from quarterhour.counters.plan import (
     changes,
     group,
     over,
-    unknown,
-    writes,
+    quarter_hours_to_read,
 )
 from quarterhour.counters.windows import AccountState, Window
 from quarterhour.ledger.segments import SegmentKey, packed, postings_of, segment_item, void_item
@@ -34,6 +33,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from tests.support.builders import AT, posting_item, record, utc
 from tests.support.counter_table import RETENTION, CounterTable, place
+from tests.support.older_counters import periods_of
 
 ACCOUNTS = ("42#GBP", "42#EUR", "7#GBP")
 ACCOUNT = Account("42", "GBP")
@@ -98,6 +98,18 @@ def test_a_batch_of_an_account_is_one_write_of_its_item_which_holds_all_open_win
     }
 
 
+def test_a_batch_that_spans_quarter_hours_leaves_the_item_in_the_state_of_each_end() -> None:
+    """Snapshots take the ends of windows from the states that the item has been in."""
+    table = CounterTable()
+    apply(table, stream(sold(PARTITIONS[at], minute=minute) for minute, at in enumerate((2, 0, 3, 0, 2))))
+    states = [write[0].values for write in table.written if not isinstance(write[0], Addition)]
+    assert [(one["events"], one["last_updated"][:16]) for one in states] == [
+        (2, "2026-10-23T01:33"),
+        (4, "2026-10-23T01:49"),
+        (5, "2026-10-24T00:02"),
+    ]
+
+
 def test_an_account_is_listed_once_in_the_index_by_an_item_that_never_changes() -> None:
     table = CounterTable()
     for seq in range(3):
@@ -127,8 +139,8 @@ def test_any_number_of_periods_is_counted_in_writes_that_keep_the_item_small() -
     images = [
         {**posting(ACCOUNTS[0], PARTITIONS[0], "1", "1", i), "period": {"S": month}} for i, month in enumerate(months)
     ]
-    (groups,) = by_account(group(stream(images))[0])
-    assert [sum(len(one.periods) for one in some) for some in writes(groups)] == [90, 90, 36]
+    (groups,) = by_account(group(stream(images))[0]).values()
+    assert [len(periods_of(one)) for one in groups] == [90, 90, 36]
     table = CounterTable()
     apply(table, stream(images))
     assert table.totals(ACCOUNTS[0], "latest").events == len(table.all_periods(ACCOUNTS[0])) == len(months)
@@ -215,12 +227,12 @@ def test_a_record_is_compared_with_the_watermark_of_its_own_shard() -> None:
 
 def test_own_items_are_looked_for_only_while_a_shard_has_no_watermark() -> None:
     table = CounterTable()
-    first, second = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0] for i in (0, 1))
+    (first,), (second,) = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0] for i in (0, 1))
     quarter_hour = QuarterHour.parse("202610230130")
-    assert unknown(first, table.account(ACCOUNT)) == {quarter_hour}
+    assert quarter_hours_to_read(first, table.account(ACCOUNT)) == {quarter_hour}
     apply(table, stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    assert unknown(first, table.account(ACCOUNT)) == set()
-    assert unknown(second, table.account(ACCOUNT)) == {quarter_hour}
+    assert quarter_hours_to_read(first, table.account(ACCOUNT)) == set()
+    assert quarter_hours_to_read(second, table.account(ACCOUNT)) == {quarter_hour}
 
 
 @pytest.mark.parametrize("counted_as", [CounterTable.apply_as_0_1_0, CounterTable.apply_as_0_2_0])
@@ -241,9 +253,9 @@ def test_what_0_2_0_counted_after_this_release_is_found_by_the_version() -> None
     records = stream(posting("42#GBP", PARTITIONS[i % 2], "1", "1", i) for i in range(6))
     apply(table, records[:2])
     table.apply_as_0_2_0(records[2:4])
-    assert table.account(ACCOUNT).overtaken
+    assert table.account(ACCOUNT).changed_by_0_2_0
     apply(table, records[5:])
-    assert not table.account(ACCOUNT).overtaken
+    assert not table.account(ACCOUNT).changed_by_0_2_0
     for _ in range(2):
         apply(table, records)
     assert table.totals("42#GBP", "latest").events == 6
@@ -338,11 +350,36 @@ def test_windows_expire_like_those_of_0_2_0_and_those_of_lifetime_and_period_nev
     assert "expires_at" not in items["PERIOD#2026-10"]
 
 
-def test_the_next_version_is_behind_those_with_which_windows_left_before_the_account_item_was_lost() -> None:
-    state = AccountState(ACCOUNT).plus(Totals(1), {QUARTER_HOUR: Window(Totals(1))}, "2026-10-23T01:30:00.000Z")
-    own = {QUARTER_HOUR: {"sk": QUARTER_HOUR, **Totals(2).as_dict(), "version": 3, "left_at": 57}}
-    stored, _ = changes(state, state, [QUARTER_HOUR], own, RETENTION)
-    assert stored.version == 58
+def test_a_function_that_keeps_a_lost_item_in_memory_counts_on_from_the_new_one_whatever_its_versions() -> None:
+    """The functions write in turn, so that the new item gets as many changes as the lost one had."""
+    table = CounterTable()
+    first, second = table.function(), table.function()
+    for seq in range(3):
+        first.apply([record(seq + 1, sold(minute=seq))])
+    del table.items["ACCOUNT#42#GBP", "latest"]
+    for seq in (4, 6, 8):
+        second.apply([record(seq, sold(minute=seq)), record(seq + 1, sold(minute=seq))])
+    first.apply([record(10, sold(minute=10))])
+    assert table.totals(ACCOUNTS[0], "latest").events == 7, "all since the loss, each once"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"open": None},
+        {"open": {"DAY#2026-10-23": {"totals": "1 2"}}},
+        {"open": {"DAY#2026-10-23": {"totals": "1 2 x 4 5"}}},
+        {"open_version": None},
+        {"gross": "much"},
+        {"last_updated": "yesterday"},
+        {"version": None},
+    ],
+)
+def test_an_account_item_that_cannot_be_read_is_refused(broken: dict[str, Any]) -> None:
+    values = {**AccountState(ACCOUNT, version=1, last_updated="2026-10-23T01:30:00.000Z").item(), **broken}
+    values = {name: value for name, value in values.items() if value is not None}
+    with pytest.raises(AccountItemError, match="the item of account 42#GBP cannot be read"):
+        AccountState.of(ACCOUNT, values)
 
 
 def test_an_account_item_of_an_unknown_schema_is_refused() -> None:

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.counters.plan import CounterWrite
-from quarterhour.counters.service import KeptStates
+from quarterhour.counters.service import READ_WRITES, AccountCache
 from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
 from quarterhour.model.errors import AccountItemError, UnavailableError
@@ -122,6 +122,41 @@ def test_an_account_whose_item_cannot_be_read_is_given_up_at_once(waits: Waits) 
     assert (table.reads, waits.waited) == (1, [])
 
 
+@pytest.mark.parametrize("error", [STALE, THROTTLED, TIMEOUT])
+def test_an_account_that_loses_a_race_is_counted_again_by_itself_while_the_others_of_its_batch_are_written(
+    waits: Waits, error: Exception
+) -> None:
+    accounts = ("7#GBP", "42#GBP", "9#GBP")
+    table = failing(of_42=[])
+    function = table.function()
+    function.apply([sold(seq, account) for seq, account in enumerate(accounts, 1)])
+    reads, fails = table.reads, [error]
+
+    def fail(writes: Sequence[CounterWrite]) -> None:
+        if place(writes[0])[0] == "ACCOUNT#42#GBP" and fails:
+            raise fails.pop()
+
+    table.before = fail
+    assert function.apply([sold(seq, account) for seq, account in enumerate(accounts, 4)]) == DONE
+    assert events(table) == {f"ACCOUNT#{account}": 2 for account in accounts}
+    assert (table.reads - reads, waits.waited) == (1, []), "only the item of the lost race is read again"
+
+
+def test_the_accounts_that_another_function_counts_too_are_read_together_and_after_some_writes_no_more() -> None:
+    accounts = ("7#GBP", "42#GBP", "9#GBP")
+    table = CounterTable()
+    functions = table.function(), table.function()
+    reads = []
+    for seq in range(READ_WRITES + 3):
+        before = table.reads
+        batch = [sold(3 * seq + number, account) for number, account in enumerate(accounts, 1)]
+        assert functions[seq == 1].apply(batch) == DONE
+        reads.append(table.reads - before)
+    assert events(table) == {f"ACCOUNT#{account}": READ_WRITES + 3 for account in accounts}
+    assert reads[:3] == [1, 1, 3], "the first function finds its items stale, and reads each again"
+    assert reads[3:] == [1] * (READ_WRITES - 1) + [0]
+
+
 def test_a_write_that_is_not_permitted_raises_an_error(waits: Waits) -> None:
     table = failing(of_42=[service_error("AccessDeniedException")])
     with pytest.raises(ClientError):
@@ -203,11 +238,11 @@ def test_a_write_whose_response_was_lost_is_not_repeated() -> None:
 
 
 def test_what_is_kept_is_bounded() -> None:
-    kept = KeptStates(most=2)
+    kept = AccountCache(most=2)
     states = [AccountState(Account(str(number), "GBP")) for number in range(3)]
     for state in states:
-        kept.keep(state)
+        kept.put(state)
     assert [kept.get(state.account) for state in states] == [None, *states[1:]]
-    kept.distrust(states[2].account)
-    kept.keep(states[2])
+    kept.disable(states[2].account)
+    kept.put(states[2])
     assert kept.get(states[2].account) is None

@@ -328,6 +328,7 @@ def mark(table: CounterTable, record: dict[str, Any]) -> None:
     ((one,), _) = group([record])
     state = table.account(ACCOUNT)
     own = table.read_partitions(ACCOUNT, one.quarter_hour)
-    for new in uncounted([one], state, own):
+    new = uncounted(one, state, own)
+    if new:
         places = first_places(new)
         table.mark(marker_sets(ACCOUNT, DAY, places, RETENTION), places)

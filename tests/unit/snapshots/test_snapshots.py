@@ -19,7 +19,7 @@ from quarterhour.model.totals import Totals
 from quarterhour.snapshots import plan
 from quarterhour.snapshots.keys import window_start
 from quarterhour.snapshots.layers import Layer, parse_layers
-from quarterhour.snapshots.plan import STATE, Snapshot, replayed, state_in
+from quarterhour.snapshots.plan import STATE, Snapshot, state_in, states_of_parked
 from tests.support.builders import AT, change_record, record, utc
 
 LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
@@ -233,7 +233,7 @@ def test_only_a_latest_state_is_kept(sk: str) -> None:
 def test_the_removal_of_an_entity_changes_no_snapshot() -> None:
     removal = {**change_record(1, latest(1, AT), latest(1, AT)), "eventName": "REMOVE"}
     assert snapshots([removal]) == ([], [])
-    assert replayed(removal, LAYERS, AT) == []
+    assert states_of_parked(removal, LAYERS, AT) == []
 
 
 # ---------------------------------------------------------------- records that cannot be applied
@@ -327,7 +327,7 @@ def test_each_state_is_in_two_records_so_all_that_was_parked_is_kept_once_it_can
     repaired = changes(*images)
     parked = data.draw(st.permutations([repaired[int(one.record["dynamodb"]["SequenceNumber"])] for one in poison]))
     for again in parked:
-        for values in replayed(again, LAYERS, AT) or ():
+        for values in states_of_parked(again, LAYERS, AT) or ():
             stored.put(values)
     for image in images[:-1]:
         for layer in LAYERS:
@@ -338,13 +338,13 @@ def test_each_state_is_in_two_records_so_all_that_was_parked_is_kept_once_it_can
 
 @pytest.mark.parametrize("bad", BAD)
 def test_a_parked_record_stays_parked_until_both_images_can_be_read(bad: dict[str, Any]) -> None:
-    assert replayed(change_record(1, bad, latest(3, AT)), LAYERS, AT) is None
-    assert replayed(change_record(1, latest(1, AT), bad), LAYERS, AT) is None
-    assert replayed(record(1, bad), LAYERS, AT) is None
+    assert states_of_parked(change_record(1, bad, latest(3, AT)), LAYERS, AT) is None
+    assert states_of_parked(change_record(1, latest(1, AT), bad), LAYERS, AT) is None
+    assert states_of_parked(record(1, bad), LAYERS, AT) is None
 
 
 def test_a_record_that_0_2_0_parked_is_applied_though_the_records_around_it_are() -> None:
-    states = replayed(change_record(2, latest(1, utc("01:31")), latest(2, utc("01:36"))), WINDOWS, AT)
+    states = states_of_parked(change_record(2, latest(1, utc("01:31")), latest(2, utc("01:36"))), WINDOWS, AT)
     assert states is not None
     assert [(one["sk"], one["version"]) for one in states] == [
         ("5m#2026-10-23T01:30:00Z", 1),
@@ -352,4 +352,4 @@ def test_a_record_that_0_2_0_parked_is_applied_though_the_records_around_it_are(
         ("5m#2026-10-23T01:35:00Z", 2),
         ("1h#2026-10-23T01:00:00Z", 2),
     ]
-    assert replayed(change_record(2, latest(1, AT), latest(2, AT)), LAYERS, AT + timedelta(days=40)) == []
+    assert states_of_parked(change_record(2, latest(1, AT), latest(2, AT)), LAYERS, AT + timedelta(days=40)) == []

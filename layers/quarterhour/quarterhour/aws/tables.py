@@ -1,7 +1,7 @@
 """DynamoDB calls that all features share: reads by key, batches, paged queries, conditional writes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from botocore.exceptions import ClientError
 
@@ -12,6 +12,8 @@ from quarterhour.model.errors import UnavailableError
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+
+W = TypeVar("W")
 
 BATCH_WRITE: Final = 25
 """The maximum number of items of one BatchWriteItem, and of statements of one BatchExecuteStatement."""
@@ -120,35 +122,84 @@ def insert_items(
     existing: list[Item] = []
 
     def insert(batch: Sequence[Item]) -> list[Item]:
-        answer: Any = client.batch_execute_statement(**insert_items_request(table, batch))
-        failed: list[Item] = []
-        for item, response in zip(batch, answer["Responses"], strict=True):
-            error = response.get("Error")
-            if error and error["Code"] == "DuplicateItem":
-                existing.append(item)
-            elif error:
-                failure = ClientError({"Error": error}, "BatchExecuteStatement")
-                if not is_transient(failure):
-                    raise failure
-                failed.append(item)
-        return failed
+        outcome = _execute(client, insert_items_request(table, batch), batch, {"DuplicateItem"})
+        existing.extend(outcome.refused)
+        return outcome.failed
 
     unwritten = _write_in_batches(insert, items, workers, may_write)
     return Insertion(existing, unwritten)
 
 
-def _write_in_batches(
-    write: Callable[[Sequence[Item]], list[Item]],
-    items: Sequence[Item],
-    workers: Workers,
-    may_write: Callable[[Item], bool],
-) -> list[Item]:
-    """Write items with a function that writes up to 25 in one call and returns those to write again.
+class ItemUpdate(NamedTuple):
+    """New values of attributes of the item with a key, on condition of its ``version``."""
 
-    Return the items that were not written.
+    key: Mapping[str, str]
+    values: Item
+    version: int
+
+
+def update_items(
+    client: "DynamoDBClient", table: str, updates: Sequence[ItemUpdate], workers: Workers
+) -> list[ItemUpdate]:
+    """Update items, each by itself; no key twice.
+
+    Returns the updates that were not made, and those that were made though the response was lost.
+
+    Retries as ``put_items`` does. Raises botocore's ``ClientError`` if DynamoDB refuses an update for another reason
+    than its condition or the size of the item.
+    """
+    refused: list[ItemUpdate] = []
+
+    def update(batch: Sequence[ItemUpdate]) -> list[ItemUpdate]:
+        codes = {"ConditionalCheckFailed", "ValidationError"}
+        outcome = _execute(client, update_items_request(table, batch), batch, codes)
+        refused.extend(outcome.refused)
+        return outcome.failed
+
+    unwritten = _write_in_batches(update, updates, workers)
+    return [*refused, *unwritten]
+
+
+class _Outcome(NamedTuple, Generic[W]):
+    """The statements of a call that were not executed: ``failed`` for the moment, or ``refused`` for good."""
+
+    failed: list[W]
+    refused: list[W]
+
+
+def _execute(
+    client: "DynamoDBClient",
+    request: Any,  # noqa: ANN401 - boto3's own type is too narrow
+    batch: Sequence[W],
+    refusals: Container[str],
+) -> _Outcome[W]:
+    """Execute a batch, one statement each; raise ``ClientError`` for an error that is neither transient nor refusal."""
+    outcome: _Outcome[W] = _Outcome([], [])
+    answer: Any = client.batch_execute_statement(**request)
+    for one, response in zip(batch, answer["Responses"], strict=True):
+        error = response.get("Error")
+        if error and error["Code"] in refusals:
+            outcome.refused.append(one)
+        elif error:
+            failure = ClientError({"Error": error}, "BatchExecuteStatement")
+            if not is_transient(failure):
+                raise failure
+            outcome.failed.append(one)
+    return outcome
+
+
+def _write_in_batches(
+    write: Callable[[Sequence[W]], list[W]],
+    writes: Sequence[W],
+    workers: Workers,
+    may_write: Callable[[W], bool] = lambda _: True,
+) -> list[W]:
+    """Make writes with a function that makes up to 25 in one call and returns those to make again.
+
+    Return the writes that were not made.
     """
 
-    def attempt(batch: list[Item]) -> list[Item]:
+    def attempt(batch: list[W]) -> list[W]:
         try:
             return write(batch)
         except (ClientError, *NETWORK_ERRORS) as error:
@@ -156,13 +207,13 @@ def _write_in_batches(
                 raise
             return batch
 
-    def write_all(batch: Sequence[Item]) -> list[Item]:
-        refused: list[Item] = []
+    def write_all(batch: Sequence[W]) -> list[W]:
+        refused: list[W] = []
         fruitless = 0
         while True:
-            pending: list[Item] = []
-            for item in batch:
-                (pending if may_write(item) else refused).append(item)
+            pending: list[W] = []
+            for one in batch:
+                (pending if may_write(one) else refused).append(one)
             batch = attempt(pending) if pending else []
             if not batch:
                 return refused
@@ -171,7 +222,7 @@ def _write_in_batches(
                 return [*refused, *batch]
             pause(fruitless)
 
-    return [item for unwritten in workers.map(write_all, list(chunks(items, BATCH_WRITE))) for item in unwritten]
+    return [one for unwritten in workers.map(write_all, list(chunks(writes, BATCH_WRITE))) for one in unwritten]
 
 
 def put_items_request(table: str, items: Sequence[Item]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
@@ -187,6 +238,21 @@ def insert_items_request(table: str, items: Sequence[Item]) -> Any:  # noqa: ANN
 def _insert_statement(table: str, item: Item) -> Request:
     attributes = ", ".join(f"'{name}': ?" for name in item)
     return {"Statement": f'INSERT INTO "{table}" VALUE {{{attributes}}}', "Parameters": list(item.values())}
+
+
+def update_items_request(table: str, updates: Sequence[ItemUpdate]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
+    """Build the BatchExecuteStatement that updates up to 25 items, each only if it has its version."""
+    return {"Statements": [_update_statement(table, update) for update in updates]}
+
+
+def _update_statement(table: str, update: ItemUpdate) -> Request:
+    conditions = to_item({**update.key, "version": update.version})
+    tests = " AND ".join(f'"{name}" = ?' for name in conditions)
+    values = " SET ".join(f'"{name}" = ?' for name in update.values)
+    return {
+        "Statement": f'UPDATE "{table}" SET {values} WHERE {tests}',  # noqa: S608 - names of our own
+        "Parameters": [*update.values.values(), *conditions.values()],
+    }
 
 
 def conditional_write(

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from quarterhour.aws.entity import Key
 from quarterhour.aws.items import chunks
-from quarterhour.counters.keys import customers_key, place, place_quarter_hour, seen_key
+from quarterhour.counters.keys import customers_key, marker_key, place, place_quarter_hour
 from quarterhour.counters.plan import Addition, Group, NewCustomers, Retention, epoch, expiry
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
@@ -72,7 +72,7 @@ def marker_sets(account: Account, day: date, customers: Collection[str], retenti
 
 
 def _markers(counter: Key, customers: Collection[str]) -> dict[str, Key]:
-    return {customer: seen_key(counter, customer) for customer in sorted(customers)}
+    return {customer: marker_key(counter, customer) for customer in sorted(customers)}
 
 
 def first_places(group: Group) -> dict[str, str]:
@@ -100,7 +100,7 @@ def new_customers(group: Group, sets: Iterable[MarkerSet], markers: Mapping[str,
     return [one.new(sum(markers[key["pk"]].get("place") in applied for key in one.markers.values())) for one in sets]
 
 
-def by_quarter_hour(markers: Iterable[Marker]) -> Counter[QuarterHour]:
+def markers_by_quarter_hour(markers: Iterable[Marker]) -> Counter[QuarterHour]:
     """Return the number of markers that were set in each quarter-hour; those without a place are left out."""
     return Counter(place_quarter_hour(marker["place"]) for marker in markers if "place" in marker)
 

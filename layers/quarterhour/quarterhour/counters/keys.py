@@ -14,7 +14,7 @@ ACCOUNTS: Final = "ACCOUNT#"
 LISTED: Final = "listed"
 """The list of all accounts in the index, and the sort key of the items in it."""
 _QUARTER_HOUR: Final = "QUARTER#"
-_AFTER_SHARDS: Final = ":"
+_AFTER_DIGITS: Final = ":"
 """Sorts after every shard of a quarter-hour, and after every digit."""
 _AFTER_NAMES: Final = "\U0010ffff"
 """Sorts after every name."""
@@ -37,7 +37,7 @@ def account_of(pk: str) -> Account:
     return Account.parse(pk.removeprefix(ACCOUNTS))
 
 
-def accounts_of(agency: str | None) -> tuple[str, str]:
+def account_pk_bounds(agency: str | None) -> tuple[str, str]:
     """Return the bounds of the partition keys of an agency's accounts, or (``None``) of all accounts."""
     prefix = ACCOUNTS if agency is None else account_pk(Account(agency, ""))
     return prefix, prefix + _AFTER_NAMES
@@ -73,9 +73,9 @@ def period_key(account: Account, period: Period) -> Key:
     return {"pk": account_pk(account), "sk": period_sk(period)}
 
 
-def period_sks() -> tuple[str, str]:
+def period_sk_bounds() -> tuple[str, str]:
     """Return the bounds of the sort keys of the counters of all periods."""
-    return _PERIOD, f"{_PERIOD}{_AFTER_SHARDS}"
+    return _PERIOD, f"{_PERIOD}{_AFTER_DIGITS}"
 
 
 def period_of(sk: str) -> Period:
@@ -108,7 +108,7 @@ def customers_day_of(sk: str) -> date:
     return date.fromisoformat(sk.removeprefix(f"{_CUSTOMERS}#"))
 
 
-def seen_key(counter: Key, customer: str) -> Key:
+def marker_key(counter: Key, customer: str) -> Key:
     """Return the key of the marker that a customer is counted; the key holds a hash, not the name."""
     digest = sha256("\n".join((counter["pk"], counter["sk"], customer)).encode()).digest()
     return {"pk": _SEEN + base58_prefix(digest, _SEEN_LENGTH), "sk": "seen"}
@@ -134,9 +134,9 @@ def partition_sk(partition: Partition) -> str:
     return f"{_QUARTER_HOUR}{partition}"
 
 
-def quarter_hour_sks(first: QuarterHour, last: QuarterHour) -> tuple[str, str]:
+def quarter_hour_sk_bounds(first: QuarterHour, last: QuarterHour) -> tuple[str, str]:
     """Return the bounds of the sort keys of the counters of some quarter-hours, both included."""
-    return quarter_hour_sk(first), quarter_hour_sk(last) + _AFTER_SHARDS
+    return quarter_hour_sk(first), quarter_hour_sk(last) + _AFTER_DIGITS
 
 
 def quarter_hour_of(sk: str) -> QuarterHour:

@@ -62,7 +62,7 @@ class OverviewQueries:
 
         The days are those of UTC, of both months. ``agency`` selects its accounts, ``None`` all.
         """
-        page = self.counters.sellers(agency, paging, remaining_seconds)
+        page = self.counters.accounts_with_money(agency, paging, remaining_seconds)
         accounts = [Account(one["agency"], one["currency"]) for one in page.items]
         states = self._states(accounts)
         totals = self._totals(states, (period, period.previous))
@@ -94,7 +94,7 @@ class OverviewQueries:
         for state in states:
             for period in periods:
                 sk = period_sk(period)
-                counter = state.joined(sk, own.get((state.account, sk)))
+                counter = state.counter_for_readers(sk, own.get((state.account, sk)))
                 if counter:
                     found[state.account, period] = Totals.of(counter)
         return found

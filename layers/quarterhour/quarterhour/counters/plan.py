@@ -1,6 +1,7 @@
 """Planning of counter updates, pure: stream records to groups of postings, groups to the next state of an account.
 
-- A group holds the postings of one account and one quarter-hour. One write counts all groups of an account in a batch.
+- A group holds the postings of one account and one quarter-hour in a batch, and is counted with one write. So the
+  account item is in the state of each quarter-hour's end, and snapshots keep that state.
 - The watermark of a shard is the sequence number of its last counted record. It moves with the totals or not at all:
   while a quarter-hour is open, both are in the account item, and afterwards in the quarter-hour's own item.
 - Records at or below the watermark of their own shard are dropped: an earlier delivery has counted them.
@@ -85,11 +86,6 @@ class Group:
     postings: tuple[StreamPosting, ...]
 
     @property
-    def periods(self) -> set[Period]:
-        """The periods of the postings."""
-        return {one.posting.period for one in self.postings}
-
-    @property
     def partitions(self) -> set[Partition]:
         """The ledger partitions of the postings."""
         return {one.posting.partition for one in self.postings}
@@ -139,25 +135,12 @@ def _by_most_periods(postings: Iterable[StreamPosting]) -> Iterator[list[StreamP
     yield part
 
 
-def by_account(groups: Iterable[Group]) -> list[list[Group]]:
-    """Return the groups of each account, in their order."""
+def by_account(groups: Iterable[Group]) -> dict[Account, list[Group]]:
+    """Return the groups of each account by quarter-hour, those of one quarter-hour in their order."""
     accounts: dict[Account, list[Group]] = {}
-    for one in groups:
+    for one in sorted(groups, key=lambda one: one.quarter_hour):
         accounts.setdefault(one.account, []).append(one)
-    return list(accounts.values())
-
-
-def writes(groups: Iterable[Group]) -> Iterator[list[Group]]:
-    """Yield the groups of an account that one write counts, in their order: all, unless they have too many periods."""
-    together: list[Group] = []
-    periods: set[Period] = set()
-    for one in groups:
-        if together and len(periods | one.periods) > MOST_PERIODS:
-            yield together
-            together, periods = [], set()
-        together.append(one)
-        periods |= one.periods
-    yield together
+    return accounts
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,49 +176,43 @@ def watermark(partition: Partition, state: AccountState, own: Mapping[str, Count
     return str(max(*of_shard, opened.seq, left.get("seq", ""), older.get("seq", "")))
 
 
-def unknown(groups: Iterable[Group], state: AccountState) -> set[QuarterHour]:
+def quarter_hours_to_read(group: Group, state: AccountState) -> set[QuarterHour]:
     """Return the quarter-hours whose own items can hold a watermark that the account item lacks.
 
     It lacks that of a quarter-hour that has left, of one that is new, and of all that 0.2.0 counted meanwhile.
     """
-    found = {one.quarter_hour for one in groups if not all(watermark(of, state, {}) for of in one.partitions)}
-    return found | set(map(quarter_hour_of, state.open_quarter_hours)) if state.overtaken else found
+    found = set() if all(watermark(of, state, {}) for of in group.partitions) else {group.quarter_hour}
+    return found | set(map(quarter_hour_of, state.open_quarter_hours)) if state.changed_by_0_2_0 else found
 
 
-def uncounted(groups: Iterable[Group], state: AccountState, own: Mapping[str, Counter]) -> list[Group]:
-    """Return groups without the postings that are counted; a group of which all are counted is left out."""
-    found = []
-    for one in groups:
-        counted = {partition: watermark(partition, state, own) for partition in one.partitions}
-        new = tuple(step for step in one.postings if step.seq > counted[step.posting.partition])
-        if new:
-            found.append(replace(one, postings=new))
-    return found
+def uncounted(group: Group, state: AccountState, own: Mapping[str, Counter]) -> Group | None:
+    """Return a group without the postings that are counted; ``None`` if all of them are."""
+    counted = {partition: watermark(partition, state, own) for partition in group.partitions}
+    new = tuple(one for one in group.postings if one.seq > counted[one.posting.partition])
+    return replace(group, postings=new) if new else None
 
 
 # ---------------------------------------------------------------- counting
 
 
-def counted(state: AccountState, groups: Iterable[Group], customers: Iterable[Sequence[NewCustomers]]) -> AccountState:
-    """Return the state after groups of which nothing is counted; ``customers`` are the new ones of each group."""
-    for one, new in zip(groups, customers, strict=True):
-        sums: dict[Period, RunningTotals] = {}
-        for step in one.postings:
-            posting = step.posting
-            of_period = sums.get(posting.period) or sums.setdefault(posting.period, RunningTotals())
-            of_period.add(posting.amount, posting.commission, is_payment=posting.is_payment)
-        state = moved(
-            state,
-            one.quarter_hour,
-            {period: running.totals() for period, running in sums.items()},
-            customers=new,
-            watermarks=Window(watermarks={shard_name(step.posting.partition): step.seq for step in one.postings}),
-            last_updated=iso_millis(max(step.posting.recorded_at for step in one.postings)),
-        )
-    return state
+def counted(state: AccountState, group: Group, customers: Sequence[NewCustomers]) -> AccountState:
+    """Return the state after a group of which nothing is counted; ``customers`` are the new ones that it brings."""
+    sums: dict[Period, RunningTotals] = {}
+    for one in group.postings:
+        posting = one.posting
+        of_period = sums.get(posting.period) or sums.setdefault(posting.period, RunningTotals())
+        of_period.add(posting.amount, posting.commission, is_payment=posting.is_payment)
+    return with_difference(
+        state,
+        group.quarter_hour,
+        {period: running.totals() for period, running in sums.items()},
+        customers=customers,
+        watermarks=Window(watermarks={shard_name(one.posting.partition): one.seq for one in group.postings}),
+        last_updated=iso_millis(max(one.posting.recorded_at for one in group.postings)),
+    )
 
 
-def moved(  # noqa: PLR0913 - all that the windows of a quarter-hour hold
+def with_difference(  # noqa: PLR0913 - all that the windows of a quarter-hour hold
     state: AccountState,
     quarter_hour: QuarterHour,
     delta: PeriodTotals,
@@ -326,9 +303,7 @@ def changes(
 
     ``own``: the own items of the windows that leave, by sort key, read after ``before``. One write is the usual case.
     """
-    # Behind the versions with which the windows left before, even if the account item was lost in between.
-    newest = max((int(own[sk].get("left_at", 0)) for sk in leaving if sk in own), default=0)
-    stored = after.written(leaving, max(before.version, newest) + 1)
+    stored = after.written(leaving, max(before.version, before.version_floor) + 1)
     writes: list[CounterWrite] = [CounterChange(stored.item(), before.version or None)]
     if not before.carried_over:
         key = listed_key(after.account)

@@ -1,7 +1,7 @@
 """Reads the counters: an account's lifetime totals, and those of its quarter-hours and days."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import groupby, islice
 from typing import Any, Final
@@ -13,7 +13,7 @@ from quarterhour.counters.keys import (
     LISTED,
     account_of,
     account_pk,
-    accounts_of,
+    account_pk_bounds,
     customers_day_of,
     customers_key,
     customers_sk,
@@ -22,7 +22,7 @@ from quarterhour.counters.keys import (
     latest_key,
     period_of,
     period_sk,
-    quarter_hour_sks,
+    quarter_hour_sk_bounds,
 )
 from quarterhour.counters.plan import by_quarter_hour
 from quarterhour.counters.windows import AccountState
@@ -39,7 +39,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
 from quarterhour.snapshots.kind import EntityKind, Figures
-from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging, within
+from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import name
 
 _DAY: Final = timedelta(days=1)
@@ -111,7 +111,7 @@ class CounterQueries:
         """
         return self._selected(lambda account: currency in {None, account.currency}, agency, paging, remaining_seconds)
 
-    def sellers(self, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]) -> Page:
+    def accounts_with_money(self, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]) -> Page:
         """Return a page of the accounts, as ``accounts`` does, without those of views, which have no money."""
         return self._selected(lambda account: account.currency != NO_CURRENCY, agency, paging, remaining_seconds)
 
@@ -122,21 +122,12 @@ class CounterQueries:
         paging: Paging,
         remaining_seconds: Callable[[], float],
     ) -> Page:
-        low, high = accounts_of(agency)
+        low, high = account_pk_bounds(agency)
         after = paging.start(lambda pk: within(low, pk, high), "")
-        items: list[dict[str, Any]] = []
-        for values in self.latest(max(low, after), high, paging.limit + 1):
-            pk = values["pk"]
-            if pk == after:  # the last account of the page before
-                continue
-            if selected(account_of(pk)):
-                if len(items) == paging.limit:
-                    return Page(self._with_registrations(items), (after,))
-                items.append({**_names(pk), **state(values)})
-            after = pk
-            if remaining_seconds() < RESERVE_SECONDS:
-                return Page(self._with_registrations(items), (after,))
-        return Page(self._with_registrations(items))
+        found = ((values["pk"], values) for values in self.latest(max(low, after), high, paging.limit + 1))
+        entries = ((pk, values if selected(account_of(pk)) else None) for pk, values in found if pk != after)
+        page = paging.cut_in_time(entries, lambda values: {**_names(values["pk"]), **state(values)}, remaining_seconds)
+        return replace(page, items=self._with_registrations(page.items))
 
     def _with_registrations(self, accounts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return accounts, each with whether its agency is registered; accounts of views have no agency."""
@@ -168,12 +159,14 @@ class CounterQueries:
 
     def has_accounts(self, agency: str) -> bool:
         """Return whether an agency has an account: whether an event of the agency was counted."""
-        return any(self._listed(*accounts_of(agency), 1))
+        return any(self._listed(*account_pk_bounds(agency), 1))
 
     def totals(self, account: Account, latest: Values) -> dict[str, Any]:
         """Return an account's lifetime totals and its number of distinct customers."""
         sk = customers_sk(None)
-        counter = AccountState.of(account, latest).joined(sk, self.entities.get(customers_key(account, None)))
+        counter = AccountState.of(account, latest).counter_for_readers(
+            sk, self.entities.get(customers_key(account, None))
+        )
         customers = _customers(counter) if counter else 0
         return {"agency": account.agency, "currency": account.currency, **state(latest), "customers": customers}
 
@@ -182,7 +175,7 @@ class CounterQueries:
         first, after = (QuarterHour(rounded_up(at, LENGTH)) for at in (start, end))
         before = paging.start(lambda name: within(first, QuarterHour.parse(name), after), first.previous)
         counters = self.counted(
-            self.state_of(account), *quarter_hour_sks(before.next, after.previous), paging.limit + 1
+            self.state_of(account), *quarter_hour_sk_bounds(before.next, after.previous), paging.limit + 1
         )
         return paging.cut(by_quarter_hour(counters), _shown_quarter_hour, lambda entry: str(entry[0]))
 
@@ -213,7 +206,7 @@ class CounterQueries:
         """
         # Strongly consistent: an older item would lack a window that has left since.
         own = self.entities.read(Range(account_pk(opened.account), low, high, consistent=True), page_size)
-        return opened.all_joined(own, low, high)
+        return opened.counters_for_readers(own, low, high)
 
     def _customers(self, opened: AccountState, days: Sequence[str]) -> dict[str, int]:
         """Return the number of distinct customers of each of these days that has any."""

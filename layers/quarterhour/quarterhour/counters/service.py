@@ -1,7 +1,13 @@
-"""Counts batches of ledger records: read the account item, plan its next state, write it; retry after a conflict."""
+"""Counts batches of ledger records: read the account items, plan their next states, write them.
+
+Accounts of which only the item changes are written together, the others one by one. One that loses a race
+is counted again by itself.
+"""
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
 from threading import Lock
 from typing import Final
 
@@ -15,6 +21,8 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import first_places, marker_sets, new_customers
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.plan import (
+    CounterChange,
+    CounterWrite,
     Group,
     NewCustomers,
     Retention,
@@ -23,48 +31,66 @@ from quarterhour.counters.plan import (
     counted,
     group,
     over,
+    quarter_hours_to_read,
     uncounted,
-    unknown,
-    writes,
 )
 from quarterhour.counters.store import CounterStore
 from quarterhour.counters.windows import AccountState
 from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account
 
-MOST_KEPT: Final = 2_000
+Update = tuple[AccountState, CounterChange]
+"""The next state of an account of which only the item changes, and the change of the item."""
+Defer = Callable[[Update], None]
+"""Takes an update that is to be made later."""
+
+MOST_CACHED: Final = 2_000
 """The most accounts of which a function remembers something between invocations: some 10 MB."""
+READ_WRITES: Final = 100
+"""The writes of an account that are preceded by a read, after another function has counted it."""
 
 
-class KeptStates:
-    """The account items as this function wrote them, so that the next write of an account needs no read.
+class AccountCache:
+    """The account items that this function wrote last, so that the next write of an account needs no read.
 
-    One that is stale does no harm: the condition of the write fails. Then another function counts the account too. Its
-    item is always read from then on, because a failed write costs more than a read.
+    A stale entry is harmless: the conditional write fails. Then another function counts the account too, and its item
+    is read before the next ``READ_WRITES`` writes, because a failed write costs more than a read.
     """
 
-    def __init__(self, most: int = MOST_KEPT) -> None:
+    def __init__(self, most: int = MOST_CACHED) -> None:
         self._most = most
-        self._states: OrderedDict[Account, AccountState | None] = OrderedDict()
+        self._states: OrderedDict[Account, AccountState | int] = OrderedDict()
+        self._read: dict[Account, AccountState] = {}
         self._lock = Lock()
+
+    def lacking(self, accounts: Iterable[Account]) -> list[Account]:
+        """Return the accounts whose items must be read."""
+        with self._lock:
+            return [account for account in accounts if not isinstance(self._states.get(account), AccountState)]
+
+    def add(self, read: Mapping[Account, AccountState]) -> None:
+        """Add the items that were read for a batch; each is returned once."""
+        with self._lock:
+            self._read = dict(read)
 
     def get(self, account: Account) -> AccountState | None:
         """Return an account's item; ``None`` if it must be read."""
         with self._lock:
-            return self._states.get(account)
+            found = self._read.pop(account, None) or self._states.get(account)
+            return found if isinstance(found, AccountState) else None
 
-    def keep(self, state: AccountState) -> None:
-        """Keep an account's item, unless another function counts the account too."""
+    def put(self, state: AccountState) -> None:
+        """Cache an account's item, unless it must be read before some more writes."""
         with self._lock:
-            if self._states.get(state.account, state) is not None:
-                self._put(state.account, state)
+            left = self._states.get(state.account, 0)
+            self._put(state.account, left - 1 if isinstance(left, int) and left > 1 else state)
 
-    def distrust(self, account: Account) -> None:
-        """Keep an account's item no longer, because another function counts the account too."""
+    def disable(self, account: Account) -> None:
+        """Do not cache an account's item for some writes, because another function counts the account too."""
         with self._lock:
-            self._put(account, None)
+            self._put(account, READ_WRITES)
 
-    def _put(self, account: Account, state: AccountState | None) -> None:
+    def _put(self, account: Account, state: AccountState | int) -> None:
         self._states[account] = state
         self._states.move_to_end(account)
         if len(self._states) > self._most:
@@ -79,7 +105,7 @@ class CounterUpdater:
         self._parking = parking
         self._retention = retention
         self._workers = workers
-        self._kept = KeptStates()
+        self._cache = AccountCache()
 
     def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
         """Count a batch; return the records from which on Lambda must deliver again.
@@ -88,49 +114,79 @@ class CounterUpdater:
         """
         groups, poison = group(records)
         self._parking.park(poison)
-        failed = [seq for some in self._workers.map(self._count_account, by_account(groups)) for seq in some]
+        accounts = by_account(groups)
+        with suppress(UnavailableError):  # then each account is read by itself
+            self._cache.add(self._store.accounts(self._cache.lacking(accounts), self._workers))
+        updates: list[Update] = []
+        failed = self._count_all(accounts.values(), updates.append)
+        failed += self._count_all([accounts[account] for account in self._write_together(updates)])
         count(Metric.GROUPS_FAILED, len(failed))
         return failures(records, failed)
 
-    def _count_account(self, groups: Sequence[Group]) -> list[str]:
-        """Count the groups of an account, usually with one write; return the first sequence number of each that failed.
+    def _write_together(self, updates: Sequence[Update]) -> list[Account]:
+        """Write the items of accounts of which nothing else changes, 25 with one call; return those of lost races."""
+        lost = {one.values["pk"] for one in self._store.update([change for _, change in updates], self._workers)}
+        for state, change in updates:
+            if change.values["pk"] in lost:
+                self._cache.disable(state.account)
+            else:
+                self._cache.put(state)
+        return [state.account for state, change in updates if change.values["pk"] in lost]
 
-        After a failure nothing more of the account is counted: later records would move the watermark past it.
+    def _count_all(self, accounts: Iterable[Sequence[Group]], defer: Defer | None = None) -> list[str]:
+        """Count accounts, each by itself; return the first sequence number of each group that failed."""
+        return [seq for some in self._workers.map(partial(self._count_account, defer=defer), accounts) for seq in some]
+
+    def _count_account(self, groups: Sequence[Group], defer: Defer | None) -> list[str]:
+        """Count the groups of an account, usually one; return the first sequence number of each that failed.
+
+        ``defer`` takes the last write if only the item changes. After a failure nothing more of the account is counted:
+        later records would move the watermark past it.
         """
-        pending = list(groups)
-        for together in writes(groups):
+        last = len(groups) - 1
+        for number, one in enumerate(groups):
             try:
-                optimistically(lambda some=together: self._count(some), account_pk(together[0].account))  # type: ignore[misc]
+                optimistically(partial(self._count, one, defer if number == last else None), account_pk(one.account))
             except AccountItemError as error:
-                self._parking.park(Poison(one.alone, str(error)) for some in together for one in some.postings)
+                self._parking.park(Poison(posting.alone, str(error)) for posting in one.postings)
                 logger.error("account not counted, its records are parked", reason=type(error).__name__)
             except UnavailableError:
-                logger.warning("account not counted, to be delivered again", groups=len(pending))
-                return [sequence(one.postings[0].record) for one in pending]
-            del pending[: len(together)]
+                logger.warning("account not counted, to be delivered again", groups=len(groups) - number)
+                return [sequence(failed.postings[0].record) for failed in groups[number:]]
         return []
 
-    def _count(self, groups: Sequence[Group]) -> None:
-        account = groups[0].account
-        # The account item is read first. If what is read after it changes meanwhile, its version does, too.
-        state = self._kept.get(account) or self._store.account(account)
-        found = [self._store.read_partitions(account, quarter_hour) for quarter_hour in unknown(groups, state)]
-        own = {sk: counter for some in found for sk, counter in some.items()}
-        state = state.caught_up(own)
-        new = uncounted(groups, state, own)
-        if not new:
+    def _count(self, group: Group, defer: Defer | None) -> None:
+        before, after = self._planned(group)
+        if after is before:
             return
-        after = counted(state, new, [self._mark_customers(one) for one in new])
         leaving = over(after)
-        left = self._store.read([{"pk": account_pk(account), "sk": sk} for sk in leaving]) if leaving else {}
-        stored, planned = changes(state, after, leaving, left, self._retention)
+        own = self._store.read([{"pk": account_pk(after.account), "sk": sk} for sk in leaving]) if leaving else {}
+        stored, planned = changes(before, after, leaving, own, self._retention)
+        match planned:
+            case [CounterChange() as change] if defer:
+                defer((stored, change))
+            case _:
+                self._write(stored, planned)
+
+    def _write(self, stored: AccountState, planned: Sequence[CounterWrite]) -> None:
         try:
             self._store.write(planned)
         except ClientError as error:
             if is_failed_condition(error) or is_cancelled(error):
-                self._kept.distrust(account)
+                self._cache.disable(stored.account)
             raise
-        self._kept.keep(stored)
+        self._cache.put(stored)
+
+    def _planned(self, group: Group) -> tuple[AccountState, AccountState]:
+        """Return the state of an account before and after a group; the same one twice if all of it is counted."""
+        account = group.account
+        # The account item is read first. If what is read after it changes meanwhile, its version does, too.
+        state = self._cache.get(account) or self._store.account(account)
+        found = [self._store.read_partitions(account, one) for one in quarter_hours_to_read(group, state)]
+        own = {sk: counter for some in found for sk, counter in some.items()}
+        before = state.caught_up(own)
+        new = uncounted(group, before, own)
+        return before, counted(before, new, self._mark_customers(new)) if new else before
 
     def _mark_customers(self, new: Group) -> list[NewCustomers]:
         """Set the markers of customers that have none, and return the new customers that the group brings."""

@@ -10,23 +10,26 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.entity import LATEST, Key
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.retries import is_refused
-from quarterhour.aws.tables import get_items, insert_items, query_pages
+from quarterhour.aws.tables import ItemUpdate, get_items, insert_items, query_pages, update_items
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
 from quarterhour.counters.keys import (
+    LISTED,
     account_of,
     account_pk,
     latest_key,
+    listed_key,
     partition_key,
     period_of,
-    period_sks,
+    period_sk_bounds,
     quarter_hour_key,
     quarter_hour_of,
     quarter_hour_sk,
-    quarter_hour_sks,
+    quarter_hour_sk_bounds,
 )
 from quarterhour.counters.plan import Addition, CounterChange, CounterWrite, Listing, by_quarter_hour_and_period
 from quarterhour.counters.windows import AccountState, Counter
+from quarterhour.model import clock
 from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
@@ -47,7 +50,7 @@ def write_request(table: str, changes: Sequence[CounterWrite]) -> Request:
 
 
 def put_request(table: str, change: CounterChange | Listing) -> Request:
-    """Build the PutItem that writes a counter, if it has not changed meanwhile."""
+    """Build the PutItem of a counter, on condition of its version, or of a listing, without a condition."""
     put: Request = {"TableName": table, "Item": to_item(change.values)}
     if isinstance(change, Listing):
         return put
@@ -58,6 +61,13 @@ def put_request(table: str, change: CounterChange | Listing) -> Request:
         "ConditionExpression": "version = :read",
         "ExpressionAttributeValues": {":read": {"N": str(change.version)}},
     }
+
+
+def _update(change: CounterChange) -> ItemUpdate:
+    """Return a change of an account item as an update: all items of its schema have the same attributes."""
+    values = to_item(change.values)
+    key = {name: str(change.values[name]) for name in ("pk", "sk")}
+    return ItemUpdate(key, {name: value for name, value in values.items() if name not in key}, change.version or 0)
 
 
 def _add(table: str, addition: Addition) -> dict[str, Any]:
@@ -93,12 +103,12 @@ def counted_request(table: str, account: Account, first: QuarterHour, last: Quar
 
     It finds 0.1.0's counters of their partitions too.
     """
-    return _range_request(table, account, quarter_hour_sks(first, last))
+    return _range_request(table, account, quarter_hour_sk_bounds(first, last))
 
 
 def periods_request(table: str, account: Account) -> Request:
     """Build the Query for the counters of all periods of an account, strongly consistent."""
-    return _range_request(table, account, period_sks())
+    return _range_request(table, account, period_sk_bounds())
 
 
 def _range_request(table: str, account: Account, bounds: tuple[str, str]) -> Request:
@@ -113,6 +123,15 @@ def _range_request(table: str, account: Account, bounds: tuple[str, str]) -> Req
         },
         "ConsistentRead": True,
     }
+
+
+def _state(account: Account, items: Mapping[tuple[str, str], Counter]) -> AccountState:
+    """Return the state of an account; ``items``: its account item, or else the one that lists it."""
+    pk = account_pk(account)
+    if (pk, LATEST) not in items and (pk, LISTED) in items:
+        # The item is lost. To have as many versions, it must have been written ten times a second since 1970.
+        return AccountState(account, version_floor=int(clock.now().timestamp() * 10))
+    return AccountState.of(account, items.get((pk, LATEST)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,19 +151,41 @@ class CounterStore:
         return {values["sk"]: values for values in self._quarter_hours(account, quarter_hour, quarter_hour)}
 
     def account(self, account: Account) -> AccountState:
-        """Return an account's item, strongly consistent; raise ``AccountItemError`` if its schema is not known."""
-        return AccountState.of(account, self.read((latest_key(account),)).get(LATEST))
+        """Return an account's item, strongly consistent; raise ``AccountItemError`` if it cannot be used."""
+        return _state(account, self._account_items([account], Workers(1)))
+
+    def accounts(self, accounts: Iterable[Account], workers: Workers) -> dict[Account, AccountState]:
+        """Return those account items that can be used, strongly consistent, up to 100 with one call."""
+        items = self._account_items(list(accounts), workers)
+        states = {}
+        for account in accounts:
+            with suppress(AccountItemError):
+                states[account] = _state(account, items)
+        return states
+
+    def _account_items(self, accounts: Sequence[Account], workers: Workers) -> dict[tuple[str, str], Counter]:
+        """Return the account items, and of those accounts that have none, the items that list them, by key."""
+        items = self._by_key(map(latest_key, accounts), workers)
+        lacking = [account for account in accounts if (account_pk(account), LATEST) not in items]
+        return {**items, **(self._by_key(map(listed_key, lacking), workers) if lacking else {})}
+
+    def _by_key(self, keys: Iterable[Key], workers: Workers) -> dict[tuple[str, str], Counter]:
+        items = map(from_item, get_items(self.client, self.table, list(keys), workers))
+        return {(item["pk"], item["sk"]): item for item in items}
 
     def counted(self, state: AccountState, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
         """Return the counted totals of some quarter-hours by period, both bounds included; ``state`` is read before."""
         own = self._quarter_hours(state.account, first, last)
-        return dict(by_quarter_hour_and_period(state.all_summed(own, *quarter_hour_sks(first, last))))
+        return dict(by_quarter_hour_and_period(state.counters_for_writers(own, *quarter_hour_sk_bounds(first, last))))
 
     def periods(self, state: AccountState) -> PeriodTotals:
         """Return the counted totals of all periods of an account; ``state`` is read before."""
         pages = query_pages(self.client, periods_request(self.table, state.account), Workers(1))
         own = (from_item(item) for items in pages for item in items)
-        return {period_of(values["sk"]): Totals.of(values) for values in state.all_summed(own, *period_sks())}
+        return {
+            period_of(values["sk"]): Totals.of(values)
+            for values in state.counters_for_writers(own, *period_sk_bounds())
+        }
 
     def _quarter_hours(self, account: Account, first: QuarterHour, last: QuarterHour) -> Iterator[Counter]:
         pages = query_pages(self.client, counted_request(self.table, account, first, last), Workers(1))
@@ -177,6 +218,15 @@ class CounterStore:
         for new in missing(marker_set, found.keys()):
             self.client.transact_write_items(**markers_request(self.table, new))
         return list(found.values())
+
+    def update(self, changes: Sequence[CounterChange], workers: Workers) -> list[CounterChange]:
+        """Make changes of account items that exist, many with one call; return those that were not made.
+
+        One of these can have been made nevertheless, if its response was lost.
+        """
+        updates = {one.values["pk"]: one for one in changes}
+        unwritten = update_items(self.client, self.table, list(map(_update, changes)), workers)
+        return [updates[update.key["pk"]] for update in unwritten]
 
     def write(self, changes: Sequence[CounterWrite]) -> None:
         """Write all changes or none; raise botocore's ``ClientError`` if none was written.
@@ -215,7 +265,7 @@ class CounterReader:
         counted: QuarterHourTotals = {}
         for account, quarter_hour in expected:
             pk, sk = account_pk(account), quarter_hour_sk(quarter_hour)
-            counter = states[account].joined(sk, own.get((pk, sk)))
+            counter = states[account].counter_for_readers(sk, own.get((pk, sk)))
             if counter:
                 counted[account, quarter_hour] = Totals.of(counter)
         differing = [key for key, totals in expected.items() if counted.get(key) != totals]

@@ -16,6 +16,7 @@ from operator import itemgetter
 from typing import Any, Final, Self
 
 from quarterhour.counters.keys import account_pk, is_customers, is_quarter_hour, latest_key
+from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import AccountItemError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.money import plain
@@ -109,8 +110,8 @@ def _packed(totals: Totals) -> str:
 
 
 def _unpacked(text: str) -> Totals:
-    events, *figures = text.split(" ")
-    return Totals(int(events), *map(Decimal, figures))
+    events, gross, refunds, commission, payments = text.split(" ")
+    return Totals(int(events), *map(Decimal, (gross, refunds, commission, payments)))
 
 
 def other_periods(own: Mapping[str, Any]) -> PeriodTotals:
@@ -122,9 +123,11 @@ def other_periods(own: Mapping[str, Any]) -> PeriodTotals:
 class AccountState:
     """An account item: lifetime totals, and the windows that have not left, by sort key.
 
-    ``version`` is 0 of an account without an item. ``carried_over`` is false until this form was written once.
-    ``overtaken``: a function of 0.2.0 has written since then. It kept the windows, and counted in own items beside
-    them. The item shows it by an ``open_version`` that is not its version.
+    - ``version``: 0 of an account without an item.
+    - ``version_floor``: what the first version must exceed, so that no cached copy of a lost item has the same.
+    - ``carried_over``: whether this form was written before, and 0.2.0 has not written since then.
+    - ``changed_by_0_2_0``: whether 0.2.0 has written since then. It kept the windows, and counted in own items beside
+      them. The item shows it by an ``open_version`` that is not its version.
     """
 
     account: Account
@@ -133,22 +136,32 @@ class AccountState:
     last_updated: str = ""
     windows: Mapping[str, Window] = field(default_factory=dict)
     carried_over: bool = False
-    overtaken: bool = False
+    changed_by_0_2_0: bool = False
+    version_floor: int = 0
 
     @classmethod
     def of(cls, account: Account, values: Mapping[str, Any] | None) -> Self:
-        """Parse an account item of any release; raise ``AccountItemError`` if its schema is not known."""
+        """Parse an account item of any release; raise ``AccountItemError`` if its schema or a value is not known."""
         if not values:
             return cls(account)
+        try:
+            return cls._parsed(account, values)
+        except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError) as error:
+            raise AccountItemError(f"the item of account {account} cannot be read: {error!r}") from error
+
+    @classmethod
+    def _parsed(cls, account: Account, values: Mapping[str, Any]) -> Self:
         version, schema = int(values["version"]), values.get("schema")
+        if values["last_updated"]:  # that of an account that 0.2.0 made by a rebuild is empty
+            parse_iso(values["last_updated"])
         state = cls(account, Totals.of(values), version, values["last_updated"])
         if schema is None:
             return state
         if schema != SCHEMA:
             raise AccountItemError(f"the item of account {account} has schema {schema}, only {SCHEMA} is known")
         windows = {sk: Window.unpacked(packed) for sk, packed in values["open"].items()}
-        overtaken = values["open_version"] != version
-        return replace(state, windows=windows, carried_over=True, overtaken=overtaken)
+        changed_by_0_2_0 = values["open_version"] != version
+        return replace(state, windows=windows, carried_over=True, changed_by_0_2_0=changed_by_0_2_0)
 
     @property
     def open_quarter_hours(self) -> list[str]:
@@ -156,8 +169,8 @@ class AccountState:
         return list(filter(is_quarter_hour, self.windows))
 
     def caught_up(self, own: Mapping[str, Counter]) -> "AccountState":
-        """Return the state with the watermarks that 0.2.0 has moved in the own items meanwhile."""
-        if not self.overtaken:
+        """Return the state with the watermarks that 0.2.0 has moved in the own items meanwhile, to be carried over."""
+        if not self.changed_by_0_2_0:
             return self
         moved = {
             sk: replace(
@@ -168,7 +181,7 @@ class AccountState:
             for sk in self.open_quarter_hours
             if sk in own
         }
-        return replace(self, windows={**self.windows, **moved}, overtaken=False)
+        return replace(self, windows={**self.windows, **moved}, carried_over=False, changed_by_0_2_0=False)
 
     def plus(self, totals: Totals, windows: Mapping[str, Window], last_updated: str) -> "AccountState":
         """Return the state with a difference added to the lifetime, and others to windows."""
@@ -193,32 +206,32 @@ class AccountState:
             "last_updated": self.last_updated,
             "schema": SCHEMA,
             "open": {sk: window.packed() for sk, window in self.windows.items()},
-            "open_version": 0 if self.overtaken else self.version,
+            "open_version": 0 if self.changed_by_0_2_0 else self.version,
         }
 
-    def joined(self, sk: str, own: Counter | None) -> Counter | None:
+    def counter_for_readers(self, sk: str, own: Counter | None) -> Counter | None:
         """Return what is counted of a window, for readers; ``None`` if nothing is.
 
         ``own``, the window's own item, must have been read after the state: if the window has left since, it holds all.
         """
         has_left = own is not None and own.get("left_at", 0) > self.version
-        return own if has_left else self.summed(sk, own)
+        return own if has_left else self.counter_for_writers(sk, own)
 
-    def summed(self, sk: str, own: Counter | None) -> Counter | None:
+    def counter_for_writers(self, sk: str, own: Counter | None) -> Counter | None:
         """Return what is counted of a window, for those who then write on condition of this state's version."""
         window = self.windows.get(sk)
         return own if window is None else window.added_to(own or {"pk": account_pk(self.account), "sk": sk})
 
-    def all_joined(self, own: Iterable[Counter], low: str, high: str) -> Iterator[Counter]:
+    def counters_for_readers(self, own: Iterable[Counter], low: str, high: str) -> Iterator[Counter]:
         """Yield the counters with sort keys from ``low`` to ``high``, for readers, as if all windows had left.
 
         ``own``: the own items of that range in the order of their sort keys, which must be read after the state.
         """
-        return self._all(self.joined, own, low, high)
+        return self._all(self.counter_for_readers, own, low, high)
 
-    def all_summed(self, own: Iterable[Counter], low: str, high: str) -> Iterator[Counter]:
+    def counters_for_writers(self, own: Iterable[Counter], low: str, high: str) -> Iterator[Counter]:
         """Yield the same for those who then write on condition of this state's version."""
-        return self._all(self.summed, own, low, high)
+        return self._all(self.counter_for_writers, own, low, high)
 
     def _all(
         self, both: Callable[[str, Counter | None], Counter | None], own: Iterable[Counter], low: str, high: str

@@ -13,9 +13,10 @@ from typing import Any, Final, Self
 from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.distinct import MARKER_RETENTION, MarkerSet
 from quarterhour.counters.keys import day_sk, period_sk, quarter_hour_sk
-from quarterhour.counters.plan import NewCustomers, moved
+from quarterhour.counters.plan import NewCustomers, with_difference
 from quarterhour.counters.windows import AccountState, Window
 from quarterhour.ledger.event import PAYMENT
+from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, add_up, differences, total
@@ -154,7 +155,14 @@ def quarter_hour_fix(
     """
     customers = uncounted_customers(quarter_hour, marked, counter)
     at_the_end = Window(seq=LAST_SEQUENCE)
-    after = moved(state, quarter_hour, missing, customers=customers, watermarks=at_the_end, last_updated="")
+    after = with_difference(
+        state,
+        quarter_hour,
+        missing,
+        customers=customers,
+        watermarks=at_the_end,
+        last_updated=iso_millis(quarter_hour.start),
+    )
     sks = quarter_hour_sk(quarter_hour), day_sk(quarter_hour.day), *map(period_sk, missing)
     counts = (one.counter["sk"] for one in customers)
     return Fix(after, [sk for sk in (*sks, *counts) if sk in after.windows])

@@ -6,7 +6,7 @@ from functools import partial
 
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import by_quarter_hour, marker_sets
+from quarterhour.counters.distinct import marker_sets, markers_by_quarter_hour
 from quarterhour.counters.keys import account_pk, customers_sk, day_sk, period_sk, quarter_hour_sk
 from quarterhour.counters.plan import Retention, changes
 from quarterhour.counters.store import CounterStore
@@ -83,7 +83,7 @@ class CounterRepair:
         for marker_set in marker_sets(account, day, sealed.customers, self._retention):
             if marker_set.counter_expires is None or (kept and young):
                 markers = optimistically(partial(self._store.count_new, marker_set), account_pk(account))
-                marked.append((marker_set, by_quarter_hour(markers)))
+                marked.append((marker_set, markers_by_quarter_hour(markers)))
         repaired = self._repair_quarter_hours(account, day, sealed, marked)
         if kept:
             repaired += self._repair_figures(account, day, sealed)
@@ -148,7 +148,7 @@ class CounterRepair:
 
     def _counter(self, state: AccountState, sk: str) -> Counter | None:
         """Return what is counted of a window: its own item together with its window in the account item."""
-        return state.summed(sk, self._own(state.account, [sk]).get(sk))
+        return state.counter_for_writers(sk, self._own(state.account, [sk]).get(sk))
 
     def _own(self, account: Account, sks: Sequence[str]) -> Mapping[str, Counter]:
         return self._store.read([{"pk": account_pk(account), "sk": sk} for sk in sks])

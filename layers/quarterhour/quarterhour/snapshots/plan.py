@@ -70,7 +70,7 @@ def snapshots(records: Iterable[Record], layers: Sequence[Layer], now: datetime)
     return list(newest.values()), poison
 
 
-def replayed(record: Record, layers: Sequence[Layer], now: datetime) -> list[Values] | None:
+def states_of_parked(record: Record, layers: Sequence[Layer], now: datetime) -> list[Values] | None:
     """Return the states to write for a record that was parked; ``None`` for one that can still not be applied.
 
     They are those of both images, whether the entity has left their windows or not: a version that keeps the new image

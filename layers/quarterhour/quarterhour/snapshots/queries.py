@@ -25,7 +25,7 @@ from quarterhour.snapshots.keys import change_sk, layer_sk, start_of, window_nam
 from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.snapshots.layers import CHANGE, Layer
 from quarterhour.snapshots.plan import NOT_A_STATE, state_in
-from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging, within
+from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import among, one_of
 
 _FIRST: Final = ""
@@ -183,7 +183,7 @@ class SnapshotQueries:
         holds no state.
         """
         window = as_of(layer, at)
-        page = self._in_time(self._in_window(layer, window, paging), paging, remaining_seconds)
+        page = paging.cut_in_time(self._in_window(layer, window, paging), self._named, remaining_seconds)
         if paging.place is None and page == Page([]):
             raise NotFoundError(f"layer {layer.name} holds no state of the window from {start_of(layer, window)}")
         return {"layer": layer.name, "window": start_of(layer, window), **paging.body(page)}
@@ -193,21 +193,6 @@ class SnapshotQueries:
         places = _places(LATEST, paging.start(self._known, None))
         entries = (values for place in places for values in self._entries(*place, paging.limit + 1))
         return paging.cut(entries, self._named, itemgetter("pk"))
-
-    def _in_time(self, entries: Iterable[Entry], paging: Paging, remaining_seconds: Callable[[], float]) -> Page:
-        """Return the page of the entities that have a state, up to the one at which the time runs short."""
-        cut: list[str] = []
-
-        def states() -> Iterator[Values]:
-            for pk, values in entries:
-                if values:
-                    yield values
-                if remaining_seconds() < RESERVE_SECONDS:
-                    cut.append(pk)
-                    return
-
-        page = paging.cut(states(), self._named, itemgetter("pk"))
-        return Page(page.items, (cut[0],)) if cut and page.after is None else page
 
     def _in_window(self, layer: Layer, window: str, paging: Paging) -> Iterator[Entry]:
         """Yield all entities after the place of a page, each with its state in a window if it has one."""

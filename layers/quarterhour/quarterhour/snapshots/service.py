@@ -10,7 +10,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.snapshots.layers import Layer
-from quarterhour.snapshots.plan import replayed, snapshots
+from quarterhour.snapshots.plan import snapshots, states_of_parked
 from quarterhour.snapshots.store import SnapshotStore
 
 
@@ -32,9 +32,9 @@ class SnapshotWriter:
         count(Metric.SNAPSHOTS_FAILED, len(failed))
         return failures(records, failed)
 
-    def replay(self, record: Record) -> bool:
+    def unpark(self, record: Record) -> bool:
         """Write the states of a parked record; return whether it could be applied."""
-        states = replayed(record, self._layers, clock.now())
+        states = states_of_parked(record, self._layers, clock.now())
         return states is not None and all(self._workers.map(self._write, states))
 
     def _write(self, values: Values) -> bool:

@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING, Any, Final
 from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import ATTEMPTS, pause
-from quarterhour.counters.keys import account_pk, day_key, latest_key, period_of, period_sks, quarter_hour_sks
+from quarterhour.counters.keys import (
+    account_pk,
+    day_key,
+    latest_key,
+    period_of,
+    period_sk_bounds,
+    quarter_hour_sk_bounds,
+)
 from quarterhour.counters.plan import Retention, by_quarter_hour, by_quarter_hour_and_period
 from quarterhour.counters.windows import AccountState
 from quarterhour.ledger.partitions import read_sealed_through
@@ -288,13 +295,13 @@ class StatementQueries:
 
     def _counted(self, account: Account) -> PeriodTotals:
         """Return the totals of each period of an account."""
-        counters = self._counters(account, *period_sks())
+        counters = self._counters(account, *period_sk_bounds())
         return {period_of(values["sk"]): Totals.of(values) for values in counters}
 
     def _counters(self, account: Account, low: str, high: str) -> Iterator[Values]:
         opened = AccountState.of(account, self.entities.get(latest_key(account)))
         own = self.entities.read(Range(account_pk(account), low, high, consistent=True), _COUNTERS)
-        return opened.all_joined(own, low, high)
+        return opened.counters_for_readers(own, low, high)
 
     def _recorded_since(
         self, account: Account, since: QuarterHour, first: Period | None, periods: PeriodTotals
@@ -307,12 +314,12 @@ class StatementQueries:
         last = QuarterHour.last_of(today + _DAY)
         if first and of_periods(periods, None) != of_periods(periods, first):
             self._check_kept(since, self.retention.quarter_hour)
-            found = by_quarter_hour_and_period(self._counters(account, *quarter_hour_sks(since, last)))
+            found = by_quarter_hour_and_period(self._counters(account, *quarter_hour_sk_bounds(since, last)))
             return total(of_periods(sums, first) for _, sums in found)
         day, rest = since.day, Totals()
         if since != QuarterHour.first_of(day):
             self._check_kept(since, self.retention.quarter_hour)
-            found_ = by_quarter_hour(self._counters(account, *quarter_hour_sks(since, QuarterHour.last_of(day))))
+            found_ = by_quarter_hour(self._counters(account, *quarter_hour_sk_bounds(since, QuarterHour.last_of(day))))
             rest = total(totals for _, totals in found_)
             day += _DAY
         self._check_kept(QuarterHour.first_of(day), self.retention.day)

@@ -6,9 +6,10 @@ request. So a forged token can at worst skip items of the same request.
 
 import base64
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
+from operator import itemgetter
 from typing import Any, Final, Protocol, TypeVar
 
 from quarterhour.model import exact_json
@@ -85,6 +86,29 @@ class Paging:
         """Return the page that begins with the first of the entries."""
         taken, more = self.take(entries, show, place)
         return Page([item for _, item in taken], (taken[-1][0],) if more else None)
+
+    def cut_in_time(
+        self,
+        entries: Iterable[tuple[str, T | None]],
+        show: Callable[[T], dict[str, Any]],
+        remaining_seconds: Callable[[], float],
+    ) -> Page:
+        """Return the page that begins with the first of the entries that are not ``None``; each has its place.
+
+        The page ends at the entry at which fewer than ``RESERVE_SECONDS`` remain, even if it is not full.
+        """
+        last: list[str] = []
+
+        def shown() -> Iterator[tuple[str, T]]:
+            for place, entry in entries:
+                if entry is not None:
+                    yield place, entry
+                if remaining_seconds() < RESERVE_SECONDS:
+                    last.append(place)
+                    return
+
+        page = self.cut(shown(), lambda one: show(one[1]), itemgetter(0))
+        return Page(page.items, (last[0],)) if last and page.after is None else page
 
     def take(
         self, entries: Iterable[T], show: Callable[[T], dict[str, Any]], place: Callable[[T], str]
