@@ -1,5 +1,6 @@
 """DynamoDB's published sizing rules: bytes of an item, units of a read or write, entries of an index."""
 
+from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -83,6 +84,11 @@ def _rounded_up(size: int, step: int) -> int:
     return -(-size // step)
 
 
+def _binary(content: bytes | str) -> int:
+    """Return the length of a binary value; our clients have it as base64."""
+    return len(b64decode(content) if isinstance(content, str) else content)
+
+
 def _one(_: object) -> int:
     return 1
 
@@ -90,7 +96,7 @@ def _one(_: object) -> int:
 _SIZES: Final[Mapping[str, Callable[[Any], int]]] = {
     "S": _text,
     "N": _number,
-    "B": len,
+    "B": _binary,
     "BOOL": _one,
     "NULL": _one,
     "SS": lambda texts: sum(map(_text, texts)),

@@ -39,6 +39,15 @@ def test_a_claims_receipt_partition_and_position_agree(identity: Identity, at: d
     assert claimed.receipt["recorded_at"] == clock.iso_millis(at)
 
 
+def test_a_claim_is_of_the_content_with_its_digest_whole_or_shortened() -> None:
+    sold, other = event(amount="10.00"), event(amount="10.01")
+    made = claim(sold)
+    assert len(made.digest) == 32
+    for one in (made, replace(made, digest=sold.digest)):
+        assert one.is_of(sold)
+        assert not one.is_of(other)
+
+
 def test_an_identity_is_remembered_for_its_retention_or_for_ever() -> None:
     assert claim().expires_at is None
     expires = claim(retention=timedelta(days=30)).expires_at

@@ -71,7 +71,7 @@ def test_a_refund_of_the_rest_is_of_the_amount_left_and_never_more_than_its_own(
     taken = planned.claim.content(sent).amount
     assert taken == -min(left, requested)
     assert left_of(planned.after) == left + taken
-    assert planned.claim.digest == sent.digest, "what is asked for, however much is left"
+    assert planned.claim.is_of(sent), "what is asked for, however much is left"
     assert (planned.claim.amount is None) == (requested <= left), "a whole refund's claim is as any other's"
 
 
@@ -250,7 +250,7 @@ def test_a_void_takes_back_the_amount_and_the_commission_that_are_left(sold: Dec
     assert planned.after.refundable is not None
     assert left_of(planned.after) == 0
     assert planned.after.refundable.voided == void().identity
-    assert planned.claim.digest == void().digest, "however much is left"
+    assert planned.claim.is_of(void()), "however much is left"
 
 
 def voided_sale() -> Claim:

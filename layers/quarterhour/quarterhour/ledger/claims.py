@@ -7,7 +7,7 @@ ledger with the other events of that segment.
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
-from typing import Self
+from typing import Final, Self
 
 from quarterhour.ledger.event import SALE, Event
 from quarterhour.ledger.pricing import CommissionTerms
@@ -16,6 +16,9 @@ from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
+
+DIGEST_LENGTH: Final = 32
+"""The characters of an event's digest that its claim keeps: 16 bytes. Versions before 0.3.0 kept all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,12 +37,12 @@ class Refundable:
 class Claim:
     """The ledger position of an event, with everything that makes a repeated append write the same bytes.
 
-    ``amount`` is set if it differs from the event's: for a void, and for a refund of the rest of its sale. ``rerated``
-    are the terms by the last re-rating of the event: later refunds, voids and re-ratings take them, while every append
-    of the event keeps ``terms``. ``period`` is missing in claims of earlier versions. ``prior_period``: whether the
-    event belongs to an earlier period, which is cut off. ``unlinked`` marks an event that an operator released, and
-    that is recorded without its reference to a sale. ``attributes`` and ``recorded_by`` are those of the event that was
-    claimed, as a retry may have others.
+    ``digest`` is the beginning of the event's. ``amount`` is set if it differs from the event's: for a void, and
+    for a refund of the rest of its sale. ``rerated`` are the terms by the last re-rating of the event: later
+    refunds, voids and re-ratings take them, while every append of the event keeps ``terms``. ``period`` is missing
+    in claims of earlier versions. ``prior_period``: whether the event belongs to an earlier period, which is cut
+    off. ``unlinked`` marks an event that an operator released, and that is recorded without its reference to a
+    sale. ``attributes`` and ``recorded_by`` are those of the event that was claimed, as a retry may have others.
     """
 
     identity: Identity
@@ -67,7 +70,7 @@ class Claim:
             event.identity,
             partition,
             position,
-            event.digest,
+            event.digest[:DIGEST_LENGTH],
             terms,
             expires,
             refundable,
@@ -85,6 +88,10 @@ class Claim:
     def placed(self, key: SegmentKey, index: int) -> "Claim":
         """Return the claim of the event as the posting with an index in a segment of the same instant."""
         return replace(self, partition=key.partition, position=key.position.at(index))
+
+    def is_of(self, event: Event) -> bool:
+        """Return whether the event has the content that was claimed."""
+        return event.digest.startswith(self.digest)
 
     def content(self, event: Event) -> Event:
         """Return the event with the claimed amount, reference and attributes."""

@@ -123,7 +123,7 @@ def outcomes(
             verdict, problems = Verdict.REJECTED, results.rejected[item.identity, item.digest].problems
         elif claimed is None:
             verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
-        elif claimed.claim.digest != item.digest:
+        elif not claimed.claim.is_of(item):
             verdict, problems = Verdict.CONFLICT, (_CONFLICT,)
         elif item.identity not in results.recorded:
             verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)

@@ -32,7 +32,7 @@ def claimed_events(events: Iterable[Event], claims: Mapping[Identity, Claimed]) 
     return {
         event.identity: claimed.claim.content(event)
         for event in events
-        if (claimed := claims.get(event.identity)) and claimed.claim.digest == event.digest
+        if (claimed := claims.get(event.identity)) and claimed.claim.is_of(event)
     }
 
 

@@ -186,7 +186,9 @@ def claim_held_request(table: str, claim: Claim, request_id: str) -> Request:
     return {
         "TableName": table,
         "Item": to_item(claim_values(claim, request_id)),
-        "ConditionExpression": "attribute_exists(held) AND digest = :digest AND attribute_not_exists(discarded)",
+        "ConditionExpression": (
+            "attribute_exists(held) AND begins_with(digest, :digest) AND attribute_not_exists(discarded)"
+        ),
         "ExpressionAttributeValues": {":digest": {"S": claim.digest}},
         "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
     }

@@ -47,8 +47,11 @@ class Reservation:
         return cls(event.identity, event.digest, event.type, reason, event.linked_to)
 
     def may_become_claim(self, digest: str) -> bool:
-        """Return whether the reservation is that of an event with this digest, and the event can still be posted."""
-        return self.digest == digest and self.discarded is None
+        """Return whether the reservation is that of an event with this digest, and the event can still be posted.
+
+        A claim keeps only the beginning of the digest.
+        """
+        return self.digest.startswith(digest) and self.discarded is None
 
     @property
     def is_of_sale(self) -> bool:
