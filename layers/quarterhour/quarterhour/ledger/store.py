@@ -464,12 +464,12 @@ class LedgerStore:
         """
 
         def append(segment: NewSegment) -> set[LedgerKey]:
-            item = segment_item(segment.key, len(segment.postings), segment.events)
+            item = segment_item(segment.key, len(segment.claims), segment.events)
             existing = self._insert(segment.key, item, may_append)
             if existing is item:
-                return set(segment.postings)
+                return set(segment.claims)
             identities = _identities_in(existing) if existing else {}
-            return {key for key, identity in segment.postings.items() if identities.get(key[1]) == identity}
+            return {key for key, claim in segment.claims.items() if identities.get(key[1]) == claim.identity}
 
         return {key for keys in self.workers.map(append, segments) for key in keys}
 
