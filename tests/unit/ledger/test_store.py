@@ -25,7 +25,7 @@ from quarterhour.ledger.plan import (
     plan_segments,
 )
 from quarterhour.ledger.pricing import CommissionTerms
-from quarterhour.ledger.segments import segment_item, void_item
+from quarterhour.ledger.segments import place, segment_item, void_item
 from quarterhour.ledger.settings import Phase
 from quarterhour.ledger.store import LedgerStore, claim_of, claim_values
 from quarterhour.model import clock
@@ -219,7 +219,9 @@ def test_a_void_passes_over_each_claim_of_its_segment() -> None:
 def test_claims_of_a_segment_that_cannot_be_read_wait() -> None:
     made = planned("a")
     broken = {**stored(new_segment(made, made.claims, {})), "count": {"N": "2"}}
-    assert store(Scripted({"Responses": {"Ledger": [broken]}})).look_up(made.claims) == Found([], [], [])
+    assert store(Scripted({"Responses": {"Ledger": [broken]}})).look_up(made.claims) == Found(
+        [], [], [], (place(broken),)
+    )
 
 
 def test_a_void_is_put_once_for_all_claims_of_a_segment() -> None:
