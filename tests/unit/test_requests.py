@@ -17,6 +17,7 @@ from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger import store as ledger
 from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.segments import SegmentKey, packed, segment_item, void_item
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
@@ -37,6 +38,7 @@ TRANSITIONS = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "ev
 LIFETIME_MARKERS, DAY_MARKERS = marker_sets(
     Account("42", "GBP"), QUARTER_HOUR.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
 )
+SEGMENT = SegmentKey(SALE.partition, SALE.position.of_item)
 CHECKPOINT_KEY = {"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}}
 
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
@@ -45,14 +47,16 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
         insert_items_request("Identity", [to_item(ledger.claim_values(SALE, "request-1"))]),
     ),
     "refund": ("TransactWriteItems", ledger.linked_request(("Identity", "Entity"), REFUND, "request-1")),
-    "void": ("TransactWriteItems", ledger.linked_request(("Identity", "Entity"), VOID, "request-1")),
+    "void of a sale": ("TransactWriteItems", ledger.linked_request(("Identity", "Entity"), VOID, "request-1")),
     "move": ("UpdateItem", ledger.move_request("Identity", SALE, MOVED)),
     "shards": ("UpdateItem", ledger.shards_request("Entity", 4)),
     "first checkpoint": ("PutItem", ledger.first_checkpoint_request("Entity", QUARTER_HOUR.previous)),
     "append": (
-        "BatchWriteItem",
-        put_items_request("Ledger", [{name: {"S": value} for name, value in ledger_values(event(), SALE).items()}]),
+        "PutItem",
+        ledger.insert_segment_request("Ledger", segment_item(SEGMENT, 1, packed([ledger_values(event(), SALE)]))),
     ),
+    "void": ("PutItem", ledger.insert_segment_request("Ledger", void_item(SEGMENT))),
+    "projections": ("BatchWriteItem", put_items_request("Entity", [to_item({"pk": "a", "sk": "b"})])),
     "count": ("TransactWriteItems", counters.write_request("Entity", [NEW, TRANSITIONS])),
     "markers": ("TransactWriteItems", counters.markers_request("Entity", DAY_MARKERS)),
     "markers of the lifetime": ("TransactWriteItems", counters.markers_request("Entity", LIFETIME_MARKERS)),

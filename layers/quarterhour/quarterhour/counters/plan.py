@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import Any, Final
 
 from quarterhour.aws.entity import Key, window_index
-from quarterhour.aws.streams import Poison, Record, is_insert, new_image, sequence, with_new_image
+from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert, new_image, sequence, with_new_image
 from quarterhour.counters.keys import (
     LISTED,
     account_pk,
@@ -69,12 +69,13 @@ class StreamPosting:
     seq: str
     posting: Posting
     record: Record = field(compare=False, repr=False)
-    values: Mapping[str, str] = field(compare=False, repr=False)
 
     @property
     def alone(self) -> Record:
         """The record with this posting alone, to be parked."""
-        return with_new_image(self.record, item_of(self.values))
+        index = self.seq[SEQUENCE_DIGITS:]
+        postings = postings_of(new_image(self.record))
+        return with_new_image(self.record, item_of(next(one for one in postings if one["position"].endswith(index))))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +114,7 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
                 continue
             of = posting.account, posting.partition.quarter_hour
             seq = sequence(record) + values["position"][ITEM_POSITION_LENGTH:]
-            postings.setdefault(of, []).append(StreamPosting(seq, posting, record, values))
+            postings.setdefault(of, []).append(StreamPosting(seq, posting, record))
     groups = [
         Group(account, quarter_hour, tuple(part))
         for (account, quarter_hour), some in postings.items()
