@@ -8,13 +8,15 @@ counters agree with the ledger.
 import io
 import json
 import re
+import zlib
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
-from itertools import islice
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.awsrequest import AWSResponse
@@ -45,6 +47,11 @@ _ITEM: Final = (
     '"currency":{{"S":"EUR"}},"amount":{{"S":"12.50"}},"commission_rate":{{"S":"0.10"}},'
     '"commission":{{"S":"1.2500"}},"recorded_at":{{"S":"{at}"}},"schema":{{"S":"1"}},"terms":{{"S":"event"}},"period":{{"S":"2026-10"}}{extra}}}'
 )
+_OF_SEGMENT: Final = frozenset({"quarter_hour", "position", "recorded_at", "schema"})
+_HASHED: Final = 80
+"""Characters of a hash in each event of a segment: 40 bytes that do not compress."""
+_SEGMENT_BYTES: Final = 100
+"""Of a segment besides its events, about."""
 _EXTRA: Final = ',"extra":{{"S":"{padding}"}}'
 _EXTRA_NAME: Final = len("extra")
 _COUNTER: Final = re.compile(r"ACCOUNT#agency-(\d+)#EUR QUARTER#\d{12}")
@@ -52,13 +59,17 @@ _COUNTER: Final = re.compile(r"ACCOUNT#agency-(\d+)#EUR QUARTER#\d{12}")
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """A ledger of quarter-hours up to ``NEWEST``, with the number of their events, accounts and bytes an event."""
+    """A ledger of quarter-hours up to ``NEWEST``, with the number of their events, accounts and bytes an event.
+
+    ``together``: how many events share a segment; 0: each is an item of its own, as 0.2.0 recorded it.
+    """
 
     quarter_hours: int
     events: int
     shards: int = 1
     accounts: int = 10
     item_bytes: int = ITEM_BYTES
+    together: int = 0
 
     @property
     def first(self) -> QuarterHour:
@@ -71,9 +82,10 @@ class Ledger:
         return (Partition(QuarterHour(start), shard) for start in starts for shard in range(self.shards))
 
     def numbers(self, partition: Partition, after: str | None = None) -> range:
-        """Return the numbers, within their quarter-hour, of a partition's events after a position."""
+        """Return the numbers, within their quarter-hour, of a partition's events after the position of an item."""
         in_ledger = self.first <= partition.quarter_hour <= NEWEST and partition.shard < self.shards
-        first = partition.shard if after is None else int(after.rpartition(".")[2]) + self.shards
+        step = self.shards * max(1, self.together)
+        first = partition.shard if after is None else int(after.rpartition(".")[2]) + step
         return range(first, self.events if in_ledger else 0, self.shards)
 
     def item(self, partition: Partition, number: int) -> str:
@@ -82,6 +94,28 @@ class Ledger:
         padding = "x" * (self.item_bytes - ITEM_BYTES - _EXTRA_NAME)
         extra = _EXTRA.format(padding=padding) if padding else ""
         return _ITEM.format(partition=partition, at=at, number=number, agency=number % self.accounts, extra=extra)
+
+    def items(self, partition: Partition, after: str | None) -> Iterator[tuple[str, int]]:
+        """Yield a partition's items after a position as JSON, each with its bytes."""
+        numbers = self.numbers(partition, after)
+        if not self.together:
+            yield from ((self.item(partition, number), self.item_bytes) for number in numbers)
+            return
+        for start in range(0, len(numbers), self.together):
+            yield self._segment(partition, numbers[start : start + self.together])
+
+    def _segment(self, partition: Partition, numbers: range) -> tuple[str, int]:
+        """Return the segment of some events, with its bytes; a hash in each keeps them from compressing too well."""
+        rows = []
+        for number in numbers:
+            item: Json = json.loads(self.item(partition, number))
+            row = {name: value["S"] for name, value in item.items() if name not in _OF_SEGMENT}
+            rows.append({**row, "order_id": sha256(str(number).encode()).hexdigest()[:_HASHED]})
+        events = zlib.compress(json.dumps(rows).encode(), 1)
+        first = json.loads(self.item(partition, numbers[0]))
+        key = {name: first[name] for name in ("quarter_hour", "position")}
+        more = {"count": {"N": str(len(rows))}, "schema": {"S": "2"}, "events": {"B": b64encode(events).decode()}}
+        return json.dumps({**key, **more}), len(events) + _SEGMENT_BYTES
 
 
 class MadeUp:
@@ -144,20 +178,23 @@ class MadeUp:
 
     def _make_page(self, partitions: tuple[str, ...], after: str | None, limit: int | None) -> bytes:
         """Return the answer with a page: of these partitions, the first of them after a position."""
-        most = min(_PAGE_BYTES // self._ledger.item_bytes, limit or _PAGE_BYTES)
-        items = list(islice(self._rows(partitions, after), most))
-        count = len(items)
-        last = ""
-        if count == most:
-            item = json.loads(items[-1])
-            last = ',"LastEvaluatedKey":' + json.dumps({name: item[name] for name in ("quarter_hour", "position")})
+        items: list[str] = []
+        size, more = 0, False
+        for item, item_bytes in self._rows(partitions, after):
+            size += item_bytes
+            more = size > _PAGE_BYTES or len(items) == limit
+            if more:
+                break
+            items.append(item)
+        last, count = "", len(items)
+        if more or count == limit:
+            key = json.loads(items[-1])
+            last = ',"LastEvaluatedKey":' + json.dumps({name: key[name] for name in ("quarter_hour", "position")})
         return f'{{"Items":[{",".join(items)}],"Count":{count},"ScannedCount":{count}{last}}}'.encode()
 
-    def _rows(self, partitions: tuple[str, ...], after: str | None) -> Iterator[str]:
+    def _rows(self, partitions: tuple[str, ...], after: str | None) -> Iterator[tuple[str, int]]:
         for name in partitions:
-            partition = Partition.parse(name)
-            for number in self._ledger.numbers(partition, after):
-                yield self._ledger.item(partition, number)
+            yield from self._ledger.items(Partition.parse(name), after)
             after = None
 
     # ------------------------------------------------------------ everything else

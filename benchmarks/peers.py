@@ -36,6 +36,8 @@ from benchmarks.recording import batch, request
 from benchmarks.timing import by_default, in_turns, ratio
 from benchmarks.writing import System, system
 from quarterhour.aws import clients
+from quarterhour.aws.items import binary
+from quarterhour.ledger.segments import postings_of
 from quarterhour_tools.emulator.http_api import Request
 
 if TYPE_CHECKING:
@@ -295,7 +297,16 @@ def _keys(source: str) -> list[tuple[str, str]]:
 
 def _kept(one: System) -> Counter[tuple[str, str]]:
     pages = one.stack.dynamodb.get_paginator("scan").paginate(TableName=one.stack.ref("LedgerTable"))
-    return Counter((item["source"]["S"], item["id"]["S"]) for page in pages for item in page["Items"])
+    return Counter(one for page in pages for item in page["Items"] for one in _identities(item))
+
+
+def _identities(item: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield the source and id of each event in an item: of a segment, which boto3 has decoded, or of one event."""
+    if "count" in item:
+        content = {"events": binary(item["events"]["B"])} if "events" in item else {}
+        yield from ((one["source"], one["id"]) for one in postings_of({**item, **content}))
+    else:
+        yield item["source"]["S"], item["id"]["S"]
 
 
 # ---------------------------------------------------------------- the table

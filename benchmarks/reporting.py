@@ -107,7 +107,7 @@ def query(client: Any, ledger: Ledger) -> int:  # noqa: ANN401 - the stubs are n
         }
         while True:
             page = client.query(**request)
-            found += len(page["Items"])
+            found += sum(int(item["count"]["N"]) if "count" in item else 1 for item in page["Items"])
             if "LastEvaluatedKey" not in page:
                 break
             request["ExclusiveStartKey"] = page["LastEvaluatedKey"]

@@ -5,11 +5,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any, Final
 
 from benchmarks.metering import Bill, Meter, Tables
 from benchmarks.recording import batch
-from benchmarks.sizes import WRITE_BYTES, item_size
+from benchmarks.sizes import STORED_BYTES, Item, item_size
 from quarterhour.aws import clients
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event_index import INDEXED, EventIndex
@@ -27,6 +28,7 @@ AGENCIES: Final = 5
 LONGEST_BATCHING_WINDOW: Final = timedelta(minutes=5)
 """The longest time for which a stream can collect records."""
 _START: Final = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
+_LEAST_RECORDED: Final = 100
 _BATCH: Final = (("content-type", "application/cloudevents-batch+json"),)
 _JSON: Final = (("content-type", "application/json"),)
 
@@ -73,10 +75,14 @@ class System:
         """Return the write units of some tables for each event of a batch."""
         return sum(bill.writes.get(self.stack.ref(table), 0) for table in tables) / MAX_BATCH
 
-    def ledger_bytes(self) -> int:
-        """Return the size of the largest item in the ledger."""
-        pages = self.stack.dynamodb.get_paginator("scan").paginate(TableName=self.stack.ref("LedgerTable"))
-        return max(item_size(item) for page in pages for item in page["Items"])
+    def stored(self) -> float:
+        """Return the bytes that are stored for each recorded event, in claims and ledger, as DynamoDB counts them."""
+        tables = [self._items(table) for table in ("IdentityTable", "LedgerTable")]
+        return sum(item_size(item) + STORED_BYTES for items in tables for item in items) / len(tables[0])
+
+    def _items(self, table: str) -> list[Item]:
+        pages = self.stack.dynamodb.get_paginator("scan").paginate(TableName=self.stack.ref(table))
+        return [item for page in pages for item in page["Items"]]
 
     def deliver(self) -> Bill:
         """Let the streams deliver all that they hold, each in one batch, and return the cost."""
@@ -115,10 +121,6 @@ class Cost:
     the rate card of its agency's group, with the read units per event and the calls in a row that read the rate cards.
     """
 
-    small_bytes: int
-    small_units: float
-    large_bytes: int
-    large_units: float
     calls: float
     charged_units: float
     charged_calls: float
@@ -129,24 +131,17 @@ class Cost:
 
 
 def cost() -> Cost:
-    """Record and count batches of small events, of events of 1 KB, of customers' events, and with rate cards."""
+    """Record and count batches of events, of customers' events, and with rate cards."""
     with system() as one:
         first = one.record(batch(0, AGENCIES))
-        small = one.ledger_bytes()
         one.deliver()
-        note = {"note": "x" * (WRITE_BYTES - small - len("extra") - len('{"note":""}'))}
-        second = one.record(batch(MAX_BATCH, AGENCIES, extra=note))
-        large = one.ledger_bytes()
+        one.record(batch(MAX_BATCH, AGENCIES))
         counted = one.deliver()
         one.record(batch(2 * MAX_BATCH, AGENCIES, customers=True))
         customers = one.deliver()
         one.write_rate_cards(AGENCIES)
         charged = one.record(batch(3 * MAX_BATCH, AGENCIES, commission_rate=None, category="books", quantity=2))
         return Cost(
-            small_bytes=small,
-            small_units=one.units(first, "IdentityTable", "LedgerTable"),
-            large_bytes=large,
-            large_units=one.units(second, "IdentityTable", "LedgerTable"),
             calls=first.calls.total() / MAX_BATCH,
             charged_units=one.units(charged, "IdentityTable", "LedgerTable"),
             charged_calls=charged.calls.total() / MAX_BATCH,
@@ -155,6 +150,44 @@ def cost() -> Cost:
             counted_units=one.units(counted, "EntityTable"),
             customers_units=one.units(customers, "EntityTable"),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """What an event costs in requests of so many: write units of claim and ledger, AWS calls, stored bytes."""
+
+    events: int
+    units: float
+    calls: float
+    stored: float
+
+
+def recording(events: int) -> Recorded:
+    """Record retail events in requests of so many, after one that warms the function up."""
+    with system() as one:
+        one.record(retail(0, 1))
+        requests = max(1, _LEAST_RECORDED // events)
+        bills = [one.record(retail(MAX_BATCH * (number + 1), events)) for number in range(requests)]
+        bill = sum(bills, Bill())
+        recorded = requests * events
+        units = one.units(bill, "IdentityTable", "LedgerTable") * MAX_BATCH
+        return Recorded(events, units / recorded, bill.calls.total() / recorded, one.stored())
+
+
+def retail(first: int, count: int) -> list[dict[str, Any]]:
+    """Return sales with what a shop sends: 375 bytes in the ledger, each with hashes that do not compress."""
+    events = batch(first, AGENCIES)[:count]
+    for number, event in enumerate(events, first):
+        digest = sha256(str(number).encode()).hexdigest()
+        event["time"] = f"2026-10-23T01:{number % 30:02d}:{number % 60:02d}Z"
+        event["data"] |= {
+            "product": f"{digest[:6]} cream hanging heart holder",
+            "customer": f"customer-{digest[6:12]}",
+            "order_id": f"{digest[12:18]}",
+            "location": "GB#London",
+            "quantity": str(number % 12 + 1),
+        }
+    return events
 
 
 def indexing() -> float:

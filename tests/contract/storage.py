@@ -18,7 +18,7 @@ from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.partitions import LedgerReader
 from quarterhour.ledger.plan import NewSegment
 from quarterhour.ledger.queries import LedgerQueries
-from quarterhour.ledger.segments import SegmentKey, identity_of, packed
+from quarterhour.ledger.segments import SegmentKey, packed
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model.identifiers import Partition, Position
 from quarterhour.model.instants import ALWAYS
@@ -29,6 +29,7 @@ from quarterhour.schedule.store import ScheduleStore
 from quarterhour.snapshots.store import SnapshotStore
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, environment
 from quarterhour_tools.emulator.stack import Stack, open_stack
+from tests.support.builders import claim
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -49,7 +50,7 @@ def alone(posting: Mapping[str, str]) -> NewSegment:
     position = Position.parse(posting["position"])
     key = SegmentKey(Partition.parse(posting["quarter_hour"]), position.of_item)
     rows = [*[None] * (position.index or 0), posting]
-    return NewSegment(key, packed(rows), {(posting["quarter_hour"], posting["position"]): identity_of(posting)})
+    return NewSegment(key, packed(rows), {(posting["quarter_hour"], posting["position"]): claim()})
 
 
 @dataclass(frozen=True, slots=True)

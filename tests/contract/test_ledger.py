@@ -37,7 +37,7 @@ from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.builders import claim, event, linked_of, rerating, settings
+from tests.support.builders import alone, claim, event, linked_of, rerating, settings
 from tests.support.builders import void as void_of
 from tests.unit.rate_cards.builders import rate_card
 
@@ -115,7 +115,7 @@ def test_claims_are_read_back_whole_however_many(storage: Storage, own: str, at:
 def test_a_claim_is_moved_once(storage: Storage, own: str, at: datetime) -> None:
     old = claim(event(own), at)
     claimed_by(storage, old)
-    ours, theirs = (old.moved(event(own), at + hours * LATER, settings()) for hours in (1, 2))
+    ours, theirs = (alone(old.moved(event(own), at + hours * LATER, settings())) for hours in (1, 2))
     assert storage.ledger.move([(old, ours)]) == [ours]
     assert storage.ledger.move([(old, theirs)]) == []
     assert existing(storage, old) == ours
@@ -125,11 +125,11 @@ def test_a_claim_that_is_moved_gets_and_loses_the_flag_of_a_prior_period(storage
     sold = replace(event(own), time=datetime(2026, 9, 30, 12, tzinfo=UTC))
     old = replace(claim(sold, datetime(2026, 10, 3, 23, tzinfo=UTC)), period=None)
     claimed_by(storage, old)
-    prior = old.moved(sold, datetime(2026, 10, 4, tzinfo=UTC), settings())
+    prior = alone(old.moved(sold, datetime(2026, 10, 4, tzinfo=UTC), settings()))
     assert storage.ledger.move([(old, prior)]) == [prior]
     assert existing(storage, old) == prior
     assert (prior.period, prior.prior_period) == (Period(2026, 10), True)
-    current = prior.moved(sold, datetime(2026, 10, 5, tzinfo=UTC), settings(calendar=Calendar(grace_days=9)))
+    current = alone(prior.moved(sold, datetime(2026, 10, 5, tzinfo=UTC), settings(calendar=Calendar(grace_days=9))))
     assert storage.ledger.move([(prior, current)]) == [current]
     assert existing(storage, old) == current
     assert (current.period, current.prior_period) == (Period(2026, 9), False)
@@ -137,7 +137,7 @@ def test_a_claim_that_is_moved_gets_and_loses_the_flag_of_a_prior_period(storage
 
 def test_a_missing_claim_is_not_moved(storage: Storage, own: str, at: datetime) -> None:
     old = claim(event(own), at)
-    assert storage.ledger.move([(old, old.moved(event(own), at + LATER, settings()))]) == []
+    assert storage.ledger.move([(old, alone(old.moved(event(own), at + LATER, settings())))]) == []
     assert not storage.ledger.claims([old.identity])
 
 
@@ -478,7 +478,7 @@ def whole(made: PlannedSegment) -> NewSegment:
 
 def test_a_segment_is_read_back_at_once_unchanged(storage: Storage, own: str, at: datetime) -> None:
     made = planned(own, at, 3, customer="Zoë ✓", extra={"note": "x" * 4000, "deep": {"a": [1, None]}})
-    assert storage.ledger.append([whole(made)], always) == set(whole(made).postings)
+    assert storage.ledger.append([whole(made)], always) == set(whole(made).claims)
     assert storage.ledger.look_up(made.claims) == Found(list(made.claims), [], [])
     held = list(ledger(storage, made.claims[0]))
     assert held == [{**row, "position": str(one.position)} for row, one in zip(made.rows, made.claims, strict=True)]
@@ -497,7 +497,7 @@ def test_a_segment_of_64_kilobytes_is_read_back(storage: Storage, own: str, at: 
 def test_an_append_repeated_writes_nothing_twice(storage: Storage, own: str, at: datetime) -> None:
     made = whole(planned(own, at, 60))
     for _ in range(3):
-        assert storage.ledger.append([made], always) == set(made.postings)
+        assert storage.ledger.append([made], always) == set(made.claims)
     assert len(list(ledger(storage, claim(at=at)))) == 60
 
 
@@ -539,7 +539,7 @@ def test_nothing_is_appended_to_a_quarter_hour_that_is_not_open(storage: Storage
     def is_open(quarter_hour: QuarterHour) -> bool:
         return quarter_hour == QuarterHour.at(at + LATER)
 
-    assert storage.ledger.append([whole(shut), whole(open_)], is_open) == set(whole(open_).postings)
+    assert storage.ledger.append([whole(shut), whole(open_)], is_open) == set(whole(open_).claims)
     assert storage.ledger.fence(shut.claims, is_open) == Found([], [], list(shut.claims))
     assert not list(ledger(storage, claim(at=at)))
 

@@ -1,6 +1,7 @@
 """Events, claims, stream records and strategies that the core's tests are made of."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
@@ -11,7 +12,7 @@ from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.linked import Gathered, LinkedClaim, Target, linked_claim
 from quarterhour.ledger.pricing import has_terms_of_sale, terms_of
-from quarterhour.ledger.segments import item_of
+from quarterhour.ledger.segments import SegmentKey, item_of
 from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
@@ -112,7 +113,13 @@ def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Clai
     """Return the claim of an event at an instant."""
     agreed = settings(**changed)
     claimed = of or event()
-    return Claim.of(claimed, at, agreed, terms_of(claimed, (), agreed.commission_rate))
+    return alone(Claim.of(claimed, at, agreed, terms_of(claimed, (), agreed.commission_rate)), agreed.shards)
+
+
+def alone(made: Claim, shards: int = 1) -> Claim:
+    """Return a claim placed in a segment of its own."""
+    digest, at = made.identity.hash, made.position.recorded_at
+    return made.placed(SegmentKey(Partition.of(digest, at, shards), Position.of(digest, at)), 0)
 
 
 def linked_of(
@@ -121,7 +128,7 @@ def linked_of(
     """Return the claim of an event that refers to a sale, which must allow it."""
     planned = linked_to(sent, sale, at, rate_cards, **facts)
     assert isinstance(planned, LinkedClaim), planned
-    return planned
+    return replace(planned, claim=alone(planned.claim))
 
 
 def linked_to(

@@ -24,10 +24,10 @@ from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import Checkpoint, Plan, SealedFile
 from quarterhour.snapshots import store as snapshots
 from quarterhour_tools.emulator.partiql import parsed
-from tests.support.builders import QUARTER_HOUR, claim, event, linked_of, settings, utc, void
+from tests.support.builders import QUARTER_HOUR, alone, claim, event, linked_of, settings, utc, void
 
 SALE = claim()
-MOVED = SALE.moved(event(), utc("02:00"), settings())
+MOVED = alone(SALE.moved(event(), utc("02:00"), settings()))
 REFUND = linked_of(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE)
 VOID = linked_of(void("void-1"), REFUND.after)
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
@@ -104,10 +104,10 @@ def test_an_event_is_claimed_by_a_statement_that_fails_where_a_claim_exists() ->
         "event": "shop#order-1",
         "quarter_hour": "202610230130#00",
         "position": str(SALE.position),
-        "digest": event().digest,
+        "digest": event().digest[:32],
         "commission_rate": "0.10",
         "terms": "default",
-        "request": "request-1",
+        "request": request_hash("request-1"),
         "account": "42#GBP",
         "left": "12.50",
         "period": "2026-10",

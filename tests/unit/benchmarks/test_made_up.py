@@ -19,6 +19,7 @@ from quarterhour.ledger.pricing import terms_of
 from quarterhour.ledger.segments import postings_of
 from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model.identifiers import Partition, Position
+from tests.support.builders import alone
 
 SALE = {
     "specversion": "1.0",
@@ -60,7 +61,7 @@ def test_an_item_has_the_attributes_and_the_bytes_of_a_recorded_event() -> None:
     event = read_event(SALE)
     assert isinstance(event, Event)
     recorded = ledger_values(
-        event, Claim.of(event, NEWEST.start, SETTINGS, terms_of(event, (), SETTINGS.commission_rate))
+        event, alone(Claim.of(event, NEWEST.start, SETTINGS, terms_of(event, (), SETTINGS.commission_rate)))
     )
     made = item(Ledger(1, 1000, shards=4), 999)
     assert made.keys() == {*recorded, "schema"}

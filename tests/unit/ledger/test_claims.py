@@ -13,7 +13,7 @@ from quarterhour.model import clock
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
-from tests.support.builders import AT, QUARTER_HOUR, claim, event, identities, instants, settings, utc
+from tests.support.builders import AT, QUARTER_HOUR, alone, claim, event, identities, instants, settings, utc
 
 
 def test_a_claim_has_a_position_of_now_in_the_current_quarter_hour() -> None:
@@ -64,11 +64,8 @@ def test_only_the_claim_of_a_sale_has_a_refundable_amount() -> None:
 
 def test_a_moved_claim_is_in_the_current_quarter_hour_on_the_same_terms() -> None:
     old = claim(event(commission_rate="0.2"), shards=4, retention=timedelta(days=1))
-    new = old.moved(
-        event(commission_rate="0.2"),
-        utc("02:00"),
-        settings(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9)),
-    )
+    changed = settings(shards=4, commission_rate=Decimal("0.5"), retention=timedelta(days=9))
+    new = alone(old.moved(event(commission_rate="0.2"), utc("02:00"), changed), 4)
     assert new.partition == Partition(QuarterHour.parse("202610230200"), old.partition.shard)
     assert new.position == Position.of(old.identity.hash, utc("02:00")).at(0)
     for name in ("identity", "digest", "terms", "expires_at", "refundable"):

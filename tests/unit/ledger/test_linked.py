@@ -189,7 +189,9 @@ def planned_again(sale: Claim | None, reservation: Reservation = RESERVED) -> ob
 
 
 def test_a_held_refund_replaces_its_reservation_once_its_sale_is_known() -> None:
-    assert planned_again(SALE) == replace(linked_of(refund(), SALE), was_held=True)
+    planned = linked_to(refund(), SALE)
+    assert isinstance(planned, LinkedClaim)
+    assert planned_again(SALE) == replace(planned, was_held=True)
 
 
 def test_a_held_refund_stays_held_while_its_sale_is_unknown() -> None:

@@ -12,7 +12,7 @@ from quarterhour.ledger.held.held_event import Held, HeldReason, Reservation
 from quarterhour.ledger.outcomes import Results, Verdict, outcomes
 from quarterhour.ledger.plan import claimed_events
 from quarterhour.model.errors import FieldProblem
-from tests.support.builders import claim, event, rejection, settings, utc
+from tests.support.builders import alone, claim, event, rejection, settings, utc
 
 RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
 
@@ -91,7 +91,7 @@ def test_a_held_event_that_its_sale_does_not_allow_is_held_with_that_reason() ->
 
 def test_the_receipt_names_the_current_position_of_the_event() -> None:
     old = claim()
-    new = old.moved(event(commission_rate="0.2"), utc("02:00"), settings())
+    new = alone(old.moved(event(commission_rate="0.2"), utc("02:00"), settings()))
     (outcome,) = outcomes([event()], Results({old.identity: Claimed(old, fresh=False)}, recorded={old.identity: new}))
     assert outcome.receipt == new.receipt
 

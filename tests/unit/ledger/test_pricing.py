@@ -25,7 +25,7 @@ from quarterhour.ledger.pricing import (
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce, LookedAt
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, event, linked_of, payment, settings
+from tests.support.builders import AT, alone, event, linked_of, payment, settings
 from tests.unit.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
 
 BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
@@ -140,7 +140,7 @@ def test_only_events_without_a_named_price_need_a_rate_card_at_their_own_time_or
 def sale(*rules: dict[str, Any], **data: Any) -> Claim:
     """Return the claim of a sale that is priced by a rate card."""
     sold = event(**data)
-    return Claim.of(sold, AT, settings(), priced(sold, *rules))
+    return alone(Claim.of(sold, AT, settings(), priced(sold, *rules)))
 
 
 def refunded(of: Claim, amount: object, id_: str = "r") -> LinkedClaim:
@@ -224,7 +224,7 @@ def test_the_rate_card_of_a_price_is_read_back_from_its_origin(document: str, ve
 def test_the_explanation_shows_which_rate_cards_were_looked_at_and_which_applied() -> None:
     sold = event(amount="100", category="toys")
     terms = terms_of(sold, [OF_EU, OF_ALL], Decimal("0.25"))
-    facts = ledger_values(sold, Claim.of(sold, AT, settings(), terms))
+    facts = ledger_values(sold, alone(Claim.of(sold, AT, settings(), terms)))
     looked_at = [LookedAt("rate-card:42"), LookedAt(*OF_EU), LookedAt(*OF_ALL)]
     assert explanation_of(facts, looked_at)["terms"] == {
         "from": "card",
@@ -246,7 +246,7 @@ OWN = [LookedAt("rate-card:42", 3, rate_card(*RATE_CARD))]
 
 
 def recorded(sent: Event, *rules: dict[str, Any]) -> dict[str, str]:
-    return ledger_values(sent, Claim.of(sent, AT, settings(), priced(sent, *rules, version=3)))
+    return ledger_values(sent, alone(Claim.of(sent, AT, settings(), priced(sent, *rules, version=3))))
 
 
 @given(
@@ -270,7 +270,7 @@ def test_the_recorded_facts_give_the_commission_again(  # noqa: PLR0913 - all th
     details = {name: text for name, text in zip(("category", "location"), more, strict=True) if text}
     sent = event(type_=kind, amount=str(signed), **data, **details, **({"commission_rate": str(rate)} if rate else {}))
     terms = terms_of(sent, [InForce("rate-card:42", 7, of)], Decimal("0.125"))
-    facts = ledger_values(sent, Claim.of(sent, AT, settings(), terms))
+    facts = ledger_values(sent, alone(Claim.of(sent, AT, settings(), terms)))
     *_, last = commission_steps(facts)
     assert money.plain(last.gives) == facts["commission"]
     assert applied_rate_card(facts) == (("rate-card:42", 7) if facts["terms"] == "card 7" else None)

@@ -20,7 +20,7 @@ from quarterhour.ledger.rerate import Rerated, ReratingRequest, adjustment_id, r
 from quarterhour.model import exact_json, money
 from quarterhour.rate_cards.plan import InForce
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, event, linked_to, rerating, settings, void
+from tests.support.builders import AT, alone, event, linked_to, rerating, settings, void
 from tests.unit.rate_cards.builders import categories, places, rate_card, rate_cards
 
 START, END = AT - timedelta(hours=1), AT + timedelta(hours=1)
@@ -61,7 +61,7 @@ class Book:
             claim = planned.claim
         else:
             in_force = InForce(OWN, 1, self.versions[OWN, 1])
-            claim = Claim.of(sent, at, settings(), terms_of(sent, [in_force], Decimal("0.25")))
+            claim = alone(Claim.of(sent, at, settings(), terms_of(sent, [in_force], Decimal("0.25"))))
             self.claims[sent.identity.id] = claim
         self.facts.append(ledger_values(claim.content(sent), claim))
         return None

@@ -216,13 +216,13 @@ class Tables:
             self._begin("append")
         for one in segments:
             if may_append(one.key.partition.quarter_hour) and one.key not in self.segments:
-                self.segments[one.key] = postings_of(segment_item(one.key, len(one.postings), one.events))
+                self.segments[one.key] = postings_of(segment_item(one.key, len(one.claims), one.events))
         found = self.ledger
         return {
             key
             for one in segments
-            for key, identity in one.postings.items()
-            if key in found and identity_of(found[key]) == identity
+            for key, claimed in one.claims.items()
+            if key in found and identity_of(found[key]) == claimed.identity
         }
 
 

@@ -25,7 +25,7 @@ from quarterhour.ledger.plan import (
     plan_segments,
 )
 from quarterhour.ledger.pricing import CommissionTerms
-from quarterhour.ledger.segments import segment_item, void_item
+from quarterhour.ledger.segments import place, segment_item, void_item
 from quarterhour.ledger.settings import Phase
 from quarterhour.ledger.store import LedgerStore, claim_of, claim_values
 from quarterhour.model import clock
@@ -36,6 +36,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import (
     AT,
     QUARTER_HOUR,
+    alone,
     amounts,
     claim,
     event,
@@ -72,7 +73,7 @@ def segment(*ids: str, at: datetime = AT) -> NewSegment:
 
 
 def stored(of: NewSegment) -> dict[str, Any]:
-    return segment_item(of.key, len(of.postings), of.events)
+    return segment_item(of.key, len(of.claims), of.events)
 
 
 def taken(by: dict[str, Any]) -> ClientError:
@@ -101,7 +102,7 @@ pytestmark = pytest.mark.usefixtures("hands")
 def test_a_segment_is_put_once_on_the_condition_that_its_key_has_no_item() -> None:
     client = Scripted(TAKEN)
     made = segment("a", "b")
-    assert store(client).append([made], always) == set(made.postings)
+    assert store(client).append([made], always) == set(made.claims)
     ((operation, request),) = client.calls
     assert operation == "put_item"
     assert request == {
@@ -116,13 +117,13 @@ def test_a_segment_is_put_once_on_the_condition_that_its_key_has_no_item() -> No
 def test_an_append_that_failed_temporarily_is_sent_again(error: Exception) -> None:
     client = Scripted(error, TAKEN)
     made = segment("a", "b")
-    assert store(client).append([made], always) == set(made.postings)
+    assert store(client).append([made], always) == set(made.claims)
     assert len(client.calls) == 2
 
 
 def test_an_append_whose_response_was_lost_is_found_by_its_repetition() -> None:
     made = segment("a", "b")
-    assert store(Scripted(TIMEOUT, taken(stored(made)))).append([made], always) == set(made.postings)
+    assert store(Scripted(TIMEOUT, taken(stored(made)))).append([made], always) == set(made.claims)
 
 
 def test_an_append_behind_a_void_appends_nothing() -> None:
@@ -133,10 +134,10 @@ def test_an_append_behind_a_void_appends_nothing() -> None:
 def test_of_a_segment_that_is_there_with_other_postings_only_its_own_count() -> None:
     whole = planned("a", "b", "c")
     every = new_segment(whole, whole.claims, {})
-    contents = {one: event(one.id) for one in every.postings.values()}
+    contents = {one.identity: event(one.identity.id) for one in every.claims.values()}
     others = new_segment(whole, [whole.claims[0], whole.claims[2]], contents)
     found = store(Scripted(taken(stored(others)))).append([every], always)
-    assert {every.postings[key].id for key in found} == {"a", "c"}
+    assert {every.claims[key].identity.id for key in found} == {"a", "c"}
 
 
 def test_a_segment_that_cannot_be_read_is_not_called_recorded() -> None:
@@ -192,7 +193,7 @@ def test_segments_of_an_open_quarter_hour_are_appended_though_others_are_of_a_cl
     hands.advance_to(utc("01:46:30"))
     late = segment("new", at=hands.now())
     client = Scripted(TAKEN)
-    assert store(client).append([segment("a"), late], open_now(hands)) == set(late.postings)
+    assert store(client).append([segment("a"), late], open_now(hands)) == set(late.claims)
     assert len(client.calls) == 1
 
 
@@ -218,7 +219,9 @@ def test_a_void_passes_over_each_claim_of_its_segment() -> None:
 def test_claims_of_a_segment_that_cannot_be_read_wait() -> None:
     made = planned("a")
     broken = {**stored(new_segment(made, made.claims, {})), "count": {"N": "2"}}
-    assert store(Scripted({"Responses": {"Ledger": [broken]}})).look_up(made.claims) == Found([], [], [])
+    assert store(Scripted({"Responses": {"Ledger": [broken]}})).look_up(made.claims) == Found(
+        [], [], [], (place(broken),)
+    )
 
 
 def test_a_void_is_put_once_for_all_claims_of_a_segment() -> None:
@@ -271,7 +274,7 @@ def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all tha
 ) -> None:
     agreed = settings(shards=7, retention=timedelta(days=kept) if kept else None)
     claimed = replace(event(), identity=identity, time=time, attributes=attributes, recorded_by=recorded_by)
-    made = replace(Claim.of(claimed, at, agreed, terms), amount=amount)
+    made = replace(alone(Claim.of(claimed, at, agreed, terms), 7), amount=amount)
     item = to_item(claim_values(made, "request-1"))
     # The ledger keeps milliseconds, and so does the claim.
     assert claim_of(item) == made
@@ -367,7 +370,7 @@ def test_no_claim_is_made_after_the_time_is_over() -> None:
 
 def test_a_claim_that_another_request_moved_is_not_moved_again() -> None:
     old = claim()
-    new = old.moved(event(), utc("02:00"), settings())
+    new = alone(old.moved(event(), utc("02:00"), settings()))
     assert store(Scripted({})).move([(old, new)]) == [new]
     assert store(Scripted(service_error("ConditionalCheckFailedException"))).move([(old, new)]) == []
     assert store(Scripted(THROTTLED)).move([(old, new)]) == []

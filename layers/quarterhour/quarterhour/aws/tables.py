@@ -1,6 +1,7 @@
 """DynamoDB calls that all features share: reads by key, batches, paged queries, conditional writes."""
 
 from collections.abc import Callable, Container, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 
 from botocore.exceptions import ClientError
@@ -236,8 +237,13 @@ def insert_items_request(table: str, items: Sequence[Item]) -> Any:  # noqa: ANN
 
 
 def _insert_statement(table: str, item: Item) -> Request:
-    attributes = ", ".join(f"'{name}': ?" for name in item)
-    return {"Statement": f'INSERT INTO "{table}" VALUE {{{attributes}}}', "Parameters": list(item.values())}
+    return {"Statement": _statement(table, tuple(item)), "Parameters": list(item.values())}
+
+
+@lru_cache(maxsize=256)
+def _statement(table: str, names: tuple[str, ...]) -> str:
+    attributes = ", ".join(f"'{name}': ?" for name in names)
+    return f'INSERT INTO "{table}" VALUE {{{attributes}}}'
 
 
 def update_items_request(table: str, updates: Sequence[ItemUpdate]) -> Any:  # noqa: ANN401 - boto3's own type is too narrow

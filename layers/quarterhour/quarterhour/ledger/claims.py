@@ -7,15 +7,17 @@ ledger with the other events of that segment.
 from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
 from typing import Final, Self
 
 from quarterhour.ledger.event import SALE, Event
 from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.ledger.segments import LedgerKey, SegmentKey
 from quarterhour.ledger.settings import RecordingSettings
-from quarterhour.model.clock import iso_millis
+from quarterhour.model.clock import iso_millis, truncated
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
 
 DIGEST_LENGTH: Final = 32
 """The characters of an event's digest that its claim keeps: 16 bytes. Versions before 0.3.0 kept all of it."""
@@ -130,11 +132,15 @@ def _position_and_period(
 ) -> tuple[Partition, Position, Period, bool]:
     """Return the partition, position and period of an event that is claimed now, and whether its own is cut off.
 
-    The position is that in a segment of its own, until the claim is placed in that of its request.
+    Of partition and position, only the instant is right until the claim is placed in a segment.
     """
-    digest = event.identity.hash
-    partition, position = Partition.of(digest, now, settings.shards), Position.of(digest, now).at(0)
+    partition, position = _unplaced(now)
     return partition, position, *settings.calendar.period_of(event.time, position.recorded_at)
+
+
+@lru_cache(maxsize=16)
+def _unplaced(now: datetime) -> tuple[Partition, Position]:
+    return Partition(QuarterHour.at(now), 0), Position(truncated(now), "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,8 @@ _SHARD: Final = len("#03")
 _INSTANT: Final = len("2026-10-23T01:30:00.000Z")
 _KEY: Final = len("330123454JzHX4k3uVijmhMx")
 _INDEX: Final = 2
+_PENDING_KEY: Final = 64
+"""Bytes of memory, about, for the codes of a ledger item and of a posting that are pending."""
 _PENDING_NAME: Final = 250
 """Bytes of memory, about, for a source or an agency of which keys are pending."""
 _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_"
@@ -54,8 +56,9 @@ class EventIndex:
     """
 
     def __init__(self) -> None:
-        self._pending: dict[tuple[str, str], _Keys] = {}
-        self._size = 0
+        self._sources: dict[str, _Keys] = {}
+        self._agencies: dict[str, _Keys] = {}
+        self._count = 0
         self._last: Mapping[str, str] = {}
         self._item = self._code = ""
 
@@ -65,59 +68,58 @@ class EventIndex:
         if position[:ITEM_POSITION_LENGTH] != self._item or event["quarter_hour"] != self._last["quarter_hour"]:
             self._item = position[:ITEM_POSITION_LENGTH]
             packed = self._item[_HOUR:].replace("Z.", "").replace(":", "").replace(".", "")
-            self._code = _CODES[event["quarter_hour"][_QUARTER_HOUR:]] + packed
-        index = _INDEX_CODES[position[ITEM_POSITION_LENGTH:]]
-        for attribute in INDEXED:
-            name = attribute, event[attribute]
-            if name not in self._pending:
-                self._pending[name] = _Keys()
-                self._size += _PENDING_NAME
-            self._size += self._pending[name].add(self._code, index)
+            self._code = f"{_BETWEEN}{_CODES[event['quarter_hour'][_QUARTER_HOUR:]]}{packed}"
+        item, index = self._code, _INDEX_CODES[position[ITEM_POSITION_LENGTH:]]
+        for pending, name in ((self._sources, event["source"]), (self._agencies, event["agency"])):
+            keys = pending.get(name)
+            if keys is None:
+                keys = pending[name] = _Keys()
+            if keys.item is not item:
+                keys.item = item
+                keys.parts.append(item)
+                self._count += 1
+            keys.parts.append(index)
+        self._count += 1
         self._last = event
 
     @property
     def is_full(self) -> bool:
         """Whether the pending keys take as much memory as they may."""
-        return self._size >= MAX_PENDING
+        names = len(self._sources) + len(self._agencies)
+        return self._count * _PENDING_KEY + names * _PENDING_NAME >= MAX_PENDING
 
     def take(self) -> Iterator[dict[str, Any]]:
         """Remove the pending keys, and yield their chunks as attributes of the Entity table."""
-        self._size = 0
-        while self._pending:
-            (attribute, name), keys = self._pending.popitem()
-            for packed in keys.chunks():
-                quarter_hour, hour = self._last["quarter_hour"][:_QUARTER_HOUR], self._last["position"][:_HOUR]
-                _, first = next(_unpacked(packed, quarter_hour, hour))
-                yield {"pk": INDEXED[attribute] + name, "sk": first, "packed": packed}
+        self._count = 0
+        for attribute, pending in (("source", self._sources), ("agency", self._agencies)):
+            while pending:
+                name, keys = pending.popitem()
+                for packed in _chunks("".join(keys.parts)):
+                    quarter_hour, hour = self._last["quarter_hour"][:_QUARTER_HOUR], self._last["position"][:_HOUR]
+                    _, first = next(_unpacked(packed, quarter_hour, hour))
+                    yield {"pk": INDEXED[attribute] + name, "sk": first, "packed": packed}
 
 
 class _Keys:
-    """The keys of one name: of each ledger item the shard, the rest of its position, and the indexes of postings."""
+    """The keys of one name: of each ledger item its code, then the codes of indexes. ``item``: the last one's."""
 
-    __slots__ = ("_last", "_text")
+    __slots__ = ("item", "parts")
 
     def __init__(self) -> None:
-        self._text = bytearray()
-        self._last = ""
+        self.item = ""
+        self.parts: list[str] = []
 
-    def add(self, item: str, index: str) -> int:
-        """Add a posting; return by how many characters the keys have grown."""
-        more = index if item == self._last else f"{_BETWEEN}{item}{index}"
-        self._last = item
-        self._text += more.encode()
-        return len(more)
 
-    def chunks(self) -> Iterator[str]:
-        """Yield the keys in chunks, cut between two items."""
-        text = self._text.decode()
-        start = len(_BETWEEN)
-        while start < len(text):
-            end = len(text)
-            if end - start > MAX_CHUNK:
-                end = max(text.rfind(_BETWEEN, start, start + MAX_CHUNK), text.find(_BETWEEN, start + _KEY))
-                end = end if end > start else len(text)
-            yield text[start:end]
-            start = end + len(_BETWEEN)
+def _chunks(text: str) -> Iterator[str]:
+    """Yield the keys in chunks, cut between two items."""
+    start = len(_BETWEEN)
+    while start < len(text):
+        end = len(text)
+        if end - start > MAX_CHUNK:
+            end = max(text.rfind(_BETWEEN, start, start + MAX_CHUNK), text.find(_BETWEEN, start + _KEY))
+            end = end if end > start else len(text)
+        yield text[start:end]
+        start = end + len(_BETWEEN)
 
 
 def _unpacked(packed: str, quarter_hour: str, hour: str) -> Iterator[LedgerKey]:

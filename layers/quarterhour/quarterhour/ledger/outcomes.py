@@ -10,7 +10,6 @@ from quarterhour.ledger.claims import Claim, Claimed
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held.held_event import Held, HeldReason, Reservation, waits_for
 from quarterhour.ledger.plan import PlannedSegment
-from quarterhour.ledger.segments import SegmentKey
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
 
@@ -28,22 +27,31 @@ class Results:
     """The results for a request's events so far.
 
     ``rejected``: by identity and digest, as another event of the same identity may be recorded. ``recorded``: the
-    claims whose event is in the ledger. ``segments``: those that the request has planned, by their keys.
+    claims whose event is in the ledger. ``segments``: those that the request has planned, by the ends
+    of their positions.
     """
 
     claimed: dict[Identity, Claimed] = field(default_factory=dict)
     held: dict[Identity, Held] = field(default_factory=dict)
     rejected: dict[tuple[Identity, str], Rejection] = field(default_factory=dict)
     recorded: dict[Identity, Claim] = field(default_factory=dict)
-    segments: dict[SegmentKey, PlannedSegment] = field(default_factory=dict)
+    segments: dict[str, PlannedSegment] = field(default_factory=dict)
 
     def planned(self, segments: Iterable[PlannedSegment]) -> list[Claim]:
         """Keep planned segments; return their claims in order."""
         claims: list[Claim] = []
         for segment in segments:
-            self.segments[segment.key] = segment
+            self.segments[segment.key.position.suffix] = segment
             claims += segment.claims
         return claims
+
+    def segment_of(self, claim: Claim) -> PlannedSegment | None:
+        """Return the segment of a claim; ``None`` if this request has not planned it."""
+        planned = self.segments.get(claim.position.suffix)
+        if planned is None or claim.position.index is None:
+            return None
+        is_planned = claim.position.index < len(planned.claims) and planned.claims[claim.position.index] is claim
+        return planned if is_planned or planned.key == claim.segment else None
 
     def put(self, one: Event | Claim | Reservation, result: Result | None) -> None:
         """Take the result for an event, claim or reservation; ``None`` if nothing could be written for it now."""

@@ -66,11 +66,11 @@ class PlannedSegment:
 
 @dataclass(frozen=True, slots=True)
 class NewSegment:
-    """A segment to append: its bytes, and the identity of each posting by its key."""
+    """A segment to append: its bytes, and the claim of each posting by its key."""
 
     key: SegmentKey
     events: bytes
-    postings: Mapping[LedgerKey, Identity]
+    claims: Mapping[LedgerKey, Claim]
 
 
 def plan_segments(
@@ -103,14 +103,14 @@ def new_segment(planned: PlannedSegment, claims: Iterable[Claim], events: Mappin
     The index of every other claim stays without a posting.
     """
     valid = {claim.position.index or 0: claim for claim in claims}
-    postings = {claim.key: claim.identity for claim in valid.values()}
+    by_key = {claim.key: claim for claim in valid.values()}
     if len(valid) == len(planned.claims) and all(valid[at] is one for at, one in enumerate(planned.claims)):
-        return NewSegment(planned.key, planned.events, postings)
+        return NewSegment(planned.key, planned.events, by_key)
     rows = [
         ledger_values(events[valid[index].identity], valid[index]) if index in valid else None
         for index in range(max(valid) + 1)
     ]
-    return NewSegment(planned.key, packed(rows), postings)
+    return NewSegment(planned.key, packed(rows), by_key)
 
 
 # ---------------------------------------------------------------- claims of earlier requests
@@ -120,12 +120,13 @@ class Found(NamedTuple):
     """Claims by what the ledger holds at their positions.
 
     ``posted``: the event. ``passed_over``: an item without the event, so that the event can never be there. ``absent``:
-    nothing yet. Claims whose item cannot be read are in none.
+    nothing yet. Claims whose item cannot be read are in none; ``unreadable`` are the places of such items.
     """
 
     posted: list[Claim]
     passed_over: list[Claim]
     absent: list[Claim]
+    unreadable: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,6 +30,7 @@ _LEVEL: Final = 1
 _OF_KEY: Final = frozenset({"quarter_hour", "position", "recorded_at"})
 """The values of a posting that follow from the key of its segment."""
 _NAMES: Final = frozenset({"quarter_hour", "position", "schema", "count", "events"})
+_TEXT: Final = {str}
 _INSTANT: Final = len("2026-10-23T01:30:12.345Z")
 
 LedgerKey = tuple[str, str]
@@ -202,4 +203,4 @@ def _unpacked(events: bytes, count: int) -> list[PostingValues | None]:
 def _is_row(row: object) -> bool:
     if row is None:
         return True
-    return type(row) is dict and row.keys().isdisjoint(_OF_KEY) and all(type(value) is str for value in row.values())
+    return type(row) is dict and row.keys().isdisjoint(_OF_KEY) and not set(map(type, row.values())) - _TEXT

@@ -7,6 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection
@@ -34,8 +35,6 @@ from quarterhour.rate_cards.store import RateCardStore
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
-
-    from quarterhour.ledger.segments import SegmentKey
 
 
 _WAITS: Final = (0.1, 0.2, 0.3, 0.4)
@@ -150,10 +149,15 @@ class Recorder:
     def _append_missing(self, events: list[Event], request: RecordingRequest, results: Results) -> None:
         """Append the claimed events that the ledger lacks; put the claims whose event is in the ledger then."""
         claimed = claimed_events(events, results.claimed)
-        claims = [results.claimed[identity].claim for identity in claimed]
-        # A claim of an earlier try of the same request is its own too, but has another segment.
-        own = [claim for claim in claims if claim.segment in results.segments]
-        known = [claim for claim in claims if claim.segment not in results.segments]
+        own: dict[str, list[Claim]] = {}
+        known: list[Claim] = []
+        for identity in claimed:
+            claim = results.claimed[identity].claim
+            # A claim of an earlier try of the same request is its own too, but has another segment.
+            if segment := results.segment_of(claim):
+                own.setdefault(segment.key.position.suffix, []).append(claim)
+            else:
+                known.append(claim)
         recorded = self._append(own, claimed, request, results)
         if known:
             found = self._look_up(known, request)
@@ -164,25 +168,31 @@ class Recorder:
         results.recorded |= {claim.identity: claim for claim in recorded}
 
     def _append(
-        self, claims: list[Claim], events: Mapping[Identity, Event], request: RecordingRequest, results: Results
+        self,
+        members: Mapping[str, Sequence[Claim]],
+        events: Mapping[Identity, Event],
+        request: RecordingRequest,
+        results: Results,
     ) -> list[Claim]:
-        """Append the segments of claims, all planned by this request; return those whose event is in the ledger."""
-        members: dict[SegmentKey, list[Claim]] = {}
-        for claim in claims:
-            if claim.segment:
-                members.setdefault(claim.segment, []).append(claim)
-        segments = [new_segment(results.segments[key], some, events) for key, some in members.items()]
+        """Append segments that this request has planned, with the valid claims of each; return those now in the ledger.
+
+        ``members``: the claims by the ends of their segments' positions.
+        """
+        segments = [new_segment(results.segments[suffix], some, events) for suffix, some in members.items()]
         appended = self._store.append(segments, partial(self._may_append, request))
-        return [claim for claim in claims if claim.key in appended]
+        return [claim for segment in segments for key, claim in segment.claims.items() if key in appended]
 
     def _move(
         self, claims: list[Claim], events: Mapping[Identity, Event], request: RecordingRequest, results: Results
-    ) -> list[Claim]:
-        """Move claims to new segments of now; return those that were moved."""
+    ) -> dict[str, list[Claim]]:
+        """Move claims to new segments of now; return those that were moved, by the ends of the segments' positions."""
         now = clock.now()
         moved = [old.moved(events[old.identity], now, self._settings) for old in claims]
         placed = results.planned(plan_segments(moved, events, request, now, self._settings.shards))
-        return self._store.move(list(zip(claims, placed, strict=True)))
+        found: dict[str, list[Claim]] = {}
+        for claim in self._store.move(list(zip(claims, placed, strict=True))):
+            found.setdefault(claim.position.suffix, []).append(claim)
+        return found
 
     def _look_up(self, known: list[Claim], request: RecordingRequest) -> Found:
         """Return which known claims have their event in the ledger, and which can never get it at their position."""
@@ -190,6 +200,8 @@ class Recorder:
         now = clock.now()
         try:
             found = self._store.look_up(known)
+            for place in found.unreadable:
+                logger.error("a ledger item cannot be read, its events are unavailable", place=place)
             step = next_step(found.absent, now, self._settings)
             fenced = self._fence(step.fence, request)
         except UnavailableError:

@@ -5,6 +5,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
+from functools import lru_cache
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
@@ -20,7 +22,6 @@ from quarterhour.aws.retries import (
     with_retries,
 )
 from quarterhour.aws.tables import conditional_write, get_items, insert_items
-from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim, Claimed, Refundable
 from quarterhour.ledger.event import RECORDED_BY
@@ -45,7 +46,7 @@ from quarterhour.ledger.segments import (
 )
 from quarterhour.model import clock, money
 from quarterhour.model.errors import LedgerItemError, UnavailableError
-from quarterhour.model.identifiers import Account, Identity, Partition, Position
+from quarterhour.model.identifiers import Account, Identity, Partition, Position, position_suffix
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 
@@ -71,7 +72,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "commission_rate": money.plain(claim.terms.commission_rate),
         "terms": claim.terms.origin or None,
         "arithmetic": claim.terms.arithmetic or None,
-        "request": request_id,
+        "request": request_hash(request_id),
         "expires_at": claim.expires_at,
         "account": str(sale.account) if sale else None,
         "left": money.plain(sale.left) if sale else None,
@@ -87,6 +88,12 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "attributes": claim.attributes,
         RECORDED_BY: claim.recorded_by,
     }
+
+
+@lru_cache(maxsize=16)
+def request_hash(request_id: str) -> str:
+    """Return what a claim keeps of the id of the request that made it: 16 characters of its hash."""
+    return position_suffix(sha256(request_id.encode()).digest())
 
 
 def claim_of(item: Item) -> Claim:
@@ -464,12 +471,12 @@ class LedgerStore:
         """
 
         def append(segment: NewSegment) -> set[LedgerKey]:
-            item = segment_item(segment.key, len(segment.postings), segment.events)
+            item = segment_item(segment.key, len(segment.claims), segment.events)
             existing = self._insert(segment.key, item, may_append)
             if existing is item:
-                return set(segment.postings)
+                return set(segment.claims)
             identities = _identities_in(existing) if existing else {}
-            return {key for key, identity in segment.postings.items() if identities.get(key[1]) == identity}
+            return {key for key, claim in segment.claims.items() if identities.get(key[1]) == claim.identity}
 
         return {key for keys in self.workers.map(append, segments) for key in keys}
 
@@ -504,14 +511,15 @@ class LedgerStore:
 def _found_in(items: Iterable[Item], claims: Iterable[Claim]) -> Found:
     """Return which claims have their event in the items of their positions."""
     identities: dict[LedgerKey, Mapping[str, Identity] | None] = {}
+    unreadable: list[str] = []
     for item in items:
         try:
             identities[item["quarter_hour"]["S"], item["position"]["S"]] = _identities_in(item)
-        except LedgerItemError as error:
+        except LedgerItemError:
             # Nothing is known about its events, so they wait: none is appended twice, and none is called recorded.
-            logger.error("a ledger item cannot be read", place=place(item), error=type(error).__name__)
+            unreadable.append(place(item))
             identities[item["quarter_hour"]["S"], item["position"]["S"]] = None
-    found = Found([], [], [])
+    found = Found([], [], [], tuple(unreadable))
     for claim in claims:
         key = str(claim.partition), str(claim.position.of_item)
         if key not in identities:
@@ -530,7 +538,7 @@ def _identities_in(item: Item) -> dict[str, Identity]:
 def _found(item: Item, request_id: str, *, was_held: bool = False) -> Claimed | Held:
     found = result_of(claim_or_reservation(item))
     # The existing claim is of this same request if DynamoDB's response to its first try was lost.
-    if isinstance(found, Claimed) and item["request"]["S"] == request_id:
+    if isinstance(found, Claimed) and item["request"]["S"] == request_hash(request_id):
         return Claimed(found.claim, fresh=True, was_held=was_held)
     return found
 

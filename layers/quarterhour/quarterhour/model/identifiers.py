@@ -1,7 +1,7 @@
 """The identifiers of the ledger, whose keys are built and parsed only here: identity, partition, position, account."""
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
@@ -44,6 +44,10 @@ class Identity:
 
     source: str
     id: str
+
+    def __hash__(self) -> int:
+        """Return the hash of the id, which differs from event to event."""
+        return hash(self.id)
 
     def __str__(self) -> str:
         """Return the key, ``<source>#<id>``."""
@@ -112,11 +116,11 @@ class Position:
     @property
     def of_item(self) -> "Position":
         """The position of the item that holds the posting."""
-        return self if self.index is None else replace(self, index=None)
+        return self if self.index is None else Position(self.recorded_at, self.suffix)
 
     def at(self, index: int) -> "Position":
         """Return the position of the posting with this index in the segment."""
-        return replace(self, index=index)
+        return Position(self.recorded_at, self.suffix, index)
 
     @classmethod
     def parse(cls, key: str) -> Self:
