@@ -107,7 +107,7 @@ def test_an_event_is_claimed_by_a_statement_that_fails_where_a_claim_exists() ->
         "digest": event().digest[:32],
         "commission_rate": "0.10",
         "terms": "default",
-        "request": request_hash("request-1"),
+        "request": ledger.request_hash("request-1"),
         "account": "42#GBP",
         "left": "12.50",
         "period": "2026-10",
