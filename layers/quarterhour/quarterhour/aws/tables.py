@@ -256,7 +256,7 @@ def _update_statement(table: str, update: ItemUpdate) -> Request:
     tests = " AND ".join(f'"{name}" = ?' for name in conditions)
     values = " SET ".join(f'"{name}" = ?' for name in update.values)
     return {
-        "Statement": f'UPDATE "{table}" SET {values} WHERE {tests}',  # noqa: S608 - names of our own
+        "Statement": f'UPDATE "{table}" SET {values} WHERE {tests}',  # noqa: S608 - our own names  # nosec B608
         "Parameters": [*update.values.values(), *conditions.values()],
     }
 
