@@ -17,7 +17,7 @@ from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger import store as ledger
 from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.segments import SegmentKey, packed, segment_item, void_item
+from quarterhour.ledger.segments import SegmentKey, packed, postings_of, segment_item, void_item
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
@@ -154,7 +154,7 @@ def test_a_refund_is_claimed_together_with_the_remainder_of_its_sale() -> None:
 
 
 def test_a_void_marks_the_claim_of_its_sale() -> None:
-    *_, update = (next(iter(write.values())) for write in of("void")["TransactItems"])
+    *_, update = (next(iter(write.values())) for write in of("void of a sale")["TransactItems"])
     assert from_item(update["ExpressionAttributeValues"]) == {
         ":old_left": "10.00",
         ":left": "0.00",
@@ -180,10 +180,13 @@ def test_the_first_checkpoint_is_set_once_to_the_quarter_hour_before() -> None:
     assert request["Item"] == {**CHECKPOINT_KEY, "sealed_through": {"S": "202610230115"}}
 
 
-def test_an_append_puts_the_event_at_its_claimed_key() -> None:
-    (put,) = of("append")["RequestItems"]["Ledger"]
-    item = put["PutRequest"]["Item"]
-    assert (item["quarter_hour"]["S"], item["position"]["S"]) == SALE.key
+def test_an_append_puts_the_event_at_its_claimed_key_unless_it_has_an_item() -> None:
+    (posting,) = postings_of(of("append")["Item"])
+    assert (posting["quarter_hour"], posting["position"]) == SALE.key
+    assert postings_of(of("void")["Item"]) == []
+    for request in (of("append"), of("void")):
+        assert request["ConditionExpression"] == "attribute_not_exists(quarter_hour)"
+        assert {name: request["Item"][name]["S"] for name in ("quarter_hour", "position")} == SEGMENT.values
 
 
 def test_counters_are_written_in_one_transaction_only_if_all_are_unchanged() -> None:
