@@ -167,12 +167,10 @@ def _of_segment(item: Item) -> Iterator[PostingValues]:
     recorded_at = position[:_INSTANT]
     for index, row in enumerate(rows):
         if row is not None:
-            yield {
-                "quarter_hour": partition,
-                "position": f"{position}.{index:04d}",
-                "recorded_at": recorded_at,
-                **row,
-            }
+            row["quarter_hour"] = partition
+            row["position"] = f"{position}.{index:04d}"
+            row["recorded_at"] = recorded_at
+            yield row
 
 
 def _unpacked(events: bytes, count: int) -> list[PostingValues | None]:
