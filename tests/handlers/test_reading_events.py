@@ -191,6 +191,28 @@ def test_events_recorded_while_paging_are_returned_too(world: World) -> None:
     assert [one["amount"] for one in world.read("/events", **DAY, next=page["next"])["items"]] == ["2.00"]
 
 
+def test_a_page_that_ended_when_the_time_ran_short_is_continued_after_the_seal_without_repeating_events(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first page comes from the ledger's partitions, the next from the index of sealed quarter-hours."""
+    for number in range(30):
+        agency = "42" if number < 3 or number > 27 else "7"
+        post(world, [sale(f"order-{number}-{line}", "5.00", agency=agency) for line in range(2)])
+        world.clock.advance(timedelta(milliseconds=10))
+    with monkeypatch.context() as short:
+        short.setattr("quarterhour.ledger.queries.RESERVE_SECONDS", 1e9)
+        page = world.read("/events", **DAY, agency="42", limit=20)
+    assert 0 < len(page["items"]) < 10
+    shown = list(page["items"])
+    world.pass_time(minutes=40)
+    world.report()
+    while page["next"]:
+        page = world.read("/events", **DAY, agency="42", limit=20, next=page["next"])
+        shown += page["items"]
+    numbers = [number for number in range(30) if number < 3 or number > 27]
+    assert [one["id"] for one in shown] == [f"order-{number}-{line}" for number in numbers for line in range(2)]
+
+
 def test_a_sources_events_are_listed_and_explained_under_the_same_name(world: World) -> None:
     for source in ("a/b", "a%2Fb", "a%252Fb"):
         assert post(world, {**sale(), "source": source}).status == 202

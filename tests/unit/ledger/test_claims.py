@@ -68,8 +68,17 @@ def test_a_moved_claim_is_in_the_current_quarter_hour_on_the_same_terms() -> Non
     new = alone(old.moved(event(commission_rate="0.2"), utc("02:00"), changed), 4)
     assert new.partition == Partition(QuarterHour.parse("202610230200"), old.partition.shard)
     assert new.position == Position.of(old.identity.hash, utc("02:00")).at(0)
-    for name in ("identity", "digest", "terms", "expires_at", "refundable"):
+    for name in ("identity", "digest", "terms", "refundable"):
         assert getattr(new, name) == getattr(old, name)
+
+
+def test_a_moved_claim_is_remembered_as_long_as_a_new_one() -> None:
+    """Its event is recorded now. If the claim expired with its first try, the event could soon be recorded again."""
+    old = claim(event(), retention=timedelta(days=1))
+    for retention in (timedelta(days=9), None):
+        changed = settings(retention=retention)
+        now = utc("02:00")
+        assert old.moved(event(), now, changed).expires_at == claim(event(), now, retention=retention).expires_at
 
 
 IN_SEPTEMBER = replace(event(), time=datetime(2026, 9, 30, 12, tzinfo=UTC))

@@ -66,7 +66,7 @@ class Claim:
     def of(cls, event: Event, now: datetime, settings: RecordingSettings, terms: CommissionTerms) -> Self:
         """Return the claim of an event that is recorded now on some terms; it is still to be ``placed``."""
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
-        expires = None if settings.retention is None else int((now + settings.retention).timestamp())
+        expires = _expiry(now, settings)
         partition, position, period, prior = _position_and_period(event, now, settings)
         return cls(
             event.identity,
@@ -83,9 +83,16 @@ class Claim:
         )
 
     def moved(self, event: Event, now: datetime, settings: RecordingSettings) -> "Claim":
-        """Return the claim of an event with a period of now, on the same terms; it is still to be ``placed``."""
+        """Return the claim of an event with a period and an expiry of now, on the same terms; to be ``placed``."""
         partition, position, period, prior = _position_and_period(event, now, settings)
-        return replace(self, partition=partition, position=position, period=period, prior_period=prior)
+        return replace(
+            self,
+            partition=partition,
+            position=position,
+            period=period,
+            prior_period=prior,
+            expires_at=_expiry(now, settings),
+        )
 
     def placed(self, key: SegmentKey, index: int) -> "Claim":
         """Return the claim of the event as the posting with an index in a segment of the same instant."""
@@ -125,6 +132,11 @@ class Claim:
             "partition": str(self.partition),
             "position": str(self.position),
         }
+
+
+def _expiry(now: datetime, settings: RecordingSettings) -> int | None:
+    """Return when a claim of now expires, in epoch seconds; ``None`` if it never does."""
+    return None if settings.retention is None else int((now + settings.retention).timestamp())
 
 
 def _position_and_period(

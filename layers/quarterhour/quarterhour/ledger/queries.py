@@ -337,10 +337,14 @@ def _place_of(position: str) -> Place:
 
 
 def _rising(keys: Iterable[LedgerKey], after: str, low: str, end: str) -> Iterator[LedgerKey]:
-    """Yield the keys from ``low`` to before ``end`` and after ``after``, each once: chunks can repeat keys."""
+    """Yield the keys from ``low`` to before ``end`` and after ``after``, each once: chunks can repeat keys.
+
+    If ``after`` is the position of a whole item, all of its postings are before it.
+    """
+    shown = after if after == item_position(after) else ""
     for partition, position in keys:
         if position >= end:
             return
-        if position > after and position >= low:
+        if position > after and position >= low and item_position(position) != shown:
             yield partition, position
             after = position

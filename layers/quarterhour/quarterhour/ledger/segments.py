@@ -29,6 +29,7 @@ _LARGEST_UNPACKED: Final = 8 << 20
 _LEVEL: Final = 1
 _OF_KEY: Final = frozenset({"quarter_hour", "position", "recorded_at"})
 """The values of a posting that follow from the key of its segment."""
+_IDENTITY: Final = frozenset({"source", "id"})
 _NAMES: Final = frozenset({"quarter_hour", "position", "schema", "count", "events"})
 _TEXT: Final = {str}
 _INSTANT: Final = len("2026-10-23T01:30:12.345Z")
@@ -201,4 +202,6 @@ def _unpacked(events: bytes, count: int) -> list[PostingValues | None]:
 def _is_row(row: object) -> bool:
     if row is None:
         return True
-    return type(row) is dict and row.keys().isdisjoint(_OF_KEY) and not set(map(type, row.values())) - _TEXT
+    if type(row) is not dict or set(map(type, row.values())) - _TEXT:
+        return False
+    return row.keys().isdisjoint(_OF_KEY) and row.keys() >= _IDENTITY

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from quarterhour.aws.items import chunks
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 
+_MOVED_TOGETHER: Final = 100
+"""The most claims that are moved before their events are appended."""
 _WAITS: Final = (0.1, 0.2, 0.3, 0.4)
 """The seconds between two looks for a segment that may be on its way, a second together."""
 
@@ -162,8 +165,9 @@ class Recorder:
         if known:
             found = self._look_up(known, request)
             recorded += found.posted
-            if found.passed_over:
-                moved = self._move(found.passed_over, claimed, request, results)
+            for some in chunks(found.passed_over, _MOVED_TOGETHER):
+                # What is moved is appended before more is moved, so that a retry that is short of time gets further.
+                moved = self._move(some, claimed, request, results) if request.in_time() else {}
                 recorded += self._append(moved, claimed, request, results)
         results.recorded |= {claim.identity: claim for claim in recorded}
 
@@ -183,7 +187,7 @@ class Recorder:
         return [claim for segment in segments for key, claim in segment.claims.items() if key in appended]
 
     def _move(
-        self, claims: list[Claim], events: Mapping[Identity, Event], request: RecordingRequest, results: Results
+        self, claims: Sequence[Claim], events: Mapping[Identity, Event], request: RecordingRequest, results: Results
     ) -> dict[str, list[Claim]]:
         """Move claims to new segments of now; return those that were moved, by the ends of the segments' positions."""
         now = clock.now()

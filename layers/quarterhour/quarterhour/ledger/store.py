@@ -252,18 +252,19 @@ def _change_request(table: str, sale: Identity, before: Mapping[str, str], after
 
 
 def move_request(table: str, old: Claim, new: Claim) -> Request:
-    """Build the UpdateItem that gives a claim another position and period, unless another request has moved it."""
+    """Build the UpdateItem that gives a claim another position, period and expiry, unless another has moved it."""
     update = "SET quarter_hour = :partition, #position = :position, #period = :period"
-    values = {
+    values: dict[str, str | int] = {
         ":partition": str(new.partition),
         ":position": str(new.position),
         ":period": str(new.period),
         ":unmoved": str(old.position),
     }
-    if new.prior_period:
-        update, values = f"{update}, prior_period = :prior", {**values, ":prior": PRIOR}
-    else:
-        update += " REMOVE prior_period"
+    more = {"prior_period": PRIOR if new.prior_period else None, "expires_at": new.expires_at}
+    update += "".join(f", {name} = :{name}" for name, value in more.items() if value is not None)
+    if removed := [name for name, value in more.items() if value is None]:
+        update += " REMOVE " + ", ".join(removed)
+    values |= {f":{name}": value for name, value in more.items() if value is not None}
     return {
         "TableName": table,
         "Key": {"event": {"S": str(old.identity)}},
