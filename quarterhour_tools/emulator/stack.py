@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
+from itertools import count
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final, TextIO
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from quarterhour.model import clock
 from quarterhour.model.errors import SettingsError
@@ -114,6 +115,7 @@ class Stack:
         self._logs = logs
         self._faults = faults
         self._known: dict[tuple[str, str], str] = {}
+        self._invocations = count()
         self._dynamodb = engine.dynamodb()
         self._s3 = engine.s3()
         self._sqs = engine.sqs()
@@ -198,7 +200,9 @@ class Stack:
     def _invoke(self, name: str, event_: Mapping[str, Any], seconds: float | None = None) -> Any:  # noqa: ANN401
         function = self.functions[name]
         allowed = function.timeout.total_seconds() if seconds is None else seconds
-        context = Context(name, function.memory, str(uuid4()), time.monotonic() + allowed)
+        # In their order, because the positions of segments follow from them: each replay writes the same bytes.
+        request_id = str(UUID(int=next(self._invocations)))
+        context = Context(name, function.memory, request_id, time.monotonic() + allowed)
         try:
             with redirect_stdout(self._logs), self._faults.at_work() if self._faults else nullcontext():
                 return self._handler(function)(event_, context)
