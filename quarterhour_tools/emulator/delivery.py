@@ -30,7 +30,7 @@ def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, creat
     change = {**record["dynamodb"], "ApproximateCreationDateTime": created.timestamp()}
     for image in ("NewImage", "OldImage"):
         if image in change:
-            change[image] = {name: _as_json(value) for name, value in change[image].items()}
+            change[image] = {name: attribute_as_json(value) for name, value in change[image].items()}
     return {
         "eventID": record["eventID"],
         "eventName": record["eventName"],
@@ -43,7 +43,7 @@ def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, creat
     }
 
 
-def _as_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
+def attribute_as_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
     """Return an attribute as Lambda has it: a binary value, which boto3 decodes, is base64."""
     content = value.get("B")
     return {"B": b64encode(content).decode()} if isinstance(content, bytes) else value

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 from urllib.request import Request, urlopen
 
 import boto3
@@ -48,8 +48,7 @@ def endpoint() -> Iterator[str]:
 def clear(url: str) -> None:
     """Forget all that stands on the endpoint, and make a bucket for code."""
     with urlopen(Request(f"{url}/moto-api/reset", method="POST")):  # noqa: S310 - our own
-        location: Any = {"LocationConstraint": REGION}
-        boto3.client("s3").create_bucket(Bucket=CODE, CreateBucketConfiguration=location)
+        boto3.client("s3").create_bucket(Bucket=CODE)
 
 
 @dataclass(frozen=True, slots=True)

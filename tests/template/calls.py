@@ -19,6 +19,7 @@ from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger, metrics
 from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.web.routing import Operation
+from quarterhour_tools.emulator.delivery import attribute_as_json
 from quarterhour_tools.emulator.http_api import path_parameters, template_path
 from quarterhour_tools.emulator.partiql import Insertion, parsed
 from quarterhour_tools.emulator.schedules import create_request
@@ -258,9 +259,9 @@ class World:
         scheduler.create_schedule(**create_request(name, "rate(1 hour)", "report", role))
 
     def items(self, table: str) -> list[Properties]:
-        """Return all items of a table."""
-        items: list[Properties] = self._client("dynamodb").scan(TableName=self.names[table])["Items"]
-        return items
+        """Return all items of a table, as a stream record holds them."""
+        items = self._client("dynamodb").scan(TableName=self.names[table])["Items"]
+        return [{name: attribute_as_json(value) for name, value in item.items()} for item in items]
 
     def put(self, table: str, item: Properties) -> None:
         """Restore an item."""

@@ -14,6 +14,7 @@ import pytest
 from moto import mock_aws
 
 from quarterhour.aws.telemetry import correlation_id
+from quarterhour.ledger.segments import postings_of
 from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.template import Template
@@ -89,7 +90,7 @@ def world(template: Template, stack: Stack) -> Iterator[World]:
             for one in (event, *variants(event, AWS_OWN)):
                 invoked(world, function_of(path.stem), one)
         recorded = world.items("LedgerTable")
-        assert any("Quine" in str(item) for item in recorded)
+        assert any("Quine" in str(postings_of(item)) for item in recorded)
         world.stream("counters", *recorded)
         states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
         world.leave_windows(states)
