@@ -70,13 +70,6 @@ class StreamPosting:
     posting: Posting
     record: Record = field(compare=False, repr=False)
 
-    @property
-    def alone(self) -> Record:
-        """The record with this posting alone, to be parked."""
-        index = self.seq[SEQUENCE_DIGITS:]
-        postings = postings_of(new_image(self.record))
-        return with_new_image(self.record, item_of(next(one for one in postings if one["position"].endswith(index))))
-
 
 @dataclass(frozen=True, slots=True)
 class Group:
@@ -121,6 +114,19 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
         for part in _by_most_periods(sorted(some, key=lambda one: one.seq))
     ]
     return groups, poison
+
+
+def each_alone(postings: Iterable[StreamPosting]) -> Iterator[Record]:
+    """Yield for each posting its record with that posting alone, to be parked; each segment is unpacked once.
+
+    ``postings``: those of a group, in its order.
+    """
+    for _, of_record in groupby(postings, key=lambda one: one.seq[:SEQUENCE_DIGITS]):
+        some = list(of_record)
+        record, indexes = some[0].record, {one.seq[SEQUENCE_DIGITS:] for one in some}
+        for values in postings_of(new_image(record)):
+            if values["position"][ITEM_POSITION_LENGTH:] in indexes:
+                yield with_new_image(record, item_of(values))
 
 
 def _by_most_periods(postings: Iterable[StreamPosting]) -> Iterator[list[StreamPosting]]:

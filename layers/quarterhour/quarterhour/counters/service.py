@@ -29,6 +29,7 @@ from quarterhour.counters.plan import (
     by_account,
     changes,
     counted,
+    each_alone,
     group,
     over,
     quarter_hours_to_read,
@@ -148,7 +149,7 @@ class CounterUpdater:
             try:
                 optimistically(partial(self._count, one, defer if number == last else None), account_pk(one.account))
             except AccountItemError as error:
-                self._parking.park(Poison(posting.alone, str(error)) for posting in one.postings)
+                self._parking.park(Poison(record, str(error)) for record in each_alone(one.postings))
                 logger.error("account not counted, its records are parked", reason=type(error).__name__)
             except UnavailableError:
                 logger.warning("account not counted, to be delivered again", groups=len(groups) - number)

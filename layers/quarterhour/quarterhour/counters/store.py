@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.entity import LATEST, Key
-from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.items import Item, Request, from_item, to_item
 from quarterhour.aws.retries import is_refused
 from quarterhour.aws.tables import ItemUpdate, get_items, insert_items, query_pages, update_items
 from quarterhour.aws.workers import Workers
@@ -125,6 +125,10 @@ def _range_request(table: str, account: Account, bounds: tuple[str, str]) -> Req
     }
 
 
+def _by_key(items: Iterable[Item]) -> dict[tuple[str, str], Counter]:
+    return {(item["pk"], item["sk"]): item for item in map(from_item, items)}
+
+
 def _state(account: Account, items: Mapping[tuple[str, str], Counter]) -> AccountState:
     """Return the state of an account; ``items``: its account item, or else the one that lists it."""
     pk = account_pk(account)
@@ -170,8 +174,7 @@ class CounterStore:
         return {**items, **(self._by_key(map(listed_key, lacking), workers) if lacking else {})}
 
     def _by_key(self, keys: Iterable[Key], workers: Workers) -> dict[tuple[str, str], Counter]:
-        items = map(from_item, get_items(self.client, self.table, list(keys), workers))
-        return {(item["pk"], item["sk"]): item for item in items}
+        return _by_key(get_items(self.client, self.table, list(keys), workers))
 
     def counted(self, state: AccountState, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
         """Return the counted totals of some quarter-hours by period, both bounds included; ``state`` is read before."""
@@ -290,5 +293,4 @@ class CounterReader:
         return states
 
     def _read(self, keys: Sequence[Key]) -> dict[tuple[str, str], Counter]:
-        items = map(from_item, get_items(self.client, self.table, keys, self.workers, consistent=False))
-        return {(item["pk"], item["sk"]): item for item in items}
+        return _by_key(get_items(self.client, self.table, keys, self.workers, consistent=False))
