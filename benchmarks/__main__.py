@@ -18,6 +18,7 @@ from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CALLS_AT_A_TIME
 from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, VISITS, growth, timings
 from benchmarks.cost import stream_units
 from benchmarks.crosscheck import crosscheck
+from benchmarks.functions import ROOT
 from benchmarks.latency import ORDER_ITEMS
 from benchmarks.made_up import ITEM_BYTES
 from benchmarks.many_accounts import ACCOUNTS as COUNTED_ACCOUNTS
@@ -26,7 +27,7 @@ from benchmarks.many_accounts import compare as compare_counting
 from benchmarks.orders import SIZES, costs, rush
 from benchmarks.pages import PAGE, README, insert
 from benchmarks.peers import LOOP, OWN, POWERTOOLS, WRITES, comparison
-from benchmarks.released import RELEASED
+from benchmarks.released import RELEASED, checked_out
 from benchmarks.replaying import DATA, DAYS, compare
 from benchmarks.responding import AGENCIES, BATCHES, longest_read
 from benchmarks.sealing import ACCOUNTS, sealing
@@ -34,6 +35,7 @@ from benchmarks.sending import ANSWER_SECONDS
 from benchmarks.sending import measure as measure_sending
 from benchmarks.starting import starts
 from benchmarks.table import MISSED, Line, at_least, at_most, show
+from benchmarks.timing import ratio
 from benchmarks.traffic import Traffic, simulate
 from benchmarks.units import DAYS_METERED
 from benchmarks.units import measure as measure_units
@@ -51,6 +53,8 @@ MOST_STORED: Final = 400
 MOST_CALLS: Final = 0.05
 TOGETHER: Final = 500
 """Events of a request, and so of a segment, in the made-up ledger."""
+RECORDED: Final = {"details": 1, "together": TOGETHER}
+"""A made-up ledger of real sales, recorded in such requests."""
 MOST_READ: Final = 0.015
 ORDER_UNITS: Final = 4
 ITEM_UNITS: Final = 2
@@ -74,11 +78,17 @@ RULES: Final = (
     "Units by DynamoDB's published sizing rules, metered on the requests to the embedded engine. The rules do not say "
     "what a transaction's index entries cost; they count double, as the transaction does."
 )
-MADE_UP: Final = f"On a ledger that is made as it is read, {EVENTS} events of {ITEM_BYTES} bytes in each quarter-hour."
+MADE_UP: Final = (
+    f"On a ledger that is made as it is read: {EVENTS} sales in each quarter-hour, in segments of {TOGETHER}, as "
+    "detailed as real ones."
+)
 WHOLE_RUN: Final = (
     "Four quarter-hours, 100 events of each account in each: with the control items and the proof of the counters."
 )
-SCAN: Final = "What people start with: read the table, keep what has the quarter-hour. A filter costs the same."
+SCAN: Final = (
+    "What people start with: an item for each event; read the table, keep what has the quarter-hour. A filter costs "
+    "the same."
+)
 IN_A_ROW: Final = f"Calls that wait for each other, where {CALLS_AT_A_TIME} are made at a time."
 EMBEDDED: Final = "Of the whole request on the embedded engine, whose time it mostly is, with one call at a time."
 AT_ONCE: Final = (
@@ -89,6 +99,10 @@ CPU: Final = (
     "CPU time of both, in turns in one process; AWS answers at once, so nothing hides our part. boto3 and Python's "
     "garbage collector as they come; the rate is the best round's."
 )
+LINES: Final = (
+    "CPU time, in turns, each in new processes, with sales as detailed as real ones: ours in segments of requests of "
+    f"{TOGETHER}, those of {RELEASED} in single items. AWS answers at once."
+)
 REPLAYED: Final = f"CPU time of both, each in a fresh process. {DATA} names the CSV file."
 DISTANT: Final = (
     f"By the clock, on a quiet machine: every made-up call takes {CALL_SECONDS * 1000:.0f} ms. The fastest round, with "
@@ -96,14 +110,14 @@ DISTANT: Final = (
 )
 ALLOWED: Final = "The CPU time, and twice the calls that have to wait for each other."
 CRASHED: Final = "On the embedded engine; the last call takes effect, its answer is lost, and the batch is sent again."
-STATEMENT_SPEED: Final = (
+SEALED: Final = (
     "A quarter-hour whose shards each record 1,000 events a second, DynamoDB's limit of a partition, sealed as one "
     "run. Measured on this core: CPU time of the slowest part for a line, and of publishing the totals of "
     f"{ACCOUNTS:,} accounts in every part. From them follows a full quarter-hour, with the share of a core that "
     "belongs to the report function's MemorySize. Assumed: as many parts side by side as PartConcurrency, cores "
     "of Lambda as fast as this one, no waiting for AWS."
 )
-SEALED: Final = (
+STATEMENT_SPEED: Final = (
     "CPU time of both, in one process: a month of sealed files, one of each quarter-hour; the lines, list, manifest "
     "and pages are written, and AWS answers at once."
 )
@@ -124,6 +138,9 @@ MOST_SPREAD: Final = 0.12
 MOST_ALONE: Final = 1.6
 MOST_IN_A_MONTH: Final = 4.0
 LEAST_COUNTED: Final = 3
+LEAST_REPORTED: Final = 1.5
+_REPORTS: Final = 3
+"""Reports that a process times. The fastest one counts."""
 MONTH: Final = (
     "The account batches (the events of one account in one stream batch) are from a simulated stream of events that "
     "arrive evenly at random. The units of an account batch, and of the windows that accounts with few and with many "
@@ -190,7 +207,7 @@ FULL: Final = Extent(
         {"events": 10**4},
         {"events": 10**5},
         {"events": 10**6},
-        {"events": 10**6, "shards": 16},
+        {"events": 10**6, "shards": MOST_SHARDS, **RECORDED},
         {"events": 10**5, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
     ),
     statements=((10**6, 10**3), (10**6, 1), (10**4, 10**4)),
@@ -210,7 +227,7 @@ QUICK: Final = Extent(
     part_lines=4_000,
     quarter_hours=(
         {"events": 10**4},
-        {"events": 4 * 10**4, "shards": 16},
+        {"events": 4 * 10**4, "shards": MOST_SHARDS, **RECORDED},
         {"events": 3 * 10**4, "shards": MOST_SHARDS, "item_bytes": LARGE_ITEM},
     ),
     statements=((10**5, 10**2),),
@@ -333,7 +350,7 @@ def counting_month(extent: Extent) -> Iterator[Line]:
 
 def reading(extent: Extent) -> Iterator[Line]:
     """Measure read units over the size of the table, and those of a full scan."""
-    ledgers = [{"quarter_hours": events // EVENTS, "events": EVENTS, "together": TOGETHER} for events in extent.tables]
+    ledgers = [{"quarter_hours": events // EVENTS, "events": EVENTS, **RECORDED} for events in extent.tables]
     units = [_reporting("units", ledger, 1)["ledger"] for ledger in ledgers]
     sizes = " .. ".join(map(_shown, (extent.tables[0], extent.tables[-1])))
     yield Line(
@@ -347,9 +364,7 @@ def reading(extent: Extent) -> Iterator[Line]:
     yield Line("  all that an hourly run reads", f"{whole:.3f}", "<= 0.07", at_most(0.07, whole), (MADE_UP, WHOLE_RUN))
     scans = _side_by_side([("scan", {**ledger, "together": 0}) for ledger in ledgers])
     for events, scan in zip(extent.tables, scans, strict=True):
-        yield Line(
-            f"  a scan with a filter instead, {_shown(events)} events", f"{scan['all']:.3f}", notes=(MADE_UP, SCAN)
-        )
+        yield Line(f"  a scan with a filter instead, {_shown(events)} events", f"{scan['all']:.3f}", notes=(SCAN,))
 
 
 def orders(extent: Extent) -> Iterator[Line]:
@@ -471,15 +486,24 @@ def counting_speed(extent: Extent) -> Iterator[Line]:
 
 
 def reporting_speed(extent: Extent) -> Iterator[Line]:
-    """Time a report against the bare queries of the same partitions."""
-    measured = _reporting("speed", {"quarter_hours": 1, "events": extent.lines}, extent.rounds)
-    yield Line(
-        "lines reported per second and core, against a loop of queries",
-        f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
-        ">= 3x",
-        at_least(3.0, measured["ratio"]),
-        (CPU,),
-    )
+    """Compare how fast lines are reported with the last release: of the same sales, each version as it records them."""
+    what = f"lines reported per CPU second, against {RELEASED}"
+    sales = {"quarter_hours": 1, "events": extent.lines, **RECORDED}
+    try:
+        with checked_out() as released:
+            rates = [
+                (
+                    _reporting("speed", sales, _REPORTS)["rate"],
+                    _reporting("speed", {**sales, "together": 0}, _REPORTS, version=released)["rate"],
+                )
+                for _ in range(extent.rounds)
+            ]
+    except ToolError as error:
+        yield Line(what, "not measured", notes=(str(error),))
+        return
+    times, best = ratio(rates), max(own for own, _ in rates)
+    measured = f"{times:.2f}x ({best:,.0f}/s)"
+    yield Line(what, measured, f">= {LEAST_REPORTED}x", at_least(LEAST_REPORTED, times), (LINES,))
 
 
 def sealing_speed(extent: Extent) -> Iterator[Line]:
@@ -505,8 +529,9 @@ def memory(extent: Extent) -> Iterator[Line]:
     ledgers = [{"quarter_hours": 1, **quarter_hour} for quarter_hour in extent.quarter_hours]
     for ledger, measured in zip(ledgers, _side_by_side([("memory", ledger) for ledger in ledgers]), strict=True):
         shards, item_bytes = ledger.get("shards", 1), ledger.get("item_bytes", ITEM_BYTES)
+        kept = "in segments" if "together" in ledger else f"of {item_bytes} bytes"
         yield Line(
-            f"report memory, {_shown(ledger['events'])} events of {item_bytes} bytes, shards: {shards}",
+            f"report memory, {_shown(ledger['events'])} events {kept}, shards: {shards}",
             f"{measured['mib']:.0f} MiB",
             "<= 256 MiB",
             at_most(256, measured["mib"]),
@@ -634,9 +659,9 @@ def metering(extent: Extent) -> Iterator[Line]:
     )
 
 
-def _reporting(what: str, ledger: Ledger, *numbers: int) -> dict[str, float]:
+def _reporting(what: str, ledger: Ledger, *numbers: int, version: Path = ROOT) -> dict[str, float]:
     arguments = ["-m", "benchmarks.reporting", what, json.dumps(ledger), *map(str, numbers)]
-    measured: dict[str, float] = children.run("report", arguments)
+    measured: dict[str, float] = children.run("report", arguments, version=version)
     return measured
 
 

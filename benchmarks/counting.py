@@ -1,6 +1,7 @@
 """Measures how fast the counters function counts a batch, in this process; AWS responds at once.
 
-Arguments: the folder of the version whose function counts, the number of accounts in a batch, the number of batches.
+The function is that of the version that this process imports. Arguments: the number of accounts in a batch, the number
+of batches.
 """
 
 import json
@@ -16,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from botocore.awsrequest import AWSResponse
 
 from benchmarks.assumptions import BATCH_RECORDS
-from benchmarks.functions import Context, load
+from benchmarks.functions import Context, load, version
 from benchmarks.made_up import Json, Ledger, MadeUp
+from benchmarks.timing import on_one_core
 from quarterhour_tools.emulator.partiql import parsed
 
 if TYPE_CHECKING:
@@ -52,9 +54,9 @@ class Table(MadeUp):
         return {}
 
 
-def batches(version: Path, accounts: int) -> Iterator[dict[str, Any]]:
+def batches(folder: Path, accounts: int) -> Iterator[dict[str, Any]]:
     """Yield stream events without end: each of sales of so many accounts in turn, without customers."""
-    (record, *_) = json.loads((version / "events" / "counters-batch.json").read_text("utf-8"))["Records"]
+    (record, *_) = json.loads((folder / "events" / "counters-batch.json").read_text("utf-8"))["Records"]
     image = {name: value for name, value in record["dynamodb"]["NewImage"].items() if name != "customer"}
     sequence = int(record["dynamodb"]["SequenceNumber"])
     while True:
@@ -67,15 +69,14 @@ def batches(version: Path, accounts: int) -> Iterator[dict[str, Any]]:
         yield {"Records": records}
 
 
-def measure(version: Path, accounts: int, rounds: int) -> dict[str, float]:
+def measure(accounts: int, rounds: int) -> dict[str, float]:
     """Return the CPU seconds of the fastest batch, after a first one, and the calls of a batch."""
-    if hasattr(os, "sched_setaffinity"):  # on two cores, threads that wait for each other take CPU time
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    on_one_core()
     aws = Table(Ledger(1, 0))
     with aws.installed():
-        handler = load(version)
+        handler = load()
         times = []
-        for batch in islice(batches(version, accounts), rounds + 1):
+        for batch in islice(batches(version(), accounts), rounds + 1):
             aws.calls = 0
             start = process_time()
             if handler(batch, Context("counters")) != {"batchItemFailures": []}:
@@ -86,9 +87,9 @@ def measure(version: Path, accounts: int, rounds: int) -> dict[str, float]:
 
 def main() -> None:
     """Measure, and print the seconds and calls of a batch."""
-    _, version, *numbers = sys.argv
+    _, *numbers = sys.argv
     with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stdout(nowhere):
-        measured = measure(Path(version), *map(int, numbers))
+        measured = measure(*map(int, numbers))
     print(json.dumps(measured))
 
 

@@ -48,8 +48,12 @@ _ITEM: Final = (
     '"commission":{{"S":"1.2500"}},"recorded_at":{{"S":"{at}"}},"schema":{{"S":"1"}},"terms":{{"S":"event"}},"period":{{"S":"2026-10"}}{extra}}}'
 )
 _OF_SEGMENT: Final = frozenset({"quarter_hour", "position", "recorded_at", "schema"})
-_HASHED: Final = 80
-"""Characters of a hash in each event of a segment: 40 bytes that do not compress."""
+_DETAILS: Final = (
+    ',"time":{{"S":"{at}"}},"product":{{"S":"{product:.12}"}},"quantity":{{"S":"5"}},"unit_price":{{"S":"2.50"}},'
+    '"customer":{{"S":"{order:.6}"}},"order_id":{{"S":"{order:.10}"}},"line":{{"S":"{number:07d}"}}'
+)
+"""What a real sale has besides; in a segment, it takes about as many bytes as one of Online Retail: 26."""
+_DETAIL_BYTES: Final = 113
 _SEGMENT_BYTES: Final = 100
 """Of a segment besides its events, about."""
 _EXTRA: Final = ',"extra":{{"S":"{padding}"}}'
@@ -61,7 +65,8 @@ _COUNTER: Final = re.compile(r"ACCOUNT#agency-(\d+)#EUR QUARTER#\d{12}")
 class Ledger:
     """A ledger of quarter-hours up to ``NEWEST``, with the number of their events, accounts and bytes an event.
 
-    ``together``: how many events share a segment; 0: each is an item of its own, as 0.2.0 recorded it.
+    ``details``: whether events have those of real sales, too. ``together``: how many events share a segment; 0: each is
+    an item of its own, as 0.2.0 recorded it.
     """
 
     quarter_hours: int
@@ -69,6 +74,7 @@ class Ledger:
     shards: int = 1
     accounts: int = 10
     item_bytes: int = ITEM_BYTES
+    details: bool = False
     together: int = 0
 
     @property
@@ -93,27 +99,27 @@ class Ledger:
         at = iso_millis(partition.quarter_hour.start + timedelta(microseconds=number * 900_000_000 // self.events))
         padding = "x" * (self.item_bytes - ITEM_BYTES - _EXTRA_NAME)
         extra = _EXTRA.format(padding=padding) if padding else ""
+        if self.details:
+            product, order = (sha256(str(n).encode()).hexdigest() for n in (number, number // 10))
+            extra += _DETAILS.format(at=at, product=product, order=order, number=number)
         return _ITEM.format(partition=partition, at=at, number=number, agency=number % self.accounts, extra=extra)
 
     def items(self, partition: Partition, after: str | None) -> Iterator[tuple[str, int]]:
         """Yield a partition's items after a position as JSON, each with its bytes."""
         numbers = self.numbers(partition, after)
         if not self.together:
-            yield from ((self.item(partition, number), self.item_bytes) for number in numbers)
+            size = self.item_bytes + (_DETAIL_BYTES if self.details else 0)
+            yield from ((self.item(partition, number), size) for number in numbers)
             return
         for start in range(0, len(numbers), self.together):
             yield self._segment(partition, numbers[start : start + self.together])
 
     def _segment(self, partition: Partition, numbers: range) -> tuple[str, int]:
-        """Return the segment of some events, with its bytes; a hash in each keeps them from compressing too well."""
-        rows = []
-        for number in numbers:
-            item: Json = json.loads(self.item(partition, number))
-            row = {name: value["S"] for name, value in item.items() if name not in _OF_SEGMENT}
-            rows.append({**row, "order_id": sha256(str(number).encode()).hexdigest()[:_HASHED]})
+        """Return the segment of some events, with its bytes."""
+        items: list[Json] = [json.loads(self.item(partition, number)) for number in numbers]
+        rows = [{name: value["S"] for name, value in item.items() if name not in _OF_SEGMENT} for item in items]
         events = zlib.compress(json.dumps(rows).encode(), 1)
-        first = json.loads(self.item(partition, numbers[0]))
-        key = {name: first[name] for name in ("quarter_hour", "position")}
+        key = {name: items[0][name] for name in ("quarter_hour", "position")}
         more = {"count": {"N": str(len(rows))}, "schema": {"S": "2"}, "events": {"B": b64encode(events).decode()}}
         return json.dumps({**key, **more}), len(events) + _SEGMENT_BYTES
 

@@ -84,7 +84,7 @@ def _compared(released: Path, accounts: int, rounds: int) -> Speed:
 
 
 def _measured(version: Path, accounts: int) -> BatchTime:
-    arguments = ["-m", "benchmarks.counting", str(version), str(accounts), str(_BATCHES)]
+    arguments = ["-m", "benchmarks.counting", str(accounts), str(_BATCHES)]
     return BatchTime(**children.run("counters", arguments, version=version))
 
 

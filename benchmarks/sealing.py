@@ -18,6 +18,7 @@ from benchmarks.cost import CORES_A_GIGABYTE, EVENTS_A_SHARD
 from benchmarks.functions import Context, load
 from benchmarks.made_up import Ledger, MadeUp
 from benchmarks.reporting import CLOSED, steps
+from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.quarter_hours import LENGTH
 from quarterhour.reports.plan import SHARDS_A_PART
@@ -78,7 +79,7 @@ def _parts(shards: int) -> int:
 def measure(shards: int, lines: int, rounds: int) -> Speed:
     """Seal a quarter-hour with so many lines in each part, in several rounds; return the speed of the fastest."""
     parts = _parts(shards)
-    ledger = Ledger(1, parts * lines, shards, ACCOUNTS)
+    ledger = Ledger(1, parts * lines, shards, ACCOUNTS, details=True, together=MAX_BATCH)
     with MadeUp(ledger, keeps_pages=True).installed() as aws, using(ManualClock(CLOSED)):
         handler = load()
 

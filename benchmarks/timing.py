@@ -38,6 +38,15 @@ def cpu_seconds(work: Work) -> float:
     return process_time() - start
 
 
+def on_one_core() -> None:
+    """Keep this process to one core, where that is possible, as a function has about half of one.
+
+    On two, threads that wait for each other take CPU time.
+    """
+    if hasattr(os, "sched_setaffinity"):
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+
+
 def ratio(rounds: list[tuple[float, float]]) -> float:
     """Return how the first of each pair compares to the second: the median of the rounds."""
     return median(first / second for first, second in rounds)
@@ -46,10 +55,9 @@ def ratio(rounds: list[tuple[float, float]]) -> float:
 def in_turns(first: Work, second: Work, count: int) -> list[tuple[float, float]]:
     """Return the CPU seconds of both in so many rounds; who begins changes with each. Both run once before.
 
-    They run on one core, as a function has about half of one: on two, threads that wait for each other take CPU time.
+    They run on one core.
     """
-    if hasattr(os, "sched_setaffinity"):
-        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+    on_one_core()
     first()
     second()
     rounds = []

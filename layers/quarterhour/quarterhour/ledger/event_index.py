@@ -58,7 +58,7 @@ class EventIndex:
     def __init__(self) -> None:
         self._sources: dict[str, _Keys] = {}
         self._agencies: dict[str, _Keys] = {}
-        self._count = 0
+        self._pending = 0
         self._last: Mapping[str, str] = {}
         self._item = self._code = ""
 
@@ -74,23 +74,23 @@ class EventIndex:
             keys = pending.get(name)
             if keys is None:
                 keys = pending[name] = _Keys()
+                self._pending += _PENDING_NAME
             if keys.item is not item:
                 keys.item = item
                 keys.parts.append(item)
-                self._count += 1
+                self._pending += _PENDING_KEY
             keys.parts.append(index)
-        self._count += 1
+        self._pending += _PENDING_KEY
         self._last = event
 
     @property
     def is_full(self) -> bool:
         """Whether the pending keys take as much memory as they may."""
-        names = len(self._sources) + len(self._agencies)
-        return self._count * _PENDING_KEY + names * _PENDING_NAME >= MAX_PENDING
+        return self._pending >= MAX_PENDING
 
     def take(self) -> Iterator[dict[str, Any]]:
         """Remove the pending keys, and yield their chunks as attributes of the Entity table."""
-        self._count = 0
+        self._pending = 0
         for attribute, pending in (("source", self._sources), ("agency", self._agencies)):
             while pending:
                 name, keys = pending.popitem()

@@ -3,6 +3,7 @@
 import io
 from contextlib import ExitStack
 from functools import cached_property
+from operator import itemgetter
 from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Final, Self, cast
@@ -26,8 +27,8 @@ from quarterhour.reports.lines import (
 from quarterhour.reports.packing import packed
 from quarterhour.reports.plan import LineTotals, SealedFile
 
-_REQUIRED: Final = frozenset(POSTING)
-"""The attributes that every posting has."""
+_required: Final = itemgetter(*POSTING)
+"""Gets the attributes that every posting has."""
 
 FLAGS_AGENCIES: Final = 3
 """The first schema whose lines have the flag of unregistered agencies."""
@@ -94,8 +95,10 @@ class SealedFileWriter:
 
     def _values(self, posting: Line) -> dict[str, str]:
         """Return the value of each column, then those of other attributes; raise ``ValueError`` for no posting."""
-        if not posting.keys() >= _REQUIRED:
-            raise ValueError(f"missing: {', '.join(sorted(_REQUIRED - posting.keys()))}")
+        try:
+            _required(posting)
+        except KeyError:
+            raise ValueError(f"missing: {', '.join(sorted({*POSTING} - posting.keys()))}") from None
         if len(posting["position"]) not in POSITION_LENGTHS:
             raise ValueError(f"{posting['position']!r} is not a position")
         return {**self._blank, **posting}
