@@ -11,7 +11,7 @@ from quarterhour.aws import streams
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import Poison
 from quarterhour.model.errors import UnavailableError
-from tests.support.builders import posting_item, record
+from tests.support.builders import change_record, posting_item, record
 from tests.support.script import Scripted, service_error
 
 
@@ -72,6 +72,37 @@ def test_records_are_parked_ten_with_a_call_and_never_above_the_bytes_of_a_call(
     assert all(
         len({entry["Id"] for entry in request["Entries"]}) == len(request["Entries"]) for _, request in client.calls
     )
+
+
+LARGEST_ITEM = 400_000
+
+
+@pytest.mark.usefixtures("hands")
+@pytest.mark.parametrize("text", ["x" * LARGEST_ITEM, '"' * LARGEST_ITEM])
+def test_an_item_of_any_size_is_parked_with_its_content(text: str) -> None:
+    client: Any = Scripted({})
+    bad = record(5, {**posting_item(), "text": {"S": text}})
+    Parking(client, "queue-url").park([Poison(bad, "no amount")])
+    ((_, request),) = client.calls
+    assert json.loads(request["Entries"][0]["MessageBody"]) == {"reason": "no amount", "record": bad}
+
+
+@pytest.mark.usefixtures("hands")
+@pytest.mark.parametrize(
+    "attribute", [{"S": "é" * (LARGEST_ITEM // 2)}, {"L": [{"N": "1"}] * (LARGEST_ITEM // 3)}], ids=["text", "list"]
+)
+@pytest.mark.parametrize("reason", ["no amount", "\0" * LARGEST_ITEM], ids=["short", "long"])
+def test_an_item_that_no_message_can_hold_is_parked_by_its_keys(attribute: Any, reason: str) -> None:
+    client: Any = Scripted({})
+    bad = change_record(5, posting_item(), {**posting_item(), "text": attribute}) | {"eventSourceARN": "the stream"}
+    Parking(client, "queue-url").park([Poison(bad, reason)])
+    ((_, request),) = client.calls
+    body = json.loads(request["Entries"][0]["MessageBody"])
+    change = {name: value for name, value in bad["dynamodb"].items() if name not in {"NewImage", "OldImage"}}
+    assert body["record"] == {**bad, "dynamodb": change}
+    assert change["Keys"]
+    assert body["reason"].startswith(reason[:1_000])
+    assert body["reason"].endswith("; the item is too large for this message, read it in the table by its keys")
 
 
 @pytest.mark.usefixtures("hands")

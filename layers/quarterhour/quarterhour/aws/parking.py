@@ -1,4 +1,4 @@
-"""The parking queue, which holds stream records that can never be applied, with their content."""
+"""The parking queue, which holds stream records that can never be applied, with their content if it fits."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 _MAX_MESSAGES: Final = 10
 _MAX_BYTES: Final = 1 << 20
-"""The most bytes that one call can send."""
+"""The most bytes of a message, and of all messages of a call."""
+_LONGEST_REASON: Final = 1_000
+_IMAGES: Final = frozenset({"NewImage", "OldImage"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +124,18 @@ def park_request(queue_url: str, bodies: Mapping[str, str]) -> "SendMessageBatch
 
 
 def _body(poison: Poison) -> str:
-    """Return the body of a record's message: ASCII, so that each character is a byte that SQS accepts."""
-    return json.dumps({"reason": poison.reason, "record": poison.record}, default=str)
+    """Return the body of a record's message: ASCII, so that each character is a byte that SQS accepts.
+
+    An item of up to 400 KB can have more bytes as JSON than a message. Then the record has no images: its keys and the
+    name of its stream say where the item is.
+    """
+    record, reason = poison.record, poison.reason
+    body = json.dumps({"reason": reason, "record": record}, default=str)
+    if len(body) <= _MAX_BYTES:
+        return body
+    change = {name: value for name, value in record["dynamodb"].items() if name not in _IMAGES}
+    why = f"{reason[:_LONGEST_REASON]}; the item is too large for this message, read it in the table by its keys"
+    return json.dumps({"reason": why, "record": {**record, "dynamodb": change}}, default=str)
 
 
 def _batches(bodies: Iterable[str]) -> Iterator[list[str]]:
