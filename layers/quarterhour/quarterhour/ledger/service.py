@@ -74,12 +74,13 @@ class Recorder:
             self._claim(plain, request, results)
             self._append_missing(plain, request, results)
             # After the others, so that one request can hold a sale and its refund.
-            linked = [event for event in events if event.linked_to and event.identity not in results.claimed]
-            if linked:
-                self._linked.claim(linked, request, results)
-                if released := without_their_sale(linked, results):
+            linked = [event for event in events if event.linked_to]
+            if unclaimed := [event for event in linked if event.identity not in results.claimed]:
+                self._linked.claim(unclaimed, request, results)
+                if released := without_their_sale(unclaimed, results):
                     self._claim(released, request, results)
-                self._append_missing(linked, request, results)
+            # All of them: an earlier request may have claimed one under the identity of another event of this one.
+            self._append_missing(linked, request, results)
             posted = [identity for identity in results.recorded if results.claimed[identity].was_held]
             if posted:
                 self._store.forget_held(posted)
