@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.items import chunks
 from quarterhour.aws.settings import Environment
-from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection
@@ -205,8 +204,6 @@ class Recorder:
         now = clock.now()
         try:
             found = self._store.look_up(known)
-            for place in found.unreadable:
-                logger.error("a ledger item cannot be read, its events are unavailable", place=place)
             step = next_step(found.absent, now, self._settings)
             fenced = self._fence(step.fence, request)
         except UnavailableError:
