@@ -619,6 +619,17 @@ def test_new_events_are_recorded_and_retries_wait_while_the_ledger_cannot_be_rea
     assert [id_ for id_, _ in desk.in_ledger()] == ["b"]
 
 
+def test_what_was_found_counts_though_a_later_look_for_the_rest_fails(desk: Desk) -> None:
+    (first,) = desk.record(SALE)
+    desk.claimed_together(event("b"))
+    desk.tables.after["look_up"] = lambda: desk.tables.down.add("look_up")
+    found, rest = desk.record(SALE, event("b"), request="request-2")
+    assert (found.verdict, found.receipt) == (DUPLICATE, first.receipt)
+    assert rest.verdict is DUPLICATE
+    assert desk.tables.calls.count("look_up") > 1
+    assert desk.in_ledger() == [("b", "12.50"), ("order-1", "10.00")]
+
+
 def test_only_events_with_an_earlier_claim_are_looked_up(desk: Desk) -> None:
     desk.record(SALE)
     assert "look_up" not in desk.tables.calls

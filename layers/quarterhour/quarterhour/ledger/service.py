@@ -1,6 +1,7 @@
 """Recording events: read the rate cards and the existing claims, plan, write claims and events."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -204,10 +205,10 @@ class Recorder:
         now = clock.now()
         try:
             found = self._store.look_up(known)
-            step = next_step(found.absent, now, self._settings)
-            fenced = self._fence(step.fence, request)
         except UnavailableError:
             return Found([], [], known)
+        step = next_step(found.absent, now, self._settings)
+        fenced = self._fence(step.fence, request)
         return Found(
             found.posted + fenced.posted,
             found.passed_over + step.move + fenced.passed_over,
@@ -222,7 +223,8 @@ class Recorder:
             if not request.in_time() or not any(one.position.recorded_at > younger for one in found.absent):
                 break
             clock.sleep(seconds)
-            found = _with(found, self._store.look_up(found.absent))
+            with suppress(UnavailableError):  # the void then finds what is there
+                found = _with(found, self._store.look_up(found.absent))
         return _with(found, self._store.fence(found.absent, partial(self._may_append, request)))
 
     def _may_append(self, request: RecordingRequest, quarter_hour: QuarterHour) -> bool:
