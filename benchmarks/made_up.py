@@ -61,7 +61,7 @@ _COUNTER: Final = re.compile(r"ACCOUNT#agency-(\d+)#EUR QUARTER#\d{12}")
 class Ledger:
     """A ledger of quarter-hours up to ``NEWEST``, with the number of their events, accounts and bytes an event.
 
-    ``together``: how many events share a segment; 0: each is an item of its own, as 0.2.0 recorded it.
+    ``together``: how many events share a segment; 0: each is a separate item, as 0.2.0 recorded it.
     """
 
     quarter_hours: int

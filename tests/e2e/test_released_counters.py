@@ -48,7 +48,7 @@ def released() -> Iterator[Path]:
 
 
 def count_as_released(world: World, released: Path, url: str, records: list[dict[str, Any]]) -> None:
-    """Let the function of 0.2.0 count records in a process of its own."""
+    """Let the function of 0.2.0 count records in another process."""
     environment = world.stack.functions["counters"].environment
     aws = {"AWS_ACCESS_KEY_ID": "local", "AWS_SECRET_ACCESS_KEY": "local", "AWS_REGION": "us-east-1"}
     more = {"AWS_DEFAULT_REGION": "us-east-1", "AWS_ENDPOINT_URL": url, "POWERTOOLS_TRACE_DISABLED": "1"}
@@ -88,7 +88,7 @@ def test_0_2_0_and_this_release_count_side_by_side(dynamodb_local_url: str, rele
 
 
 def as_released(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the record of a segment of one posting as 0.2.0 wrote it: as an item of its own."""
+    """Return the record of a segment of one posting as 0.2.0 wrote it: as a separate item."""
     (posting,) = postings_of(new_image(record))
     return with_new_image(record, item_of({**posting, "position": item_position(posting["position"])}))
 

@@ -163,12 +163,12 @@ def _outcome_of_held(
 
 
 def _discarded(why: str) -> FieldProblem:
-    return FieldProblem("id", f"was held, and discarded by an operator: {why}", "an id of its own for a new event")
+    return FieldProblem("id", f"was held, and discarded by an operator: {why}", "a new id for a new event")
 
 
 _TRY_AGAIN: Final = FieldProblem("", "could not be written now", "the same item again, a little later")
 _CONFLICT: Final = FieldProblem(
     "id",
     "was recorded before with other content",
-    "an id of its own for new content, or the same content for a retry",
+    "a new id for new content, or the same content for a retry",
 )
