@@ -55,7 +55,7 @@ REPORTED_A_SECOND: Final = 60_000
 COUNTED_A_SECOND: Final = 6_000
 """Account batches counted per CPU second, of one event each: ``python -m benchmarks.many_accounts``."""
 SNAPSHOTS_A_SECOND: Final = 1_400
-"""Account batches whose snapshots are written per CPU second, each with a call of its own: estimated, not measured."""
+"""Account batches whose snapshots are written per CPU second, each with its own call: estimated, not measured."""
 CORES_A_GIGABYTE: Final = Decimal(1024) / CORE_MEGABYTES
 """Processor cores that a gigabyte of a function's memory brings."""
 REQUEST_SECONDS: Final = Decimal("0.02")

@@ -66,7 +66,7 @@ class Ledger:
     """A ledger of quarter-hours up to ``NEWEST``, with the number of their events, accounts and bytes an event.
 
     ``details``: whether events have those of real sales, too. ``together``: how many events share a segment; 0: each is
-    an item of its own, as 0.2.0 recorded it.
+    a separate item, as 0.2.0 recorded it.
     """
 
     quarter_hours: int

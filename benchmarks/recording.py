@@ -10,7 +10,7 @@ _SAMPLE: Final = ROOT / "events" / "ingest-batch.json"
 
 
 def batch(first: int, accounts: int = 5, *, customers: bool = False, **data: object) -> list[dict[str, Any]]:
-    """Return 500 sales as CloudEvents, of some accounts in turn, each of a customer of its own if of any.
+    """Return 500 sales as CloudEvents, of some accounts in turn, each of another customer if of any.
 
     The ids begin with a number; all events are of the same length.
     """

@@ -73,7 +73,7 @@ def _parts(shards: int) -> int:
     return -(-shards // SHARDS_A_PART)
 
 
-# ---------------------------------------------------------------- in a process of its own
+# ---------------------------------------------------------------- in a separate process
 
 
 def measure(shards: int, lines: int, rounds: int) -> Speed:

@@ -50,7 +50,7 @@ class System:
         return self.meter.take()
 
     def write_rate_cards(self, agencies: int) -> None:
-        """Register each agency in a group of its own; its rate card is for toys, the group's is for books, with a fee.
+        """Register each agency in its own group; its rate card is for toys, the group's is for books, with a fee.
 
         So the rate cards of all groups are read for books, after those of all agencies.
         """

@@ -101,7 +101,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 
 @pytest.fixture(scope="session")
 def dynamodb_local_url() -> Iterator[str]:
-    """One DynamoDB Local for all tests; each stack has tables of its own."""
+    """One DynamoDB Local for all tests; each stack has its own tables."""
     with ExitStack() as running:
         try:
             url = running.enter_context(dynamodb_local.running())

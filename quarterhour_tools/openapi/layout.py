@@ -26,7 +26,7 @@ def laid_out(value: object, indent: str = "", before: int = 0) -> str:
 
 
 def _lines(members: Iterable[tuple[str, object]], indent: str) -> Iterator[str]:
-    """Yield the lines of an object or a list; an object or a list in it begins a line of its own."""
+    """Yield the lines of an object or a list; an object or a list in it begins a new line."""
     line = ""
     for name, value in members:
         text = name + laid_out(value, indent, len(name))

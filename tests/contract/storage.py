@@ -123,7 +123,7 @@ class Storage:
         self.dynamodb.put_item(TableName=self.entity_table, Item=to_item(values))
 
     def post(self, postings: Iterable[Mapping[str, str]]) -> None:
-        """Append postings, each in a segment of its own."""
+        """Append postings, each in a separate segment."""
         self.ledger.append([alone(one) for one in postings], lambda _: True)
 
     def forget(self, pk: str) -> None:

@@ -1,9 +1,13 @@
-"""Fixtures of the tests in a browser."""
+"""Fixtures of the tests in a browser, and of those with the code of a release."""
 
 from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
+from benchmarks.released import checked_out
+from quarterhour_tools.errors import ToolError
 from tests.support.browser import SCREEN, Tab, tab
 from tests.support.openid import Issuer, signing_in
 
@@ -26,3 +30,14 @@ def issuer() -> Iterator[Issuer]:
     """The issuer of the module, which signs everybody in."""
     with signing_in() as issuer:
         yield issuer
+
+
+@pytest.fixture(scope="module")
+def released() -> Iterator[Path]:
+    """The working copy of 0.2.0."""
+    with ExitStack() as stack:
+        try:
+            place = stack.enter_context(checked_out())
+        except ToolError as error:  # a shallow clone
+            pytest.skip(f"0.2.0 is not in this clone: {error}")
+        yield place

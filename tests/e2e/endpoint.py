@@ -1,4 +1,4 @@
-"""The endpoint that a deployment is rehearsed against: moto in a process of its own. Prints its port, then serves.
+"""The endpoint that a deployment is rehearsed against: moto in a separate process. Prints its port, then serves.
 
 One request at a time, as moto's transactions know nothing of threads. Adjusted as the emulator's: moto alone
 refuses the insertions of the ledger.

@@ -141,7 +141,7 @@ class Machine:
         return ended.stdout
 
     def invoke(self, function: str, sample: str) -> Any:
-        """Invoke a function with a sample in a container of its own."""
+        """Invoke a function with a sample in a new container."""
         command = documented("sam local invoke IngestFunction --config-env local -e events/ingest-one.json")
         own = command.replace("IngestFunction", FUNCTIONS[function]).replace("ingest-one", sample)
         return json.loads(self.run(own))

@@ -213,7 +213,7 @@ def test_links_that_the_api_signs_open_the_sealed_files(capsys: pytest.CaptureFi
 
 
 def operator(*arguments: str) -> tuple[int, str]:
-    """Run a command in a process of its own, as moto would take the calls of this one."""
+    """Run a command in another process, as moto would take the calls of this one."""
     command = [sys.executable, "-c", "from quarterhour_tools.cli import main; raise SystemExit(main())", *arguments]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own
     return ended.returncode, ended.stdout + ended.stderr

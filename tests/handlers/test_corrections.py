@@ -173,3 +173,19 @@ def test_an_adjustment_of_commission_alone_may_correct_a_refund_without_a_sale(w
         sale("a4", "-1", "adjustment.recorded", refers_to="r"),
         void("v", "r"),
     ) == ["recorded", *["is no sale, but sale.refunded"] * 4]
+
+
+def test_corrections_of_events_in_an_item_that_cannot_be_read_are_unavailable_and_lose_nothing(world: World) -> None:
+    recorded = [sale(), refund("r", "-10", of=None)]
+    (receipt, _) = [one["receipt"] for one in post(world, recorded).json()["items"]]
+    others = [sale("order-2"), refund("r2", "-1", "order-2")]
+    assert verdict(world, others[0]) == ["recorded"]
+    sent = [refund("r1", "-1"), void(), adjustment("a1", "-1", "r"), others[1], sale("new")]
+    table, client = world.stack.ref("LedgerTable"), world.stack.dynamodb
+    key = {"quarter_hour": {"S": receipt["partition"]}, "position": {"S": receipt["position"].rpartition(".")[0]}}
+    whole = client.get_item(TableName=table, Key=key)["Item"]
+    client.put_item(TableName=table, Item={**whole, "count": {"N": "3"}})
+    assert verdict(world, *sent) == [*["unavailable"] * 3, "recorded", "recorded"]
+    assert verdict(world, *recorded, *sent) == [*["unavailable"] * 5, "duplicate", "duplicate"]
+    client.put_item(TableName=table, Item=whole)
+    assert verdict(world, *recorded, *sent) == [*["duplicate"] * 2, *["recorded"] * 3, *["duplicate"] * 2]

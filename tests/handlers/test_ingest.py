@@ -79,7 +79,7 @@ def test_other_content_under_a_known_id_is_a_conflict_and_changes_nothing(world:
         {
             "field": "id",
             "problem": "was recorded before with other content",
-            "expected": "an id of its own for new content, or the same content for a retry",
+            "expected": "a new id for new content, or the same content for a retry",
         }
     ]
     assert (ledger(world), items(world, "IdentityTable")) == before

@@ -1,4 +1,4 @@
-"""Payments: recorded, counted, sealed and shown as totals of their own."""
+"""Payments: recorded, counted, sealed and shown as separate totals."""
 
 import csv
 import io

@@ -26,7 +26,7 @@ def enter_rate(world: World, currency: str, units: str) -> None:
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    """The system after a run over three quarter-hours, each with a rate of its own; and a sale that is not sealed."""
+    """The system after a run over three quarter-hours, each with another rate; and a sale that is not sealed."""
     with opened({"BaseCurrency": "EUR"}) as world:
         enter_rate(world, "GBP", "0.8")
         world.sell("8.00", location="GB#London")

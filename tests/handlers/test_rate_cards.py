@@ -30,7 +30,7 @@ def keep(world: World, seen: int, *rules: dict[str, Any], agency: str = "42", si
 
 
 def at(event: Cloud, time: str) -> Cloud:
-    """Return an event with a time of its own."""
+    """Return an event with a time."""
     return {**event, "time": f"{time}T12:00:00Z"}
 
 

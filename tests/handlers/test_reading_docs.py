@@ -201,7 +201,7 @@ def like(expected: Any, response: Any) -> bool:
         if system(one.target) is opens
     ],
     indirect=["shown"],
-    scope="module",  # else each test opens a system of its own, because of the argument that is no fixture
+    scope="module",  # else each test opens a new system, because of the argument that is no fixture
 )
 def test_an_example_gets_its_response(shown: Shown, example: Example) -> None:
     answer = shown.answer(example)

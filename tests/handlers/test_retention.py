@@ -1,4 +1,4 @@
-"""Counters of quarter-hours and of days expire after retentions of their own, counted or rebuilt."""
+"""Counters of quarter-hours and of days expire after different retentions, counted or rebuilt."""
 
 from collections.abc import Iterator
 from datetime import datetime, timedelta

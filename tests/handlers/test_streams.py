@@ -119,6 +119,19 @@ def test_a_record_that_can_never_be_counted_is_parked_with_its_content_and_the_r
     assert_all_counted(world)
 
 
+def test_a_foreign_item_that_no_message_can_hold_is_parked_by_its_keys_and_stays_parked(world: World) -> None:
+    records = sold(world)
+    records[2]["dynamodb"]["NewImage"]["foreign"] = {"S": "é" * 190_000}
+    assert deliver(world, "counters", records) == []
+    assert figures(world)[0] == "3"
+    world.clock.advance(timedelta(days=1))
+    world.report()
+    assert world.stack.invoke("repair", {"action": "unpark"})["counters"] == {"applied": 0, "kept": 1}
+    (message,) = parked(world, "CountersParkedQueue")
+    assert message["record"]["dynamodb"]["Keys"] == records[2]["dynamodb"]["Keys"]
+    assert "NewImage" not in message["record"]["dynamodb"]
+
+
 def test_when_a_record_cannot_be_parked_the_batch_fails() -> None:
     with faulty("throttle=1") as (world, faults):
         records = sold(world)

@@ -60,22 +60,32 @@ class Crashes:
         assert len(place.faults.struck) == points, "a crash point was not reached"
         self.survived(what, points)
 
-    def at_each_later_call(self, what: str, place: Trial, prepare: Step, act: Step, recover: Step) -> None:
-        """Do something again and again, with a death at each call from the second one on, until none is left.
+    def at_each_later_call(  # noqa: PLR0913 - the steps of a trial
+        self,
+        what: str,
+        place: Trial,
+        prepare: Step,
+        act: Step,
+        recover: Step,
+        *,
+        faults: tuple[FaultKind, ...] = DEATHS,
+        first: int = 1,
+    ) -> None:
+        """Do something again and again, with a fault at each of its calls from ``first`` on, until none is left.
 
-        ``prepare`` may arm a fault of the first call, which changes how many calls follow.
+        For what has another number of calls each time. ``prepare`` may arm another fault, or an action, before those.
         """
         points = 0
-        for death in DEATHS:
-            for after in count(1):
+        for fault in faults:
+            for after in count(first):
                 prepare(place)
-                place.faults.arm(death, after)
+                place.faults.arm(fault, after)
                 struck = len(place.faults.struck)
                 act(place)
-                died = death in {one for _, one in place.faults.struck[struck:]}
+                reached = fault in {one for _, one in place.faults.struck[struck:]}
                 place.faults.disarm()
                 recover(place)
-                if not died:  # It had ended before.
+                if not reached:  # It had ended before.
                     break
                 points += 1
             place.drain()

@@ -116,6 +116,10 @@ def test_an_ingest_may_die_at_any_call(place: Trial, number: Numbers, crashes: C
 # ---------------------------------------------------------------- segments
 
 
+BEFORE_APPEND = 2
+"""The calls that an ingest which has recorded before makes for some sales before it appends them."""
+
+
 def some_sales(n: int) -> list[dict[str, object]]:
     return [sale(f"{kind}{n}", "1.50", agency=str(at % 2), customer="bob") for at, kind in enumerate("abc")]
 
@@ -123,27 +127,23 @@ def some_sales(n: int) -> list[dict[str, object]]:
 def left_by_a_crash(place: Trial, n: int) -> None:
     """Let an ingest claim some sales and die before it appends their segment."""
     place.send([sale(f"warm{n}", "1")])
-    place.faults.arm(FaultKind.KILL_BEFORE, 2)
+    place.faults.arm(FaultKind.KILL_BEFORE, BEFORE_APPEND)
     place.send(some_sales(n))
     assert place.faults.struck[-1][0].operation == "PutItem"
 
 
 def test_a_retry_of_claims_without_their_segment_may_die_or_lose_a_response_at_any_call(
-    there: Trial, number: Numbers
+    there: Trial, number: Numbers, crashes: Crashes
 ) -> None:
     """At the look-up, at the void, at each move, at the new segment."""
-    for kind in OR_A_LOST_RESPONSE:
-        for after in count():
-            left_by_a_crash(there, number())
-            struck = len(there.faults.struck)
-            there.faults.arm(kind, after)
-            there.send_again()
-            there.faults.disarm()
-            there.send_again()
-            if len(there.faults.struck) == struck:
-                break
-        there.drain()
-        there.check()
+
+    def prepare(place: Trial) -> None:
+        left_by_a_crash(place, number())
+
+    retry = Trial.send_again
+    crashes.at_each_later_call(
+        "claims that a crash left", there, prepare, retry, recover=retry, faults=OR_A_LOST_RESPONSE, first=0
+    )
 
 
 def test_a_slow_ingest_may_be_overtaken_by_a_retry_at_any_call_and_go_on(there: Trial, number: Numbers) -> None:
@@ -174,26 +174,28 @@ def overtakings(place: Trial, number: Numbers, others: Callable[[int], list[list
     place.check()
 
 
-def test_a_slow_ingest_may_go_on_after_a_retry_that_died_at_any_call(there: Trial, number: Numbers) -> None:
+def test_a_slow_ingest_may_go_on_after_a_retry_that_died_at_any_call(
+    there: Trial, number: Numbers, crashes: Crashes
+) -> None:
     """The first one stops before its append. A retry dies; the first goes on; a second retry completes what is left."""
-    for kind in OR_A_LOST_RESPONSE:
-        for after in count():
-            n = number()
-            there.send([sale(f"warm{n}", "1")])
-            struck = len(there.faults.struck)
 
-            def retry(n: int = n, kind: FaultKind = kind, after: int = after) -> None:
-                there.faults.arm(kind, after)
-                there.send(some_sales(n))
+    def prepare(place: Trial) -> None:
+        n = number()
+        place.send([sale(f"warm{n}", "1")])
+        place.faults.meanwhile(BEFORE_APPEND, lambda: place.send(some_sales(n)))
 
-            there.faults.meanwhile(2, retry)
-            there.send(some_sales(n))
-            there.faults.disarm()
-            there.send_again()
-            if len(there.faults.struck) == struck:
-                break
-        there.drain()
-        there.check()
+    def act(place: Trial) -> None:
+        place.send(some_sales(number.last))
+
+    crashes.at_each_later_call(
+        "a retry during a slow ingest",
+        there,
+        prepare,
+        act,
+        recover=Trial.send_again,
+        faults=OR_A_LOST_RESPONSE,
+        first=BEFORE_APPEND + 1,
+    )
 
 
 def test_a_quarter_hour_may_close_at_any_call_of_an_ingest_or_a_retry(there: Trial, number: Numbers) -> None:

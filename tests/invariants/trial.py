@@ -1,6 +1,6 @@
 """A whole deployment with a client and with Lambda's part played by hand, and the invariants that must hold.
 
-Streams are delivered in lanes (shards), each in order and each with a checkpoint of its own; a delivery may repeat
+Streams are delivered in lanes (shards), each in order and with its own checkpoint; a delivery may repeat
 records before the checkpoint and may end anywhere. Killed functions start cold.
 """
 
@@ -85,7 +85,7 @@ class Trial(World):
         """What the client has to send again."""
         self.sent: dict[str, list[Cloud]] = {}
         self._traces = count()
-        """A trace of its own for each request, as clients send it: that of a retry is another one."""
+        """A new trace for each request, as clients send it: that of a retry is another one."""
         self.sealed: dict[str, bytes] = {}
         self.lanes_a_stream = LANES
         self.lanes: dict[tuple[str, int], Lane] = {}

@@ -117,7 +117,7 @@ def claim(of: Event | None = None, at: datetime = AT, **changed: object) -> Clai
 
 
 def alone(made: Claim, shards: int = 1) -> Claim:
-    """Return a claim placed in a segment of its own."""
+    """Return a claim placed alone in a segment."""
     digest, at = made.identity.hash, made.position.recorded_at
     return made.placed(SegmentKey(Partition.of(digest, at, shards), Position.of(digest, at)), 0)
 

@@ -29,7 +29,7 @@ def post(world: "World", body: object, content_type: str | None = None) -> Respo
 
 
 def post_each(world: "World", events: Iterable[object]) -> None:
-    """Send events one by one, so that each has a segment, and a stream record, of its own."""
+    """Send events one by one, so that each has its own segment and stream record."""
     for one in events:
         answer = world.stack.request(events_request(one))
         assert answer.status == HTTPStatus.ACCEPTED

@@ -295,7 +295,7 @@ class World:
 
     @contextmanager
     def _logging(self, name: str) -> Iterator[None]:
-        """Let all that is logged be the function's, as in a process of its own with its own environment."""
+        """Let all that is logged be the function's, as in a separate process with its own environment."""
         own = self.environments[name]
         metrics.service, metrics.namespace = own["POWERTOOLS_SERVICE_NAME"], own["POWERTOOLS_METRICS_NAMESPACE"]
         handler = logger.registered_handler

@@ -83,7 +83,7 @@ def problem(metric: Metric, stack: Stack, written: set[Metric]) -> str | None:
 
 
 def detailed(stack: Stack) -> list[str]:
-    """Return the routes with metrics of their own, which cost."""
+    """Return the routes with their own metrics, which cost."""
     stages = stack.of("AWS::ApiGatewayV2::Stage").values()
     assert not any(one["DefaultRouteSettings"]["DetailedMetricsEnabled"] for one in stages)
     settings = [one for stage in stages for one in stage.get("RouteSettings", {}).items()]

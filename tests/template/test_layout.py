@@ -112,7 +112,7 @@ def given_up_to(stack: Stack, name: str) -> set[str]:
 
 
 def alarmed(stack: Stack, alarm: Alarm, name: str) -> bool:
-    """Return whether an alarm looks at a function: at itself, its own metrics, its queues or a route of its own."""
+    """Return whether an alarm looks at a function: at itself, its own metrics, its queues or its own route."""
     service = service_of(stack, name)
     own = {("service", service), ("FunctionName", f"{logical_id(name, 'Function')}.Ref")}
     own |= {("StateMachineArn", f"{machine}.Ref") for machine in machines(name)}

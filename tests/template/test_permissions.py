@@ -25,7 +25,7 @@ FUNCTIONS = [
     *("report", "statements", "watch", "repair", "billing"),
 ]
 STANDARD = {"Log", "ReadStream", "GiveUp"}
-"""Statements for what Lambda does in the function's name: no call of the code shows it, so it has rules of its own."""
+"""Statements for what Lambda does in the function's name: no call of the code shows it, so it has its own rules."""
 STREAM_READING = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
 BY_KEY = {
     *("BatchGetItem", "BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PartiQLInsert"),

@@ -81,6 +81,12 @@ def test_each_queue_is_encrypted_and_keeps_as_long_as_it_can(stack: Stack, name:
     assert (queue["SqsManagedSseEnabled"], queue["MessageRetentionPeriod"]) == (True, TWO_WEEKS)
 
 
+@pytest.mark.parametrize("name", [queue for queue in QUEUES if queue.endswith("ParkedQueue")])
+def test_a_parked_record_may_be_as_large_as_any_message(stack: Stack, name: str) -> None:
+    """A queue keeps the limit with which it was made, unless the template names one: that was 256 KB."""
+    assert stack.of("AWS::SQS::Queue")[name]["MaximumMessageSize"] == 1 << 20
+
+
 def test_no_run_receives_a_parked_message_twice(stack: Stack) -> None:
     """A received message stays hidden for as long as the function that received it can run."""
     hidden = {}

@@ -178,7 +178,7 @@ def test_a_failure_is_tied_to_what_failed(world: World) -> None:
 
 
 def test_at_debug_no_library_tells_what_it_sends() -> None:
-    """Lambda sets the root logger to the level of its own; botocore at DEBUG writes tokens and every item."""
+    """Lambda sets the root logger to its own level; botocore at DEBUG writes tokens and every item."""
     script = """
 import logging
 logging.getLogger().setLevel("DEBUG")

@@ -55,7 +55,7 @@ class TestEachVersion:
         described = re.findall(r"\$\{(\w+)\}", version["Description"]["Fn::Sub"])
         layers = list(stack.of("AWS::Lambda::LayerVersion").values())
         needed = parameters([stack.of("AWS::Lambda::Function")[function], layers])
-        assert sorted(described) == sorted(needed - local()), "on a machine of one's own there are no versions"
+        assert sorted(described) == sorted(needed - local()), "outside AWS there are no versions"
 
     def test_never_describes_two_lists_of_values_alike(self, stack: Stack, name: str) -> None:
         _, version = version_of(stack, logical_id(name, "Function"))

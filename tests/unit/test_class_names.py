@@ -20,7 +20,7 @@ TOOLS = Path(quarterhour_tools.__path__[0])
 def type_names(module: ast.Module) -> Iterator[str]:
     """Yield the names of a module's classes, and those that it gives to types: ``Totals = dict[str, Decimal]``.
 
-    A type variable has no meaning of its own, so it may have the same name in two modules: ``OrderedT``.
+    A type variable has no meaning in itself, so it may have the same name in two modules: ``OrderedT``.
     """
     for node in ast.walk(module):
         if isinstance(node, ast.ClassDef):

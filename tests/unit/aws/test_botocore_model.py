@@ -169,7 +169,7 @@ ERRORS: Final = {
     "TransactWriteItems": ("TransactionCanceledException", "TransactionInProgressException"),
     "UpdateItem": ("ConditionalCheckFailedException", "TransactionConflictException"),
 }
-"""Errors of some operations, with and without content of their own."""
+"""Errors of some operations, with and without further content."""
 
 
 @pytest.mark.parametrize(("operation", "code"), [(name, code) for name, codes in ERRORS.items() for code in codes])

@@ -11,7 +11,7 @@ from quarterhour.aws import streams
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import Poison
 from quarterhour.model.errors import UnavailableError
-from tests.support.builders import posting_item, record
+from tests.support.builders import change_record, posting_item, record
 from tests.support.script import Scripted, service_error
 
 
@@ -53,8 +53,82 @@ def test_a_record_is_parked_with_its_content_and_the_reason() -> None:
     bad = record(5, posting_item(amount="1" * 39))
     Parking(client, "queue-url").park([Poison(bad, "no amount")])
     ((operation, request),) = client.calls
-    assert (operation, request["QueueUrl"]) == ("send_message", "queue-url")
-    assert json.loads(request["MessageBody"]) == {"reason": "no amount", "record": bad}
+    assert (operation, request["QueueUrl"]) == ("send_message_batch", "queue-url")
+    (entry,) = request["Entries"]
+    assert json.loads(entry["MessageBody"]) == {"reason": "no amount", "record": bad}
+
+
+@pytest.mark.usefixtures("hands")
+def test_records_are_parked_ten_with_a_call_and_never_above_the_bytes_of_a_call() -> None:
+    client: Any = Scripted({})
+    small = [Poison(record(number, posting_item()), "bad") for number in range(23)]
+    large = [Poison(record(number, posting_item()), "x" * 400_000) for number in range(23, 27)]
+    Parking(client, "queue-url").park([*small, *large])
+    batches = [[entry["MessageBody"] for entry in request["Entries"]] for _, request in client.calls]
+    assert list(map(len, batches)) == [10, 10, 5, 2]
+    assert all(sum(len(body.encode()) for body in batch) <= 1 << 20 for batch in batches)
+    sent = [json.loads(body)["record"] for batch in batches for body in batch]
+    assert sent == [one.record for one in [*small, *large]]
+    assert all(
+        len({entry["Id"] for entry in request["Entries"]}) == len(request["Entries"]) for _, request in client.calls
+    )
+
+
+LARGEST_ITEM = 400_000
+
+
+@pytest.mark.usefixtures("hands")
+@pytest.mark.parametrize("text", ["x" * LARGEST_ITEM, '"' * LARGEST_ITEM])
+def test_an_item_of_any_size_is_parked_with_its_content(text: str) -> None:
+    client: Any = Scripted({})
+    bad = record(5, {**posting_item(), "text": {"S": text}})
+    Parking(client, "queue-url").park([Poison(bad, "no amount")])
+    ((_, request),) = client.calls
+    assert json.loads(request["Entries"][0]["MessageBody"]) == {"reason": "no amount", "record": bad}
+
+
+@pytest.mark.usefixtures("hands")
+@pytest.mark.parametrize(
+    "attribute", [{"S": "é" * (LARGEST_ITEM // 2)}, {"L": [{"N": "1"}] * (LARGEST_ITEM // 3)}], ids=["text", "list"]
+)
+@pytest.mark.parametrize("reason", ["no amount", "\0" * LARGEST_ITEM], ids=["short", "long"])
+def test_an_item_that_no_message_can_hold_is_parked_by_its_keys(attribute: Any, reason: str) -> None:
+    client: Any = Scripted({})
+    bad = change_record(5, posting_item(), {**posting_item(), "text": attribute}) | {"eventSourceARN": "the stream"}
+    Parking(client, "queue-url").park([Poison(bad, reason)])
+    ((_, request),) = client.calls
+    body = json.loads(request["Entries"][0]["MessageBody"])
+    change = {name: value for name, value in bad["dynamodb"].items() if name not in {"NewImage", "OldImage"}}
+    assert body["record"] == {**bad, "dynamodb": change}
+    assert change["Keys"]
+    assert body["reason"].startswith(reason[:1_000])
+    assert body["reason"].endswith("; the item is too large for this message, read it in the table by its keys")
+
+
+@pytest.mark.usefixtures("hands")
+def test_without_poison_nothing_is_sent() -> None:
+    client: Any = Scripted({})
+    Parking(client, "queue-url").park([])
+    assert client.calls == []
+
+
+@pytest.mark.usefixtures("hands")
+def test_only_the_records_that_a_batch_did_not_take_are_sent_again() -> None:
+    failed = {"Failed": [{"Id": "1", "SenderFault": False, "Code": "InternalError"}]}
+    client: Any = Scripted(failed, failed, {"Successful": []})
+    Parking(client, "queue-url").park([Poison(record(number, posting_item()), "bad") for number in range(3)])
+    sent = [
+        [json.loads(entry["MessageBody"])["record"]["dynamodb"]["SequenceNumber"] for entry in request["Entries"]]
+        for _, request in client.calls
+    ]
+    assert sent == [["0", "1", "2"], ["1"], ["1"]]
+
+
+@pytest.mark.usefixtures("hands")
+def test_records_that_no_batch_takes_are_not_skipped() -> None:
+    client: Any = Scripted({"Failed": [{"Id": "0", "SenderFault": True, "Code": "InvalidMessageContents"}]})
+    with pytest.raises(UnavailableError, match="InvalidMessageContents"):
+        Parking(client, "queue-url").park([Poison(record(5, posting_item()), "bad")])
 
 
 @pytest.mark.usefixtures("hands")

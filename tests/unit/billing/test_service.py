@@ -193,6 +193,16 @@ def test_a_rejected_bill_is_parked_with_the_reason_and_the_others_are_posted(des
     assert desk.counted == {"BillsFailed": 0}
 
 
+def test_orders_are_billed_though_the_queue_of_parked_records_does_not_answer(desk: Desk) -> None:
+    def fail(poison: Iterable[Poison]) -> None:
+        raise UnavailableError(f"SQS did not answer in time for {len(list(poison))} records")
+
+    desk.lot.park = fail  # type: ignore[method-assign]
+    with pytest.raises(UnavailableError, match="1 records"):
+        desk.bill(damaged(desk.paid(1, "a")), desk.paid(2, "b"))
+    assert desk.ledger.posted == ["b:1"]
+
+
 def test_an_order_that_is_partly_unavailable_is_delivered_again_before_it_is_parked(desk: Desk) -> None:
     desk.ledger.verdicts = {"a:1": Verdict.CONFLICT, "a:2": Verdict.UNAVAILABLE}
     assert desk.bill(desk.paid(1, "a", lines=2)) == ["1"]

@@ -1,6 +1,6 @@
 """Counting a batch while calls to the table fail, and with what a function keeps between invocations."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -8,6 +8,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 
 from quarterhour.aws.retries import ATTEMPTS
+from quarterhour.aws.streams import Poison
 from quarterhour.counters.plan import CounterWrite
 from quarterhour.counters.service import READ_WRITES, AccountCache
 from quarterhour.counters.windows import AccountState
@@ -176,6 +177,24 @@ def test_the_records_of_an_account_item_of_an_unknown_schema_are_parked_and_the_
     assert [one.record for one in lot.parked] == [records[0], records[2]]
     assert {one.reason for one in lot.parked} == {"the item of account 42#GBP has schema 3, only 2 is known"}
     assert table.items[LATEST] == before
+    assert table.items["ACCOUNT#7#GBP", "latest"]["events"] == 1
+
+
+def test_a_queue_that_does_not_answer_keeps_no_account_from_being_counted() -> None:
+    class Down(Lot):
+        def park(self, poison: Iterable[Poison]) -> None:
+            if list(poison):
+                raise UnavailableError("SQS did not answer in time")
+
+    table = CounterTable()
+    table.items[LATEST] = {**AccountState(ACCOUNT).item(), "schema": 3}
+    records = [record(1, posting_item(schema="9")), sold(2), sold(3, "7#GBP")]
+    with pytest.raises(UnavailableError):
+        table.function(Down()).apply(records)
+    assert table.items["ACCOUNT#7#GBP", "latest"]["events"] == 1
+    lot = Lot()
+    assert table.function(lot).apply(records) == DONE, "delivered again"
+    assert [one.record for one in lot.parked] == records[:2]
     assert table.items["ACCOUNT#7#GBP", "latest"]["events"] == 1
 
 

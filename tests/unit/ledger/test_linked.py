@@ -181,6 +181,16 @@ def test_a_correction_of_a_sale_that_is_not_in_the_ledger_yet_is_neither_claimed
     assert plan_linked({SALE.identity: refund()}, gathered, AT, settings()) == {}
 
 
+def test_an_adjustment_of_commission_alone_waits_for_the_facts_of_what_it_corrects() -> None:
+    """It may correct a refund without a sale, which its claim does not tell."""
+    other = replace(SALE, refundable=None)
+    waiting = event("a1", "adjustment.recorded", amount="0", commission="-1", refers_to="order-1")
+    gathered = Gathered({SALE.identity: other}, {}, {waiting.identity: CommissionTerms(Decimal(0), "event")})
+    assert plan_linked({SALE.identity: waiting}, gathered, AT, settings()) == {}
+    (rejected,) = plan_linked({SALE.identity: refund()}, gathered, AT, settings()).values()
+    assert isinstance(rejected, Rejection)
+
+
 RESERVED = Reservation.of(refund(), HeldReason.UNKNOWN_SALE)
 
 

@@ -155,7 +155,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "no list": (with_json({"postings": 2}), "other values"),
     "a number": (with_json([row(1), 2]), "other values"),
     "a posting with a number": (with_json([row(1), {**row(2), "quantity": 2}]), "other values"),
-    "a posting with a key of its own": (with_json([{"position": "elsewhere"}, {"id": "b"}]), "other values"),
+    "a posting with its own key": (with_json([{"position": "elsewhere"}, {"id": "b"}]), "other values"),
     "more indexes than a position can have": (with_json([{"id": "a"}, {"id": "b"}, *[None] * 500]), "other values"),
     "an unknown schema": ({**GOOD, "schema": {"S": "3"}}, "schema '3'"),
     "a schema that is a number": ({**GOOD, "schema": {"N": "2"}}, "schema None"),

@@ -1,6 +1,7 @@
 """Recording a request: its calls in their order, and its outcomes; without AWS."""
 
 from collections.abc import Callable, Collection, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
@@ -618,6 +619,17 @@ def test_new_events_are_recorded_and_retries_wait_while_the_ledger_cannot_be_rea
     assert [id_ for id_, _ in desk.in_ledger()] == ["b"]
 
 
+def test_what_was_found_counts_though_a_later_look_for_the_rest_fails(desk: Desk) -> None:
+    (first,) = desk.record(SALE)
+    desk.claimed_together(event("b"))
+    desk.tables.after["look_up"] = lambda: desk.tables.down.add("look_up")
+    found, rest = desk.record(SALE, event("b"), request="request-2")
+    assert (found.verdict, found.receipt) == (DUPLICATE, first.receipt)
+    assert rest.verdict is DUPLICATE
+    assert desk.tables.calls.count("look_up") > 1
+    assert desk.in_ledger() == [("b", "12.50"), ("order-1", "10.00")]
+
+
 def test_only_events_with_an_earlier_claim_are_looked_up(desk: Desk) -> None:
     desk.record(SALE)
     assert "look_up" not in desk.tables.calls
@@ -834,6 +846,48 @@ def test_a_refund_with_the_id_of_a_sale_of_its_request_is_a_conflict(desk: Desk)
     desk.record(SALE)
     assert desk.verdicts(event("x"), refund(id_="x"), request="request-2") == [RECORDED, CONFLICT]
     assert desk.tables.left(SALE.identity) == Decimal("10.00")
+
+
+@pytest.mark.parametrize("appended", [True, False], ids=["appended", "not appended"])
+def test_a_refund_that_was_claimed_under_the_identity_of_a_sale_of_the_request_is_a_duplicate(
+    desk: Desk, *, appended: bool
+) -> None:
+    desk.record(SALE)
+    if not appended:
+        desk.tables.down = {"append"}
+    with nullcontext() if appended else pytest.raises(UnavailableError):
+        desk.record(refund(id_="x"), request="request-2")
+    desk.tables.down = set()
+    assert desk.verdicts(event("x"), refund(id_="x"), request="request-3") == [CONFLICT, DUPLICATE]
+    assert desk.in_ledger() == [("order-1", "10.00"), ("x", "-1.00")]
+
+
+def test_a_refund_is_recorded_though_one_before_it_under_the_same_identity_is_rejected(desk: Desk) -> None:
+    """Then other content is recorded under the identity of the first, which is a conflict, now and on each retry."""
+    items = [SALE, refund("-11"), refund("-12"), refund("-2"), refund("-3"), refund("-4", "r2")]
+    assert desk.verdicts(*items) == [RECORDED, CONFLICT, CONFLICT, RECORDED, CONFLICT, RECORDED]
+    again = [DUPLICATE, CONFLICT, CONFLICT, DUPLICATE, CONFLICT, DUPLICATE]
+    assert desk.verdicts(*items, request="request-2") == again
+    assert desk.in_ledger() == [("order-1", "10.00"), ("r1", "-2"), ("r2", "-4")]
+    assert desk.tables.left(SALE.identity) == Decimal("4.00")
+
+
+def test_refunds_of_one_identity_that_are_all_rejected_keep_their_reasons(desk: Desk) -> None:
+    outcomes = desk.record(SALE, refund("-11"), refund("-12"), refund("-11"))
+    assert [one.verdict for one in outcomes[1:]] == [REJECTED] * 3
+    assert [one.problems[0].problem.split(",")[0] for one in outcomes[1:]] == ["is -11", "is -12", "is -11"]
+
+
+def test_a_refund_after_a_rejected_one_of_its_identity_is_held_if_its_sale_is_unknown(desk: Desk) -> None:
+    assert desk.verdicts(SALE, refund("-11"), refund("-2", of="nothing")) == [RECORDED, CONFLICT, HELD]
+
+
+def test_a_refund_after_a_rejected_one_of_its_identity_is_unavailable_once_the_time_is_over(
+    desk: Desk, hands: ManualClock
+) -> None:
+    desk.record(SALE)
+    desk.tables.after["postings"] = lambda: hands.advance(timedelta(seconds=31))
+    assert desk.verdicts(refund("-11"), refund("-2"), request="request-2") == [REJECTED, UNAVAILABLE]
 
 
 def test_a_refund_whose_sale_changes_is_planned_again(hands: ManualClock) -> None:

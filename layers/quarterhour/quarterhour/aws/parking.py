@@ -1,14 +1,14 @@
-"""The parking queue, which holds stream records that can never be applied, with their content."""
+"""The parking queue, which holds stream records that can never be applied, with their content if it fits."""
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.items import chunks
-from quarterhour.aws.retries import NETWORK_ERRORS, with_retries
+from quarterhour.aws.retries import NETWORK_ERRORS, attempts, with_retries
 from quarterhour.aws.streams import Poison, Record
 from quarterhour.aws.telemetry import logger
 from quarterhour.model.errors import UnavailableError
@@ -16,12 +16,19 @@ from quarterhour.model.errors import UnavailableError
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_sqs.type_defs import (
+        BatchResultErrorEntryTypeDef,
         ChangeMessageVisibilityBatchRequestEntryTypeDef,
         ChangeMessageVisibilityBatchRequestTypeDef,
         MessageTypeDef,
+        SendMessageBatchRequestEntryTypeDef,
+        SendMessageBatchRequestTypeDef,
     )
 
 _MAX_MESSAGES: Final = 10
+_MAX_BYTES: Final = 1 << 20
+"""The most bytes of a message, and of all messages of a call."""
+_LONGEST_REASON: Final = 1_000
+_IMAGES: Final = frozenset({"NewImage", "OldImage"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +51,30 @@ class Parking:
         self._queue_url = queue_url
 
     def park(self, poison: Iterable[Poison]) -> None:
-        """Send each record with the reason why it cannot be applied; an error stops the batch, so none is skipped."""
-        for one in poison:
-            body = json.dumps({"reason": one.reason, "record": one.record}, default=str)
-            with_retries(lambda body=body: self._client.send_message(QueueUrl=self._queue_url, MessageBody=body), "SQS")  # type: ignore[misc]
+        """Send each record with the reason why it cannot be applied.
+
+        Raises ``UnavailableError`` unless all are sent. Then the batch is delivered again, so none is skipped.
+        """
+        parked = list(poison)
+        for some in _batches(map(_body, parked)):
+            self._send(some)
+        for one in parked:
             # The reason may quote the content, so neither is logged.
             logger.error("record parked", sequence=one.record["dynamodb"].get("SequenceNumber"))
+
+    def _send(self, bodies: Sequence[str]) -> None:
+        """Send the bodies of up to 10 messages with one call; repeat it for those that the response names as failed."""
+        unsent = {str(number): body for number, body in enumerate(bodies)}
+        failed: Sequence[BatchResultErrorEntryTypeDef] = ()
+        for _ in attempts():
+            request = park_request(self._queue_url, unsent)
+            response = with_retries(lambda request=request: self._client.send_message_batch(**request), "SQS")  # type: ignore[misc]
+            failed = response.get("Failed", [])
+            if not failed:
+                return
+            unsent = {one["Id"]: unsent[one["Id"]] for one in failed}
+        codes = ", ".join(sorted({one["Code"] for one in failed}))
+        raise UnavailableError(f"SQS did not accept {len(failed)} messages: {codes}")
 
     def replay(self, apply: Callable[[Record], bool], in_time: Callable[[], bool]) -> Unparked:
         """Apply each parked record once, delete those that ``apply`` accepts, and return both numbers.
@@ -88,6 +113,41 @@ class Parking:
         except (ClientError, *NETWORK_ERRORS, UnavailableError):
             return len(receipts)
         return len(response.get("Failed", []))
+
+
+def park_request(queue_url: str, bodies: Mapping[str, str]) -> "SendMessageBatchRequestTypeDef":
+    """Build the SendMessageBatch of up to 10 bodies by the ids of their entries."""
+    entries: list[SendMessageBatchRequestEntryTypeDef] = [
+        {"Id": number, "MessageBody": body} for number, body in bodies.items()
+    ]
+    return {"QueueUrl": queue_url, "Entries": entries}
+
+
+def _body(poison: Poison) -> str:
+    """Return the body of a record's message: ASCII, so that each character is a byte that SQS accepts.
+
+    An item of up to 400 KB can have more bytes as JSON than a message. Then the record has no images: its keys and the
+    name of its stream say where the item is.
+    """
+    record, reason = poison.record, poison.reason
+    body = json.dumps({"reason": reason, "record": record}, default=str)
+    if len(body) <= _MAX_BYTES:
+        return body
+    change = {name: value for name, value in record["dynamodb"].items() if name not in _IMAGES}
+    why = f"{reason[:_LONGEST_REASON]}; the item is too large for this message, read it in the table by its keys"
+    return json.dumps({"reason": why, "record": {**record, "dynamodb": change}}, default=str)
+
+
+def _batches(bodies: Iterable[str]) -> Iterator[list[str]]:
+    """Cut bodies into those of one call each."""
+    batch: list[str] = []
+    for body in bodies:
+        if len(batch) == _MAX_MESSAGES or (batch and sum(map(len, batch)) + len(body) > _MAX_BYTES):
+            yield batch
+            batch = []
+        batch.append(body)
+    if batch:
+        yield batch
 
 
 def visible_request(queue_url: str, receipts: Sequence[str]) -> "ChangeMessageVisibilityBatchRequestTypeDef":

@@ -36,7 +36,6 @@ class Biller:
         """
         until = clock.now() + timedelta(seconds=seconds)
         due, poison = bills(records)
-        self._parking.park(poison)
         failed: list[Bill] = []
         for some in batches(due, LINES_AT_ONCE):
             # A refund must not be posted before its sale: the ledger would reject the refund for good.
@@ -44,8 +43,9 @@ class Biller:
             failed += [bill for bill in some if bill.header.order in blocked]
             postable = [bill for bill in some if bill.header.order not in blocked]
             unposted, rejected = self._post(postable, request_id, until)
-            self._parking.park(rejected)
+            poison += rejected
             failed += unposted
+        self._parking.park(poison)
         count(Metric.BILLS_FAILED, len(failed))
         return failures(records, [bill.seq for bill in failed])
 

@@ -111,16 +111,17 @@ class CounterUpdater:
     def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
         """Count a batch; return the records from which on Lambda must deliver again.
 
-        An account that fails does not stop the others. Its watermarks make a repeated delivery harmless.
+        An account that fails does not stop the others. Its watermarks make a repeated delivery harmless. Poison is
+        parked at the end, so that a queue that does not answer delays only the response.
         """
         groups, poison = group(records)
-        self._parking.park(poison)
         accounts = by_account(groups)
         with suppress(UnavailableError):  # then each account is read by itself
             self._cache.add(self._store.accounts(self._cache.lacking(accounts), self._workers))
         updates: list[Update] = []
-        failed = self._count_all(accounts.values(), updates.append)
-        failed += self._count_all([accounts[account] for account in self._write_together(updates)])
+        failed = self._count_all(accounts.values(), poison, updates.append)
+        failed += self._count_all([accounts[account] for account in self._write_together(updates)], poison)
+        self._parking.park(poison)
         count(Metric.GROUPS_FAILED, len(failed))
         return failures(records, failed)
 
@@ -134,22 +135,26 @@ class CounterUpdater:
                 self._cache.put(state)
         return [state.account for state, change in updates if change.values["pk"] in lost]
 
-    def _count_all(self, accounts: Iterable[Sequence[Group]], defer: Defer | None = None) -> list[str]:
+    def _count_all(
+        self, accounts: Iterable[Sequence[Group]], poison: list[Poison], defer: Defer | None = None
+    ) -> list[str]:
         """Count accounts, each by itself; return the first sequence number of each group that failed."""
-        return [seq for some in self._workers.map(partial(self._count_account, defer=defer), accounts) for seq in some]
+        count_account = partial(self._count_account, poison=poison, defer=defer)
+        return [seq for some in self._workers.map(count_account, accounts) for seq in some]
 
-    def _count_account(self, groups: Sequence[Group], defer: Defer | None) -> list[str]:
+    def _count_account(self, groups: Sequence[Group], poison: list[Poison], defer: Defer | None) -> list[str]:
         """Count the groups of an account, usually one; return the first sequence number of each that failed.
 
-        ``defer`` takes the last write if only the item changes. After a failure nothing more of the account is counted:
-        later records would move the watermark past it.
+        ``poison`` takes the postings of an account whose item cannot be used. ``defer`` takes the last write if only
+        the item changes. After a failure nothing more of the account is counted: later records would move the watermark
+        past it.
         """
         last = len(groups) - 1
         for number, one in enumerate(groups):
             try:
                 optimistically(partial(self._count, one, defer if number == last else None), account_pk(one.account))
             except AccountItemError as error:
-                self._parking.park(Poison(record, str(error)) for record in each_alone(one.postings))
+                poison.extend([Poison(record, str(error)) for record in each_alone(one.postings)])
                 logger.error("account not counted, its records are parked", reason=type(error).__name__)
             except UnavailableError:
                 logger.warning("account not counted, to be delivered again", groups=len(groups) - number)

@@ -121,7 +121,7 @@ class Claim:
 
     @property
     def segment(self) -> SegmentKey | None:
-        """The key of the segment; ``None`` if the event is an item of its own, as a version before 0.3.0 claimed it."""
+        """The key of the segment; ``None`` if the event is a separate item, as versions before 0.3.0 wrote it."""
         return None if self.position.index is None else SegmentKey(self.partition, self.position.of_item)
 
     @property

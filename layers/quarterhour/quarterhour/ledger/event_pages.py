@@ -16,7 +16,7 @@ from quarterhour.web.paging import MAX_BYTES, size_of, within
 EXAMINED_AT_ONCE: Final = 10_000
 """How many events a filtered page examines at most in one read of the ledger's partitions."""
 FETCHED_AT_ONCE: Final = 250
-"""How many events a filtered page fetches at most by the keys of an index: each can be in a segment of its own."""
+"""How many events a filtered page fetches at most by the keys of an index: each can be in another segment."""
 POSTINGS_AN_ITEM: Final = 10
 """How many postings an item of the ledger is thought to hold until some are read."""
 

@@ -117,9 +117,13 @@ def _change(event: Event, target: Target, gathered: Gathered) -> _Change | Rejec
 
 def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
     """Return whether an adjustment changes only the commission of an event, and the event has terms of its own."""
-    if not has_own_terms(facts.get("terms", "")) or adjustment.commission is None or not adjustment.amount.is_zero():
+    if not has_own_terms(facts.get("terms", "")) or not _is_of_commission_alone(adjustment):
         return False
     return Account(facts["agency"], facts["currency"]) == adjustment.account
+
+
+def _is_of_commission_alone(event: Event) -> bool:
+    return event.commission is not None and event.amount.is_zero()
 
 
 def _rerating(
@@ -289,8 +293,9 @@ def _against_sale(
         return _refuse(event, "data.refers_to", _why_no_sale(sale, event), "the id of a sale")
     facts = gathered.facts.get(identity)
     if facts is None:
-        in_flight = sale.refundable is not None or event.rerating is not None
-        return None if in_flight else _refuse(event, "data.refers_to", "is no sale", "the id of a sale")
+        # Whether another event than a sale may be corrected depends on its facts.
+        can_be_allowed = sale.refundable is not None or event.rerating is not None or _is_of_commission_alone(event)
+        return None if can_be_allowed else _refuse(event, "data.refers_to", "is no sale", "the id of a sale")
     return linked_claim(event, Target(sale, facts), gathered, now, settings)
 
 

@@ -32,9 +32,19 @@ class LinkedClaims:
     def claim(self, events: Sequence[Event], request: RecordingRequest, results: Results) -> None:
         """Claim or hold linked events: of different sales side by side, of one sale in turn, as each changes its sale.
 
-        There is no result for an event that can neither be claimed nor held now.
+        Of one identity, the first event that is not rejected is claimed or held. There is no result for an event that
+        can neither be claimed nor held now.
         """
-        firsts, rate_cards = self.pricing.with_named(first_of_each(events))
+        rest = events
+        while rest:
+            firsts = first_of_each(rest)
+            self._claim(firsts, request, results)
+            rejected = {first.identity for first in firsts if results.is_rejected(first)}
+            rest = [event for event in rest if event.identity in rejected and not results.is_rejected(event)]
+
+    def _claim(self, events: Sequence[Event], request: RecordingRequest, results: Results) -> None:
+        """Claim or hold linked events, no identity twice."""
+        firsts, rate_cards = self.pricing.with_named(events)
         own = [event for event in firsts if not has_terms_of_sale(event)]
         terms = {event.identity: one for event, one in self.pricing.price(own, clock.now(), results)}
         read_before = Gathered({}, {}, terms, rate_cards)

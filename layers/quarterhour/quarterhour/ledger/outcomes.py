@@ -53,6 +53,12 @@ class Results:
         is_planned = claim.position.index < len(planned.claims) and planned.claims[claim.position.index] is claim
         return planned if is_planned or planned.key == claim.segment else None
 
+    def is_rejected(self, event: Event) -> bool:
+        """Return whether the event is rejected, and no other of its identity is claimed or held."""
+        if event.identity in self.claimed or event.identity in self.held:
+            return False
+        return (event.identity, event.digest) in self.rejected
+
     def put(self, one: Event | Claim | Reservation, result: Result | None) -> None:
         """Take the result for an event, claim or reservation; ``None`` if nothing could be written for it now."""
         match result:
@@ -127,7 +133,7 @@ def outcomes(
         problems: tuple[FieldProblem, ...] = ()
         if claimed is None and item.identity in results.held:
             verdict, problems, reason = _outcome_of_held(item, results.held[item.identity], remembered)
-        elif claimed is None and (item.identity, item.digest) in results.rejected:
+        elif results.is_rejected(item):
             verdict, problems = Verdict.REJECTED, results.rejected[item.identity, item.digest].problems
         elif claimed is None:
             verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
@@ -157,12 +163,12 @@ def _outcome_of_held(
 
 
 def _discarded(why: str) -> FieldProblem:
-    return FieldProblem("id", f"was held, and discarded by an operator: {why}", "an id of its own for a new event")
+    return FieldProblem("id", f"was held, and discarded by an operator: {why}", "a new id for a new event")
 
 
 _TRY_AGAIN: Final = FieldProblem("", "could not be written now", "the same item again, a little later")
 _CONFLICT: Final = FieldProblem(
     "id",
     "was recorded before with other content",
-    "an id of its own for new content, or the same content for a retry",
+    "a new id for new content, or the same content for a retry",
 )

@@ -120,13 +120,12 @@ class Found(NamedTuple):
     """Claims by what the ledger holds at their positions.
 
     ``posted``: the event. ``passed_over``: an item without the event, so that the event can never be there. ``absent``:
-    nothing yet. Claims whose item cannot be read are in none; ``unreadable`` are the places of such items.
+    nothing yet. Claims whose item cannot be read are in none.
     """
 
     posted: list[Claim]
     passed_over: list[Claim]
     absent: list[Claim]
-    unreadable: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)

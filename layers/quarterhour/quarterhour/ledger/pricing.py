@@ -121,7 +121,7 @@ class Priced(NamedTuple):
 def priced(
     events: Iterable[Event], rate_cards: RateCards | None, default_commission_rate: Decimal, now: datetime
 ) -> Priced:
-    """Return the terms that events have of their own, whatever they refer to.
+    """Return the terms that events have themselves, whatever they refer to.
 
     ``rate_cards``: those that the events need. If it is ``None``, as they cannot be read now, the result lacks the
     events that need one.

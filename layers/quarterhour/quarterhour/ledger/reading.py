@@ -1,4 +1,4 @@
-"""Reading postings by their keys, whether each is an item of its own or in a segment."""
+"""Reading postings by their keys, whether each is a separate item or in a segment."""
 
 from collections.abc import Collection
 from typing import TYPE_CHECKING

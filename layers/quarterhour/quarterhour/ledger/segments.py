@@ -25,7 +25,7 @@ MAX_BYTES: Final = 64 << 10
 SCHEMA: Final = "2"
 _SCHEMA_OF_SINGLE: Final = "1"
 _LARGEST_POSTING: Final = 400 << 10
-"""Bytes of JSON that a posting can have at most: a posting of its own item had no more."""
+"""Bytes of JSON that a posting can have at most: a posting that was a separate item had no more."""
 _LARGEST_UNPACKED: Final = 8 << 20
 _LEVEL: Final = 1
 _OF_KEY: Final = frozenset({"quarter_hour", "position", "recorded_at"})
@@ -134,7 +134,7 @@ def place(item: Item) -> str:
 
 
 def item_of(posting: Mapping[str, str]) -> Item:
-    """Return a posting as an item of its own: only to park it alone, and as versions before 0.3.0 wrote it."""
+    """Return a posting as a separate item: only to park it alone, and as versions before 0.3.0 wrote it."""
     return {name: {"S": value} for name, value in {**posting, "schema": _SCHEMA_OF_SINGLE}.items()}
 
 

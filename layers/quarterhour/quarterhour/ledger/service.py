@@ -1,6 +1,7 @@
 """Recording events: read the rate cards and the existing claims, plan, write claims and events."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -8,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.items import chunks
 from quarterhour.aws.settings import Environment
-from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection
@@ -74,12 +74,13 @@ class Recorder:
             self._claim(plain, request, results)
             self._append_missing(plain, request, results)
             # After the others, so that one request can hold a sale and its refund.
-            linked = [event for event in events if event.linked_to and event.identity not in results.claimed]
-            if linked:
-                self._linked.claim(linked, request, results)
-                if released := without_their_sale(linked, results):
+            linked = [event for event in events if event.linked_to]
+            if unclaimed := [event for event in linked if event.identity not in results.claimed]:
+                self._linked.claim(unclaimed, request, results)
+                if released := without_their_sale(unclaimed, results):
                     self._claim(released, request, results)
-                self._append_missing(linked, request, results)
+            # All of them: an earlier request may have claimed one under the identity of another event of this one.
+            self._append_missing(linked, request, results)
             posted = [identity for identity in results.recorded if results.claimed[identity].was_held]
             if posted:
                 self._store.forget_held(posted)
@@ -204,12 +205,10 @@ class Recorder:
         now = clock.now()
         try:
             found = self._store.look_up(known)
-            for place in found.unreadable:
-                logger.error("a ledger item cannot be read, its events are unavailable", place=place)
-            step = next_step(found.absent, now, self._settings)
-            fenced = self._fence(step.fence, request)
         except UnavailableError:
             return Found([], [], known)
+        step = next_step(found.absent, now, self._settings)
+        fenced = self._fence(step.fence, request)
         return Found(
             found.posted + fenced.posted,
             found.passed_over + step.move + fenced.passed_over,
@@ -224,7 +223,8 @@ class Recorder:
             if not request.in_time() or not any(one.position.recorded_at > younger for one in found.absent):
                 break
             clock.sleep(seconds)
-            found = _with(found, self._store.look_up(found.absent))
+            with suppress(UnavailableError):  # the void then finds what is there
+                found = _with(found, self._store.look_up(found.absent))
         return _with(found, self._store.fence(found.absent, partial(self._may_append, request)))
 
     def _may_append(self, request: RecordingRequest, quarter_hour: QuarterHour) -> bool:

@@ -22,6 +22,7 @@ from quarterhour.aws.retries import (
     with_retries,
 )
 from quarterhour.aws.tables import conditional_write, get_items, insert_items
+from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim, Claimed, Refundable
 from quarterhour.ledger.event import RECORDED_BY
@@ -34,9 +35,10 @@ from quarterhour.ledger.outcomes import result_of
 from quarterhour.ledger.plan import Found, NewSegment
 from quarterhour.ledger.posting import PRIOR, UNREGISTERED
 from quarterhour.ledger.pricing import CommissionTerms
-from quarterhour.ledger.reading import read_items, read_postings
+from quarterhour.ledger.reading import key_of, read_items
 from quarterhour.ledger.segments import (
     LedgerKey,
+    PostingValues,
     SegmentKey,
     identity_of,
     place,
@@ -459,10 +461,14 @@ class LedgerStore:
         return _found_in(items, claims)
 
     def postings(self, claims: Sequence[Claim]) -> dict[Identity, Facts]:
-        """Return the facts of the claimed events that are in the ledger, read strongly consistent."""
+        """Return the facts of the claimed events that are in the ledger, read strongly consistent.
+
+        Of an item that cannot be read they are missing, as if its events were not there yet.
+        """
         keys = {claim.key: claim.identity for claim in claims}
-        found = read_postings(self.client, self.ledger_table, keys.keys(), self.workers)
-        return {keys[key]: posting for key, posting in found.items() if identity_of(posting) == keys[key]}
+        items = read_items(self.client, self.ledger_table, keys, self.workers)
+        found = (posting for item in items for posting in _readable(item) or ())
+        return {keys[key]: one for one in found if keys.get(key := key_of(one)) == identity_of(one)}
 
     def append(self, segments: Sequence[NewSegment], may_append: MayAppend) -> set[LedgerKey]:
         """Append segments, side by side; return the keys of those of their postings that are in the ledger now.
@@ -476,7 +482,7 @@ class LedgerStore:
             existing = self._insert(segment.key, item, may_append)
             if existing is item:
                 return set(segment.claims)
-            identities = _identities_in(existing) if existing else {}
+            identities = (existing and _identities_in(existing)) or {}
             return {key for key, claim in segment.claims.items() if identities.get(key[1]) == claim.identity}
 
         return {key for keys in self.workers.map(append, segments) for key in keys}
@@ -511,16 +517,8 @@ class LedgerStore:
 
 def _found_in(items: Iterable[Item], claims: Iterable[Claim]) -> Found:
     """Return which claims have their event in the items of their positions."""
-    identities: dict[LedgerKey, Mapping[str, Identity] | None] = {}
-    unreadable: list[str] = []
-    for item in items:
-        try:
-            identities[item["quarter_hour"]["S"], item["position"]["S"]] = _identities_in(item)
-        except LedgerItemError:
-            # Nothing is known about its events, so they wait: none is appended twice, and none is called recorded.
-            unreadable.append(place(item))
-            identities[item["quarter_hour"]["S"], item["position"]["S"]] = None
-    found = Found([], [], [], tuple(unreadable))
+    identities = {(item["quarter_hour"]["S"], item["position"]["S"]): _identities_in(item) for item in items}
+    found = Found([], [], [])
     for claim in claims:
         key = str(claim.partition), str(claim.position.of_item)
         if key not in identities:
@@ -531,9 +529,22 @@ def _found_in(items: Iterable[Item], claims: Iterable[Claim]) -> Found:
     return found
 
 
-def _identities_in(item: Item) -> dict[str, Identity]:
-    """Return the identity of each posting of a ledger item by its position."""
-    return {posting["position"]: identity_of(posting) for posting in postings_of(item)}
+def _identities_in(item: Item) -> dict[str, Identity] | None:
+    """Return the identity of each posting of a ledger item by its position; ``None`` if it cannot be read."""
+    postings = _readable(item)
+    return None if postings is None else {posting["position"]: identity_of(posting) for posting in postings}
+
+
+def _readable(item: Item) -> list[PostingValues] | None:
+    """Return the postings of a ledger item; log that it cannot be read, and return ``None``.
+
+    Nothing is known about its events, so they wait: none is appended twice, and none is called recorded.
+    """
+    try:
+        return postings_of(item)
+    except LedgerItemError:
+        logger.error("a ledger item cannot be read, its events are unavailable", place=place(item))
+        return None
 
 
 def _found(item: Item, request_id: str, *, was_held: bool = False) -> Claimed | Held:

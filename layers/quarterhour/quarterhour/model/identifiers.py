@@ -19,7 +19,7 @@ MAX_INDEX: Final = 10**_INDEX_LENGTH - 1
 ITEM_POSITION_LENGTH: Final = len("2026-10-23T01:30:12.345Z.") + _SUFFIX_LENGTH
 """The length of the position of a ledger item, be it a segment or a single posting."""
 POSITION_LENGTHS: Final = (ITEM_POSITION_LENGTH, ITEM_POSITION_LENGTH + 1 + _INDEX_LENGTH)
-"""The lengths of the position of a posting: of one that is an item of its own, and of one in a segment."""
+"""The lengths of the position of a posting: of one that is a separate item, and of one in a segment."""
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _POWERS: Final = tuple(len(_BASE58) ** exponent for exponent in range(90))
 """Powers of 58 up to the largest digest of 64 bytes."""

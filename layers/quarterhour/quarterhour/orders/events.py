@@ -65,7 +65,7 @@ def unreserved(item: Event | Rejection) -> Event | Rejection:
     if item.type == SALE:
         problem = FieldProblem("source", f"is {SOURCE!r}, whose sales are billed from orders", "POST /orders")
     elif _is_billed(item.identity.id):
-        expected = f"another id, or a source of your own with refers_to_source {SOURCE!r}"
+        expected = f"another id, or your own source with refers_to_source {SOURCE!r}"
         problem = FieldProblem("id", "is that of an order's sale or refund", expected)
     else:
         return item

@@ -26,9 +26,9 @@ class SnapshotWriter:
     def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
         """Write the snapshots of a batch; return the response from which Lambda knows what to deliver again."""
         planned, poison = snapshots(records, self._layers, clock.now())
-        self._parking.park(poison)
         written = self._workers.map(self._write, [snapshot.values for snapshot in planned])
         failed = [snapshot.seq for snapshot, ok in zip(planned, written, strict=True) if not ok]
+        self._parking.park(poison)
         count(Metric.SNAPSHOTS_FAILED, len(failed))
         return failures(records, failed)
 

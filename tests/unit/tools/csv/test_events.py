@@ -582,7 +582,7 @@ def test_an_encoding_that_was_detected_is_named(tmp_path: Path, capfd: pytest.Ca
 
 
 def command_into(out: int, tmp_path: Path) -> subprocess.CompletedProcess[bytes]:
-    """Convert ``ROWS`` in a process of its own, with an open file as its standard output."""
+    """Convert ``ROWS`` in another process, with an open file as its standard output."""
     (tmp_path / "sales.csv").write_bytes(ROWS)
     (tmp_path / "map.toml").write_text(TILL, "utf-8")
     code = "from quarterhour_tools.entry import main; raise SystemExit(main())"
