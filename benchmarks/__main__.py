@@ -19,12 +19,11 @@ from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, VISITS, growth, ti
 from benchmarks.cost import stream_units
 from benchmarks.crosscheck import crosscheck
 from benchmarks.functions import ROOT
-from benchmarks.latency import ORDER_ITEMS
 from benchmarks.made_up import ITEM_BYTES
 from benchmarks.many_accounts import ACCOUNTS as COUNTED_ACCOUNTS
 from benchmarks.many_accounts import BUDGETED, own_memory
 from benchmarks.many_accounts import compare as compare_counting
-from benchmarks.orders import SIZES, costs, rush
+from benchmarks.orders import SIZES, TIMED_ITEMS, costs, rush
 from benchmarks.pages import PAGE, README, insert
 from benchmarks.peers import LOOP, OWN, POWERTOOLS, WRITES, comparison
 from benchmarks.released import RELEASED, checked_out
@@ -66,7 +65,7 @@ WORKERS: Final = (1, 8, 32)
 """Calls at a time."""
 OTHER_REQUESTS: Final = (
     ("ingest", "refunds", "500 linked refunds of 500 sales"),
-    ("write", "order", f"an order of {ORDER_ITEMS} items"),
+    ("write", "order", f"an order of {TIMED_ITEMS} items"),
     ("read", "read", "a read of an account"),
     ("counters", "stream batch", "a stream batch of 500 events of 5 accounts"),
     ("report", "report", "a report of 2,000 events in 4 shards"),

@@ -18,17 +18,19 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from benchmarks.assumptions import CALL_SECONDS
 from benchmarks.functions import ROOT, Context, Handler, load
 from benchmarks.made_up import NEWEST, Json, Ledger, MadeUp
-from benchmarks.orders import body
+from benchmarks.orders import TIMED_ITEMS, body
 from benchmarks.recording import batch, request
 from quarterhour.aws import workers
 from quarterhour.aws.items import to_item
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, read_event
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.ledger.pricing import CommissionTerms
+from quarterhour.ledger.segments import SegmentKey, packed, segment_item
 from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.ledger.store import claim_values
 from quarterhour.model.clock import ManualClock, using
-from quarterhour.model.identifiers import Identity, Partition
+from quarterhour.model.identifiers import Identity, Partition, Position
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -37,7 +39,6 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 REFUND: Final = "refund-"
-ORDER_ITEMS: Final = 100
 
 _AT: Final = NEWEST.end + timedelta(minutes=10)
 _LEDGER: Final = Ledger(1, 2000, shards=4, accounts=5)
@@ -58,6 +59,7 @@ class Distant(MadeUp):
         super().__init__(_LEDGER)
         self.seconds = 0.0
         self.calls = 0
+        self._segments: dict[str, Json] = {}
         self._row = row
 
     def _answer(self, request: "AWSPreparedRequest", event_name: str, **more: object) -> "AWSResponse":
@@ -71,8 +73,10 @@ class Distant(MadeUp):
         keys = requested["Keys"]
         if "event" in keys[0]:
             sales = [Identity.parse(key["event"]["S"]) for key in keys if REFUND not in key["event"]["S"]]
-            return {"Responses": {table: [_claim(sale) for sale in sales]}}
-        return {"Responses": {table: keys}} if "position" in keys[0] else super()._BatchGetItem(request)
+            return {"Responses": {table: [self._claim(sale) for sale in sales]}}
+        if "position" in keys[0]:
+            return {"Responses": {table: [self._segments[key["position"]["S"]] for key in keys]}}
+        return super()._BatchGetItem(request)
 
     def _Query(self, request: Json) -> Json | bytes:  # noqa: N802 - the operation's name
         of_ledger = "quarter_hour" in request["KeyConditionExpression"]
@@ -81,15 +85,17 @@ class Distant(MadeUp):
     def _TransactWriteItems(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
         return {}
 
-
-def _claim(sale: Identity) -> Json:
-    event = read_event(batch(int(sale.id.rpartition("-")[2]))[0] | {"id": sale.id})
-    if not isinstance(event, Event) or event.commission_rate is None:
-        raise TypeError(event)
-    settings = RecordingSettings(1, event.commission_rate, timedelta(hours=1), timedelta(), None)
-    return to_item(
-        claim_values(Claim.of(event, _AT, settings, CommissionTerms(event.commission_rate, "event")), "earlier")
-    )
+    def _claim(self, sale: Identity) -> Json:
+        """Return the item of a sale's claim; keep that of its segment, in which it is alone."""
+        event = read_event(batch(int(sale.id.rpartition("-")[2]))[0] | {"id": sale.id})
+        if not isinstance(event, Event) or event.commission_rate is None:
+            raise TypeError(event)
+        settings = RecordingSettings(1, event.commission_rate, timedelta(hours=1), timedelta(), None)
+        made = Claim.of(event, _AT, settings, CommissionTerms(event.commission_rate, "event"))
+        key = SegmentKey(Partition.of(sale.hash, _AT, _LEDGER.shards), Position.of(sale.hash, _AT))
+        claim = made.placed(key, 0)
+        self._segments[str(key.position)] = segment_item(key, 1, packed([ledger_values(event, claim)]))
+        return to_item(claim_values(claim, "earlier"))
 
 
 class InTurn:
@@ -146,27 +152,22 @@ def _refunds() -> list[dict[str, Any]]:
     ]
 
 
+_stream = Ledger(1, 100 * _RECORDS, accounts=5, together=_RECORDS).items(Partition(NEWEST, 0), None)
+
+
 def _records() -> dict[str, Any]:
-    """Return a batch of the ledger's stream, of 100 events of each account."""
-    partition = Partition(NEWEST, 0)
-    images = [json.loads(_LEDGER.item(partition, number)) for number in range(_RECORDS)]
-    return {
-        "Records": [
-            {
-                "eventID": f"{number:032d}",
-                "eventName": "INSERT",
-                "dynamodb": {"SequenceNumber": f"{number:030d}", "NewImage": image, "Keys": image},
-            }
-            for number, image in enumerate(images, 1)
-        ]
-    }
+    """Return the next batch of the ledger's stream: a segment with 100 events of each account."""
+    image = json.loads(next(_stream)[0])
+    key = {name: image[name] for name in ("quarter_hour", "position")}
+    change = {"SequenceNumber": image["position"]["S"].rpartition(".")[2], "NewImage": image, "Keys": key}
+    return {"Records": [{"eventID": "1", "eventName": "INSERT", "dynamodb": change}]}
 
 
 REQUESTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "one event": lambda: request(batch(0)[:1]),
     "events": lambda: request(batch(0)),
     "refunds": lambda: request(_refunds()),
-    "order": lambda: {**_sample("write-order"), "body": json.dumps(body(1, ORDER_ITEMS))},
+    "order": lambda: {**_sample("write-order"), "body": json.dumps(body(1, TIMED_ITEMS))},
     "read": lambda: _sample("read-account"),
     "stream batch": _records,
     "report": dict,
@@ -194,10 +195,10 @@ def measure(what: str, rounds: int) -> Timed:
     """Time a request after another one, as a function that has started does."""
     row = Row()
     aws = Distant(row)
-    event = REQUESTS[what]()
     with aws.installed():
 
         def run(handler: Handler) -> tuple[float, float]:
+            event = REQUESTS[what]()
             aws.reset()
             aws.calls = row.length = 0
             began, used = perf_counter(), process_time()

@@ -32,6 +32,8 @@ from quarterhour_tools.emulator.stack import Stack, open_stack
 
 SIZES: Final = (1, 10, 100, 1000)
 """Items of the orders."""
+TIMED_ITEMS: Final = 100
+"""Items of the order whose request is timed."""
 SECONDS: Final = 24.0
 """Seconds for which the function works on one request: its 29, less those that it keeps for the response."""
 PAGE: Final = 1000
