@@ -54,7 +54,7 @@ class RecordingRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSegment:
-    """A segment before its events are claimed: its claims by index, and the bytes that it has if all of them succeed."""
+    """A segment before its events are claimed: its claims by index, and its bytes if all of them succeed."""
 
     key: SegmentKey
     claims: Sequence[Claim]
