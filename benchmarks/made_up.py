@@ -65,8 +65,8 @@ _COUNTER: Final = re.compile(r"ACCOUNT#agency-(\d+)#EUR QUARTER#\d{12}")
 class Ledger:
     """A ledger of quarter-hours up to ``NEWEST``, with the number of their events, accounts and bytes an event.
 
-    ``details``: whether events have those of real sales, too. ``together``: how many events share a segment; 0: each is
-    a separate item, as 0.2.0 recorded it.
+    ``details``: whether events have those of real sales, too. ``events_a_segment``: how many events share a segment; 0:
+    each is a separate item, as 0.2.0 recorded it.
     """
 
     quarter_hours: int
@@ -75,7 +75,7 @@ class Ledger:
     accounts: int = 10
     item_bytes: int = ITEM_BYTES
     details: bool = False
-    together: int = 0
+    events_a_segment: int = 0
 
     @property
     def first(self) -> QuarterHour:
@@ -90,7 +90,7 @@ class Ledger:
     def numbers(self, partition: Partition, after: str | None = None) -> range:
         """Return the numbers, within their quarter-hour, of a partition's events after the position of an item."""
         in_ledger = self.first <= partition.quarter_hour <= NEWEST and partition.shard < self.shards
-        step = self.shards * max(1, self.together)
+        step = self.shards * max(1, self.events_a_segment)
         first = partition.shard if after is None else int(after.rpartition(".")[2]) + step
         return range(first, self.events if in_ledger else 0, self.shards)
 
@@ -107,12 +107,12 @@ class Ledger:
     def items(self, partition: Partition, after: str | None) -> Iterator[tuple[str, int]]:
         """Yield a partition's items after a position as JSON, each with its bytes."""
         numbers = self.numbers(partition, after)
-        if not self.together:
+        if not self.events_a_segment:
             size = self.item_bytes + (_DETAIL_BYTES if self.details else 0)
             yield from ((self.item(partition, number), size) for number in numbers)
             return
-        for start in range(0, len(numbers), self.together):
-            yield self._segment(partition, numbers[start : start + self.together])
+        for start in range(0, len(numbers), self.events_a_segment):
+            yield self._segment(partition, numbers[start : start + self.events_a_segment])
 
     def _segment(self, partition: Partition, numbers: range) -> tuple[str, int]:
         """Return the segment of some events, with its bytes."""

@@ -79,7 +79,7 @@ def _parts(shards: int) -> int:
 def measure(shards: int, lines: int, rounds: int) -> Speed:
     """Seal a quarter-hour with so many lines in each part, in several rounds; return the speed of the fastest."""
     parts = _parts(shards)
-    ledger = Ledger(1, parts * lines, shards, ACCOUNTS, details=True, together=MAX_BATCH)
+    ledger = Ledger(1, parts * lines, shards, ACCOUNTS, details=True, events_a_segment=MAX_BATCH)
     with MadeUp(ledger, keeps_pages=True).installed() as aws, using(ManualClock(CLOSED)):
         handler = load()
 

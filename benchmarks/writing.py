@@ -71,9 +71,9 @@ class System:
         if answer.json().get("version") != seen + 1:
             raise ValueError(answer.body)
 
-    def units(self, bill: Bill, *tables: str) -> float:
-        """Return the write units of some tables for each event of a batch."""
-        return sum(bill.writes.get(self.stack.ref(table), 0) for table in tables) / MAX_BATCH
+    def units(self, bill: Bill, *tables: str, events: int = MAX_BATCH) -> float:
+        """Return the write units of some tables for each of the events, by default those of a batch."""
+        return sum(bill.writes.get(self.stack.ref(table), 0) for table in tables) / events
 
     def stored(self) -> float:
         """Return the bytes that are stored for each recorded event, in claims and ledger, as DynamoDB counts them."""
@@ -170,8 +170,8 @@ def recording(events: int) -> Recorded:
         bills = [one.record(retail(MAX_BATCH * (number + 1), events)) for number in range(requests)]
         bill = sum(bills, Bill())
         recorded = requests * events
-        units = one.units(bill, "IdentityTable", "LedgerTable") * MAX_BATCH
-        return Recorded(events, units / recorded, bill.calls.total() / recorded, one.stored())
+        units = one.units(bill, "IdentityTable", "LedgerTable", events=recorded)
+        return Recorded(events, units, bill.calls.total() / recorded, one.stored())
 
 
 def retail(first: int, count: int) -> list[dict[str, Any]]:

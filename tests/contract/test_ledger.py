@@ -477,11 +477,12 @@ def whole(made: PlannedSegment) -> NewSegment:
 
 
 def test_a_segment_is_read_back_at_once_unchanged(storage: Storage, own: str, at: datetime) -> None:
-    made = planned(own, at, 3, customer="Zoë ✓", extra={"note": "x" * 4000, "deep": {"a": [1, None]}})
+    data: dict[str, Any] = {"customer": "Zoë ✓", "extra": {"note": "x" * 4000, "deep": {"a": [1, None]}}}
+    made = planned(own, at, 3, **data)
     assert storage.ledger.append([whole(made)], always) == set(whole(made).claims)
     assert storage.ledger.look_up(made.claims) == Found(list(made.claims), [], [])
     held = list(ledger(storage, made.claims[0]))
-    assert held == [{**row, "position": str(one.position)} for row, one in zip(made.rows, made.claims, strict=True)]
+    assert held == [ledger_values(event(one.identity.id, **data), one) for one in made.claims]
 
 
 def test_a_segment_of_64_kilobytes_is_read_back(storage: Storage, own: str, at: datetime) -> None:

@@ -1,9 +1,9 @@
 """Distinct customers, pure: the markers of customers, and which of them a group of postings adds to the counts.
 
-A marker keeps the place of the stream record that set it: partition and sequence number. It is inserted before its
-group is counted, only if the customer has none. The write that moves the watermark past the place also adds the marker
-to the count, which the account item holds until its day leaves. A watermark passes each place once, so each marker is
-added once, whatever crashes or is delivered again.
+A marker keeps the place of the posting that set it: its partition, and its ``seq`` in the stream. It is inserted before
+its group is counted, only if the customer has none. The write that moves the watermark past the place also adds the
+marker to the count, which the account item holds until its day leaves. A watermark passes each place once, so each
+marker is added once, whatever crashes or is delivered again.
 
 Markers without a place are counted already: 0.1.0 and rebuilds set and count them in one transaction.
 """

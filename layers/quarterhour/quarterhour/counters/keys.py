@@ -115,7 +115,7 @@ def marker_key(counter: Key, customer: str) -> Key:
 
 
 def place(partition: Partition, seq: str) -> str:
-    """Return the place of a record in the stream: partition, sequence number, index of the posting in it."""
+    """Return the place of a posting: its partition, and its ``seq`` in the stream as in ``plan.StreamPosting``."""
     return f"{partition}{SEPARATOR}{seq}"
 
 

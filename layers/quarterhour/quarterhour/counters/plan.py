@@ -2,9 +2,9 @@
 
 - A group holds the postings of one account and one quarter-hour in a batch, and is counted with one write. So the
   account item is in the state of each quarter-hour's end, and snapshots keep that state.
-- The watermark of a shard is the sequence number of its last counted record. It moves with the totals or not at all:
-  while a quarter-hour is open, both are in the account item, and afterwards in the quarter-hour's own item.
-- Records at or below the watermark of their own shard are dropped: an earlier delivery has counted them.
+- The watermark of a shard is the ``seq`` of its last counted posting. It moves with the totals or not at all: while a
+  quarter-hour is open, both are in the account item, and afterwards in the quarter-hour's own item.
+- Postings at or below the watermark of their own shard are dropped: an earlier delivery has counted them.
 - A window that is over leaves the account item (``over``). A late record opens it there again, and it leaves with the
   same write.
 - A quarter-hour keeps what it added to other periods than its own month, so that repairs can compare each quarter-hour
@@ -171,10 +171,10 @@ class NewCustomers:
 
 
 def watermark(partition: Partition, state: AccountState, own: Mapping[str, Counter]) -> str:
-    """Return the sequence number of the last counted record of a partition; empty if none is counted.
+    """Return the ``seq`` of the last counted posting of a partition; empty if none is counted.
 
-    ``own``: the own items by sort key. A ``seq`` is the watermark of the whole counter: of a quarter-hour that was
-    repaired, or of a partition that 0.1.0 counted.
+    ``own``: the own items by sort key. The ``seq`` of a counter is the watermark of all of it: of a quarter-hour that
+    was repaired, or of a partition that 0.1.0 counted.
     """
     sk, shard = quarter_hour_sk(partition.quarter_hour), shard_name(partition)
     left, older = own.get(sk, {}), own.get(partition_sk(partition), {})

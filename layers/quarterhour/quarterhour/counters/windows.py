@@ -36,7 +36,7 @@ Counter = dict[str, Any]
 class Window:
     """What is counted of a window since it was opened in the account item.
 
-    - ``watermarks``: of a quarter-hour, the last counted record of each shard: its sequence number, padded.
+    - ``watermarks``: of a quarter-hour, the ``seq`` of the last counted posting of each shard.
     - ``seq``: the watermark of all shards, of a quarter-hour that was repaired.
     - ``periods``: what a quarter-hour added to other periods than its own month in UTC.
     - ``tallies``: numbers of customers by attribute.

@@ -83,7 +83,7 @@ class LinkedClaims:
             now,
             self.settings.shards,
         )
-        placed = results.planned(segments)
+        placed = results.add_segments(segments)
         linked = [replace(one, claim=claim) for one, claim in zip(linked, placed, strict=True)]
         lost: set[Identity] = set()
         claimed = self.store.claim_all_linked(linked, request.id, request.in_time)

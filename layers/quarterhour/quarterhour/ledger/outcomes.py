@@ -27,8 +27,8 @@ class Results:
     """The results for a request's events so far.
 
     ``rejected``: by identity and digest, as another event of the same identity may be recorded. ``recorded``: the
-    claims whose event is in the ledger. ``segments``: those that the request has planned, by the ends
-    of their positions.
+    claims whose event is in the ledger. ``segments``: those that the request has planned, by the suffixes of their
+    positions.
     """
 
     claimed: dict[Identity, Claimed] = field(default_factory=dict)
@@ -37,8 +37,8 @@ class Results:
     recorded: dict[Identity, Claim] = field(default_factory=dict)
     segments: dict[str, PlannedSegment] = field(default_factory=dict)
 
-    def planned(self, segments: Iterable[PlannedSegment]) -> list[Claim]:
-        """Keep planned segments; return their claims in order."""
+    def add_segments(self, segments: Iterable[PlannedSegment]) -> list[Claim]:
+        """Add segments that the request has planned; return their claims in order."""
         claims: list[Claim] = []
         for segment in segments:
             self.segments[segment.key.position.suffix] = segment

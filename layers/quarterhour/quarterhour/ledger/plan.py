@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import sha256
+from itertools import islice
 from typing import NamedTuple
 
 from quarterhour.ledger.claims import Claim, Claimed
@@ -53,14 +54,10 @@ class RecordingRequest:
 
 @dataclass(frozen=True, slots=True)
 class PlannedSegment:
-    """A segment before its events are claimed: its claims by index, and the bytes that it has if all of them succeed.
-
-    ``rows``: the postings of the claims.
-    """
+    """A segment before its events are claimed: its claims by index, and its bytes if all of them succeed."""
 
     key: SegmentKey
     claims: Sequence[Claim]
-    rows: Sequence[Mapping[str, str]]
     events: bytes
 
 
@@ -88,12 +85,12 @@ def plan_segments(
     segments: list[PlannedSegment] = []
     rest = iter(claims)
     for some, packed_rows in parts(rows):
-        own = [next(rest) for _ in some]
+        own = list(islice(rest, len(some)))
         content = "\n".join([request.id, *(f"{claim.identity} {claim.digest}" for claim in own)])
         digest = sha256(content.encode()).digest()
         key = SegmentKey(Partition.of(digest, now, shards), Position.of(digest, now))
         placed = [claim.placed(key, index) for index, claim in enumerate(own)]
-        segments.append(PlannedSegment(key, placed, some, packed_rows))
+        segments.append(PlannedSegment(key, placed, packed_rows))
     return segments
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from quarterhour.aws.items import Item
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.segments import LedgerKey, PostingValues, key_of_item, postings_of
+from quarterhour.ledger.segments import LedgerKey, PostingValues, key_of, key_of_item, postings_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -29,8 +29,3 @@ def read_postings(
     found = (posting for item in read_items(client, table, named, workers) for posting in postings_of(item))
     by_key = ((key_of(posting), posting) for posting in found)
     return {key: posting for key, posting in by_key if key in named}
-
-
-def key_of(posting: PostingValues) -> LedgerKey:
-    """Return the key of a posting."""
-    return posting["quarter_hour"], posting["position"]

@@ -122,6 +122,11 @@ def identity_of(posting: Mapping[str, str]) -> Identity:
     return Identity(posting["source"], posting["id"])
 
 
+def key_of(posting: Mapping[str, str]) -> LedgerKey:
+    """Return the key of a posting."""
+    return posting["quarter_hour"], posting["position"]
+
+
 def key_of_item(key: LedgerKey) -> dict[str, str]:
     """Return the key of the ledger item that holds a posting."""
     partition, position = key

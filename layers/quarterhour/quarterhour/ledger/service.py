@@ -140,7 +140,7 @@ class Recorder:
                 planned[event.identity] = replace(claim, unlinked=True) if event.linked_to else claim
                 contents[event.identity] = planned[event.identity].content(event)
         segments = plan_segments(list(planned.values()), contents, request, now, self._settings.shards)
-        claims = results.planned(segments)
+        claims = results.add_segments(segments)
         for claim, result in zip(claims, self._store.claim(claims, request.id, request.in_time), strict=True):
             results.put(claim, result)
         reserved = [claim for claim in claims if _is_reserved(claim, results)]
@@ -151,13 +151,13 @@ class Recorder:
                 results.put(claim, result)
 
     def _append_missing(self, events: list[Event], request: RecordingRequest, results: Results) -> None:
-        """Append the claimed events that the ledger lacks; put the claims whose event is in the ledger then."""
+        """Append the claimed events that the ledger lacks; add the claims of all that it holds then to ``results``."""
         claimed = claimed_events(events, results.claimed)
         own: dict[str, list[Claim]] = {}
         known: list[Claim] = []
         for identity in claimed:
             claim = results.claimed[identity].claim
-            # A claim of an earlier try of the same request is its own too, but has another segment.
+            # Not ``fresh``: a claim of an earlier try of this request is fresh too, but is in another segment.
             if segment := results.segment_of(claim):
                 own.setdefault(segment.key.position.suffix, []).append(claim)
             else:
@@ -179,9 +179,9 @@ class Recorder:
         request: RecordingRequest,
         results: Results,
     ) -> list[Claim]:
-        """Append segments that this request has planned, with the valid claims of each; return those now in the ledger.
+        """Append segments that this request has planned; return those of their claims whose event is in the ledger now.
 
-        ``members``: the claims by the ends of their segments' positions.
+        ``members``: the valid claims of each segment, by the suffix of its position.
         """
         segments = [new_segment(results.segments[suffix], some, events) for suffix, some in members.items()]
         appended = self._store.append(segments, partial(self._may_append, request))
@@ -190,14 +190,14 @@ class Recorder:
     def _move(
         self, claims: Sequence[Claim], events: Mapping[Identity, Event], request: RecordingRequest, results: Results
     ) -> dict[str, list[Claim]]:
-        """Move claims to new segments of now; return those that were moved, by the ends of the segments' positions."""
+        """Move claims to new segments of now; return those that were moved as ``_append`` takes them."""
         now = clock.now()
         moved = [old.moved(events[old.identity], now, self._settings) for old in claims]
-        placed = results.planned(plan_segments(moved, events, request, now, self._settings.shards))
-        found: dict[str, list[Claim]] = {}
+        placed = results.add_segments(plan_segments(moved, events, request, now, self._settings.shards))
+        members: dict[str, list[Claim]] = {}
         for claim in self._store.move(list(zip(claims, placed, strict=True))):
-            found.setdefault(claim.position.suffix, []).append(claim)
-        return found
+            members.setdefault(claim.position.suffix, []).append(claim)
+        return members
 
     def _look_up(self, known: list[Claim], request: RecordingRequest) -> Found:
         """Return which known claims have their event in the ledger, and which can never get it at their position."""

@@ -35,12 +35,13 @@ from quarterhour.ledger.outcomes import result_of
 from quarterhour.ledger.plan import Found, NewSegment
 from quarterhour.ledger.posting import PRIOR, UNREGISTERED
 from quarterhour.ledger.pricing import CommissionTerms
-from quarterhour.ledger.reading import key_of, read_items
+from quarterhour.ledger.reading import read_items
 from quarterhour.ledger.segments import (
     LedgerKey,
     PostingValues,
     SegmentKey,
     identity_of,
+    key_of,
     place,
     postings_of,
     segment_item,

@@ -142,7 +142,7 @@ class Position:
 
 
 def position_suffix(digest: bytes) -> str:
-    """Return the end of a position that a hash gives."""
+    """Return the suffix of a position, from a hash."""
     return base58_prefix(digest, _SUFFIX_LENGTH)
 
 

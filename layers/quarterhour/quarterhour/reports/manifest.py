@@ -193,7 +193,7 @@ def _file(part: Part, sealed: SealedFile) -> dict[str, Any]:
     return {"key": part.lines_key, "sha256": sealed.sha256, "size": sealed.size}
 
 
-def account_pk_bounds(document: Mapping[str, Any]) -> dict[Account, Totals]:
+def accounts_of(document: Mapping[str, Any]) -> dict[Account, Totals]:
     """Parse each account's totals from a manifest."""
     return {Account(entry["agency"], entry["currency"]): Totals.of(entry) for entry in document["accounts"]}
 

@@ -29,7 +29,7 @@ from quarterhour.reports.keys import (
     run_prefix,
 )
 from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
-from quarterhour.reports.manifest import account_pk_bounds, periods_of, summary
+from quarterhour.reports.manifest import accounts_of, periods_of, summary
 from quarterhour.reports.page import report_page
 from quarterhour.reports.plan import SCHEMA, WITH_PAGE, WITH_PERIODS, LineTotals, RunTotals, parts_of, shards_of
 
@@ -276,7 +276,7 @@ class _Verifier:
     ) -> None:
         """Check the run's counts and totals, and its other files."""
         sums = totals.by_account()
-        self._expect(key, "accounts", account_pk_bounds(document), sums)
+        self._expect(key, "accounts", accounts_of(document), sums)
         if totals.schema >= WITH_PERIODS:
             named = {
                 (account, period): one for account, some in periods_of(document).items() for period, one in some.items()
