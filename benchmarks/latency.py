@@ -152,7 +152,7 @@ def _refunds() -> list[dict[str, Any]]:
     ]
 
 
-_stream = Ledger(1, 100 * _RECORDS, accounts=5, together=_RECORDS).items(Partition(NEWEST, 0), None)
+_stream = Ledger(1, 100 * _RECORDS, accounts=5, events_a_segment=_RECORDS).items(Partition(NEWEST, 0), None)
 
 
 def _records() -> dict[str, Any]:

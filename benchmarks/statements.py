@@ -21,7 +21,6 @@ from typing import IO, Any, Final, cast
 from botocore.exceptions import ClientError
 
 from benchmarks.prices import INVOCATION, S3_PUT, WRITE
-from quarterhour.aws.items import to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.periods import Calendar, Period
@@ -94,36 +93,33 @@ def _files(lines: int, accounts: int) -> list[tuple[SealedFile, bytes]]:
             for position in range(each):
                 number += 1
                 account = number % accounts
-                writer.write(_item(number, FIRST.start + position * (LENGTH / each), account, choose))
+                writer.write(_posting(number, FIRST.start + position * (LENGTH / each), account, choose))
             sealed = writer.seal()
             found.append((sealed, writer.file.read()))
     return found
 
 
-def _item(number: int, at: datetime, account: int, choose: random.Random) -> dict[str, Any]:
+def _posting(number: int, at: datetime, account: int, choose: random.Random) -> dict[str, str]:
     position = Position.of(Identity("shop-1", f"order-{number}:1").hash, at)
-    return to_item(
-        {
-            "quarter_hour": f"{FIRST}#00",
-            "position": str(position),
-            "recorded_at": str(position)[: len("2026-11-01T00:00:00.000Z")],
-            "source": "shop-1",
-            "id": f"order-{number}:1",
-            "type": "sale.recorded",
-            "agency": f"agency-{account}",
-            "currency": "EUR",
-            "amount": f"{choose.randrange(100_000) / 100:.2f}",
-            "commission_rate": "0.125",
-            "commission": f"{choose.randrange(10_000) / 1000:.5f}",
-            "schema": "1",
-            "product": f"product {choose.randrange(500)}",
-            "customer": f"c-{choose.randrange(10_000)}",
-            "order_id": f"order-{number}",
-            "quantity": "1",
-            "period": str(PERIOD),
-            "terms": "card 3",
-        }
-    )
+    return {
+        "quarter_hour": f"{FIRST}#00",
+        "position": str(position),
+        "recorded_at": str(position)[: len("2026-11-01T00:00:00.000Z")],
+        "source": "shop-1",
+        "id": f"order-{number}:1",
+        "type": "sale.recorded",
+        "agency": f"agency-{account}",
+        "currency": "EUR",
+        "amount": f"{choose.randrange(100_000) / 100:.2f}",
+        "commission_rate": "0.125",
+        "commission": f"{choose.randrange(10_000) / 1000:.5f}",
+        "product": f"product {choose.randrange(500)}",
+        "customer": f"c-{choose.randrange(10_000)}",
+        "order_id": f"order-{number}",
+        "quantity": "1",
+        "period": str(PERIOD),
+        "terms": "card 3",
+    }
 
 
 class _Bucket:
