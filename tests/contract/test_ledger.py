@@ -123,7 +123,7 @@ def test_a_claim_is_moved_once(storage: Storage, own: str, at: datetime) -> None
 
 def test_a_claim_that_is_moved_gets_and_loses_the_flag_of_a_prior_period(storage: Storage, own: str) -> None:
     sold = replace(event(own), time=datetime(2026, 9, 30, 12, tzinfo=UTC))
-    old = replace(claim(sold, datetime(2026, 10, 3, 23, tzinfo=UTC)), period=None)
+    old = claim(sold, datetime(2026, 10, 3, 23, tzinfo=UTC))._replace(period=None)
     claimed_by(storage, old)
     prior = alone(old.moved(sold, datetime(2026, 10, 4, tzinfo=UTC), settings()))
     assert storage.ledger.move([(old, prior)]) == [prior]
@@ -293,7 +293,7 @@ def test_an_adjustment_from_another_source_is_listed_with_its_sale_and_leaves_it
     assert existing(storage, planned.claim) == planned.claim
     assert existing(storage, sale) == sale
     assert listed(storage, sale) == {planned.claim.identity: Decimal("10.00")}
-    again = replace(planned, claim=replace(planned.claim, position=claim(sent, at + LATER).position))
+    again = replace(planned, claim=planned.claim._replace(position=claim(sent, at + LATER).position))
     assert storage.ledger.claim_linked(again, "other") == Claimed(planned.claim, fresh=False)
 
 
@@ -551,7 +551,7 @@ def test_claims_are_looked_up_in_any_number_of_segments_and_items_of_0_2_0(
     segments = [planned(f"{own}-{number}", at + timedelta(milliseconds=number), 2) for number in range(120)]
     storage.ledger.append([whole(one) for one in segments[:110]], always)
     old = event(f"{own}-old")
-    single = replace(claim(old, at), position=claim(old, at).position.of_item)
+    single = claim(old, at)._replace(position=claim(old, at).position.of_item)
     storage.dynamodb.put_item(TableName=storage.ledger_table, Item=item_of(ledger_values(old, single)))
     claims = [one for made in segments for one in made.claims]
     found = storage.ledger.look_up([*claims, single])

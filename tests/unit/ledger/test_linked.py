@@ -183,7 +183,7 @@ def test_a_correction_of_a_sale_that_is_not_in_the_ledger_yet_is_neither_claimed
 
 def test_an_adjustment_of_commission_alone_waits_for_the_facts_of_what_it_corrects() -> None:
     """It may correct a refund without a sale, which its claim does not tell."""
-    other = replace(SALE, refundable=None)
+    other = SALE._replace(refundable=None)
     waiting = event("a1", "adjustment.recorded", amount="0", commission="-1", refers_to="order-1")
     gathered = Gathered({SALE.identity: other}, {}, {waiting.identity: CommissionTerms(Decimal(0), "event")})
     assert plan_linked({SALE.identity: waiting}, gathered, AT, settings()) == {}
@@ -291,14 +291,14 @@ def test_a_void_or_a_refund_that_the_sale_does_not_allow_is_rejected(sale: Claim
 )
 @pytest.mark.parametrize("sent", [void(), refund(), event("a1", "adjustment.recorded", refers_to="order-1")])
 def test_only_a_sale_can_be_referred_to(type_: str, sent: Event) -> None:
-    other = replace(SALE, refundable=None)
+    other = SALE._replace(refundable=None)
     planned = linked_to(sent, other, type=type_)
     assert isinstance(planned, Rejection)
     assert [(one.field, one.problem) for one in planned.problems] == [("data.refers_to", f"is no sale, but {type_}")]
 
 
 def test_a_correction_of_a_payment_is_rejected_with_what_corrects_payments() -> None:
-    planned = linked_to(void(), replace(SALE, refundable=None), type="payment.recorded")
+    planned = linked_to(void(), SALE._replace(refundable=None), type="payment.recorded")
     assert isinstance(planned, Rejection)
     assert planned.problems[0].expected == "a payment of the opposite sign"
 
@@ -323,7 +323,7 @@ UNLINKED: Final = {"type": "sale.refunded", "agency": "42", "currency": "GBP", "
 
 def adjusted(facts: dict[str, str], **changed: object) -> LinkedClaim | Rejection:
     sent = event("a1", "adjustment.recorded", **{"amount": "0", "refers_to": "order-1", **changed})
-    return linked_to(sent, replace(SALE, refundable=None), AT, None, **facts)
+    return linked_to(sent, SALE._replace(refundable=None), AT, None, **facts)
 
 
 @pytest.mark.parametrize("amount", ["0", "0.00"])

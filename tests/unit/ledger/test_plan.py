@@ -1,6 +1,5 @@
 """Planning of recording: which events claim and are appended, and the next steps of claims without an event."""
 
-from dataclasses import replace
 from datetime import datetime, timedelta
 
 import pytest
@@ -45,7 +44,7 @@ def test_a_claim_of_0_2_0_waits_until_its_quarter_hour_is_final_as_no_void_keeps
     now: datetime, needs: str
 ) -> None:
     made = claim()
-    absent = replace(made, position=made.position.of_item)
+    absent = made._replace(position=made.position.of_item)
     assert getattr(next_step([absent], now, settings()), needs) == [absent]
 
 

@@ -73,10 +73,10 @@ def test_a_ledger_item_is_read_back_as_a_posting_with_the_same_values() -> None:
 
 
 def test_a_ledger_item_without_a_period_counts_in_its_month_in_utc() -> None:
-    values = ledger_values(event(), replace(claim(event(), datetime(2026, 8, 31, 23, 59, tzinfo=UTC)), period=None))
+    values = ledger_values(event(), claim(event(), datetime(2026, 8, 31, 23, 59, tzinfo=UTC))._replace(period=None))
     assert Posting.of(values).period == Period(2026, 8)
 
 
 def test_an_old_claim_without_an_origin_gives_the_ledger_item_of_its_time() -> None:
-    old = replace(claim(), terms=CommissionTerms(Decimal("0.10"), ""))
+    old = claim()._replace(terms=CommissionTerms(Decimal("0.10"), ""))
     assert ledger_values(event(), old).keys() == ledger_values(event(), claim()).keys() - {"terms"}

@@ -112,7 +112,7 @@ def tables() -> Iterator[Tables]:
 def single(one: Event, at: datetime) -> dict[str, str]:
     """Return an event as 0.2.0 recorded it."""
     claimed = claim(one, at, shards=SHARDS)
-    return ledger_values(one, replace(claimed, position=claimed.position.of_item))
+    return ledger_values(one, claimed._replace(position=claimed.position.of_item))
 
 
 def record(

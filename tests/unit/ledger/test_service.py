@@ -155,7 +155,7 @@ class Tables:
     def reduce(self, sale: Identity, left: Decimal) -> None:
         existing, owner = self.claimed[sale]
         assert existing.refundable
-        self.claimed[sale] = replace(existing, refundable=replace(existing.refundable, left=left)), owner
+        self.claimed[sale] = existing._replace(refundable=replace(existing.refundable, left=left)), owner
 
     def left(self, sale: Identity) -> Decimal:
         existing, _ = self.claimed[sale]
@@ -170,7 +170,7 @@ class Tables:
         existing, owner = self.claimed[old.identity]
         if existing.position != old.position:
             return False
-        self.claimed[old.identity] = replace(existing, partition=new.partition, position=new.position), owner
+        self.claimed[old.identity] = existing._replace(partition=new.partition, position=new.position), owner
         return True
 
     @property
@@ -529,7 +529,7 @@ def test_the_events_of_a_request_share_a_segment_in_the_order_of_their_indexes(d
 def test_a_claim_of_0_2_0_without_its_event_waits_and_moves_when_its_quarter_hour_is_final(
     desk: Desk, hands: ManualClock
 ) -> None:
-    left = replace(claim(SALE, AT), position=claim(SALE, AT).position.of_item)
+    left = claim(SALE, AT)._replace(position=claim(SALE, AT).position.of_item)
     desk.tables.claim_one(left, OTHER_REQUEST)
     assert desk.verdicts(SALE) == [UNAVAILABLE]
     assert desk.voids() == []
@@ -539,7 +539,7 @@ def test_a_claim_of_0_2_0_without_its_event_waits_and_moves_when_its_quarter_hou
 
 
 def test_an_event_that_0_2_0_has_recorded_keeps_its_receipt(desk: Desk) -> None:
-    old = replace(claim(SALE, AT), position=claim(SALE, AT).position.of_item)
+    old = claim(SALE, AT)._replace(position=claim(SALE, AT).position.of_item)
     desk.tables.claim_one(old, OTHER_REQUEST)
     desk.tables.singles[old.key] = ledger_values(SALE, old)
     (outcome,) = desk.record(SALE)

@@ -270,7 +270,7 @@ def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all tha
 ) -> None:
     agreed = settings(shards=7, retention=timedelta(days=kept) if kept else None)
     claimed = replace(event(), identity=identity, time=time, attributes=attributes, recorded_by=recorded_by)
-    made = replace(alone(Claim.of(claimed, at, agreed, terms), 7), amount=amount)
+    made = alone(Claim.of(claimed, at, agreed, terms), 7)._replace(amount=amount)
     item = to_item(claim_values(made, "request-1"))
     # The ledger keeps milliseconds, and so does the claim.
     assert claim_of(item) == made

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from quarterhour.ledger.event import SALE, Event
 from quarterhour.ledger.pricing import CommissionTerms
@@ -35,8 +35,7 @@ class Refundable:
     voided: Identity | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """The ledger position of an event, with everything that makes a repeated append write the same bytes.
 
     ``digest`` is the beginning of the event's. ``amount`` is set if it differs from the event's: for a void, and
@@ -85,8 +84,7 @@ class Claim:
     def moved(self, event: Event, now: datetime, settings: RecordingSettings) -> "Claim":
         """Return the claim of an event with a period and an expiry of now, on the same terms; to be ``placed``."""
         partition, position, period, prior = _position_and_period(event, now, settings)
-        return replace(
-            self,
+        return self._replace(
             partition=partition,
             position=position,
             period=period,
@@ -96,7 +94,7 @@ class Claim:
 
     def placed(self, key: SegmentKey, index: int) -> "Claim":
         """Return the claim of the event as the posting with an index in a segment of the same instant."""
-        return replace(self, partition=key.partition, position=key.position.at(index))
+        return self._replace(partition=key.partition, position=key.position.at(index))
 
     def is_of(self, event: Event) -> bool:
         """Return whether the event has the content that was claimed."""

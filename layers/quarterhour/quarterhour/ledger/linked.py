@@ -95,7 +95,7 @@ def linked_claim(
         return change
     claim = Claim.of(event, now, settings, change.terms)
     if change.amount != event.amount:
-        claim = replace(claim, amount=change.amount)
+        claim = claim._replace(amount=change.amount)
     return LinkedClaim(claim, target.claim, change.after)
 
 
@@ -146,7 +146,7 @@ def _rerating(
     if due == paid:
         problem = f"changes nothing: the commission of what is left is {money.plain(paid)} already"
         return _refuse(event, "data.rerating", problem, "a rate card that gives another commission")
-    return _Change(event.amount, rerating_terms(due, paid, terms.commission_rate), replace(claim, rerated=terms))
+    return _Change(event.amount, rerating_terms(due, paid, terms.commission_rate), claim._replace(rerated=terms))
 
 
 def _rerated_terms(
@@ -207,7 +207,7 @@ def _reversal(event: Event, amount: Decimal, claim: Claim, sale: Refundable) -> 
     terms = refund_terms(amount, claim.terms_in_force, sale.left)
     if terms.commission(amount) is None:
         return _refuse(event, "data.amount", "gives a commission of more than 38 digits", "fewer digits")
-    return _Change(amount, terms, replace(claim, refundable=replace(sale, left=money.add(sale.left, amount))))
+    return _Change(amount, terms, claim._replace(refundable=replace(sale, left=money.add(sale.left, amount))))
 
 
 def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:

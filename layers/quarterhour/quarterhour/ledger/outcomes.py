@@ -133,7 +133,7 @@ def outcomes(
         problems: tuple[FieldProblem, ...] = ()
         if claimed is None and item.identity in results.held:
             verdict, problems, reason = _outcome_of_held(item, results.held[item.identity], remembered)
-        elif results.is_rejected(item):
+        elif claimed is None and results.is_rejected(item):
             verdict, problems = Verdict.REJECTED, results.rejected[item.identity, item.digest].problems
         elif claimed is None:
             verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)

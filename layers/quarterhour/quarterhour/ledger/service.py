@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -137,7 +136,7 @@ class Recorder:
         for event, terms in self._pricing.price(events, now, results):
             if event.identity not in planned:
                 claim = Claim.of(event, now, self._settings, terms)
-                planned[event.identity] = replace(claim, unlinked=True) if event.linked_to else claim
+                planned[event.identity] = claim._replace(unlinked=True) if event.linked_to else claim
                 contents[event.identity] = planned[event.identity].content(event)
         segments = plan_segments(list(planned.values()), contents, request, now, self._settings.shards)
         claims = results.add_segments(segments)

@@ -3,9 +3,8 @@
 from bisect import bisect_right
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cached_property
 from hashlib import sha256
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from quarterhour.model.clock import iso_millis, parse_iso, truncated
 from quarterhour.model.quarter_hours import QuarterHour
@@ -38,16 +37,11 @@ def base58_prefix(digest: bytes, length: int) -> str:
     return (_BASE58[0] * zeros + text)[:length]
 
 
-@dataclass(frozen=True)
-class Identity:
+class Identity(NamedTuple):
     """The permanent identity of an event: its source, and its id within the source."""
 
     source: str
     id: str
-
-    def __hash__(self) -> int:
-        """Return the hash of the id, which differs from event to event."""
-        return hash(self.id)
 
     def __str__(self) -> str:
         """Return the key, ``<source>#<id>``."""
@@ -59,7 +53,7 @@ class Identity:
         source, id_ = key.split(SEPARATOR)
         return cls(source, id_)
 
-    @cached_property
+    @property
     def hash(self) -> bytes:
         """The SHA-256 of the key. In earlier versions, it decided the shard and the position of the event."""
         return sha256(str(self).encode()).digest()
