@@ -65,8 +65,9 @@ class EventIndex:
     def add(self, event: Mapping[str, str]) -> None:
         """Add an event; all events between two calls of ``take`` belong to one quarter-hour."""
         position = event["position"]
-        if position[:ITEM_POSITION_LENGTH] != self._item or event["quarter_hour"] != self._last["quarter_hour"]:
-            self._item = position[:ITEM_POSITION_LENGTH]
+        item = position[:ITEM_POSITION_LENGTH]
+        if item != self._item or event["quarter_hour"] != self._last["quarter_hour"]:
+            self._item = item
             packed = self._item[_HOUR:].replace("Z.", "").replace(":", "").replace(".", "")
             self._code = f"{_BETWEEN}{_CODES[event['quarter_hour'][_QUARTER_HOUR:]]}{packed}"
         item, index = self._code, _INDEX_CODES[position[ITEM_POSITION_LENGTH:]]

@@ -197,7 +197,7 @@ class Tallier:
     """Adds up lines as the counters do. It parses each key once, not once a line."""
 
     def __init__(self) -> None:
-        self._sums: defaultdict[tuple[str, str, str, str], RunningTotals] = defaultdict(RunningTotals)
+        self._sums: dict[tuple[str, str, str, str], RunningTotals] = {}
         self._locations: defaultdict[tuple[str, str], RunningTotals] = defaultdict(RunningTotals)
         self._periods: dict[str, Period] = {}
         self._default_rate_events = 0
@@ -212,12 +212,12 @@ class Tallier:
         if not (amount.is_finite() and commission.is_finite()):
             raise _no_numbers(line)
         currency = line["currency"]
-        period = line.get(PERIOD) or period_text(line)
-        if period not in self._periods:
-            self._periods[period] = Period.parse(period)
-        self._sums[line["agency"], currency, line["quarter_hour"], period].add(
-            amount, commission, is_payment=line["type"] == PAYMENT
-        )
+        key = (line["agency"], currency, line["quarter_hour"], line.get(PERIOD) or period_text(line))
+        sums = self._sums.get(key)
+        if sums is None:
+            self._periods.setdefault(key[-1], Period.parse(key[-1]))
+            sums = self._sums[key] = RunningTotals()
+        sums.add(amount, commission, is_payment=line["type"] == PAYMENT)
         if (location := line.get("location")) and currency != NO_CURRENCY:
             self._locations[location, currency].add(amount, commission)
         if line.get("terms") == BY_DEFAULT and currency != NO_CURRENCY:
