@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Final, assert_never
+from typing import Any, Final, NamedTuple, assert_never
 
 from quarterhour.ledger.claims import Claim, Claimed
 from quarterhour.ledger.event import Event, Rejection
@@ -85,8 +85,7 @@ class Verdict(Enum):
     HELD = "held"
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """The outcome of one item: its verdict, with its receipt if it is in the ledger, or its problems if not.
 
     ``reason``: what a held event waits for.

@@ -33,7 +33,7 @@ class Period:
 
     def __str__(self) -> str:
         """Return the text, ``YYYY-MM``."""
-        return f"{self.year:04d}-{self.month:02d}"
+        return _text(self.year, self.month)
 
     @property
     def first_day(self) -> date:
@@ -122,3 +122,8 @@ def _cut_off(zone: tzinfo, grace_days: int, period: Period) -> datetime:
     day = period.next.first_day + timedelta(days=grace_days)
     # Where clocks skip midnight, this is the day's first instant; where they show it twice, the first of the two.
     return datetime.combine(day, time(), zone).astimezone(UTC)
+
+
+@lru_cache(maxsize=256)
+def _text(year: int, month: int) -> str:
+    return f"{year:04d}-{month:02d}"
