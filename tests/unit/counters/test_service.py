@@ -188,7 +188,7 @@ def test_a_queue_that_does_not_answer_keeps_no_account_from_being_counted() -> N
 
     table = CounterTable()
     table.items[LATEST] = {**AccountState(ACCOUNT).item(), "schema": 3}
-    records = [record(1, posting_item(schema="9")), sold(2), sold(3, "7#GBP")]
+    records = [record(1, {**posting_item(), "schema": {"S": "9"}}), sold(2), sold(3, "7#GBP")]
     with pytest.raises(UnavailableError):
         table.function(Down()).apply(records)
     assert table.items["ACCOUNT#7#GBP", "latest"]["events"] == 1
