@@ -62,7 +62,8 @@ def test_a_record_is_parked_with_its_content_and_the_reason() -> None:
 def test_records_are_parked_ten_with_a_call_and_never_above_the_bytes_of_a_call() -> None:
     client: Any = Scripted({})
     small = [Poison(record(number, posting_item()), "bad") for number in range(23)]
-    large = [Poison(record(number, posting_item()), "x" * 400_000) for number in range(23, 27)]
+    item = {**posting_item(), "text": {"S": "x" * 400_000}}
+    large = [Poison(record(number, item), "bad") for number in range(23, 27)]
     Parking(client, "queue-url").park([*small, *large])
     batches = [[entry["MessageBody"] for entry in request["Entries"]] for _, request in client.calls]
     assert list(map(len, batches)) == [10, 10, 5, 2]
@@ -103,6 +104,18 @@ def test_an_item_that_no_message_can_hold_is_parked_by_its_keys(attribute: Any, 
     assert change["Keys"]
     assert body["reason"].startswith(reason[:1_000])
     assert body["reason"].endswith("; the item is too large for this message, read it in the table by its keys")
+
+
+@pytest.mark.usefixtures("hands")
+def test_a_long_reason_takes_no_room_from_the_record() -> None:
+    client: Any = Scripted({})
+    schema = "é" * 100_000
+    bad = record(5, {**posting_item(), "schema": {"S": schema}})
+    Parking(client, "queue-url").park([Poison(bad, f"the schema {schema} is not known")])
+    ((_, request),) = client.calls
+    body = json.loads(request["Entries"][0]["MessageBody"])
+    assert body["record"] == bad
+    assert body["reason"].startswith("the schema éé")
 
 
 @pytest.mark.usefixtures("hands")

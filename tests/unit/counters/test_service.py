@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.aws.streams import Poison
-from quarterhour.counters.plan import CounterWrite
+from quarterhour.counters.plan import MOST_PERIODS, CounterWrite
 from quarterhour.counters.service import READ_WRITES, AccountCache
 from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
@@ -188,7 +188,7 @@ def test_a_queue_that_does_not_answer_keeps_no_account_from_being_counted() -> N
 
     table = CounterTable()
     table.items[LATEST] = {**AccountState(ACCOUNT).item(), "schema": 3}
-    records = [record(1, posting_item(schema="9")), sold(2), sold(3, "7#GBP")]
+    records = [record(1, {**posting_item(), "schema": {"S": "9"}}), sold(2), sold(3, "7#GBP")]
     with pytest.raises(UnavailableError):
         table.function(Down()).apply(records)
     assert table.items["ACCOUNT#7#GBP", "latest"]["events"] == 1
@@ -196,6 +196,29 @@ def test_a_queue_that_does_not_answer_keeps_no_account_from_being_counted() -> N
     assert table.function(lot).apply(records) == DONE, "delivered again"
     assert [one.record for one in lot.parked] == records[:2]
     assert table.items["ACCOUNT#7#GBP", "latest"]["events"] == 1
+
+
+def test_nothing_is_counted_after_poison_of_its_account_that_is_not_parked_yet() -> None:
+    """The watermark would move past the poison, and a repeated delivery would drop it."""
+    table, down = CounterTable(), Lot()
+    refusals = [AccountItemError("DynamoDB refuses an account item")]
+
+    def fail(poison: Iterable[Poison]) -> None:
+        raise UnavailableError(f"SQS did not answer in time for {len(list(poison))} records")
+
+    def refuse(_: Sequence[CounterWrite]) -> None:
+        if refusals:
+            raise refusals.pop()
+
+    down.park = fail  # type: ignore[method-assign]
+    table.before = refuse
+    months = [f"{2000 + number // 12}-{number % 12 + 1:02d}" for number in range(MOST_PERIODS + 5)]
+    records = [record(seq, posting_item(period=month)) for seq, month in enumerate(months)]
+    with pytest.raises(UnavailableError):
+        table.function(down).apply(records)
+    lot = Lot()
+    assert table.function(lot).apply(records) == DONE
+    assert table.items[LATEST]["events"] + len(lot.parked) == len(records)
 
 
 @pytest.mark.parametrize("after", [0, 1], ids=["new", "existing"])

@@ -163,6 +163,10 @@ BAD: dict[str, tuple[Any, str]] = {
     "an attribute of another item": ({**GOOD, "agency": {"S": "42"}}, "agency"),
     "the position of a posting": ({**GOOD, "position": {"S": f"{KEY.position}.0001"}}, "key"),
     "a single posting with a number": ({**item_of(row(1)), "quantity": {"N": "2"}}, "quantity"),
+    "a single posting without an id": (
+        {name: value for name, value in item_of(row(1)).items() if name != "id"},
+        "missing: id",
+    ),
 }
 
 

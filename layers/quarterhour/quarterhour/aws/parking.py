@@ -28,6 +28,7 @@ _MAX_MESSAGES: Final = 10
 _MAX_BYTES: Final = 1 << 20
 """The most bytes of a message, and of all messages of a call."""
 _LONGEST_REASON: Final = 1_000
+"""The most characters of a reason."""
 _IMAGES: Final = frozenset({"NewImage", "OldImage"})
 
 
@@ -126,15 +127,16 @@ def park_request(queue_url: str, bodies: Mapping[str, str]) -> "SendMessageBatch
 def _body(poison: Poison) -> str:
     """Return the body of a record's message: ASCII, so that each character is a byte that SQS accepts.
 
-    An item of up to 400 KB can have more bytes as JSON than a message. Then the record has no images: its keys and the
-    name of its stream say where the item is.
+    A reason can quote content, so it is cut: it must not take the room of the record. An item of up to 400 KB can have
+    more bytes as JSON than a message. Then the record has no images: its keys and the name of its stream say where the
+    item is.
     """
-    record, reason = poison.record, poison.reason
+    record, reason = poison.record, poison.reason[:_LONGEST_REASON]
     body = json.dumps({"reason": reason, "record": record}, default=str)
     if len(body) <= _MAX_BYTES:
         return body
     change = {name: value for name, value in record["dynamodb"].items() if name not in _IMAGES}
-    why = f"{reason[:_LONGEST_REASON]}; the item is too large for this message, read it in the table by its keys"
+    why = f"{reason}; the item is too large for this message, read it in the table by its keys"
     return json.dumps({"reason": why, "record": {**record, "dynamodb": change}}, default=str)
 
 

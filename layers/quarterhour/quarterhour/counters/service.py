@@ -147,15 +147,17 @@ class CounterUpdater:
 
         ``poison`` takes the postings of an account whose item cannot be used. ``defer`` takes the last write if only
         the item changes. After a failure nothing more of the account is counted: later records would move the watermark
-        past it.
+        past it. Nor is anything after poison, which is not parked yet.
         """
         last = len(groups) - 1
         for number, one in enumerate(groups):
             try:
                 optimistically(partial(self._count, one, defer if number == last else None), account_pk(one.account))
             except AccountItemError as error:
-                poison.extend([Poison(record, str(error)) for record in each_alone(one.postings)])
+                records = [record for rest in groups[number:] for record in each_alone(rest.postings)]
+                poison.extend([Poison(record, str(error)) for record in records])
                 logger.error("account not counted, its records are parked", reason=type(error).__name__)
+                return []
             except UnavailableError:
                 logger.warning("account not counted, to be delivered again", groups=len(groups) - number)
                 return [sequence(failed.postings[0].record) for failed in groups[number:]]

@@ -160,6 +160,8 @@ def _single(item: Item) -> PostingValues:
     except KeyError:
         other = sorted(name for name, value in item.items() if "S" not in value)
         raise ValueError(f"no text: {', '.join(other)}") from None
+    if missing := _IDENTITY - values.keys():
+        raise ValueError(f"missing: {', '.join(sorted(missing))}")
     del values["schema"]
     return values
 

@@ -33,7 +33,7 @@ from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, linked_values
 from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.outcomes import result_of
 from quarterhour.ledger.plan import Found, NewSegment
-from quarterhour.ledger.posting import PRIOR, UNREGISTERED
+from quarterhour.ledger.posting import PRIOR, UNREGISTERED, Posting
 from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.ledger.reading import read_items
 from quarterhour.ledger.segments import (
@@ -464,12 +464,14 @@ class LedgerStore:
     def postings(self, claims: Sequence[Claim]) -> dict[Identity, Facts]:
         """Return the facts of the claimed events that are in the ledger, read strongly consistent.
 
-        Of an item that cannot be read they are missing, as if its events were not there yet.
+        Of an item that cannot be read, and of values that are not those of a posting, they are missing, as if the
+        events were not there yet.
         """
         keys = {claim.key: claim.identity for claim in claims}
         items = read_items(self.client, self.ledger_table, keys, self.workers)
         found = (posting for item in items for posting in _readable(item) or ())
-        return {keys[key]: one for one in found if keys.get(key := key_of(one)) == identity_of(one)}
+        named = (one for one in found if keys.get(key_of(one)) == identity_of(one))
+        return {keys[key_of(one)]: one for one in named if _is_whole(one)}
 
     def append(self, segments: Sequence[NewSegment], may_append: MayAppend) -> set[LedgerKey]:
         """Append segments, side by side; return the keys of those of their postings that are in the ledger now.
@@ -546,6 +548,16 @@ def _readable(item: Item) -> list[PostingValues] | None:
     except LedgerItemError:
         logger.error("a ledger item cannot be read, its events are unavailable", place=place(item))
         return None
+
+
+def _is_whole(values: PostingValues) -> bool:
+    """Return whether values are those of a posting; log if they are not."""
+    try:
+        Posting.of(values)
+    except ValueError:
+        logger.error("a posting lacks values, its corrections are unavailable", place=" ".join(key_of(values)))
+        return False
+    return True
 
 
 def _found(item: Item, request_id: str, *, was_held: bool = False) -> Claimed | Held:
