@@ -93,7 +93,7 @@ def _files(lines: int, accounts: int) -> list[tuple[SealedFile, bytes]]:
             for position in range(each):
                 number += 1
                 account = number % accounts
-                writer.write(_posting(number, FIRST.start + position * (LENGTH / each), account, choose))
+                writer.write([_posting(number, FIRST.start + position * (LENGTH / each), account, choose)])
             sealed = writer.seal()
             found.append((sealed, writer.file.read()))
     return found

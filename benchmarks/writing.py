@@ -201,7 +201,7 @@ def indexing() -> float:
         index = EventIndex()
         postings = (posting for page in pages for item in page["Items"] for posting in postings_of(item))
         for posting in sorted(postings, key=position_of):
-            index.add(posting)
+            index.add([posting])
         chunks = [chunk for chunk in index.take() if chunk["pk"].startswith(INDEXED["agency"])]
         one.meter.take()
         ProjectionStore(client, one.stack.ref("EntityTable"), Workers(1)).write(chunks)

@@ -57,8 +57,7 @@ def seal(
     for _ in range(times):
         for _, some in groupby(sealed, lambda one: one["quarter_hour"][:12]):
             index = EventIndex()
-            for one in some:
-                index.add(one)
+            index.add(some)
             chunks = (chunk for chunk in index.take() if chunk["pk"].startswith(prefixes))
             desk.storage.reports.projections.write(chunks)
     desk.storage.write({**CHECKPOINT_KEY, "sealed_through": str(quarter_hour)})
@@ -200,7 +199,7 @@ def test_the_index_costs_at_most_0_03_write_units_an_event_or_one_for_each_sourc
 def seal_all(desk: Metered, facts: Sequence[dict[str, str]]) -> None:
     index = EventIndex()
     for one in facts:
-        index.add(one)
+        index.add([one])
         if index.is_full:
             desk.storage.reports.projections.write(index.take())
     desk.storage.reports.projections.write(index.take())

@@ -61,8 +61,7 @@ def seal(  # noqa: PLR0913 - a run of any kind
         partitions = set(map(str, plan.partitions(part)))
         its_own = (one for one in in_order if one["quarter_hour"] in partitions)
         with SealedFileWriter(schema) as writer:
-            for one in its_own:
-                writer.write(one)
+            writer.write(its_own)
             sealed.append(writer.seal())
             if sealed[-1].lines:
                 objects[part.lines_key] = writer.file.read()

@@ -58,8 +58,7 @@ def posting(number: int, at: datetime, **changed: str) -> dict[str, str]:
 def sealed_file(items: Iterable[dict[str, Any]], schema: int = 3) -> BytesIO:
     """Return the sealed file of some postings, in this order."""
     with SealedFileWriter(schema) as writer:
-        for item in items:
-            writer.write(item)
+        writer.write(items)
         writer.seal()
         return BytesIO(writer.file.read())
 

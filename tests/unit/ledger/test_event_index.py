@@ -36,7 +36,7 @@ def chunks_of(events: Iterable[Mapping[str, str]]) -> list[Values]:
     index = EventIndex()
     kept: list[Values] = []
     for one in events:
-        index.add(one)
+        index.add([one])
         if index.is_full:
             kept += index.take()
     return [*kept, *index.take(), *index.take()]

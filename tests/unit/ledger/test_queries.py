@@ -140,7 +140,7 @@ def write_index(tables: Tables, events: Sequence[Mapping[str, str]], *attributes
         if index.is_full or quarter_hour != before:
             write()
         before = quarter_hour
-        index.add(one)
+        index.add([one])
     write()
 
 

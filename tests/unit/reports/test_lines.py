@@ -41,8 +41,7 @@ class Packed(NamedTuple):
 
 def sealed(items: Iterable[PostingValues], schema: int = SCHEMA) -> tuple[bytes, Packed]:
     with SealedFileWriter(schema) as writer:
-        for item in items:
-            writer.write(item)
+        writer.write(items)
         sealed_ = writer.seal()
         return writer.file.read(), Packed(sealed_, writer.totals())
 

@@ -113,10 +113,10 @@ class Store:
             raise OvertakenError(plan.run)
         self.at = Checkpoint(plan.last, (plan.run, manifest_sha256), None)
 
-    def read(self, partitions: Sequence[Partition]) -> Iterator[PostingValues]:
+    def read(self, partitions: Sequence[Partition]) -> Iterator[list[PostingValues]]:
         self.read_partitions += partitions
         names = set(map(str, partitions))
-        return (item for item in self.ledger if item["quarter_hour"] in names)
+        return ([item] for item in self.ledger if item["quarter_hour"] in names)
 
     def line_totals(self, part: Part, sealed: SealedFile) -> LineTotals:
         self.read_files.append(part.quarter_hour)

@@ -62,27 +62,30 @@ class EventIndex:
         self._last: Mapping[str, str] = {}
         self._item = self._code = ""
 
-    def add(self, event: Mapping[str, str]) -> None:
-        """Add an event; all events between two calls of ``take`` belong to one quarter-hour."""
-        position = event["position"]
-        item = position[:ITEM_POSITION_LENGTH]
-        if item != self._item or event["quarter_hour"] != self._last["quarter_hour"]:
-            self._item = item
-            packed = self._item[_HOUR:].replace("Z.", "").replace(":", "").replace(".", "")
-            self._code = f"{_BETWEEN}{_CODES[event['quarter_hour'][_QUARTER_HOUR:]]}{packed}"
-        item, index = self._code, _INDEX_CODES[position[ITEM_POSITION_LENGTH:]]
-        for pending, name in ((self._sources, event["source"]), (self._agencies, event["agency"])):
-            keys = pending.get(name)
-            if keys is None:
-                keys = pending[name] = _Keys()
-                self._pending += _PENDING_NAME
-            if keys.item is not item:
-                keys.item = item
-                keys.parts.append(item)
-                self._pending += _PENDING_KEY
-            keys.parts.append(index)
-        self._pending += _PENDING_KEY
-        self._last = event
+    def add(self, events: Iterable[Mapping[str, str]]) -> None:
+        """Add events; all between two calls of ``take`` belong to one quarter-hour."""
+        sources, agencies = self._sources, self._agencies
+        item, code, partition = self._item, self._code, self._last.get("quarter_hour")
+        for event in events:
+            position = event["position"]
+            if position[:ITEM_POSITION_LENGTH] != item or event["quarter_hour"] != partition:
+                item, partition = position[:ITEM_POSITION_LENGTH], event["quarter_hour"]
+                packed = item[_HOUR:].replace("Z.", "").replace(":", "").replace(".", "")
+                code = f"{_BETWEEN}{_CODES[partition[_QUARTER_HOUR:]]}{packed}"
+            index = _INDEX_CODES[position[ITEM_POSITION_LENGTH:]]
+            for pending, name in ((sources, event["source"]), (agencies, event["agency"])):
+                keys = pending.get(name)
+                if keys is None:
+                    keys = pending[name] = _Keys()
+                    self._pending += _PENDING_NAME
+                if keys.item is not code:
+                    keys.item = code
+                    keys.parts.append(code)
+                    self._pending += _PENDING_KEY
+                keys.parts.append(index)
+            self._pending += _PENDING_KEY
+            self._last = event
+        self._item, self._code = item, code
 
     @property
     def is_full(self) -> bool:

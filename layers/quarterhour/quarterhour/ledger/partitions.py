@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity_table import EntityReader
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _ITEMS_IN_MEMORY: Final = 10_000
 _SMALLEST_PAGE: Final = 100
+_AT_A_TIME: Final = 50
+"""Postings that are yielded together: with hundreds, they no longer fit into a processor's cache."""
 
 
 def highest_shards(client: "DynamoDBClient", table: str) -> int:
@@ -53,8 +55,10 @@ class LedgerReader:
     table: str
     workers: Workers
 
-    def read(self, partitions: Sequence[Partition]) -> Iterator[PostingValues]:
+    def read(self, partitions: Sequence[Partition]) -> Iterator[list[PostingValues]]:
         """Yield the postings of a quarter-hour's partitions, which are read in parallel, ordered by position.
+
+        They come many at a time, because a loop over them takes less time than a call for each.
 
         Raises ``LedgerItemError``, which names partition and position, for an item that cannot be read.
         """
@@ -67,7 +71,9 @@ class LedgerReader:
         ]
         # The positions of the postings of an item lie between its own position and that of the next item.
         items = heapq.merge(*streams, key=_position_of) if len(streams) > 1 else streams[0]
-        return chain.from_iterable(map(postings_of, items))
+        postings = chain.from_iterable(map(postings_of, items))
+        while some := list(islice(postings, _AT_A_TIME)):
+            yield some
 
 
 def _position_of(item: Item) -> str:

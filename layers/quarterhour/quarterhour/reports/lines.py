@@ -90,23 +90,23 @@ class CsvWriter:
         self._rows = [self._as_csv(columns)]
         self._pending = 0
 
-    def write(self, line: Line) -> None:
-        """Write a line: its first values are those of the columns, in their order; further ones are left out."""
-        for name in self._texts:
-            text = line[name]
-            if text and text[0] in _ESCAPED:
-                line = {**line, name: _ESCAPE + text}
-        cells: Collection[str] = line.values()
-        if len(cells) > self._width:
-            cells = list(cells)[: self._width]
-        row = ",".join(cells)
-        if row.count(",") >= len(cells) or '"' in row or "\r" in row or "\n" in row:
-            self._rows.append(self._as_csv(cells))
-        else:
-            self._rows.append(row + "\n")
-        self._pending += len(row)
-        if self._pending > _PENDING:
-            self.flush()
+    def write(self, lines: Iterable[Line]) -> None:
+        """Write lines: their first values are those of the columns, in their order; further ones are left out."""
+        texts, width, rows = self._texts, self._width, self._rows
+        for line in lines:
+            for name in texts:
+                text = line[name]
+                if text and text[0] in _ESCAPED:
+                    line = {**line, name: _ESCAPE + text}  # noqa: PLW2901 - the same line, as it is written
+            cells: Collection[str] = line.values()
+            if len(cells) > width:
+                cells = list(cells)[:width]
+            row = ",".join(cells)
+            quoted = row.count(",") >= width or '"' in row or "\r" in row or "\n" in row
+            rows.append(self._as_csv(cells) if quoted else row + "\n")
+            self._pending += len(row)
+            if self._pending > _PENDING:
+                self.flush()
 
     def flush(self) -> None:
         """Write the rows that wait for others to be written with them."""

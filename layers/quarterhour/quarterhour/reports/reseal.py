@@ -92,8 +92,8 @@ class Resealer:
     def _part(self, plan: Plan, part: Part, sealed: SealedFile, result: ResealResult) -> PartTotals:
         key = part.lines_key
         with SealedFileWriter(plan.schema) as writer:
-            for item in self._stores.ledger.read(plan.partitions(part)):
-                writer.write(item)
+            for postings in self._stores.ledger.read(plan.partitions(part)):
+                writer.write(postings)
             if writer.seal() != sealed:
                 raise SealedFileError(
                     f"{key} was sealed with other bytes than the ledger gives now: restore its version"

@@ -174,8 +174,8 @@ class Reporter:
     def _seal_part(self, plan: Plan, part: Part) -> tuple[SealedFile, LineTotals]:
         index = EventIndex()
         with SealedFileWriter(plan.schema) as writer:
-            for item in self._stores.ledger.read(plan.partitions(part)):
-                index.add(writer.write(item))
+            for postings in self._stores.ledger.read(plan.partitions(part)):
+                index.add(writer.write(postings))
                 if index.is_full:
                     self._stores.projections.write(index.take())
             self._stores.projections.write(index.take())

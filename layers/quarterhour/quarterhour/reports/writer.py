@@ -1,6 +1,7 @@
 """Writes the sealed file of a part of a quarter-hour: one CSV line per posting; the same postings, the same bytes."""
 
 import io
+from collections.abc import Iterable
 from contextlib import ExitStack
 from functools import cached_property
 from operator import itemgetter
@@ -73,25 +74,29 @@ class SealedFileWriter:
         self._layers.close()
         self._disk.close()
 
-    def write(self, posting: Line) -> Line:
-        """Write a posting and return its line.
+    def write(self, postings: Iterable[Line]) -> list[Line]:
+        """Write postings and return their lines.
 
         Raises ``LedgerItemError``, which names partition and position, for values that are not those of a posting.
         """
-        try:
-            values = self._values(posting)
-            if not values.get(PERIOD):
-                values[PERIOD] = period_text(values)
-            self._tallier.add(values)
-        except (ValueError, ArithmeticError) as error:
-            raise LedgerItemError(_place(posting), error) from error
-        unlinked = values["type"] == REFUND and not values["refers_to"]
-        if unlinked:
-            values[FLAG] = UNLINKED
-        if self._flags_agencies and "unregistered" in values:
-            values[FLAG] = f"{UNLINKED}; {UNREGISTERED}" if unlinked else UNREGISTERED
-        self._csv.write(values)
-        return values
+        lines: list[Line] = []
+        for posting in postings:
+            try:
+                values = self._values(posting)
+                if not values.get(PERIOD):
+                    values[PERIOD] = period_text(values)
+                self._tallier.add(values)
+            except (ValueError, ArithmeticError) as error:
+                raise LedgerItemError(_place(posting), error) from error
+            unlinked = values["type"] == REFUND and not values["refers_to"]
+            if unlinked:
+                values[FLAG] = UNLINKED
+            if self._flags_agencies and "unregistered" in values:
+                values[FLAG] = f"{UNLINKED}; {UNREGISTERED}" if unlinked else UNREGISTERED
+            lines.append(values)
+        if lines:
+            self._csv.write(lines)
+        return lines
 
     def _values(self, posting: Line) -> dict[str, str]:
         """Return the value of each column, then those of other attributes; raise ``ValueError`` for no posting."""
