@@ -125,7 +125,7 @@ class PaymentData(Body):
     """The facts of a payment."""
 
     amount: SentDecimal
-    """Above 0 if the agency paid, below 0 if it was paid."""
+    """Above 0 if the agency paid, below 0 if it was paid; at most the decimal places of its currency."""
     currency: Currency
     reason: Omittable[Text]
     """What was paid, for example the reference of the bank transfer."""
