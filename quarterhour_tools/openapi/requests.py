@@ -14,7 +14,7 @@ from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.orders.keys import MAX_ITEMS
 from quarterhour.rate_cards.rate_card import MAX_RULES
 from quarterhour.statement_status.keys import MOST_CHANGES
-from quarterhour.statements.owner import MAX_LOGO
+from quarterhour.statements.owner import MAX_LOGO, MAX_PAYMENT_DAYS
 from quarterhour.threads.message import MAX_TEXT
 from quarterhour_tools.openapi.responses import StatementStatus, Status
 from quarterhour_tools.openapi.values import (
@@ -374,6 +374,10 @@ class OwnerData(Body):
     contact: Omittable[Text]
     logo: Omittable[Annotated[str, Field(max_length=MAX_LOGO)]]
     """A data URI of a PNG, JPEG, WebP or SVG image in base64."""
+    iban: Omittable[Text]
+    """Where the agencies pay, with correct check digits; blanks do not count."""
+    payment_days: Omittable[Annotated[int, Field(ge=0, le=MAX_PAYMENT_DAYS)]]
+    """The days from a statement's issue to the day when it must be paid."""
     valid_from: Omittable[SentInstant]
     """The instant from which the version is in force; without it, always."""
 

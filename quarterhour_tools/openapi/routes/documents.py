@@ -74,7 +74,8 @@ DOCUMENTS: Final = Group(
             alone: no item is sold, so neither `fixed` nor `minimum` counts, and `…/explain` says so in `terms.note`.
 
             **The owner** of the marketplace is the document `owner`. It is what statements show of who issues them, as
-            of the cut-off.
+            of the cut-off. A complete statement needs `legal_name`, `address`, `country`, `vat_id`, `iban` and
+            `payment_days`.
             """,
             {200: SAME_VERSION, 409: OTHER_VERSION},
             bodies=json_body(b.Draft),
