@@ -357,7 +357,7 @@ class AgencyData(Body):
     """The group whose rate card applies if the agency's own has no rule for an event."""
     contact: Omittable[Text]
     status: Omittable[Literal["active", "closed"]]
-    """Without it, `active`."""
+    """Without it, `active`. Sales of a closed agency are held until it is active again."""
     valid_from: Omittable[SentInstant]
     """The instant from which the version is in force; without it, from the beginning."""
 

@@ -668,7 +668,7 @@ class Event(Receipt):
     """Whether it belongs to an earlier month, which was cut off when the event came."""
 
 
-HeldReason = Literal["unknown_sale", "unregistered_agency"]
+HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency"]
 Verdict = Literal["recorded", "duplicate", "held", "conflict", "rejected", "unavailable"]
 
 

@@ -91,8 +91,8 @@ class Event:
     left of its sale. The amount of a void is 0 until it is claimed: then it is what was left of its sale.
     ``attributes`` are those that the ledger keeps without using them, as a JSON object: see ``read_attributes``.
     ``without_registration`` and ``without_sale`` mark an event that an operator lets be recorded though its agency is
-    not registered, or though nobody knows its sale. ``recorded_by`` is the person who recorded it; an event of a
-    machine has none.
+    not registered or is closed, or though nobody knows its sale. ``recorded_by`` is the person who recorded it; an
+    event of a machine has none.
     """
 
     identity: Identity
