@@ -326,6 +326,8 @@ class RateCard(Body):
     valid_from: SentInstant
     """The instant from which the version is in force."""
     rules: Annotated[list[SentRule], Field(min_length=1, max_length=MAX_RULES)]
+    refund_fixed: Omittable[bool]
+    """Whether a refund gives back its share of the fixed fee; without it, it does. A void always does."""
 
 
 class TaxProfile(Body):

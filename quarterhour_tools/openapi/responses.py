@@ -758,6 +758,8 @@ class Rule(Answer):
     fixed: Maybe[Decimal]
     minimum: Maybe[Decimal]
     maximum: Maybe[Decimal]
+    refund_fixed: Maybe[Literal[False]]
+    """False if a refund does not give back the fixed fee."""
 
 
 class LookedAt(Answer):
