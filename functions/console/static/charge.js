@@ -37,7 +37,7 @@ export function charge(rule, { amount, quantity }) {
   if (most) step(`${most} at most`, signed(negative(larger(negative(signed(value)), negative(most)))));
   if (fixed && back && rule.refund_fixed === false) {
     const fee = product(fixed, quantity);
-    step(`${fee} of it is kept, as the fixed fee`, negative(larger("0", sum([negative(value), negative(fee)]))));
+    step(`${fee} of it is kept, as the fixed fee`, sum([value, negative(larger(negative(fee), value))]));
   }
   return steps;
 }
