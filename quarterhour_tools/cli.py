@@ -28,7 +28,7 @@ from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.server import HOST, Server
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
-from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, rate_cards
+from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, owner, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
@@ -123,7 +123,14 @@ def _parser() -> argparse.ArgumentParser:
         "--rates", metavar="FILE", help=f"enter the exchange rates of a file, each at its time: {exchange_rates.HELP}"
     )
     replay.add_argument(
-        "--agencies", metavar="FILE", help=f"register the agencies of a file before the first event: {agencies.HELP}"
+        "--agencies",
+        metavar="FILE",
+        help=f"register the agencies of a file before the first event, or at registered_at: {agencies.HELP}. An agency "
+        "may have several versions, each with its valid_from, and optionally registered_at, the instant at which the "
+        "version is written",
+    )
+    replay.add_argument(
+        "--owner", type=Path, metavar="FILE", help=f"register the owner before the first event: {owner.HELP}"
     )
     replay.add_argument(
         "--cards", type=Path, metavar="DIR", help=f"write rate cards before the first event: {rate_cards.HELP}"
@@ -209,6 +216,14 @@ def _parser() -> argparse.ArgumentParser:
         "refused.",
     )
     agencies.configure(registered)
+
+    issuer = commands.add_parser(
+        "owner",
+        help="register the marketplace's owner, who issues the statements",
+        description="Register the owner of the marketplace from a JSON file, if the latest version differs, and print "
+        "what a complete statement lacks. Running it again changes nothing.",
+    )
+    owner.configure(issuer)
 
     restored = commands.add_parser(
         "restore",
@@ -406,7 +421,8 @@ def _replay(args: argparse.Namespace) -> int:
     if not 1 <= args.batch <= MAX_BATCH:
         raise ToolError(f"--batch must be between 1 and {MAX_BATCH}")
     documents = [
-        *(agencies.read_valid(args.agencies) if args.agencies else ()),
+        *([owner.read(args.owner)] if args.owner else ()),
+        *(agencies.read_versions(args.agencies) if args.agencies else ()),
         *(rate_cards.read(args.cards) if args.cards else ()),
     ]
     if args.out:

@@ -92,7 +92,9 @@ QUERY: Final[Mapping[str, Parameter]] = {
         Annotated[str, Field(pattern="^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}(:[0-9]{2}(:[0-9]{2})?)?)?)?)?$")],
         "2026-10",
     ),
-    "reason": Parameter("Only those that wait for this.", Literal["unknown_sale", "unregistered_agency"]),
+    "reason": Parameter(
+        "Only those that wait for this.", Literal["unknown_sale", "unregistered_agency", "closed_agency"]
+    ),
     "product": Parameter("Only those of this product.", Name, "TEA-250"),
     "status": Parameter("The orders' status.", Literal["open", "paid", "shipped"], "open"),
     "to": Parameter("The end, not included: an instant, or a date for its midnight UTC.", Moment, "2026-10-24"),

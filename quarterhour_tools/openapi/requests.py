@@ -14,7 +14,7 @@ from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.orders.keys import MAX_ITEMS
 from quarterhour.rate_cards.rate_card import MAX_RULES
 from quarterhour.statement_status.keys import MOST_CHANGES
-from quarterhour.statements.owner import MAX_LOGO
+from quarterhour.statements.owner import MAX_LOGO, MAX_PAYMENT_DAYS
 from quarterhour.threads.message import MAX_TEXT
 from quarterhour_tools.openapi.responses import StatementStatus, Status
 from quarterhour_tools.openapi.values import (
@@ -125,7 +125,7 @@ class PaymentData(Body):
     """The facts of a payment."""
 
     amount: SentDecimal
-    """Above 0 if the agency paid, below 0 if it was paid."""
+    """Above 0 if the agency paid, below 0 if it was paid; at most the decimal places of its currency."""
     currency: Currency
     reason: Omittable[Text]
     """What was paid, for example the reference of the bank transfer."""
@@ -326,6 +326,8 @@ class RateCard(Body):
     valid_from: SentInstant
     """The instant from which the version is in force."""
     rules: Annotated[list[SentRule], Field(min_length=1, max_length=MAX_RULES)]
+    refund_fixed: Omittable[bool]
+    """Whether a refund gives back its share of the fixed fee; without it, it does. A void always does."""
 
 
 class TaxProfile(Body):
@@ -357,7 +359,7 @@ class AgencyData(Body):
     """The group whose rate card applies if the agency's own has no rule for an event."""
     contact: Omittable[Text]
     status: Omittable[Literal["active", "closed"]]
-    """Without it, `active`."""
+    """Without it, `active`. Sales of a closed agency are held until it is active again."""
     valid_from: Omittable[SentInstant]
     """The instant from which the version is in force; without it, from the beginning."""
 
@@ -374,6 +376,10 @@ class OwnerData(Body):
     contact: Omittable[Text]
     logo: Omittable[Annotated[str, Field(max_length=MAX_LOGO)]]
     """A data URI of a PNG, JPEG, WebP or SVG image in base64."""
+    iban: Omittable[Text]
+    """Where the agencies pay, with correct check digits; blanks do not count."""
+    payment_days: Omittable[Annotated[int, Field(ge=0, le=MAX_PAYMENT_DAYS)]]
+    """The days from a statement's issue to the day when it must be paid."""
     valid_from: Omittable[SentInstant]
     """The instant from which the version is in force; without it, always."""
 

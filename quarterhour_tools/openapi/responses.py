@@ -668,7 +668,7 @@ class Event(Receipt):
     """Whether it belongs to an earlier month, which was cut off when the event came."""
 
 
-HeldReason = Literal["unknown_sale", "unregistered_agency"]
+HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency"]
 Verdict = Literal["recorded", "duplicate", "held", "conflict", "rejected", "unavailable"]
 
 
@@ -758,6 +758,8 @@ class Rule(Answer):
     fixed: Maybe[Decimal]
     minimum: Maybe[Decimal]
     maximum: Maybe[Decimal]
+    refund_fixed: Maybe[Literal[False]]
+    """False if a refund does not give back the fixed fee."""
 
 
 class LookedAt(Answer):

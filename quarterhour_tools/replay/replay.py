@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from quarterhour.aws.entity_table import EntityReader
@@ -19,7 +20,7 @@ from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.held.keys import HeldStatus, held_partitions
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.model import clock, exact_json
-from quarterhour.model.clock import ManualClock
+from quarterhour.model.clock import ManualClock, iso_exact
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
@@ -37,6 +38,7 @@ from quarterhour_tools.loading.agencies import AgencyRow
 from quarterhour_tools.loading.event_file import BadLine, EventLine, Group, grouped, read_lines
 from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, RateRow, enter
 from quarterhour_tools.loading.order_file import Purchase, purchases
+from quarterhour_tools.loading.owner import OwnerFile
 from quarterhour_tools.loading.rate_cards import RateCardFile
 from quarterhour_tools.operations.remote import reasons, segment
 from quarterhour_tools.statement_files import ListedStatement, read_statements
@@ -76,8 +78,8 @@ class Document(NamedTuple):
     content: Mapping[str, Any]
 
 
-Prepared = AgencyRow | RateCardFile | Document
-"""A document that is written before the first event."""
+Prepared = AgencyRow | OwnerFile | RateCardFile | Document
+"""A version of a document that is written before the first event, or of an agency at its ``registered_at``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,7 +163,8 @@ class Replay:
         self._report = report
         self._most = most
         self._orders = orders
-        self._prepared: list[Prepared] = []
+        self._prepared: deque[Prepared] = deque()
+        self._written: Counter[str] = Counter()
         self._exchange_rates: deque[RateRow] = deque()
         self._exchange_rate_results: Counter[str] = Counter()
         self._firings: list[_Firing] = []
@@ -184,16 +187,18 @@ class Replay:
         self._state(replace(file, rows=[]))
 
     def prepare(self, documents: Iterable[Prepared]) -> None:
-        """Queue agencies and rate cards; they are written before the first event, at its time."""
-        self._prepared.extend(documents)
+        """Queue documents; each is written when the clock reaches its time, those before the first event with it."""
+        self._prepared = deque(sorted([*self._prepared, *documents], key=_registered_at))
 
     def _write_prepared(self) -> None:
-        for document in self._prepared:
-            body = exact_json.canonical({"seen": 0, "content": document.content}).encode()
+        """Write the documents whose time the clock has reached, each as the next version of its path."""
+        while self._prepared and _registered_at(self._prepared[0]) <= self.clock.now():
+            document = self._prepared.popleft()
+            body = exact_json.canonical({"seen": self._written[document.path], "content": document.content}).encode()
             answer = self._send_until_answered("PUT", document.path, body)
             if answer.status not in _TAKEN:
                 raise ToolError(f"PUT {document.path} failed with {answer.status}: {_detail(answer)}")
-        self._prepared.clear()
+            self._written[document.path] += 1
 
     def _state(self, file: RateFile) -> None:
         def put(path: str, body: Any) -> tuple[int, Any]:  # noqa: ANN401 - JSON is any value
@@ -329,6 +334,7 @@ class Replay:
         """Move the clock to an instant; run all deliveries and firings until then in the order of time."""
         while (due := self._due()) is not None and due <= until:
             self.clock.advance_to(due)
+            self._write_prepared()
             self._state_due()
             self._deliver()
             for firing in self._firings:
@@ -343,6 +349,7 @@ class Replay:
         """Return the instant of the next delivery, firing or exchange rate."""
         known = [self._next_delivery(), *(firing.due for firing in self._firings), *(one.as_of for one in self._next)]
         known += [watch.due for watch in self._watching]
+        known += [_registered_at(one) for one in islice(self._prepared, 1)] if self._firings else []
         return min(filter(None, known), default=None)
 
     @property
@@ -447,6 +454,8 @@ class Replay:
         periods = {account: counted_periods(self._stack, account) for account in accounts}
         if self.statements:
             self._state_through(max((period for some in periods.values() for period in some), default=None))
+        for document in self._prepared:
+            self._report(f"{document.path}: not written, as {iso_exact(_registered_at(document))} is after the end")
         return self._outcome(accounts, periods)
 
     def _state_through(self, last: Period | None) -> None:
@@ -582,6 +591,11 @@ def ledger_totals(bucket: Objects) -> tuple[Accounts, Periods]:
                 accounts[account] = accounts.get(account, Totals()).plus(*figures, is_payment=is_payment)
                 of_periods[period] = of_periods.get(period, Totals()).plus(*figures, is_payment=is_payment)
     return dict(sorted(accounts.items())), periods
+
+
+def _registered_at(document: Prepared) -> datetime:
+    """Return the instant at which a document is written; the beginning of time for that of the first event."""
+    return document.registered_at or _BEGINNING if isinstance(document, AgencyRow) else _BEGINNING
 
 
 def _items(answer: Response) -> list[dict[str, Any]] | None:

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmarks.metering import Bill, Meter, Tables
-from quarterhour.agencies.agency import AGENCIES
+from quarterhour.agencies.agency import AGENCIES, Registration
 from quarterhour.agencies.queries import AgencyQueries
+from quarterhour.agencies.store import RegistrationStore
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
@@ -62,6 +63,7 @@ class Archive:
     writer: DocumentService
     queries: DocumentQueries
     rate_cards: RateCardStore
+    registrations: RegistrationStore
     meter: Meter
 
     def write(self, document: str, seen: int, content: Any, by: str = "shop") -> dict[str, Any]:
@@ -108,9 +110,9 @@ def archive(storage: Storage) -> Archive:
     meter.attach(client)
     entities = EntityReader(client, storage.entity_table)
     writer = DocumentService(entities, DocumentStore(client, storage.entity_table))
-    return Archive(
-        client, writer, DocumentQueries(entities), RateCardStore(client, storage.entity_table, Workers(1)), meter
-    )
+    rate_cards = RateCardStore(client, storage.entity_table, Workers(1))
+    registrations = RegistrationStore(client, storage.entity_table, Workers(1))
+    return Archive(client, writer, DocumentQueries(entities), rate_cards, registrations, meter)
 
 
 # ---------------------------------------------------------------- writing
@@ -274,6 +276,24 @@ def test_rate_cards_of_more_agencies_than_one_call_takes_are_read(archive: Archi
     assert [agency for agency in agencies if list(rate_cards.at(agency, at))] == agencies[::40]
 
 
+# ---------------------------------------------------------------- registrations
+
+
+def test_an_agency_is_closed_while_a_version_that_says_so_is_in_force(archive: Archive, own: str) -> None:
+    closed, active = ({"status": status, "contact": "closed"} for status in ("closed", "active"))
+    document = agency_document(own)
+    archive.write(document, 0, {**active, "valid_from": "2026-02-01T00:00:00Z"})
+    archive.write(document, 1, {**closed, "valid_from": "2026-03-01T00:00:00Z"})
+    archive.write(document, 2, {**active, "valid_from": "2026-06-01T00:00:00Z"})
+    found = {
+        day: archive.registrations.read([own, f"{own}-other", "default"], datetime.fromisoformat(f"{day}T00:00:00Z"))
+        for day in ("2026-01-01", "2026-02-01", "2026-03-01", "2026-05-31", "2026-06-01")
+    }
+    assert [one[own] is Registration.CLOSED for one in found.values()] == [False, False, True, True, False]
+    assert {one[own] for one in found.values()} == {Registration.ACTIVE, Registration.CLOSED}
+    assert {one[other] for one in found.values() for other in (f"{own}-other", "default")} == {Registration.NONE}
+
+
 # ---------------------------------------------------------------- commissions by a rate card, recorded and explained
 
 
@@ -282,7 +302,7 @@ def record(archive: Archive, storage: Storage, own: str, at: datetime, numbers: 
     ledger = LedgerStore(archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, Workers(1))
     sold = [event(f"{own}-{number}", amount="100", category="books") for number in numbers]
     events = [replace(one, account=Account(own, "GBP"), time=at) for one in sold]
-    recorder = Recorder(settings(), ledger, archive.rate_cards.read)
+    recorder = Recorder(settings(), ledger, archive.rate_cards.read, archive.registrations.read)
     return [one.verdict for one in recorder.record(events, f"{own}-{numbers}", 60)]
 
 
@@ -296,8 +316,8 @@ def test_a_price_by_rate_card_costs_no_more_writes_and_is_explained_with_three_r
     record_property("record 100 events priced by a rate card, and write 2 control items", costs(bill))
     prepared = 2  # a new recorder writes the control items first
     assert bill.write_units - prepared <= 110
-    assert bill.calls.total() - prepared == 4 + 1 + 1
-    assert bill.read_units == 3
+    assert bill.calls.total() - prepared == 4 + 1 + 1 + 1
+    assert bill.read_units == 4
 
     lookup = EventLookup(archive.client, storage.identity_table, storage.ledger_table)
     explainer = ExplanationQueries(lookup, RateCardQueries(archive.queries.entities))
@@ -320,7 +340,7 @@ def test_a_rerating_costs_what_a_refund_costs_and_the_read_of_its_rate_card(
     ledger = LedgerStore(archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, Workers(1))
     sent = rerating(f"{own}-rr", 1, of=f"{own}-0", rate_card=rate_card_name(own), agency=own)
     verdicts: list[Verdict] = []
-    recorder = Recorder(settings(), ledger, archive.rate_cards.read)
+    recorder = Recorder(settings(), ledger, archive.rate_cards.read, archive.registrations.read)
     bill = archive.bill(lambda: verdicts.extend(one.verdict for one in recorder.record([sent], own, 60)))
     record_property("record a re-rating, and write 2 control items", costs(bill))
     assert verdicts == [Verdict.RECORDED]

@@ -40,6 +40,42 @@ def test_a_replay_refuses_an_invalid_agency_before_any_work(tmp_path: Path, caps
     assert "line 1: country is 'UK': expected an ISO 3166-1 code" in capsys.readouterr().err
 
 
+def test_a_replay_writes_each_version_of_an_agency_at_its_instant(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    events, agencies, owner = (tmp_path / name for name in ("events.ndjson", "agencies.ndjson", "owner.json"))
+    events.write_bytes(b"".join(lines([event(1, 0, "100"), event(2, 600, "100")])))
+    agencies.write_text(
+        '{"agency": "42", "legal_name": "Old Ltd"}\n'.replace("}", ', "valid_from": "2020-01-01T00:00:00Z"}')
+        + '{"agency": "42", "legal_name": "New Ltd", "valid_from": "2020-01-01T00:00:00Z", '
+        '"registered_at": "2026-10-23T12:00:00Z"}\n'
+        '{"agency": "42", "legal_name": "Later Ltd", "valid_from": "2020-01-01T00:00:00Z", '
+        '"registered_at": "2036-10-23T02:00:00Z"}\n'
+    )
+    owner.write_text('{"legal_name": "Corner Market Ltd", "iban": "GB29NWBK60161331926819", "payment_days": 14}')
+    out = tmp_path / "out"
+    arguments = ["--agencies", str(agencies), "--owner", str(owner), "--statements", "--json", "--out", str(out)]
+    assert main(["replay", str(events), *arguments]) == 0
+    shown = json.loads((out / "statements/2026-10/42/GBP/statement.json").read_text())
+    assert (shown["owner"]["legal_name"], shown["customer"]["legal_name"]) == ("Corner Market Ltd", "New Ltd")
+    err = capsys.readouterr().err
+    assert "/agencies/42: not written, as 2036-10-23T02:00:00Z is after the end" in err
+
+
+def test_an_owner_is_registered_in_a_system_that_is_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "owner.json"
+    path.write_text('{"legal_name": "Corner Market Ltd", "payment_days": 14}')
+    with opened() as world, serving(world) as url:
+        assert main(["owner", str(path), "--url", url]) == 0
+        lacks = "A complete statement also needs: address, country, vat_id, iban"
+        assert capsys.readouterr().out.splitlines() == ["owner: created", lacks]
+        assert main(["owner", str(path), "--url", url]) == 0
+        assert "owner: unchanged" in capsys.readouterr().out
+        assert world.read("/documents/owner")["content"]["payment_days"] == 14
+        path.write_text('{"legal_name": "Corner Market Ltd", "payment_days": 400}')
+        assert main(["owner", str(path), "--url", url]) == 2
+
+
 @pytest.mark.parametrize("command", ["replay", "up"])
 def test_an_unknown_time_zone_ends_the_command_with_one_message(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str

@@ -175,13 +175,14 @@ def test_the_calculator_takes_the_first_rate_card_with_a_rule(browser: Tab, addr
 
 @pytest.mark.parametrize("amount", ["200.00", "1.00", "-1.00", "-33.333", "0", "0.01"])
 @pytest.mark.parametrize(("category", "location"), [("", ""), ("books", "GB"), ("toys", "GB#London#Soho")])
-def test_the_calculator_charges_what_the_ledger_charges(
-    browser: Tab, address: str, amount: str, category: str, location: str
+@pytest.mark.parametrize("refunds", [{}, {"refund_fixed": False}])
+def test_the_calculator_charges_what_the_ledger_charges(  # noqa: PLR0913, PLR0917 - parameters
+    browser: Tab, address: str, amount: str, category: str, location: str, refunds: dict[str, bool]
 ) -> None:
     browser.open(address)
-    rules = [*OWN, *GROUP]
-    rate_card = read_rate_card({"valid_from": SINCE, "rules": rules})
+    rate_card = read_rate_card({"valid_from": SINCE, "rules": [*OWN, *GROUP], **refunds})
     assert isinstance(rate_card, RateCard)
+    rules = [one.as_dict() for one in rate_card.rules]
     items = Decimal("2.5") if Decimal(amount) else None
     sold = Sold(Decimal(amount), "GBP", items, category, location)
     rule = rate_card.rule_for(sold)

@@ -412,12 +412,14 @@ def test_a_rate_card_is_written_and_the_calculator_uses_it(
     browser.click("Remove")
     filled(browser, category="books", percent="8", currency="GBP", fixed="0.30", valid_from="2026-11-01T00:00")
     browser.page.locator("dialog [name=percent]").nth(1).fill("12.5")
+    browser.page.locator("dialog [name=refund_fixed]").uncheck()
     assert browser.violations() == []
     with losing(browser, "PUT"):
         pressed(browser, times=2)
         browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('No response')")
     pressed(browser, times=2)
     shown(browser, "version 2, in force")
+    shown(browser, "Refunds do not give back the fixed fee.")
     browser.page.locator("main form [name=category]").fill("books")
     browser.click("Calculate")
     shown(browser, "and 0.30 for each of 1")

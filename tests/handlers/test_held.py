@@ -7,10 +7,12 @@ from typing import Any
 
 import pytest
 
+from quarterhour.model import clock
 from quarterhour.model.periods import Calendar, Period
 from quarterhour_tools.emulator.faults import FaultKind, Faults, Killed
-from tests.handlers.desk import send
-from tests.support.events import refund, sale, view, void
+from tests.handlers.desk import billed, paid, send
+from tests.support.events import adjustment, payment, refund, sale, view, void
+from tests.support.orders import item
 from tests.support.requests import post, verdicts
 from tests.support.system import World, faulty, opened
 from tests.support.tables import items, ledger, redeploy
@@ -416,3 +418,63 @@ def test_an_event_recorded_before_the_policy_is_a_duplicate(world: World) -> Non
     assert verdicts(post(world, [sale(), sale("order-2"), sale(amount="9")])) == ["duplicate", "held", "conflict"]
     redeploy(world, "ingest", AGENCY_POLICY="open")
     assert verdicts(post(world, sale("order-2"))) == ["recorded"]
+
+
+# ---------------------------------------------------------------- agencies that are closed
+
+
+def write_status(world: World, seen: int, status: str, **more: str) -> None:
+    content = {"legal_name": "Nord & Sons", "status": status, **more}
+    assert send(world, "PUT", "/agencies/42", {"seen": seen, "content": content}).status in {200, 201}
+    world.pass_time(minutes=2)  # a function takes an agency as active for a minute
+
+
+def test_sales_of_a_closed_agency_are_held_until_it_is_active_again(world: World) -> None:
+    write_status(world, 0, "active")
+    assert verdicts(post(world, sale("early", "10", commission_rate="0.1"))) == ["recorded"]
+    write_status(world, 1, "closed")
+    response = post(world, [sale(), refund("r1", "-2", of="early"), refund("r2", "-2"), sale("other", agency="7")])
+    assert verdicts(response) == ["held", "recorded", "held", "recorded"]
+    held = response.json()["items"][0]["held"]
+    assert (held["reason"], held["problems"][0]["problem"]) == ("closed_agency", "is a closed agency: 42")
+    assert (listed(world, reason="closed_agency"), listed(world, reason="unknown_sale")) == (["order-1"], ["r2"])
+    assert watch(world)["posted"] == 0
+    assert verdicts(post(world, [sale(), sale(amount="9"), sale("early", "10", commission_rate="0.1")])) == [
+        *("held", "conflict", "duplicate")
+    ]
+    write_status(world, 2, "active")
+    assert watch(world) == {"posted": 2, "left": 0, "complete": True}
+    assert in_ledger(world) == {"early": "", "r1": "early", "other": "", "order-1": "", "r2": "order-1"}
+
+
+def test_payments_adjustments_and_voids_of_a_closed_agency_are_recorded(world: World) -> None:
+    post(world, sale())
+    write_status(world, 0, "closed")
+    assert verdicts(post(world, [payment(), adjustment("a1", "-1"), void()])) == ["recorded"] * 3
+
+
+def test_an_agency_is_closed_from_the_instant_of_its_version(world: World) -> None:
+    write_status(world, 0, "active")
+    later = (clock.now() + timedelta(hours=1)).isoformat()
+    write_status(world, 1, "closed", valid_from=later)
+    assert verdicts(post(world, sale("before"))) == ["recorded"]
+    world.pass_time(minutes=60)
+    assert verdicts(post(world, sale("after"))) == ["held"]
+    write_status(world, 2, "active", valid_from=(clock.now() + timedelta(days=1)).isoformat())
+    assert verdicts(post(world, sale("between"))) == ["held"]
+
+
+def test_a_released_sale_of_a_closed_agency_is_posted(world: World) -> None:
+    write_status(world, 0, "closed")
+    post(world, sale())
+    decide(world, "release", "order-1")
+    assert (watch(world)["posted"], in_ledger(world)) == (1, {"order-1": ""})
+
+
+def test_a_paid_order_of_a_closed_agency_waits_with_its_sales(world: World) -> None:
+    write_status(world, 0, "closed")
+    paid(world, "1001", item(agency="42"))
+    world.pass_time(minutes=1)
+    assert (billed(world), len(listed(world, reason="closed_agency"))) == ({}, 1)
+    write_status(world, 1, "active")
+    assert (watch(world)["posted"], len(billed(world))) == (1, 1)

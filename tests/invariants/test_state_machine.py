@@ -78,7 +78,7 @@ def an_event_without_time(draw: st.DrawFn) -> Cloud:
         case "adjustment":
             sent = adjustment(id_, "0.25", of, agency=agency, **from_another(id_, of))
         case "payment":
-            sent = payment(id_, draw(st.sampled_from(["100.00", "-0.001"])), agency=agency)
+            sent = payment(id_, draw(st.sampled_from(["100.00", "-0.01"])), agency=agency)
         case "unlinked":
             sent = draw(st.sampled_from([refund(id_, "-3.5", None, agency=agency), adjustment(id_, "-2")]))
         case _:

@@ -21,7 +21,7 @@ def statement(**changed: Any) -> dict[str, Any]:
     """Return the statement of a registered agency with lines of all kinds, with other fields at the top."""
     none = sums(0, "0", "0")
     return {
-        "schema": 1,
+        "schema": 2,
         "document": "statement",
         "number": "S-000017",
         "period": "2026-11",

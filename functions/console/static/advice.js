@@ -31,6 +31,7 @@ const ADVICE = {
   "content.contact": ["Contact", "Write at most 200 characters."],
   "content.status": ["Status", "Choose one of the list."],
   "content.valid_from": ["In force from", "Choose another date."],
+  "content.refund_fixed": ["Refunds", "Choose whether refunds give back the fixed fee."],
   "content.rules": ["Rules", "Write fewer rules."],
   "content.rules[].percent": ["Percent", "Write a number from 0 to 100."],
   "content.rules[].category": ["Category", "Write at most 200 characters."],

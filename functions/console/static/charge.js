@@ -35,5 +35,9 @@ export function charge(rule, { amount, quantity }) {
   if (fixed) step(`and ${fixed} for each of ${quantity}`, sum([value, signed(product(fixed, quantity))]));
   if (least) step(`${least} at least`, signed(larger(signed(value), least)));
   if (most) step(`${most} at most`, signed(negative(larger(negative(signed(value)), negative(most)))));
+  if (fixed && back && rule.refund_fixed === false) {
+    const fee = product(fixed, quantity);
+    step(`${fee} of it is kept, as the fixed fee`, sum([value, negative(larger(negative(fee), value))]));
+  }
   return steps;
 }

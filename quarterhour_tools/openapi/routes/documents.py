@@ -70,11 +70,13 @@ DOCUMENTS: Final = Group(
             Recorded events keep their terms for ever.
 
             *Which events.* A linked refund takes back its share of its sale's commission. A refund without a sale
-            mirrors a sale of its amount and quantity. An adjustment, and an event of amount 0, pay the percentage
-            alone: no item is sold, so neither `fixed` nor `minimum` counts, and `…/explain` says so in `terms.note`.
+            mirrors a sale of its amount and quantity. With `refund_fixed` false, neither gives back the fixed fee; a
+            void does. An adjustment, and an event of amount 0, pay the percentage alone: no item is sold, so neither
+            `fixed` nor `minimum` counts, and `…/explain` says so in `terms.note`.
 
             **The owner** of the marketplace is the document `owner`. It is what statements show of who issues them, as
-            of the cut-off.
+            of the cut-off. A complete statement needs `legal_name`, `address`, `country`, `vat_id`, `iban` and
+            `payment_days`.
             """,
             {200: SAME_VERSION, 409: OTHER_VERSION},
             bodies=json_body(b.Draft),

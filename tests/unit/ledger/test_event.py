@@ -470,6 +470,18 @@ def test_a_payment_of_either_sign_has_no_commission(amount: str) -> None:
     assert paid.linked_to is None
 
 
+@pytest.mark.parametrize(
+    ("amount", "currency"), [("10", "EUR"), ("10.5", "EUR"), ("-10.05", "EUR"), ("10.005", "KWD"), ("100", "JPY")]
+)
+def test_a_payment_has_at_most_the_decimal_places_of_its_currency(amount: str, currency: str) -> None:
+    assert payment(amount=amount, currency=currency).amount == Decimal(amount)
+
+
+@pytest.mark.parametrize("type_", ["sale.recorded", "adjustment.recorded"])
+def test_other_amounts_keep_any_scale(type_: str) -> None:
+    assert str(event(type_=type_, amount="100.550", currency="JPY").amount) == "100.550"
+
+
 NO_SALE = "is given, though a payment is no sale"
 SIGNED = "above 0 if the agency paid, below 0 if it was paid"
 
@@ -481,6 +493,10 @@ SIGNED = "above 0 if the agency paid, below 0 if it was paid"
         ({"amount": "-0.00"}, "data.amount", "is 0.00", SIGNED),
         ({"amount": ABSENT}, "data.amount", "is missing", AMOUNT),
         ({"amount": "1,5"}, "data.amount", "is '1,5'", AMOUNT),
+        ({"amount": "10.005", "currency": "EUR"}, "data.amount", "is 10.005", "at most 2 decimal places, as EUR has"),
+        ({"amount": "-10.000"}, "data.amount", "is -10.000", "at most 2 decimal places, as GBP has"),
+        ({"amount": "1.0005", "currency": "KWD"}, "data.amount", "is 1.0005", "at most 3 decimal places, as KWD has"),
+        ({"amount": "100.5", "currency": "JPY"}, "data.amount", "is 100.5", "a whole number, as of JPY"),
         ({"currency": "XXX"}, "data.currency", "is 'XXX'", CURRENCY),
         ({"currency": ABSENT}, "data.currency", "is missing", CURRENCY),
         ({"reason": " "}, "data.reason", "is ' '", f"{TEXT}, not all of them blanks"),

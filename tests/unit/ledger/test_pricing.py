@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from decimal import Decimal
+from decimal import ROUND_DOWN, Decimal
 from typing import Any
 
 import pytest
@@ -25,7 +25,7 @@ from quarterhour.ledger.pricing import (
 from quarterhour.model import money
 from quarterhour.rate_cards.plan import InForce, LookedAt
 from quarterhour.rate_cards.rate_card import RateCard
-from tests.support.builders import AT, alone, event, linked_of, payment, settings
+from tests.support.builders import AT, alone, event, linked_of, payment, settings, void
 from tests.unit.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
 
 BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
@@ -190,6 +190,61 @@ def test_all_refunds_of_a_sale_never_exceed_its_commission(
         assert 0 <= left <= charged
         claim = refund.after
     assert left == 0, "the whole commission is refunded with the whole amount"
+
+
+def keeping(*rules: dict[str, Any], **data: Any) -> Claim:
+    """Return the claim of a sale by a rate card whose refunds keep the fixed fee."""
+    sold = event(**data)
+    return alone(Claim.of(sold, AT, settings(), priced(sold, *rules, refund_fixed=False)))
+
+
+@given(
+    amount=st.decimals("0.01", 10**6, places=2),
+    quantity=st.integers(0, 5),
+    parts=st.lists(st.integers(1, 1000), max_size=5),
+    fixed=st.decimals(0, 50, places=3),
+    bounds=st.fixed_dictionaries({}, optional={name: st.sampled_from(["2", "20"]) for name in ("minimum", "maximum")}),
+    last=st.sampled_from(["refund", "void"]),
+)
+def test_the_commission_after_a_full_refund_is_the_fixed_fee_and_after_a_void_nothing(  # noqa: PLR0913, PLR0917 - drawn
+    amount: Decimal, quantity: int, parts: list[int], fixed: Decimal, bounds: dict[str, str], last: str
+) -> None:
+    bounds = {} if bounds == {"minimum": "20", "maximum": "2"} else bounds
+    rule = {"percent": "7", "currency": "GBP", "fixed": str(fixed), **bounds}
+    claim = keeping(rule, amount=amount, quantity=str(quantity))
+    charged = left = commission(claim, amount)
+    fee = min(fixed * quantity, charged)
+    for number, part in enumerate(parts):
+        assert claim.refundable is not None
+        back = money.negated((claim.refundable.left * part / 1001).quantize(Decimal("0.01"), ROUND_DOWN))
+        refund = refunded(claim, back, f"r{number}")
+        left += commission(refund.claim, back)
+        assert fee <= left <= charged
+        claim = refund.after
+    assert claim.refundable is not None
+    rest = money.negated(claim.refundable.left)
+    ended = linked_of(void(), claim) if last == "void" else refunded(claim, rest)
+    assert left + commission(ended.claim, rest) == (0 if last == "void" else fee)
+
+
+def test_the_arithmetic_says_which_fee_is_kept_and_what_a_void_gives_back() -> None:
+    sold = keeping({"percent": "7", "currency": "GBP", "fixed": "0.30"}, amount="10.00", quantity="2")
+    assert sold.terms.arithmetic == "percent=7 of=10.00 fixed=0.30 items=2 kept=0.60"
+    part = refunded(sold, "-2.50")
+    assert part.claim.terms.arithmetic == "share=0.7000 of=10.00 before=0.00 after=2.50"
+    rest = linked_of(void(), part.after)
+    assert rest.claim.terms.arithmetic == "share=0.7000 of=10.00 before=2.50 after=10.00 fee=0.60"
+    assert commission(rest.claim, "-7.50") == Decimal("-1.125")
+
+
+@pytest.mark.parametrize(("amount", "paid"), [("-10", "-0.70"), ("-1", "0.00"), ("0", "0.00")])
+def test_a_refund_without_its_sale_gives_back_no_kept_fee_either(amount: str, paid: str) -> None:
+    sent = event(type_="sale.refunded", amount=amount)
+    rule = {"percent": "7", "currency": "GBP", "fixed": "0.30", "maximum": "1.00"}
+    terms = priced(sent, {**rule, "percent": "0"} if amount == "-1" else rule, refund_fixed=False)
+    found = terms.commission(sent.amount)
+    assert found is not None
+    assert money.plain(found) == paid
 
 
 # ---------------------------------------------------------------- rate cards that fall back

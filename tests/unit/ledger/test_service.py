@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from quarterhour.agencies.agency import Registration
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.documents.timeline import Start
 from quarterhour.ledger.claims import Claim, Claimed
@@ -23,7 +24,7 @@ from quarterhour.ledger.service import Recorder
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.model.errors import UnavailableError
-from quarterhour.model.identifiers import Identity
+from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
 from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, rerating, settings, utc, void
@@ -235,7 +236,15 @@ class Desk:
         self.queries: list[Collection[RateCardQuery]] = []
         self._rate_cards = rate_cards
         stub: Any = tables
-        self.recorder = Recorder(settings(**changed), stub, self._read_rate_cards)
+        self.registrations: dict[str, Registration] | Exception = {}
+        self.looked_up: list[list[str]] = []
+        self.recorder = Recorder(settings(**changed), stub, self._read_rate_cards, self._read_registrations)
+
+    def _read_registrations(self, agencies: Collection[str], _: datetime) -> dict[str, Registration]:
+        self.looked_up.append(sorted(agencies))
+        if isinstance(self.registrations, Exception):
+            raise self.registrations
+        return {agency: self.registrations.get(agency, Registration.NONE) for agency in agencies}
 
     def _read_rate_cards(self, queries: Collection[RateCardQuery], _: Collection[Version]) -> RateCards:
         self.queries.append(queries)
@@ -655,6 +664,25 @@ def test_an_event_is_priced_by_the_rate_card_in_force_at_its_own_time_or_now(han
     assert desk.queries == [{("42", hands.now()), ("42", early.time)}]
     paid = {values["id"]: (values["terms"], values["commission_rate"]) for values in desk.tables.ledger.values()}
     assert paid == {"now": ("card 3", "0.20"), "early": ("default", "0.10")}
+
+
+def test_an_agency_is_looked_up_once_a_minute_while_it_is_active(desk: Desk, hands: ManualClock) -> None:
+    desk.registrations = {"7": Registration.CLOSED}
+    for number in range(2):
+        other = event(f"other-{number}")
+        assert desk.verdicts(event(f"e{number}"), replace(other, account=Account("7", "GBP"))) == [RECORDED, HELD]
+    assert desk.looked_up == [["42", "7"], ["7"]]
+    hands.advance(timedelta(minutes=1))
+    assert desk.verdicts(event("later")) == [RECORDED]
+    assert desk.looked_up[2:] == [["42"]]
+
+
+@pytest.mark.usefixtures("hands")
+def test_only_sales_wait_while_registrations_cannot_be_read() -> None:
+    desk = Desk(Tables())
+    desk.registrations = UnavailableError("no registrations")
+    fixed = event("fixed", "adjustment.recorded", amount="0", commission="7")
+    assert desk.verdicts(event("named", commission_rate="0.3"), fixed) == [UNAVAILABLE, RECORDED]
 
 
 @pytest.mark.usefixtures("hands")

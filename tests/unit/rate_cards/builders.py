@@ -15,14 +15,14 @@ from quarterhour.rate_cards.rate_card import RateCard, Rule, Sold, read_rate_car
 OCTOBER = datetime(2026, 10, 1, tzinfo=UTC)
 
 
-def content(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z") -> dict[str, Any]:
+def content(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z", **more: Any) -> dict[str, Any]:
     """Return the content of a rate card with these rules, or with one of 10 %."""
-    return {"valid_from": valid_from, "rules": list(rules) or [{"percent": "10"}]}
+    return {"valid_from": valid_from, "rules": list(rules) or [{"percent": "10"}], **more}
 
 
-def rate_card(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z") -> RateCard:
+def rate_card(*rules: dict[str, Any], valid_from: str = "2026-10-01T00:00:00Z", **more: Any) -> RateCard:
     """Return a valid rate card."""
-    read = read_rate_card(content(*rules, valid_from=valid_from))
+    read = read_rate_card(content(*rules, valid_from=valid_from, **more))
     assert isinstance(read, RateCard), read
     return read
 
@@ -32,10 +32,10 @@ def sold(amount: str = "100", currency: str = "GBP", items: str | None = "1", **
     return Sold(Decimal(amount), currency, None if items is None else Decimal(items), **of)
 
 
-def priced(event: Event, *rules: dict[str, Any], version: int = 1) -> CommissionTerms:
+def priced(event: Event, *rules: dict[str, Any], version: int = 1, **more: Any) -> CommissionTerms:
     """Return an event's terms by a rate card of these rules, or at the default rate without rules."""
     own = rate_card_name(event.account.agency)
-    return terms_of(event, [InForce(own, version, rate_card(*rules))] if rules else [], Decimal("0.25"))
+    return terms_of(event, [InForce(own, version, rate_card(*rules, **more))] if rules else [], Decimal("0.25"))
 
 
 categories = st.sampled_from(["", "books", "toys"])

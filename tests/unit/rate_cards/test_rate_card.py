@@ -36,12 +36,23 @@ def test_json_numbers_are_read_exactly() -> None:
     assert str(read.rules[0].percent) == "0.1000000000"
 
 
+@pytest.mark.parametrize(
+    ("said", "shown"), [({}, {}), ({"refund_fixed": True}, {}), ({"refund_fixed": False}, {"refund_fixed": False})]
+)
+def test_a_rule_with_a_fixed_fee_says_if_refunds_keep_it(said: dict[str, bool], shown: dict[str, bool]) -> None:
+    plain, fee = {"percent": "1"}, {"percent": "2", "currency": "GBP", "fixed": "0.30"}
+    read = read_rate_card({**content(plain, fee), **said})
+    assert isinstance(read, RateCard)
+    assert [rule.as_dict() for rule in read.rules] == [plain, {**fee, **shown}]
+
+
 BAD: dict[str, tuple[Any, str]] = {
     "no object": ([], "content"),
     "nothing": ({}, "content.valid_from"),
     "no rules": (content() | {"rules": []}, "content.rules"),
     "too many rules": (content(*[{"percent": "1", "category": str(n)} for n in range(MAX_RULES + 1)]), "content.rules"),
     "an instant without an offset": (content(valid_from="2026-10-01T00:00:00"), "content.valid_from"),
+    "a word for yes": (content() | {"refund_fixed": "no"}, "content.refund_fixed"),
     "a field more": (content() | {"name": "autumn"}, "content.name"),
     "a rule that is not an object": (content() | {"rules": ["10 %"]}, "content.rules[0]"),
     "no percent": (content({"category": "books"}), "content.rules[0].percent"),

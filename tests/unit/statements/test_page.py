@@ -129,11 +129,36 @@ def test_parties_that_are_unknown_are_left_out() -> None:
     assert not read.named("img")
 
 
-def test_a_missing_exchange_rate_is_named_and_no_figure_invented() -> None:
-    base = {"currency": "EUR", "net": None, "commission": None, "payments": None, "missing": ["202611010130"]}
+def test_a_missing_exchange_rate_is_named_beside_what_is_converted() -> None:
+    base = {"currency": "EUR", "net": "8.93", "commission": "0.89", "payments": "0.00", "missing": ["202611010130"]}
     read = shown(base=base)
-    assert "No exchange rate at the end of 1 quarter-hours: 202611010130" in read.text
+    assert ["Net", "8.93"] in read.rows
+    gap = "No exchange rate at the end of 1 quarter-hours: 202611010130."
+    assert f"{gap} The table leaves out what they hold." in read.text
     assert "In EUR" not in shown(base=None).text
+
+
+def test_a_page_of_schema_1_shows_no_figure_beside_a_missing_exchange_rate() -> None:
+    base = {"currency": "EUR", "net": None, "commission": None, "payments": None, "missing": ["202611010130"]}
+    read = shown(base=base, schema=1)
+    assert "No exchange rate at the end of 1 quarter-hours: 202611010130." in read.text
+    assert "leaves out" not in read.text
+
+
+def test_the_period_is_shown_as_local_dates_and_its_exact_bounds_at_the_end() -> None:
+    text = shown().text
+    first, _, files = text.partition("SHA-256")
+    assert "Period 1–30 November 2026" in first  # noqa: RUF001 - a dash
+    for title in ("Cut-off", "Recorded until"):
+        assert (title in first, title in files) == (False, True)
+    assert "1–28 February 2027" in shown(period="2027-02").text  # noqa: RUF001 - a dash
+
+
+def test_a_page_of_schema_1_begins_with_the_exact_bounds() -> None:
+    first, _, files = shown(schema=1).text.partition("SHA-256")
+    assert "Period 2026-11, Europe/London" in first
+    for title in ("Cut-off", "Recorded until"):
+        assert (title in first, title in files) == (True, False)
 
 
 def test_the_first_statement_has_nothing_to_be_compared_with() -> None:

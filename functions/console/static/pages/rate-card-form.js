@@ -70,12 +70,14 @@ function contentOf(form) {
     [name, form.getAll(name).map((text) => (number ? numberOf(text) : text.trim()))]);
   const rules = form.getAll("percent").map((_, index) =>
     Object.fromEntries(columns.map(([name, texts]) => [name, texts[index]]).filter(([, one]) => one)));
-  return { valid_from: format.instant(form.get("valid_from")), rules };
+  const kept = form.get("refund_fixed") ? {} : { refund_fixed: false };
+  return { valid_from: format.instant(form.get("valid_from")), rules, ...kept };
 }
 
 /** Returns what a rate card says, as people read it: for which events, and what it charges. */
-const factsOf = ({ valid_from: validFrom, rules }) => [
+const factsOf = ({ valid_from: validFrom, rules, refund_fixed: refundFixed }) => [
   ["In force from", format.time(validFrom)],
+  ...(refundFixed === false ? [["Refunds", "do not give back the fixed fee"]] : []),
   ...rules.map((rule) => [wordsOf(rule, ["category", "location", "currency"]) || "All events", chargeOf(rule)]),
 ];
 
@@ -93,6 +95,10 @@ function Fields({ content }) {
   return html`
     <label>In force from (${format.zoneName()})
       <input name="valid_from" type="datetime-local" required defaultValue=${now} />
+    </label>
+    <label class="check">
+      <input name="refund_fixed" type="checkbox" defaultChecked=${content.refund_fixed !== false} />
+      Refunds give back the fixed fee
     </label>
     ${rules.map(({ id, rule }, index) => html`
       <fieldset key=${id} class="bar">

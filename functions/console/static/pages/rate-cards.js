@@ -44,6 +44,8 @@ function RateCard({ rateCard: { document, version, rules } }) {
             <td key=${name} class="n">${decimalText(rule[name]) && format.exact(decimalText(rule[name]))}</td>`)}
         </tr>`)}
     <//>
+    ${rules.some((rule) => rule.refund_fixed === false) && html`
+      <p class="note">Refunds do not give back the fixed fee.</p>`}
     <details onToggle=${(event) => setOpen(event.target.open)}>
       <summary>History of <${Name}>${document}<//></summary>
       ${open && html`<${History} document=${document} />`}

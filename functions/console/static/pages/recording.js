@@ -16,7 +16,11 @@ const LONGEST_KEPT = 3_600_000;
 const USUAL_AGE_DAYS = 90;
 const DAY = 86_400_000;
 const NONE = [];
-const WAITS = { unknown_sale: "the sale that it refers to", unregistered_agency: "the registration of its agency" };
+const WAITS = {
+  unknown_sale: "the sale that it refers to",
+  unregistered_agency: "the registration of its agency",
+  closed_agency: "its agency, which is closed, to be active again",
+};
 const KINDS = {
   payment: {
     title: "Record a payment", type: "payment.recorded", fields: PaymentFields, data: paymentData, says: paymentSays,

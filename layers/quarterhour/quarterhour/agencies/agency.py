@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
+from enum import Enum
 from typing import Final, NamedTuple
 
 from quarterhour.agencies.vat_ids import VAT_ID, is_vat_id
@@ -20,7 +21,9 @@ EXEMPT: Final = "exempt"
 SCHEMES: Final = (STANDARD, REVERSE_CHARGE, EXEMPT)
 """The tax schemes: tax at a percentage, tax that the agency owes itself, no tax."""
 ACTIVE: Final = "active"
-STATUSES: Final = (ACTIVE, "closed")
+CLOSED: Final = "closed"
+STATUSES: Final = (ACTIVE, CLOSED)
+"""Sales of a closed agency are held."""
 MAX_ADDRESS: Final = 500
 FIELDS: Final = ("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "valid_from")
 TAX_FIELDS: Final = ("scheme", "percent", "vat_id")
@@ -28,6 +31,14 @@ TAX_FIELDS: Final = ("scheme", "percent", "vat_id")
 ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
 COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
 _TAX: Final = f"an object with {', '.join(TAX_FIELDS)}"
+
+
+class Registration(Enum):
+    """Whether an agency is registered, from whichever instant on, and closed now."""
+
+    NONE = "none"
+    ACTIVE = "active"
+    CLOSED = "closed"
 
 
 class TaxProfile(NamedTuple):

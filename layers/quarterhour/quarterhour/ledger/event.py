@@ -91,8 +91,8 @@ class Event:
     left of its sale. The amount of a void is 0 until it is claimed: then it is what was left of its sale.
     ``attributes`` are those that the ledger keeps without using them, as a JSON object: see ``read_attributes``.
     ``without_registration`` and ``without_sale`` mark an event that an operator lets be recorded though its agency is
-    not registered, or though nobody knows its sale. ``recorded_by`` is the person who recorded it; an event of a
-    machine has none.
+    not registered or is closed, or though nobody knows its sale. ``recorded_by`` is the person who recorded it; an
+    event of a machine has none.
     """
 
     identity: Identity
@@ -248,7 +248,12 @@ def _figures_of_payment(inner: Fields, _: str | None) -> _Figures | None:
         inner.problem(name, "is given, though a payment is no sale", f"no {name}")
     inner.report_unknown(_OF_PAYMENTS, _YOUR_OWN, refused=_NOT_OF_PAYMENTS)
     amount, currency = _amount(inner, PAYMENT), inner.value("currency", fields.CURRENCY, fields.currency)
-    return None if amount is None or currency is None else _Figures(amount, currency, money.ZERO)
+    if amount is None or currency is None:
+        return None
+    if money.places(amount) > (most := money.minor_digits(currency)):
+        expected = f"at most {most} decimal places, as {currency} has" if most else f"a whole number, as of {currency}"
+        inner.problem("amount", f"is {money.plain(amount)}", expected)
+    return _Figures(amount, currency, money.ZERO)
 
 
 def _figures_of_claim(inner: Fields, form: str | None) -> _Figures | None:

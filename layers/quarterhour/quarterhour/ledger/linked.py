@@ -204,7 +204,7 @@ def _void(event: Event, target: Target, sale: Refundable) -> _Change | Rejection
 
 def _reversal(event: Event, amount: Decimal, claim: Claim, sale: Refundable) -> _Change | Rejection:
     """Return the change that takes an amount (0 or less) back from a sale, with its part of the commission."""
-    terms = refund_terms(amount, claim.terms_in_force, sale.left)
+    terms = refund_terms(amount, claim.terms_in_force, sale.left, is_void=event.type == VOID)
     if terms.commission(amount) is None:
         return _refuse(event, "data.amount", "gives a commission of more than 38 digits", "fewer digits")
     return _Change(amount, terms, claim._replace(refundable=replace(sale, left=money.add(sale.left, amount))))

@@ -168,8 +168,11 @@ def charge_terms(charge: Charge, origin: str) -> CommissionTerms:
     return CommissionTerms(arithmetic.fraction(charge.percent), origin, "" if is_plain else arithmetic.write(charge))
 
 
-def refund_terms(amount: Decimal, sale: CommissionTerms, left: Decimal) -> CommissionTerms:
-    """Return the terms of a refund (an amount of 0 or less), with ``left`` the amount not refunded yet of its sale."""
+def refund_terms(amount: Decimal, sale: CommissionTerms, left: Decimal, *, is_void: bool = False) -> CommissionTerms:
+    """Return the terms of a refund or void (an amount of 0 or less), with ``left`` what is not refunded of its sale.
+
+    A refund leaves a fixed fee that the sale's terms keep; a void gives it back.
+    """
     if not sale.arithmetic:
         return CommissionTerms(sale.commission_rate, BY_SALE)
     charge = arithmetic.read(sale.arithmetic)
@@ -178,7 +181,11 @@ def refund_terms(amount: Decimal, sale: CommissionTerms, left: Decimal) -> Commi
         raise ValueError(f"{sale.arithmetic!r} is no arithmetic of a sale")
     before = money.add(charge.of, money.negated(left))
     after = money.add(before, money.negated(amount))
-    return CommissionTerms(sale.commission_rate, BY_SALE, arithmetic.write(Share(commission, charge.of, before, after)))
+    kept = charge.kept_of(commission)
+    share = Share(
+        money.add(commission, money.negated(kept)), charge.of, before, after, kept if is_void and kept else None
+    )
+    return CommissionTerms(sale.commission_rate, BY_SALE, arithmetic.write(share))
 
 
 def commission_left(terms: CommissionTerms, amount: Decimal, refunded: Decimal) -> Decimal | None:

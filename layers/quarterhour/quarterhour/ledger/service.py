@@ -1,17 +1,26 @@
 """Recording events: read the rate cards and the existing claims, plan, write claims and events."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
+from quarterhour.agencies.agency import Registration
+from quarterhour.agencies.store import RegistrationStore
 from quarterhour.aws.items import chunks
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
+from quarterhour.ledger.held.held_event import (
+    Held,
+    HeldReason,
+    Hold,
+    Reservation,
+    depends_on_registration,
+    reason_to_wait,
+)
 from quarterhour.ledger.linked import without_their_sale
 from quarterhour.ledger.linked_service import LinkedClaims
 from quarterhour.ledger.outcomes import Outcome, Results, outcomes, result_of
@@ -27,7 +36,7 @@ from quarterhour.ledger.plan import (
 from quarterhour.ledger.pricing_service import EventPricing, ReadRateCards
 from quarterhour.ledger.settings import SAFETY, Phase, RecordingSettings
 from quarterhour.ledger.store import LedgerStore
-from quarterhour.model import clock, money
+from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
@@ -41,15 +50,29 @@ _MOVED_TOGETHER: Final = 100
 """The most claims that are moved before their events are appended."""
 _WAITS: Final = (0.1, 0.2, 0.3, 0.4)
 """The seconds between two looks for a segment that may be on its way, a second together."""
+_ACTIVE_FOR: Final = timedelta(minutes=1)
+"""How long an agency is taken as active after its registration was read."""
+_MOST_ACTIVE: Final = 10_000
+"""The most agencies in memory that are taken as active."""
+
+ReadRegistrations = Callable[[Collection[str], datetime], Mapping[str, Registration]]
+"""A function that reads the registrations of agencies at an instant."""
 
 
 class Recorder:
     """Records events exactly once."""
 
-    def __init__(self, settings: RecordingSettings, store: LedgerStore, read_rate_cards: ReadRateCards) -> None:
+    def __init__(
+        self,
+        settings: RecordingSettings,
+        store: LedgerStore,
+        read_rate_cards: ReadRateCards,
+        read_registrations: ReadRegistrations,
+    ) -> None:
         self._settings = settings
         self._store = store
-        self._read_rate_cards = read_rate_cards
+        self._read_registrations = read_registrations
+        self._active_until: dict[str, datetime] = {}
         self._pricing = EventPricing(store, read_rate_cards, settings.commission_rate)
         self._linked = LinkedClaims(settings, store, self._pricing)
         self._prepared = False
@@ -65,10 +88,10 @@ class Recorder:
         events = [item for item in items if isinstance(item, Event)]
         if events:
             self._prepare()
-            if self._settings.registered_only:
-                events, unregistered = self._by_registration(events)
-                self._hold_unregistered(unregistered, request, results)
-                self._append_missing(unregistered, request, results)
+            events, waiting = self._by_registration(events)
+            if waiting:
+                self._hold(waiting, request, results)
+                self._append_missing([event for event, _ in waiting], request, results)
             plain = [event for event in events if not event.linked_to]
             self._claim(plain, request, results)
             self._append_missing(plain, request, results)
@@ -95,24 +118,42 @@ class Recorder:
             self._store.prepare(self._settings.shards, QuarterHour.at(clock.now()).previous)
             self._prepared = True
 
-    def _by_registration(self, events: list[Event]) -> tuple[list[Event], list[Event]]:
-        """Return the events that may be recorded, and those whose agency is not registered. Views have no agency.
+    def _by_registration(self, events: list[Event]) -> tuple[list[Event], list[tuple[Event, HeldReason]]]:
+        """Return the events that may be recorded, and those that wait for their agency. Views have no agency.
 
         Events whose agency cannot be looked up now are in neither.
         """
-        bound = [event for event in events if _needs_registration(event)]
-        free = [event for event in events if not _needs_registration(event)]
+        registered_only, now = self._settings.registered_only, clock.now()
+        bound = [event for event in events if depends_on_registration(event, registered_only=registered_only)]
         try:
-            now = clock.now()
-            rate_cards = self._read_rate_cards({(event.account.agency, now) for event in bound}, ())
+            inactive = self._inactive({event.account.agency for event in bound}, now)
         except UnavailableError:
-            return free, []
-        registered = [event for event in bound if rate_cards.is_registered(event.account.agency)]
-        return free + registered, [event for event in bound if not rate_cards.is_registered(event.account.agency)]
+            needed = {id(event) for event in bound}
+            return [event for event in events if id(event) not in needed], []
+        reasons = {
+            id(event): reason
+            for event in bound
+            if (registration := inactive.get(event.account.agency))
+            and (reason := reason_to_wait(event, registration, registered_only=registered_only))
+        }
+        free = [event for event in events if id(event) not in reasons]
+        return free, [(event, reasons[id(event)]) for event in events if id(event) in reasons]
 
-    def _hold_unregistered(self, events: list[Event], request: RecordingRequest, results: Results) -> None:
-        """Hold events of agencies that are not registered, except those that were claimed or held before."""
-        firsts = first_of_each(events)
+    def _inactive(self, agencies: Collection[str], now: datetime) -> Mapping[str, Registration]:
+        """Return the registrations of the agencies that are not taken as active."""
+        unknown = [agency for agency in agencies if self._active_until.get(agency, now) <= now]
+        found = self._read_registrations(unknown, now) if unknown else {}
+        if len(self._active_until) > _MOST_ACTIVE:
+            self._active_until.clear()
+        # Without the policy, an agency that is not registered is no reason to wait either.
+        active = {Registration.ACTIVE} if self._settings.registered_only else {Registration.ACTIVE, Registration.NONE}
+        self._active_until |= {agency: now + _ACTIVE_FOR for agency, one in found.items() if one in active}
+        return {agency: one for agency, one in found.items() if one not in active}
+
+    def _hold(self, events: Sequence[tuple[Event, HeldReason]], request: RecordingRequest, results: Results) -> None:
+        """Hold events for a reason each, except those that were claimed or held before."""
+        reasons = {event.identity: reason for event, reason in reversed(events)}
+        firsts = first_of_each(event for event, _ in events)
         try:
             known = self._store.claims([event.identity for event in firsts]) if firsts else {}
         except UnavailableError:
@@ -120,10 +161,10 @@ class Recorder:
         for event in firsts:
             existing = known.get(event.identity)
             if isinstance(existing, Reservation) and existing.may_become_claim(event.digest):
-                results.put(event, Held.waiting(existing, HeldReason.UNREGISTERED_AGENCY))
+                results.put(event, Held.waiting(existing, reasons[event.identity]))
             elif existing:
                 results.put(event, result_of(existing))
-        holds = [Hold.of(event, HeldReason.UNREGISTERED_AGENCY) for event in firsts if event.identity not in known]
+        holds = [Hold.of(event, reasons[event.identity]) for event in firsts if event.identity not in known]
         if holds:
             for hold, held in zip(holds, self._store.hold(holds, request.in_time), strict=True):
                 results.put(hold.event, held)
@@ -241,10 +282,6 @@ def _is_reserved(claim: Claim, results: Results) -> bool:
     return held is not None and held.reservation.may_become_claim(claim.digest)
 
 
-def _needs_registration(event: Event) -> bool:
-    return not event.without_registration and event.account.currency != money.NO_CURRENCY
-
-
 def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, timeout: str) -> Recorder:
     """Return the recorder of a function; ``timeout`` names the variable with the function's timeout in seconds.
 
@@ -252,4 +289,9 @@ def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, ti
     """
     entity_table = env.text("ENTITY_TABLE")
     store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers)
-    return Recorder(RecordingSettings.of(env, timeout), store, RateCardStore(client, entity_table, workers).read)
+    return Recorder(
+        RecordingSettings.of(env, timeout),
+        store,
+        RateCardStore(client, entity_table, workers).read,
+        RegistrationStore(client, entity_table, workers).read,
+    )

@@ -93,15 +93,20 @@ def is_currency(code: object) -> bool:
     return isinstance(code, str) and code in MINOR_DIGITS
 
 
+def minor_digits(currency: str) -> int:
+    """Return how many decimal places a currency has: 2 for EUR, 0 for JPY and for "no currency"."""
+    return MINOR_DIGITS.get(currency, 0)
+
+
 def on_statement(amount: Decimal, currency: str) -> Decimal:
     """Round an amount to the currency's minor unit, half to even. Money is rounded nowhere else."""
-    quantum = Decimal(1).scaleb(-MINOR_DIGITS.get(currency, 0))
+    quantum = Decimal(1).scaleb(-minor_digits(currency))
     return _unsigned_zero(amount.quantize(quantum, rounding=ROUND_HALF_EVEN, context=Context(prec=120)))
 
 
 def rounded(exact: Fraction, currency: str) -> Decimal:
     """Round an exact fraction as ``on_statement`` does: an amount divided by an exchange rate is seldom a decimal."""
-    digits = MINOR_DIGITS.get(currency, 0)
+    digits = minor_digits(currency)
     return _unsigned_zero(Context(prec=120).scaleb(Decimal(round(exact * 10**digits)), -digits))
 
 

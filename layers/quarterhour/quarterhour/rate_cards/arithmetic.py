@@ -1,8 +1,9 @@
 """The arithmetic of a commission, as text that is stored with the event and gives the exact commission again.
 
-A rate card's charge is ``percent=12.5 of=125.00 fixed=0.30 items=2 least=0.50 most=15.00``. A refund's share of its
-sale's commission is ``share=5.30 of=10.00 before=2.00 after=6.00``. A commission named by the event is ``named=-1.25``.
-The difference that a re-rating posts is ``due=11.25 paid=7.50``.
+A rate card's charge is ``percent=12.5 of=125.00 fixed=0.30 items=2 least=0.50 most=15.00``; ``kept=0.60`` follows if
+refunds do not give back the fixed fee. A refund's share of its sale's commission is
+``share=5.30 of=10.00 before=2.00 after=6.00``; ``fee=0.60`` follows if a void gives back a kept fee. A commission named
+by the event is ``named=-1.25``. The difference that a re-rating posts is ``due=11.25 paid=7.50``.
 """
 
 from collections.abc import Iterator, Mapping
@@ -27,7 +28,8 @@ class PricingStep(NamedTuple):
 class Charge(NamedTuple):
     """A charge by a rate card: a percentage of an amount and a fixed fee for each item, within a minimum and a maximum.
 
-    The commission has the sign of the amount ``of``; the fees have none.
+    The commission has the sign of the amount ``of``; the fees have none. ``kept``: the fixed fee of all items, if a
+    refund keeps it.
     """
 
     percent: Decimal
@@ -36,6 +38,11 @@ class Charge(NamedTuple):
     items: Decimal | None = None
     least: Decimal | None = None
     most: Decimal | None = None
+    kept: Decimal | None = None
+
+    def kept_of(self, commission: Decimal) -> Decimal:
+        """Return the part of a commission that a refund does not give back: the kept fee, or all if that is less."""
+        return money.ZERO if self.kept is None else min(self.kept, commission.copy_abs())
 
     def steps(self) -> Iterator[PricingStep]:
         """Yield the steps that compute the commission."""
@@ -52,6 +59,9 @@ class Charge(NamedTuple):
         if self.most is not None:
             value = self._signed(min(self.most, value.copy_abs()))
             yield PricingStep("maximum", f"{money.plain(self.most)} at most", value)
+        if self.kept is not None and self.of < 0:
+            value = money.add(value, self.kept_of(value))
+            yield PricingStep("kept", f"{money.plain(self.kept)} of it is kept, as the fixed fee", value)
 
     def _signed(self, value: Decimal) -> Decimal:
         return money.negated(value) if self.of < 0 else value
@@ -60,15 +70,19 @@ class Charge(NamedTuple):
 class Share(NamedTuple):
     """A refund's share of its sale's commission.
 
-    ``share``: the sale's commission. ``of``: the sale's amount. ``before``, ``after``: the refunded part of that amount
-    before and after this refund. A share is cut off after its last decimal place, never rounded up. So all refunds of a
-    sale together give back no more than its commission, and exactly its commission when the whole amount is refunded.
+    ``share``: the sale's commission, without a fixed fee that refunds keep. ``of``: the sale's amount. ``before``,
+    ``after``: the refunded part of that amount before and after this refund. ``fee``: the kept fee, which a void gives
+    back too.
+
+    A share is cut off after its last decimal place, never rounded up. So all refunds of a sale together give back no
+    more than ``share``, and exactly that when the whole amount is refunded.
     """
 
     share: Decimal
     of: Decimal
     before: Decimal
     after: Decimal
+    fee: Decimal | None = None
 
     def steps(self) -> Iterator[PricingStep]:
         """Yield the steps that compute the commission."""
@@ -76,7 +90,11 @@ class Share(NamedTuple):
         sale = f"of {money.plain(self.share)} for {money.plain(self.of)}"
         yield PricingStep("after", f"{money.plain(self.after)} refunded, {sale}", after)
         yield PricingStep("before", f"{money.plain(self.before)} refunded before, {sale}", before)
-        yield PricingStep("refund", "the difference, given back", money.add(before, money.negated(after)))
+        refund = money.add(before, money.negated(after))
+        yield PricingStep("refund", "the difference, given back", refund)
+        if self.fee is not None:
+            words = f"and the fixed fee of {money.plain(self.fee)}, as the sale is void"
+            yield PricingStep("fee", words, money.add(refund, money.negated(self.fee)))
 
     def _of(self, refunded: Decimal) -> Decimal:
         whole = len(money.plain(self.share.copy_abs()).partition(".")[0])

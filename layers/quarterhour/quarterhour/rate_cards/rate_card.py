@@ -14,7 +14,7 @@ from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.rate_cards.arithmetic import Charge
 
 MAX_RULES: Final = 200
-_FIELDS: Final = frozenset({"valid_from", "rules"})
+_FIELDS: Final = frozenset({"valid_from", "rules", "refund_fixed"})
 _FEE: Final = f"0 or more, {fields.AMOUNT}"
 _CONDITIONS: Final = ("category", "location", "currency")
 _FEES: Final = ("fixed", "minimum", "maximum")
@@ -38,7 +38,8 @@ class Sold(NamedTuple):
 class Rule(NamedTuple):
     """A percentage and fees, and the conditions under which they are charged.
 
-    A condition that is ``None`` fits everything. The fees are amounts in the rule's currency.
+    A condition that is ``None`` fits everything. The fees are amounts in the rule's currency. ``refund_fixed``: whether
+    refunds give back the fixed fee, as the rate card says.
     """
 
     percent: Decimal
@@ -48,6 +49,7 @@ class Rule(NamedTuple):
     fixed: Decimal | None = None
     minimum: Decimal | None = None
     maximum: Decimal | None = None
+    refund_fixed: bool = True
 
     def covers(self, sold: Sold) -> bool:
         """Return whether all conditions of the rule fit; a location fits all locations within it."""
@@ -72,17 +74,20 @@ class Rule(NamedTuple):
         """Return the charge of the rule."""
         if sold.items is None:
             return Charge(self.percent, sold.amount)
-        items = None if self.fixed is None else sold.items
-        return Charge(self.percent, sold.amount, self.fixed, items, self.minimum, self.maximum)
+        if self.fixed is None:
+            return Charge(self.percent, sold.amount, least=self.minimum, most=self.maximum)
+        kept = None if self.refund_fixed else money.multiply(self.fixed, sold.items)
+        return Charge(self.percent, sold.amount, self.fixed, sold.items, self.minimum, self.maximum, kept)
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> dict[str, Any]:
         """Return the rule as the API shows it."""
         values = {name: getattr(self, name) for name in (*_CONDITIONS, "percent", *_FEES)}
-        return {
+        shown = {
             name: money.plain(value) if isinstance(value, Decimal) else value
             for name, value in values.items()
             if value is not None
         }
+        return shown if self.refund_fixed or self.fixed is None else {**shown, "refund_fixed": False}
 
 
 class RateCard(NamedTuple):
@@ -103,12 +108,13 @@ def read_rate_card(content: object) -> RateCard | tuple[FieldProblem, ...]:
     outer = Fields(content, "content.")
     outer.report_unknown(_FIELDS)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant)
+    refund_fixed = outer.value("refund_fixed", "true or false", _flag, optional=True)
     listed = outer.value("rules", f"a list of 1 to {MAX_RULES} rules", _listed) or ()
     rules = [_read_rule(one, f"content.rules[{number}].", outer) for number, one in enumerate(listed)]
     _refuse_duplicates(rules, outer)
     if outer.problems:
         return fields.bounded(outer.problems, "a rate card as described")
-    return RateCard(valid_from, tuple(rule for rule in rules if rule))
+    return RateCard(valid_from, tuple(rule._replace(refund_fixed=refund_fixed is not False) for rule in rules if rule))
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -164,6 +170,10 @@ def _refuse_duplicates(rules: list[Rule | None], outer: Fields) -> None:
 
 def _listed(value: object) -> list[object] | None:
     return value if isinstance(value, list) and 1 <= len(value) <= MAX_RULES else None
+
+
+def _flag(value: object) -> bool | None:
+    return value if isinstance(value, bool) else None
 
 
 def _fee(value: object) -> Decimal | None:

@@ -30,6 +30,8 @@ from quarterhour.statements.roster import RosterEntry
 
 GROUPED_LINES: Final = 200
 """The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
+IN_PART: Final = 2
+"""The first schema whose figures in the base currency leave out the lines without an exchange rate."""
 NOT_ISSUED: Final = "the agency has no tax profile at the cut-off"
 """Why a statement is not issued."""
 
@@ -91,7 +93,7 @@ class Statement:
             "prior_period_lines": sums.prior_period_lines,
             "by_kind": {kind.value: sums.of_kind(kind).as_dict() for kind in Kind},
             "prior_period": {kind.value: sums.of_kind(kind, prior_only=True).as_dict() for kind in Kind},
-            "base": _base(plan.base, sums.base),
+            "base": _base(plan, sums.base),
             "previous": _previous(plan, entry),
             "days": _days(sums),
             "terms": [
@@ -160,13 +162,16 @@ def _customer(agency: Agency | None) -> dict[str, Any]:
     return {"registered": agency is not None, **facts, "vat_id": vat_id}
 
 
-def _base(currency: str, base: BaseFigures | None) -> dict[str, Any] | None:
+def _base(plan: StatementPlan, base: BaseFigures | None) -> dict[str, Any] | None:
+    """Return the figures of the lines that have an exchange rate; schema 1 shows none if one line lacks it."""
+    currency = plan.base
     if not currency:
         return None
     base = base or BaseFigures()
     figures = {"net": base.net, "commission": base.commission, "payments": base.payments}
+    is_shown = plan.schema >= IN_PART or not base.missing
     rounded = {
-        name: None if base.missing else money.plain(money.rounded(value, currency)) for name, value in figures.items()
+        name: money.plain(money.rounded(value, currency)) if is_shown else None for name, value in figures.items()
     }
     return {"currency": currency, **rounded, "missing": sorted(base.missing)}
 

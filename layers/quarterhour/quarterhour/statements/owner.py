@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any, Final, NamedTuple
 
 from quarterhour.agencies.agency import ADDRESS, COUNTRY, address, country_of
+from quarterhour.agencies.ibans import IBAN, is_iban
 from quarterhour.agencies.vat_ids import VAT_ID, is_vat_id
 from quarterhour.documents.plan import DocumentKind, Valid
 from quarterhour.model import fields
@@ -18,13 +19,22 @@ OWNER: Final = "owner"
 """The name of the document."""
 MAX_LOGO: Final = 50_000
 """Characters of a logo; every statement holds it."""
-FIELDS: Final = ("legal_name", "address", "country", "vat_id", "contact", "logo", "valid_from")
+MAX_PAYMENT_DAYS: Final = 365
+_SHOWN: Final = ("legal_name", "address", "country", "vat_id", "contact", "logo")
+"""The fields that a statement shows."""
+FIELDS: Final = (*_SHOWN, "iban", "payment_days", "valid_from")
+FOR_STATEMENTS: Final = ("legal_name", "address", "country", "vat_id", "iban", "payment_days")
+"""The fields that a complete statement needs."""
+_PAYMENT_DAYS: Final = f"a whole number of days from 0 to {MAX_PAYMENT_DAYS}"
 _LOGO: Final = re.compile(r"data:image/(?:png|jpeg|webp|svg\+xml);base64,([A-Za-z0-9+/]+={0,2})", re.ASCII)
 _EXPECTED_LOGO: Final = f"a data URI of a PNG, JPEG, WebP or SVG image in base64, of at most {MAX_LOGO:,} characters"
 
 
 class Owner(NamedTuple):
-    """The owner's data from an instant on; what was not given is ``None``. ``logo`` is a data URI."""
+    """The owner's data from an instant on; what was not given is ``None``.
+
+    ``logo`` is a data URI. ``payment_days``: the days from a statement's issue to the day when it must be paid.
+    """
 
     valid_from: datetime = ALWAYS[0]
     legal_name: str | None = None
@@ -33,17 +43,24 @@ class Owner(NamedTuple):
     vat_id: str | None = None
     contact: str | None = None
     logo: str | None = None
+    iban: str | None = None
+    payment_days: int | None = None
+
+    @property
+    def missing(self) -> list[str]:
+        """The fields that a complete statement needs and that were not given."""
+        return [name for name in FOR_STATEMENTS if getattr(self, name) is None]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the data as a statement shows them."""
-        return {name: getattr(self, name) for name in FIELDS if name != "valid_from"}
+        return {name: getattr(self, name) for name in _SHOWN}
 
 
-def read_owner(content: object) -> Owner | tuple[FieldProblem, ...]:
-    """Return the owner in a document's content, or every problem in it."""
+def read_owner(content: object, prefix: str = "content.") -> Owner | tuple[FieldProblem, ...]:
+    """Return the owner in a document's content, or every problem in it. ``prefix`` precedes the fields' names."""
     if not isinstance(content, Mapping):
-        return (FieldProblem("content", "is not an object", f"an object with {', '.join(FIELDS)}"),)
-    read = Fields(content, "content.")
+        return (FieldProblem(prefix.rstrip("."), "is not an object", f"an object with {', '.join(FIELDS)}"),)
+    read = Fields(content, prefix)
     read.report_unknown(frozenset(FIELDS))
     legal_name = read.value("legal_name", fields.TEXT, fields.text)
     address_ = read.value("address", ADDRESS, address, optional=True)
@@ -51,12 +68,16 @@ def read_owner(content: object) -> Owner | tuple[FieldProblem, ...]:
     vat_id = read.value("vat_id", VAT_ID, fields.text, optional=True)
     contact = read.value("contact", fields.TEXT, fields.text, optional=True)
     logo = read.value("logo", _EXPECTED_LOGO, _logo, optional=True)
+    iban = read.value("iban", IBAN, fields.text, optional=True)
+    payment_days = read.value("payment_days", _PAYMENT_DAYS, _payment_days, optional=True)
     valid_from = read.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if vat_id is not None and not is_vat_id(vat_id, country):
         read.problem("vat_id", f"is {fields.shown(vat_id)}", VAT_ID)
+    if iban is not None and not is_iban(iban):
+        read.problem("iban", f"is {fields.shown(iban)}", IBAN)
     if read.problems:
         return fields.bounded(read.problems, "an owner as described")
-    return Owner(valid_from or ALWAYS[0], legal_name, address_, country, vat_id, contact, logo)
+    return Owner(valid_from or ALWAYS[0], legal_name, address_, country, vat_id, contact, logo, iban, payment_days)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -66,6 +87,11 @@ def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
 
 OWNERS: Final = DocumentKind(OWNER, lambda rest: not rest, OWNER, _valid)
 """The owner as a kind of document, of which there is one."""
+
+
+def _payment_days(value: object) -> int | None:
+    days = fields.whole(value)
+    return days if days is not None and days <= MAX_PAYMENT_DAYS else None
 
 
 def _logo(value: object) -> str | None:

@@ -27,9 +27,12 @@ from quarterhour.html.markup import (
 )
 from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
 from quarterhour.model.periods import Period
+from quarterhour.statements.document import IN_PART
 
 Document = Mapping[str, Any]
 
+_LOCAL_DATES: Final = 2
+"""The first schema whose page begins with the period as local dates, and has its exact bounds at the end."""
 _TITLES: Final = {"statement": "Statement", "credit_note": "Credit note"}
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June"),
@@ -80,6 +83,12 @@ def statement_page(document: Document) -> bytes:
     )
 
 
+def _span(document: Document) -> str:
+    """Return the period as local dates: ``1–31 October 2026``."""  # noqa: RUF002 - a dash
+    period = Period.parse(document["period"])
+    return f"1–{(period.next.first_day - period.first_day).days} {_month(document)}"  # noqa: RUF001 - a dash
+
+
 def _month(document: Document) -> str:
     """Return the period in words: ``November 2026``."""
     period = Period.parse(document["period"])
@@ -116,14 +125,21 @@ def _parties(document: Document) -> Html:
                 ("Agency", name(document["agency"])),
                 ("Group", name(customer["group"])),
                 ("Currency", escaped(document["currency"])),
-                ("Period", escaped(f"{document['period']}, {document['time_zone']}")),
-                ("From", instant(document["from"])),
-                ("To", instant(document["to"])),
-                ("Cut-off", instant(document["cut_off"])),
-                ("Recorded until", instant(document["recorded_until"])),
+                *([("Period", escaped(_span(document)))] if document["schema"] >= _LOCAL_DATES else _bounds(document)),
             ]
         ),
     )
+
+
+def _bounds(document: Document) -> list[tuple[str, Html]]:
+    """Return the bounds of the period, and until when its lines were recorded."""
+    return [
+        ("Period", escaped(f"{document['period']}, {document['time_zone']}")),
+        ("From", instant(document["from"])),
+        ("To", instant(document["to"])),
+        ("Cut-off", instant(document["cut_off"])),
+        ("Recorded until", instant(document["recorded_until"])),
+    ]
 
 
 def _due(document: Document) -> Html:
@@ -184,13 +200,14 @@ def _base(document: Document) -> Html:
     base = document["base"]
     if base is None:
         return NOTHING
-    title = f"In {base['currency']}"
-    if base["missing"]:
-        missing = f"No exchange rate at the end of {len(base['missing'])} quarter-hours: {', '.join(base['missing'])}."
-        return section(title, paragraph(escaped(missing)))
+    title, missing = f"In {base['currency']}", base["missing"]
+    gap = f"No exchange rate at the end of {len(missing)} quarter-hours: {', '.join(missing)}." if missing else ""
+    if gap and document["schema"] < IN_PART:
+        return section(title, paragraph(escaped(gap)))
     rows = [Row([escaped(title)], [base[name]]) for name, title in _IN_BASE.items()]
     note = Html("At the exchange rates pinned for each quarter-hour, rounded once, half to even.")
-    return section(title, table(title, ["Position"], ["Amount"], rows), paragraph(note))
+    left_out = f"{gap} The table leaves out what they hold." if gap else ""
+    return section(title, table(title, ["Position"], ["Amount"], rows), paragraph(note), paragraph(escaped(left_out)))
 
 
 def _previous(document: Document) -> Html:
@@ -295,6 +312,7 @@ def _files(document: Document) -> Html:
             [
                 ("Lines", Html(f"{code(file['name'])}, {file['size']} bytes")),
                 ("SHA-256", code(file["sha256"])),
+                *(_bounds(document) if document["schema"] >= _LOCAL_DATES else []),
                 ("To check", Html(f"{code('quarterhour verify --statement FOLDER')}, the folder of these files")),
             ]
         ),

@@ -15,7 +15,7 @@ from quarterhour.model.periods import PERIOD, Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.plan import Checkpoint
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 """The schema of the files of a new run; a run under way keeps the schema of its plan."""
 
 LINES_OF_A_GROUP: Final = 25_000

@@ -245,7 +245,7 @@ def test_the_hotel_example_voids_cancelled_bookings_and_has_a_rate_card_for_each
     script = [sys.executable, str(EXAMPLES / "hotel_agencies.py")]
     made = subprocess.run(script, input=text.encode(), capture_output=True, check=True)  # noqa: S603 - our own script
     (tmp_path / "agencies").write_bytes(made.stdout)
-    registered = agencies.read_valid(str(tmp_path / "agencies"))
+    registered = agencies.read_versions(str(tmp_path / "agencies"))
     groups = {row.agency: row.content["group"] for row in registered}
     assert groups == {"9": "online", "1": "offline", "direct": "own"}
     documents = {one.document for one in rate_cards.read(EXAMPLES / "hotel_rate_cards")}

@@ -15,7 +15,7 @@ from quarterhour_tools.loading.agencies import (
     AgencyRow,
     load,
     read,
-    read_valid,
+    read_versions,
 )
 
 CONTENT: dict[str, Any] = {
@@ -77,7 +77,7 @@ def test_a_bad_line_is_reported_with_every_problem(tmp_path: Path, line: str, pr
     assert [one.number for one in bad] == [2]
     assert all(problem in bad[0].problem for problem in problems)
     with pytest.raises(ToolError, match="line 2: "):
-        read_valid(path)
+        read_versions(path)
 
 
 def test_a_line_of_csv_with_another_number_of_cells_is_reported(tmp_path: Path) -> None:
@@ -97,6 +97,52 @@ def test_a_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ToolError, match="decode"):
         read(str(path))
     assert read(file(tmp_path, "")) == ([], [])
+
+
+VERSIONS = (
+    '{"agency": "42", "group": "b", "valid_from": "2026-11-01T00:00:00Z", "registered_at": "2026-10-25T09:00:00Z"}\n'
+    '{"agency": "42", "group": "c", "valid_from": "2026-12-01T00:00:00Z"}\n'
+    '{"agency": "42", "group": "a", "valid_from": "2026-01-01T00:00:00Z"}\n'
+    '{"agency": "7", "registered_at": "2026-10-01T00:00:00Z"}\n'
+)
+VERSIONS_CSV = (
+    "agency,group,valid_from,registered_at\n42,b,2026-11-01T00:00:00Z,2026-10-25T09:00:00Z\n"
+    "42,c,2026-12-01T00:00:00Z,\n42,a,2026-01-01T00:00:00Z,\n7,,,2026-10-01T00:00:00Z\n"
+)
+
+
+@pytest.mark.parametrize("content", [VERSIONS, VERSIONS_CSV])
+def test_the_versions_of_agencies_are_in_the_order_in_which_they_are_written(tmp_path: Path, content: str) -> None:
+    rows = read_versions(file(tmp_path, content))
+    assert [(row.agency, row.content.get("group")) for row in rows] == [
+        ("42", "a"),
+        ("42", "c"),
+        ("7", None),
+        ("42", "b"),
+    ]
+    assert [row.registered_at and row.registered_at.isoformat() for row in rows] == [
+        *(None, None, "2026-10-01T00:00:00+00:00", "2026-10-25T09:00:00+00:00")
+    ]
+    assert all("registered_at" not in row.content for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ('{"agency": "42"}', "agency 42 is in line 1 already; a version needs valid_from"),
+        ('{"agency": "8", "registered_at": "today"}', "registered_at is 'today': expected an RFC 3339 instant"),
+    ],
+)
+def test_an_invalid_version_is_refused(tmp_path: Path, line: str, problem: str) -> None:
+    with pytest.raises(ToolError, match=problem):
+        read_versions(file(tmp_path, f"{VERSIONS}{line}\n"))
+
+
+def test_only_a_replay_takes_versions(tmp_path: Path) -> None:
+    rows, bad = read(file(tmp_path, VERSIONS))
+    assert [row.number for row in rows] == [2]
+    assert [one.number for one in bad] == [1, 3, 4]
+    assert "registered_at is not known" in bad[0].problem
 
 
 class Api:

@@ -9,6 +9,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Self
 
+from quarterhour.agencies.agency import Registration
 from quarterhour.aws.entity import Values
 from quarterhour.ledger.event import RECORDED_BY, SALE, Event
 from quarterhour.ledger.held.keys import HeldStatus, held_key, held_place, identity_of, index_values
@@ -25,6 +26,8 @@ class HeldReason(StrEnum):
     """The sale that it refers to."""
     UNREGISTERED_AGENCY = "unregistered_agency"
     """The registration of its agency."""
+    CLOSED_AGENCY = "closed_agency"
+    """The agency, which is closed, to be active again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +149,8 @@ class HeldEvent:
     def to_record(self) -> Event:
         """The event to record.
 
-        Who releases an event of an unknown sale knows its agency. Who releases one of an unregistered agency may not
-        know that its sale is unknown as well.
+        Who releases an event of an unknown sale knows its agency. Who releases one of an agency that is
+        not registered, or closed, may not know that its sale is unknown as well.
         """
         waived = self.released.waived if self.released else None
         without_sale = waived is HeldReason.UNKNOWN_SALE
@@ -183,10 +186,29 @@ def held_values(held: HeldEvent) -> Values:
     }
 
 
+def depends_on_registration(event: Event, *, registered_only: bool) -> bool:
+    """Return whether the registration of its agency decides about an event: of a sale always, else by the policy.
+
+    Views have no agency.
+    """
+    if event.without_registration or event.account.currency == money.NO_CURRENCY:
+        return False
+    return registered_only or event.type == SALE
+
+
+def reason_to_wait(event: Event, registration: Registration, *, registered_only: bool) -> HeldReason | None:
+    """Return why an event that depends on the registration of its agency must wait; ``None`` if it need not."""
+    if registration is Registration.NONE and registered_only:
+        return HeldReason.UNREGISTERED_AGENCY
+    return HeldReason.CLOSED_AGENCY if registration is Registration.CLOSED and event.type == SALE else None
+
+
 def waits_for(event: Event, reason: HeldReason, remembered: timedelta | None = None) -> FieldProblem:
     """Return what a held event waits for, as a sender reads it; ``remembered``: how long identities are kept."""
     if reason is HeldReason.UNREGISTERED_AGENCY:
         return FieldProblem("subject", f"is no registered agency: {event.account.agency}", "its registration")
+    if reason is HeldReason.CLOSED_AGENCY:
+        return FieldProblem("subject", f"is a closed agency: {event.account.agency}", "an agency that is active")
     if remembered is not None:
         problem = f"is no recorded sale yet, or one of more than {remembered.days} days ago, which is forgotten"
         return FieldProblem("data.refers_to", problem, "the sale; for a forgotten one, an adjustment without refers_to")

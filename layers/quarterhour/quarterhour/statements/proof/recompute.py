@@ -13,7 +13,7 @@ from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.periods import Period
 from quarterhour.reports.lines import Line
-from quarterhour.statements.document import GROUPED_LINES
+from quarterhour.statements.document import GROUPED_LINES, IN_PART
 from quarterhour.statements.figures import MAX_TERMS
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 
@@ -170,7 +170,7 @@ class Recomputation:
             "prior_period_lines": sum(some.lines for some in self._prior.values()),
             "by_kind": {name: some.shown("amount") for name, some in self._kinds.items()},
             "prior_period": {name: some.shown("amount") for name, some in self._prior.items()},
-            "base": self._in_base(base) if base else header["base"],
+            "base": self._in_base(base, header["schema"]) if base else header["base"],
             "days": [
                 {"day": day or None, **some.shown("net")}
                 for day, some in sorted(self._days.items(), key=lambda entry: entry[0] or "~")
@@ -185,11 +185,13 @@ class Recomputation:
             "lines_file": dict(lines_file),
         }
 
-    def _in_base(self, currency: str) -> dict[str, Any]:
+    def _in_base(self, currency: str, schema: int) -> dict[str, Any]:
         missing = sorted(self._base.missing)
         places = MINOR_DIGITS.get(currency, 0)
         figures = {
-            name: None if missing else text_of(EXACT.scaleb(Decimal(round(value * 10**places)), -places))
+            name: None
+            if missing and schema < IN_PART
+            else text_of(EXACT.scaleb(Decimal(round(value * 10**places)), -places))
             for name, value in self._base.figures.items()
         }
         return {"currency": currency, **figures, "missing": missing}
