@@ -666,6 +666,8 @@ class Event(Receipt):
     """The month in which it counts."""
     prior_period: Maybe[Literal["1"]]
     """Whether it belongs to an earlier month, which was cut off when the event came."""
+    tax_point: Maybe[Day]
+    """The date that decides its tax; missing in events that 0.1.0 or 0.2.0 recorded."""
 
 
 HeldReason = Literal["unknown_sale", "unregistered_agency"]

@@ -18,15 +18,14 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.lines import COLUMNS, unescape_formula
-from quarterhour.reports.plan import SCHEMA as LINES_SCHEMA
 from quarterhour.statements.figures import OTHER_DAYS, AccountSums, BaseFigures, Sum, kind_of
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.work_objects import last_value, read_values, value_writer
 
 PIECE: Final = 8_000_000
 """Characters of lines in memory, after which they are a piece."""
-CSV_COLUMNS: Final = COLUMNS[LINES_SCHEMA]
-"""The columns of a statement's lines: those of the newest schema; lines of older ones have empty cells at the end."""
+CSV_COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: COLUMNS[3], 2: COLUMNS[4]}
+"""The columns of a statement's lines, by the schema of the statement; sealed lines of fewer get empty cells."""
 
 _FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")
 _LINES: Final = 3
@@ -129,7 +128,8 @@ class Collector:
         """
         columns = next(rows)[1]
         at = {name: columns.index(name) for name in columns}
-        padding = "," * (len(CSV_COLUMNS) - len(columns)) + "\n"
+        more = len(CSV_COLUMNS[self._plan.schema]) - len(columns)
+        padding = "," * more + "\n"
         facts = _facts(at)
         amount, commission, recorded, time = (at[name] for name in ("amount", "commission", "recorded_at", "time"))
         period, currency = at.get("period", recorded), at["currency"]
@@ -154,7 +154,7 @@ class Collector:
             lines = found[_LINES]
             if lines is None:
                 lines = found[_LINES] = self._piece.lines.setdefault(key[0][:2], [])
-            lines.append(text if padding == "\n" else text[:-1] + padding)
+            lines.append(text if more == 0 else text[:-1] + padding if more > 0 else _cut(text, -more))
             self._piece.size += len(text)
             if self._piece.size > PIECE:
                 yield
@@ -172,6 +172,14 @@ class Collector:
             for key, (lines, amount, commission, _) in some:
                 _add(sums, key, Sum(lines, amount, commission))
             yield names[name], sums
+
+
+def _cut(text: str, cells: int) -> str:
+    """Return the text of a row without its last cells.
+
+    A plan of 0.2.0 has lines with more columns than it knows only if it was stored while the stack was updated.
+    """
+    return text[:-1].rsplit(",", cells)[0] + "\n"
 
 
 def _add(sums: AccountSums, key: _Key, some: Sum) -> None:
@@ -276,7 +284,7 @@ class OrderLine(NamedTuple):
 
 
 _ORDER_CELLS: Final = itemgetter(
-    *(CSV_COLUMNS.index(name) for name in ("type", "kind", "order_id", "product", "amount", "commission"))
+    *(CSV_COLUMNS[1].index(name) for name in ("type", "kind", "order_id", "product", "amount", "commission"))
 )
 
 

@@ -15,8 +15,11 @@ from quarterhour.model.periods import PERIOD, Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.plan import Checkpoint
 
-SCHEMA: Final = 1
-"""The schema of the files of a new run; a run under way keeps the schema of its plan."""
+SCHEMA: Final = 2
+"""The schema of the files of a new run; a run under way keeps the schema of its plan.
+
+2: the lines have the columns of schema 4 of the sealed lines.
+"""
 
 LINES_OF_A_GROUP: Final = 25_000
 """About the most lines of a group of accounts, and so the most statements: one invocation writes them in time."""

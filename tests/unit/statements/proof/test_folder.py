@@ -94,7 +94,7 @@ DAMAGE: dict[str, tuple[Callable[[Objects], Any], str]] = {
         "tax_profile.percent: expected 0, found 19.5",
     ),
     "note": (changed(lambda one: one["tax_profile"].update(note="")), "statement.json: tax_profile.note: is missing"),
-    "schema": (lambda folder: edit(folder, STATEMENT, lambda one: one.update(schema=2)), "the schema 2 is unknown"),
+    "schema": (lambda folder: edit(folder, STATEMENT, lambda one: one.update(schema=9)), "the schema 9 is unknown"),
     "preview": (lambda folder: edit(folder, STATEMENT, lambda one: one.update(preview=True)), "it is a preview"),
     "no JSON": (lambda folder: folder.update({STATEMENT: b"{"}), "statement.json: cannot be read"),
     "a key twice": (

@@ -37,7 +37,7 @@ from quarterhour.statements.proof.recompute import (
     text_of,
 )
 
-PAGES: Final[Mapping[int, Callable[[Json], bytes]]] = {1: statement_page}
+PAGES: Final[Mapping[int, Callable[[Json], bytes]]] = dict.fromkeys((1, 2), statement_page)
 """What makes the page of a statement, by the schema of its files: a page that changes needs a new schema."""
 EARLIER: Final = timedelta(days=2)
 """A month begins in no time zone earlier than in UTC by more than this."""

@@ -73,7 +73,7 @@ def _write_statements(
     uploads: list[Upload] = []
     with ExitStack() as opened:
         for statement in statements:
-            lines = opened.enter_context(_LinesFile())
+            lines = opened.enter_context(_LinesFile(plan.schema))
             entry, prefix = statement.entry, statement_prefix(plan.period, statement.entry.account)
             for block in blocks.of(entry.account):
                 lines.write(block)
@@ -123,15 +123,18 @@ class _Blocks:
 
 
 class _LinesFile:
-    """The compressed CSV file of an account's lines; the file is deleted when the block ends."""
+    """The compressed CSV file of an account's lines; the file is deleted when the block ends.
 
-    def __init__(self) -> None:
+    ``schema``: that of the statement.
+    """
+
+    def __init__(self, schema: int) -> None:
         self.file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by __exit__
         self.number = 0
         self._first: list[bytes] = []
         self._packed = packed(self.file, QUICK)
         header = io.StringIO()
-        CsvWriter(header, CSV_COLUMNS).flush()
+        CsvWriter(header, CSV_COLUMNS[schema]).flush()
         self._packed.write(header.getvalue().encode())
 
     def __enter__(self) -> Self:
