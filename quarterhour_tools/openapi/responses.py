@@ -533,7 +533,7 @@ class StatementWithFiles(ListedStatement, StatementActions):
 class AppliedTaxProfile(Answer):
     """How commissions are taxed."""
 
-    scheme: Literal["standard", "reverse_charge", "exempt"]
+    scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"]
     percent: Decimal
     note: str
 

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
 
-from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, Agency, TaxProfile
+from quarterhour.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.statements.day_lines import OrderLine
@@ -36,6 +36,7 @@ NOT_ISSUED: Final = "the agency has no tax profile at the cut-off"
 REVERSE_CHARGE_NOTE: Final = "Reverse charge: the recipient of the service accounts for the VAT."
 """The legal note of Article 226(11a) of Directive 2006/112/EC, in its usual long form."""
 EXEMPT_NOTE: Final = "Exempt from VAT."
+OUTSIDE_SCOPE_NOTE: Final = "Outside the scope of VAT."
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +149,7 @@ def shown_profile(profile: TaxProfile | None) -> dict[str, Any] | None:
     if profile is None:
         return None
     percent = money.plain(profile.percent)
-    notes = {REVERSE_CHARGE: REVERSE_CHARGE_NOTE, EXEMPT: EXEMPT_NOTE}
+    notes = {REVERSE_CHARGE: REVERSE_CHARGE_NOTE, EXEMPT: EXEMPT_NOTE, OUTSIDE_SCOPE: OUTSIDE_SCOPE_NOTE}
     note = notes.get(profile.scheme, f"VAT {percent} %")
     return {"scheme": profile.scheme, "percent": percent, "note": note}
 
