@@ -199,7 +199,7 @@ class _Parties:
         return Owner(legal_name="Market Ltd")
 
     def parties(self, owner: Owner, accounts: Sequence[Account], *_: datetime) -> list[Parties]:
-        return [Parties(owner, None) for _ in accounts]
+        return [Parties(owner, None, lambda _: None) for _ in accounts]
 
 
 class _Checkpoints:

@@ -99,6 +99,23 @@ def test_a_day_is_that_of_business_time_in_the_zone() -> None:
     assert {day: one.lines for day, one in days.items()} == {"2026-11-23": 1, "2026-11-22": 1, OTHER_DAYS: 2}
 
 
+def test_a_tax_point_is_that_of_the_line_or_else_its_business_date() -> None:
+    items = [
+        posting(1, minutes(0), tax_point="2026-10-05", time="2026-11-20T00:00:00Z"),
+        posting(2, minutes(1), time="2026-11-22T23:30:00Z"),
+        posting(3, minutes(2), time="2026-10-31T12:00:00Z"),
+        posting(4, minutes(3), tax_point="2026-11-23"),
+        posting(5, minutes(4), tax_point="2026-11-23", type="payment.recorded"),
+        posting(6, minutes(5), tax_point="2026-11-23", type="adjustment.recorded", kind="opening"),
+    ]
+    for schema in (3, 4):
+        collector = Collector(plan(), time_zone("Europe/Berlin"))
+        list(collector.add(QUARTER_HOUR, read_raw(sealed_file(items, schema)), {}))
+        points = {day: one.lines for day, one in sums_of(collector)[GBP].tax_points.items()}
+        corrected = "2026-11-20" if schema == 3 else "2026-10-05"
+        assert points == {corrected: 1, "2026-11-23": 2, "2026-10-31": 1}, schema
+
+
 def test_figures_in_the_base_currency_are_at_the_rates_of_the_quarter_hour() -> None:
     planned = plan(settings=replace(SETTINGS, base="EUR"))
     rate = ExchangeRate(Decimal("0.8"), "ecb", "EUR", datetime(2026, 11, 20, tzinfo=UTC))

@@ -14,7 +14,7 @@ from typing import IO, Any, Final, NamedTuple
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account
-from quarterhour.model.periods import Period
+from quarterhour.model.periods import day_in
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.lines import COLUMNS, unescape_formula
@@ -37,11 +37,15 @@ Rows = Iterator[tuple[str, list[str]]]
 
 
 class _Key(NamedTuple):
-    """What the lines of one sum have in common; ``facts``: the cells of ``_FACTS``; ``prior``: see ``_Priors``."""
+    """What the lines of one sum have in common; ``facts``: the cells of ``_FACTS``; ``prior``: see ``_Priors``.
+
+    ``day``: the business date.
+    """
 
     facts: tuple[str, ...]
     prior: int
     day: str
+    tax_point: str
     units: Decimal | None
 
     @property
@@ -99,7 +103,7 @@ class Collector:
 
     def __init__(self, plan: StatementPlan, zone: tzinfo) -> None:
         self._plan = plan
-        self._days = _BusinessDays(zone, plan.period)
+        self._days = _BusinessDates(zone)
         self._sums: dict[_Key, list[Any]] = {}  # number, amount and commission of lines, and their list in the piece
         self._missing: dict[tuple[str, str], set[str]] = {}
         self._piece = Piece({})
@@ -133,6 +137,7 @@ class Collector:
         facts = _facts(at)
         amount, commission, recorded, time = (at[name] for name in ("amount", "commission", "recorded_at", "time"))
         period, currency = at.get("period", recorded), at["currency"]
+        tax_point = at.get("tax_point")
         priors = _Priors(self._plan, str(quarter_hour))
         units = _Units(self._plan.base, pins)
         sums, days, add, has_base = self._sums, self._days, money.add, bool(self._plan.base)
@@ -141,8 +146,9 @@ class Collector:
             if prior is None:
                 continue
             one = units[cells[currency]] if has_base else None
+            day = days[(cells[time] or cells[recorded])[:16]]
             # A tuple of the same shape as _Key, which would take longer to make.
-            key: Any = facts(cells), prior, days[(cells[time] or cells[recorded])[:16]], one
+            key: Any = facts(cells), prior, day, (tax_point and cells[tax_point]) or day, one
             found = sums.get(key)
             if found is None:
                 found = sums[key] = [0, money.ZERO, money.ZERO, None]
@@ -170,8 +176,16 @@ class Collector:
         for name, some in groupby(entries, lambda one: one[0].account):
             sums = AccountSums(base=BaseFigures(missing=self._missing.get(name, set())) if self._plan.base else None)
             for key, (lines, amount, commission, _) in some:
-                _add(sums, key, Sum(lines, amount, commission))
+                self._add(sums, key, Sum(lines, amount, commission))
             yield names[name], sums
+
+    def _add(self, sums: AccountSums, key: _Key, some: Sum) -> None:
+        _, _, type_, rate, terms, kind, late = key.facts
+        found = kind_of(type_, kind)
+        day = key.day if key.day.startswith(str(self._plan.period)) else OTHER_DAYS
+        sums.add((found, bool(key.prior or late)), day, (terms, rate), key.tax_point, some)
+        if sums.base and key.units is not None:
+            sums.base.add(found, some.amount, some.commission, key.units)
 
 
 def _cut(text: str, cells: int) -> str:
@@ -180,14 +194,6 @@ def _cut(text: str, cells: int) -> str:
     A plan of 0.2.0 has lines with more columns than it knows only if it was stored while the stack was updated.
     """
     return text[:-1].rsplit(",", cells)[0] + "\n"
-
-
-def _add(sums: AccountSums, key: _Key, some: Sum) -> None:
-    _, _, type_, rate, terms, kind, late = key.facts
-    found = kind_of(type_, kind)
-    sums.add((found, bool(key.prior or late)), key.day, (terms, rate), some)
-    if sums.base and key.units is not None:
-        sums.base.add(found, some.amount, some.commission, key.units)
 
 
 def _facts(at: Mapping[str, int]) -> Callable[[list[str]], tuple[str, ...]]:
@@ -213,21 +219,15 @@ class _Priors(dict[str, int | None]):
         return found
 
 
-class _BusinessDays(dict[str, str]):
-    """The day of a business time, by its text to the minute: of the period, or ``OTHER_DAYS``."""
+class _BusinessDates(dict[str, str]):
+    """The date of a business time, by its text to the minute."""
 
-    def __init__(self, zone: tzinfo, period: Period) -> None:
+    def __init__(self, zone: tzinfo) -> None:
         super().__init__()
         self._zone = zone
-        self._period = period
 
     def __missing__(self, minute: str) -> str:
-        try:
-            day = parse_iso(f"{minute}:00Z").astimezone(self._zone).date()
-        except OverflowError:  # before the year 1 or after 9999 in that zone
-            return OTHER_DAYS
-        found = day.isoformat() if Period.of(day) == self._period else OTHER_DAYS
-        self[minute] = found
+        found = self[minute] = day_in(self._zone, parse_iso(f"{minute}:00Z")).isoformat()
         return found
 
 

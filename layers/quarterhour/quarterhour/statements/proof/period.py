@@ -33,7 +33,7 @@ from quarterhour.statements.proof.recompute import (
     Recomputation,
     bounds_of,
     differences,
-    profile_problems,
+    tax_problems,
     text_of,
 )
 
@@ -434,7 +434,7 @@ class PeriodVerifier:
             expected = recomputed.document(header, self._sealed.base, lines_file)
             expected["number"] = numbers.expected(expected["document"], document["number"])
             files.report(prefix + STATEMENT, differences(document, expected))
-            files.report(prefix + STATEMENT, profile_problems(document["tax_profile"]))
+            files.report(prefix + STATEMENT, tax_problems(document))
             if page is not None and page != PAGES[self._sealed.manifest["schema"]](document):
                 files.problem(prefix + PAGE, f"is not the page of {STATEMENT}")
         except UNREADABLE as error:

@@ -47,7 +47,7 @@ def is_written(stores: StatementStores, plan: StatementPlan, group: int) -> bool
 def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Sealer) -> None:
     """Write the statements of a group; their rows of the list come last, so they say that the group is written."""
     known = parse_iso(plan.planned_at)
-    owner = stores.parties.owner(plan.cut_off, known)
+    owner = stores.parties.owner(plan.parties_at, known)
     with ExitStack() as opened, TemporaryFile() as file:
         entries = (
             entry
@@ -57,7 +57,7 @@ def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Seal
         blocks = _Blocks(_blocks(stores, plan, group, opened))
         with value_writer(file) as write_value:
             while some := list(islice(entries, _WRITTEN_AT_A_TIME)):
-                parties = stores.parties.parties(owner, [one.account for one in some], plan.cut_off, known)
+                parties = stores.parties.parties(owner, [one.account for one in some], plan.parties_at, known)
                 statements = (Statement(plan, *pair) for pair in zip(some, parties, strict=True))
                 for listed in _write_statements(plan, statements, blocks, sealer):
                     write_value(listed.as_row())
