@@ -77,7 +77,11 @@ def start_of(day: date, zone: tzinfo) -> datetime:
 
     Where clocks skip midnight, it is the day's first instant; where they show it twice, the first of the two.
     """
-    return datetime.combine(day, time(), zone).astimezone(UTC)
+    midnight = datetime.combine(day, time(), zone)
+    try:
+        return midnight.astimezone(UTC)
+    except OverflowError:  # before the year 1 or after 9999 in UTC
+        return midnight.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
