@@ -95,7 +95,7 @@ class Ledger:
         return range(first, self.events if in_ledger else 0, self.shards)
 
     def item(self, partition: Partition, number: int) -> str:
-        """Return an event's item as JSON."""
+        """Return an event's item as JSON, as 0.2.0 recorded it."""
         at = iso_millis(partition.quarter_hour.start + timedelta(microseconds=number * 900_000_000 // self.events))
         padding = "x" * (self.item_bytes - ITEM_BYTES - _EXTRA_NAME)
         extra = _EXTRA.format(padding=padding) if padding else ""
@@ -117,7 +117,11 @@ class Ledger:
     def _segment(self, partition: Partition, numbers: range) -> tuple[str, int]:
         """Return the segment of some events, with its bytes."""
         items: list[Json] = [json.loads(self.item(partition, number)) for number in numbers]
-        rows = [{name: value["S"] for name, value in item.items() if name not in _OF_SEGMENT} for item in items]
+        tax_point = {"tax_point": {"S": f"{partition.quarter_hour.day}"}}
+        rows = [
+            {name: value["S"] for name, value in (item | tax_point).items() if name not in _OF_SEGMENT}
+            for item in items
+        ]
         events = zlib.compress(json.dumps(rows).encode(), 1)
         key = {name: items[0][name] for name in ("quarter_hour", "position")}
         more = {"count": {"N": str(len(rows))}, "schema": {"S": "2"}, "events": {"B": b64encode(events).decode()}}

@@ -26,7 +26,7 @@ from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from quarterhour.reports.keys import Part, part_of_lines
-from quarterhour.reports.plan import Checkpoint, SealedFile
+from quarterhour.reports.plan import SCHEMA, Checkpoint, SealedFile
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.writer import SealedFileWriter
 from quarterhour.statements.document import Parties
@@ -89,7 +89,7 @@ def _files(lines: int, accounts: int) -> list[tuple[SealedFile, bytes]]:
     each, choose, number = -(-lines // quarter_hours), random.Random(1), 0  # noqa: S311 - reproducible, not secret
     found: list[tuple[SealedFile, bytes]] = []
     for _ in range(min(quarter_hours, max(FILES, -(-accounts // each)))):
-        with SealedFileWriter(3) as writer:
+        with SealedFileWriter(SCHEMA) as writer:
             for position in range(each):
                 number += 1
                 account = number % accounts
@@ -118,6 +118,7 @@ def _posting(number: int, at: datetime, account: int, choose: random.Random) -> 
         "order_id": f"order-{number}",
         "quantity": "1",
         "period": str(PERIOD),
+        "tax_point": at.date().isoformat(),
         "terms": "card 3",
     }
 
@@ -199,7 +200,7 @@ class _Parties:
         return Owner(legal_name="Market Ltd")
 
     def parties(self, owner: Owner, accounts: Sequence[Account], *_: datetime) -> list[Parties]:
-        return [Parties(owner, None) for _ in accounts]
+        return [Parties(owner, None, lambda _: None) for _ in accounts]
 
 
 class _Checkpoints:

@@ -137,7 +137,7 @@ def interpret(answer: Answer, count: int, now: datetime) -> Verdicts | Retry | S
 def seconds_of(text: str, now: datetime) -> float:
     """Return the seconds of a header ``Retry-After``, a number or a date; 0 if it is neither."""
     if text.strip().isdecimal():
-        return float(text)
+        return float(text.strip())
     try:
         return max(0.0, (parsedate_to_datetime(text).astimezone(UTC) - now).total_seconds())
     except (ValueError, TypeError, OverflowError):

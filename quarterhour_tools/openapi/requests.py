@@ -333,8 +333,8 @@ class RateCard(Body):
 class TaxProfile(Body):
     """How an agency's commissions are taxed."""
 
-    scheme: Literal["standard", "reverse_charge", "exempt"]
-    """With `reverse_charge`, the agency owes the tax itself."""
+    scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"]
+    """With `reverse_charge`, the agency owes the tax itself. With `outside_scope`, the law does not tax the service."""
     percent: Omittable[Percent]
     """0 to 100, with at most 10 places. Required with `standard`; none, or 0, with the others."""
     vat_id: Omittable[Text]

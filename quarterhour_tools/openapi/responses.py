@@ -446,7 +446,7 @@ class StatementFigures(NamedStatement):
     """Without a gap, in the order of the accounts; credit notes are numbered separately."""
     document: Literal["statement", "credit_note"]
     issued: bool
-    """False if the agency had no tax profile at the cut-off."""
+    """False if the agency had no tax profile on one of the tax points."""
     opening: Decimal
     brought_forward: Decimal
     """The part of `opening` that adjustments of kind opening bring forward."""
@@ -457,7 +457,7 @@ class StatementFigures(NamedStatement):
     net: Decimal
     commission_exact: Decimal
     commission: Decimal
-    """Rounded once to the currency's minor unit."""
+    """The sum of the bases of tax, each rounded once to the currency's minor unit."""
     tax: Decimal
     payments: Decimal
     closing: Decimal
@@ -530,12 +530,25 @@ class StatementWithFiles(ListedStatement, StatementActions):
     files: list[LinkedFile]
 
 
-class AppliedTaxProfile(Answer):
-    """How commissions are taxed."""
+class TaxPoints(Answer):
+    """The first and the last of some tax points."""
 
-    scheme: Literal["standard", "reverse_charge", "exempt"]
+    from_: Annotated[Day, Field(alias="from")]
+    to: Day
+
+
+class TaxRow(Answer):
+    """The tax of all tax points with one scheme and percentage."""
+
+    scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"] | None
+    """Null without a tax profile."""
     percent: Decimal
     note: str
+    base: Decimal
+    """The commission, rounded once to the currency's minor unit."""
+    tax: Decimal
+    """The percentage of the base, rounded once."""
+    tax_points: list[TaxPoints]
 
 
 class StatementPreview(NamedStatement):
@@ -556,8 +569,8 @@ class StatementPreview(NamedStatement):
     payments: Decimal
     closing: Decimal
     lines: Count
-    tax_profile: AppliedTaxProfile | None
-    """The agency's now; null without one."""
+    taxes: list[TaxRow]
+    """A single row: a preview taxes the whole period as of its last day, or of today if that is earlier."""
 
 
 class Dispute(NamedStatement):
@@ -666,6 +679,8 @@ class Event(Receipt):
     """The month in which it counts."""
     prior_period: Maybe[Literal["1"]]
     """Whether it belongs to an earlier month, which was cut off when the event came."""
+    tax_point: Maybe[Day]
+    """The date that decides its tax; missing in events that 0.1.0 or 0.2.0 recorded."""
 
 
 HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency"]

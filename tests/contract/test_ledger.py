@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
 from hashlib import sha512
 from typing import Any
@@ -133,6 +133,20 @@ def test_a_claim_that_is_moved_gets_and_loses_the_flag_of_a_prior_period(storage
     assert storage.ledger.move([(prior, current)]) == [current]
     assert existing(storage, old) == current
     assert (current.period, current.prior_period) == (Period(2026, 9), False)
+
+
+def test_a_claim_that_is_moved_gets_and_loses_a_tax_point(storage: Storage, own: str, at: datetime) -> None:
+    next_day = at.replace(hour=23, minute=30)
+    old = claim(event(own), at)
+    claimed_by(storage, old)
+    ahead = settings(calendar=Calendar(timezone(timedelta(hours=1))))
+    moved = alone(old.moved(event(own), next_day, ahead))
+    assert moved.tax_point == next_day.date() + timedelta(days=1)
+    assert storage.ledger.move([(old, moved)]) == [moved]
+    assert existing(storage, old) == moved
+    again = alone(moved.moved(event(own), next_day + LATER, settings()))
+    assert storage.ledger.move([(moved, again)]) == [again]
+    assert existing(storage, old) == again
 
 
 def test_a_missing_claim_is_not_moved(storage: Storage, own: str, at: datetime) -> None:

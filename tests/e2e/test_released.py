@@ -194,7 +194,7 @@ def answer_of(dump: Dump, world: World, path: str) -> Json:
 
 
 def in_words_of_0_2_0(found: Json, path: str) -> Json:
-    """Return an answer with sealed periods, locations and the setting of a schedule as 0.2.0 called them."""
+    """Return an answer with sealed periods, locations, a schedule and the tax of a preview as 0.2.0 showed them."""
     body = found.get("body", {})
     for one in body.get("items", []):
         if one.get("state") == "sealed":
@@ -204,6 +204,10 @@ def in_words_of_0_2_0(found: Json, path: str) -> Json:
     if path == SCHEDULE:
         for setting in (body["desired"], *(one[name] for one in body["items"] for name in ("from", "to"))):
             setting["pinned"] = setting.pop("overridden")
+    if "taxes" in body:
+        (row,) = body.pop("taxes")
+        named = {name: row[name] for name in ("scheme", "percent", "note")}
+        body["tax_profile"] = named if row["scheme"] else None
     return found
 
 

@@ -34,7 +34,7 @@ def statements() -> dict[str, bytes]:
     return {
         "many rows": statement_page(statement(orders=orders)),
         "the widest": statement_page(statement(orders=widest, opening=f"-{LONGEST}", agency="a" * 200)),
-        "not issued": statement_page(statement(issued=False, not_issued="no tax profile", tax_profile=None)),
+        "not issued": statement_page(statement(issued=False, not_issued="no tax profile")),
     }
 
 

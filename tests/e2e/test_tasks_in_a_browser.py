@@ -137,7 +137,7 @@ def test_a_controller_sees_what_needs_attention_and_issues_a_statement(controlle
     controller.follows("link", "Show them")
     controller.follows("link", "S-000001")
     controller.sees("Statement of al-mina in GBP, October 2026")
-    controller.sees("Not issued: the agency had no tax profile at the cut-off, so this statement has no tax.")
+    controller.sees("Not issued: the agency's tax profile was missing, so this statement lacks tax.")
     controller.follows("button", "Issue")
     controller.gives_a_reason("their tax office has answered", "Issue")
     assert call(f"{address}/statements/al-mina/GBP/2026-10")[1]["status"] == "issued"

@@ -39,6 +39,24 @@ def test_a_void_reverses_what_is_left_of_a_sale_in_all_figures(world: World) -> 
     ]
 
 
+def test_every_correction_has_the_tax_point_of_its_sale_whatever_its_own_time() -> None:
+    with opened({"BusinessTimeZone": "Europe/Amsterdam"}) as world:
+        sold = [sale(id_, "10.00", commission_rate="0.1") | {"time": "2026-10-04T22:30:00Z"} for id_ in "ab"]
+        assert verdict(world, *sold) == ["recorded"] * 2
+        world.pass_time(minutes=20)
+        later = {"time": "2026-10-20T12:00:00Z"}
+        corrections = [
+            refund("r", "-4.00", "a") | later,
+            adjustment("c", "-0.10", "a"),
+            void("v", "b"),
+            refund("alone", "-1.00", None) | later,
+        ]
+        assert verdict(world, *corrections) == ["recorded"] * 4
+        assert verdict(world, *corrections) == ["duplicate"] * 4
+        points = {id_: world.read(f"/events/shop/{id_}")["tax_point"] for id_ in ("a", "r", "c", "v", "alone")}
+        assert points == {**dict.fromkeys("arcv", "2026-10-05"), "alone": "2026-10-20"}
+
+
 def test_a_void_of_what_is_no_sale_is_rejected_with_the_reason(world: World) -> None:
     assert verdict(world, sale(amount="10"), refund("r", "-10"), sale("b", "5"), void("vb", "b")) == ["recorded"] * 4
     assert verdict(

@@ -41,6 +41,7 @@ def test_an_event_is_returned_with_all_its_ledger_attributes(world: World) -> No
         "extra": '{"a":"\\u00fc","b":[1.5]}',
         "terms": "event",
         "period": "2026-10",
+        "tax_point": "2026-10-23",
     }
     assert (second["id"], second["amount"]) == ("e1", "-1.00")
 

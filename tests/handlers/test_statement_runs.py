@@ -163,7 +163,7 @@ def test_the_orders_name_what_was_sold(sealed: Marketplace) -> None:
 def test_reverse_charge_has_no_tax_and_says_so(sealed: Marketplace) -> None:
     found = sealed.statement(OCTOBER, "7")
     assert (found["tax"], found["commission"]) == ("0.00", "0.02")
-    assert "Reverse charge" in found["tax_profile"]["note"]
+    assert "Reverse charge" in found["taxes"][0]["note"]
 
 
 @pytest.mark.parametrize(("currency", "commission"), [("JPY", "125"), ("BHD", "0.125")])

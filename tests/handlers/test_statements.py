@@ -73,7 +73,12 @@ def test_an_open_period_has_a_preview_that_carries_the_balance_on_and_is_not_sto
     assert found.items() >= {"opening": "10.00", "gross": "11.00", "refunds": "0", "net": "11.00"}.items()
     assert found.items() >= {"commission_exact": "1.37500", "commission": "1.38", "tax": "0.28"}.items()
     assert found.items() >= {"payable": "1.66", "payments": "2.50", "closing": "9.16", "lines": 3}.items()
-    assert found["tax_profile"] == {"scheme": "standard", "percent": "20", "note": "VAT 20 %"}
+    assert found["taxes"] == [
+        {
+            "scheme": "standard", "percent": "20", "note": "VAT 20 %", "base": "1.38", "tax": "0.28",
+            "tax_points": [{"from": "2026-11-01", "to": "2026-11-01"}],
+        }
+    ]  # fmt: skip
     assert [one["period"] for one in sealed.read("/statements", agency="42")["items"]] == ["2026-10"]
 
 

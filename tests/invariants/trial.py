@@ -342,6 +342,7 @@ class Trial(World):
         self.watch_sealed()
         books.check()
         self._periods_are_right(ledger)
+        self._tax_points_are_right(ledger)
         self._sums_agree(ledger, lines)
         self._places_agree(ledger)
         self._indexes_agree(ledger)
@@ -414,6 +415,15 @@ class Trial(World):
             open_ = (datetime.fromisoformat(item["recorded_at"]) - timedelta(days=3)).isoformat()[:7]
             expected = min(max(own, open_), recorded), own < open_
             assert (item["period"], "prior_period" in item) == expected, "an event is in another period"
+
+    def _tax_points_are_right(self, ledger: list[dict[str, str]]) -> None:
+        """Each event has its own date, or if it corrects a sale, that of the sale."""
+        posted = {name_of(item): item for item in ledger}
+        for item in ledger:
+            sale = (item.get("refers_to_source", item["source"]), item.get("refers_to", ""))
+            dated = posted.get(sale, item)
+            expected = dated.get("time", dated["recorded_at"])[:10]
+            assert item["tax_point"] == expected, "an event has another tax point"
 
     def counters(self) -> dict[tuple[str, str], dict[str, Any]]:
         """Return all counters in plain values, as if all windows had left."""

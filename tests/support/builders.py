@@ -138,7 +138,8 @@ def linked_to(
 
     ``rate_cards``: those that a re-rating can name. ``facts``: those of the sale in the ledger.
     """
-    target = Target(sale, {"type": "sale.recorded", "amount": "1", **facts})
+    recorded_at = iso_millis(sale.position.recorded_at)
+    target = Target(sale, {"type": "sale.recorded", "amount": "1", "recorded_at": recorded_at, **facts})
     terms = {} if has_terms_of_sale(sent) else {sent.identity: terms_of(sent, (), settings().commission_rate)}
     return linked_claim(sent, target, Gathered({}, {}, terms, rate_cards or {}), at, settings())
 

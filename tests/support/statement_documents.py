@@ -17,8 +17,25 @@ def sums(lines: int, amount: str, commission: str, name: str = "amount") -> dict
     return {"lines": lines, name: amount, "commission": commission}
 
 
+def tax_row(base: str, tax: str, first: str, last: str, **changed: Any) -> dict[str, Any]:
+    """Return a row of tax at the standard rate, as a statement shows it; or at another."""
+    tax_points = [{"from": first, "to": last}]
+    row = {
+        "scheme": "standard",
+        "percent": "20",
+        "note": "VAT 20 %",
+        "base": base,
+        "tax": tax,
+        "tax_points": tax_points,
+    }
+    return {**row, **changed}
+
+
 def statement(**changed: Any) -> dict[str, Any]:
-    """Return the statement of a registered agency with lines of all kinds, with other fields at the top."""
+    """Return the statement of a registered agency with lines of all kinds, with other fields at the top.
+
+    It is taxed by one profile.
+    """
     none = sums(0, "0", "0")
     return {
         "schema": 2,
@@ -51,7 +68,7 @@ def statement(**changed: Any) -> dict[str, Any]:
             "contact": "経理部",
             "vat_id": "JP1234567890123",
         },
-        "tax_profile": {"scheme": "standard", "percent": "20", "note": "VAT 20 %"},
+        "taxes": [tax_row("220.02", "44.00", "2026-10-14", "2026-11-30")],
         "opening": "120.00",
         "brought_forward": "20.00",
         "sales": "2345.675",
@@ -91,6 +108,7 @@ def statement(**changed: Any) -> dict[str, Any]:
             "closing": "100.00",
             "lines": 11,
         },
+        "earlier_months": [{"month": "2026-10", **sums(1, "-45.50", "-4.55", "net")}],
         "days": [
             {"day": "2026-11-02", **sums(4, "800.00", "80.0000", "net")},
             {"day": "2026-11-14", **sums(5, "1545.675", "154.5675", "net")},
@@ -117,6 +135,13 @@ def statement(**changed: Any) -> dict[str, Any]:
         "lines_file": {"name": "lines.csv.gz", "sha256": SHA256, "size": 1204},
         **changed,
     }
+
+
+def of_0_2_0(tax_profile: dict[str, Any] | None, **changed: Any) -> dict[str, Any]:
+    """Return a statement of schema 1, which 0.2.0 made: taxed by the profile at the cut-off."""
+    later = {"taxes", "earlier_months"}
+    shown = {name: value for name, value in statement().items() if name not in later}
+    return {**shown, "schema": 1, "tax_profile": tax_profile, **changed}
 
 
 NOBODY: Final[dict[str, Any]] = {**dict.fromkeys(statement()["customer"]), "registered": False}

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
+from functools import partial
 from io import BytesIO
 from itertools import groupby
 from typing import Any, Final, cast
@@ -135,7 +136,11 @@ class _Parties:
     def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
         assert at <= known
         agencies = [Agency(at, f"Agency {one.agency}", tax=self.profiles.get(one.agency)) for one in accounts]
-        return [Parties(owner, agency if agency.tax else None) for agency in agencies]
+        return [Parties(owner, one if one.tax else None, partial(_constant, one.tax)) for one in agencies]
+
+
+def _constant(profile: TaxProfile | None, _: datetime) -> TaxProfile | None:
+    return profile
 
 
 @dataclass(frozen=True, slots=True)

@@ -122,7 +122,8 @@ def test_a_claim_is_moved_only_if_unchanged_and_keeps_its_other_attributes() -> 
     request = of("move")
     assert request["Key"] == {"event": {"S": "shop#order-1"}}
     assert request["UpdateExpression"] == (
-        "SET quarter_hour = :partition, #position = :position, #period = :period REMOVE prior_period, expires_at"
+        "SET quarter_hour = :partition, #position = :position, #period = :period"
+        " REMOVE prior_period, expires_at, tax_point"
     )
     assert request["ConditionExpression"] == "#position = :unmoved"
     assert from_item(request["ExpressionAttributeValues"]) == {

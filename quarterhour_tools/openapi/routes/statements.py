@@ -54,7 +54,8 @@ STATEMENTS: Final = Group(
             Of a period without sealed statements, the response is a **preview**: what the statement would be if the
             period ended now. It is computed from the live counters and never stored.
 
-            - Its tax is that of the agency's profile now. The statement takes the profile as of the cut-off.
+            - Its tax is that of the agency's profile on the last day of the period, or today if that is earlier. The
+              statement takes the profile of each tax point.
             - `refunds` are all negative amounts. The statement shows refunds, voids and adjustments separately.
             - `commission` includes balances that adjustments of kind `opening` bring forward. The statement shows them
               as part of `opening`, untaxed.

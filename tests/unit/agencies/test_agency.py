@@ -38,6 +38,7 @@ def test_an_agency_without_any_field_is_active_from_the_beginning() -> None:
     [
         (tax(scheme="exempt", percent=None, vat_id=None), TaxProfile("exempt")),
         (tax(scheme="reverse_charge", percent="0"), TaxProfile("reverse_charge", Decimal(0), "GB980780684")),
+        (tax(scheme="outside_scope", percent=None, vat_id=None), TaxProfile("outside_scope")),
         (tax(percent=Decimal("7.7"), vat_id=None), TaxProfile("standard", Decimal("7.7"))),
     ],
 )

@@ -99,6 +99,10 @@ def test_the_latest_versions_of_several_documents_are_read_together(entities: En
     entities.write((day(1), day(1)))
     entities.write((day(1), day(1)), (day(2), day(2)), name="agency:43")
     known = KnownDocuments(cast("Any", entities), day(9))
-    contents = known.contents([NAME, "agency:43", "agency:44"], day(9))
-    assert contents == {NAME: {"group": "1"}, "agency:43": {"group": "2"}, "agency:44": None}
+    found = known.documents([NAME, "agency:43", "agency:44"])
+    assert {name: one.content(day(9)) for name, one in found.items()} == {
+        NAME: {"group": "1"},
+        "agency:43": {"group": "2"},
+        "agency:44": None,
+    }
     assert entities.reads == ["get_many"]

@@ -1,19 +1,33 @@
 """Claims: position, period and terms of an event, fixed when it is claimed, and moved with it."""
 
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.aws.items import to_item
 from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.store import claim_of, claim_values
 from quarterhour.model import clock
 from quarterhour.model.identifiers import Identity, Partition, Position
-from quarterhour.model.periods import Calendar, Period
+from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
-from tests.support.builders import AT, QUARTER_HOUR, alone, claim, event, identities, instants, settings, utc
+from tests.support.builders import (
+    AT,
+    QUARTER_HOUR,
+    alone,
+    claim,
+    event,
+    identities,
+    instants,
+    linked_of,
+    settings,
+    utc,
+    void,
+)
 
 
 def test_a_claim_has_a_position_of_now_in_the_current_quarter_hour() -> None:
@@ -113,3 +127,70 @@ def test_a_claim_of_an_earlier_version_gets_a_period_when_it_moves() -> None:
     with_zone = settings(calendar=Calendar(timezone(timedelta(hours=12)), 0))
     new = of_earlier.moved(IN_SEPTEMBER, datetime(2026, 10, 1, 12, tzinfo=UTC), with_zone)
     assert (new.period, new.prior_period) == (Period(2026, 10), False), "12 hours ahead of UTC it is 1 October"
+
+
+# ---------------------------------------------------------------- tax points
+
+AMSTERDAM = Calendar(time_zone("Europe/Amsterdam"))
+
+
+@pytest.mark.parametrize(
+    ("time", "tax_point"),
+    [
+        (None, date(2026, 10, 23)),
+        (datetime(2026, 10, 31, 22, 59, tzinfo=UTC), date(2026, 10, 31)),
+        (datetime(2026, 10, 31, 23, 0, tzinfo=UTC), date(2026, 11, 1)),
+    ],
+)
+def test_the_tax_point_of_a_sale_is_its_business_date(time: datetime | None, tax_point: date) -> None:
+    sold = replace(event(), time=time)
+    claimed = claim(sold, calendar=AMSTERDAM)
+    assert claimed.tax_point == tax_point
+    assert ledger_values(sold, claimed)["tax_point"] == tax_point.isoformat()
+
+
+@given(time=st.none() | instants, at=instants)
+def test_a_stored_claim_gives_the_posting_of_the_claim(time: datetime | None, at: datetime) -> None:
+    sold = replace(event(), time=time)
+    claimed = claim(sold, at, calendar=AMSTERDAM)
+    stored = claim_of(to_item(claim_values(claimed, "r1")))
+    assert stored == claimed
+    assert ledger_values(sold, stored) == ledger_values(sold, claimed)
+
+
+def test_a_claim_stores_a_tax_point_only_if_it_is_another_date_than_that_of_its_recording() -> None:
+    assert claim_values(claim(), "r1")["tax_point"] is None
+    earlier = claim(replace(event(), time=AT - timedelta(days=1)))
+    assert claim_values(earlier, "r1")["tax_point"] == "2026-10-22"
+
+
+def test_a_claim_of_0_2_0_has_no_tax_point_and_gets_one_when_it_moves() -> None:
+    item = to_item(claim_values(claim(), "r1"))
+    item["position"] = {"S": str(claim().position.of_item)}
+    of_earlier = claim_of(item)
+    assert of_earlier.tax_point is None
+    assert "tax_point" not in ledger_values(event(), of_earlier), "the same bytes as at the first try"
+    assert of_earlier.moved(event(), utc("02:00"), settings()).tax_point == date(2026, 10, 23)
+
+
+def test_a_claim_that_moves_past_midnight_has_the_date_of_its_new_recording_unless_the_event_has_a_time() -> None:
+    after = AT + timedelta(days=1)
+    assert claim().moved(event(), after, settings()).tax_point == date(2026, 10, 24)
+    timed = replace(event(), time=AT)
+    assert claim(timed).moved(timed, after, settings()).tax_point == date(2026, 10, 23)
+
+
+def test_a_correction_has_the_tax_point_of_its_sale_also_after_it_has_moved() -> None:
+    later = AT + timedelta(days=30)
+    correction = void()
+    claimed = linked_of(correction, claim(event()), later, tax_point="2026-10-05", time="2026-10-07T00:00:00Z").claim
+    assert claimed.tax_point == date(2026, 10, 5)
+    stored = claim_of(to_item(claim_values(claimed, "r1")))
+    assert stored.moved(correction, later + timedelta(days=1), settings()).tax_point == date(2026, 10, 5)
+
+
+def test_a_correction_of_a_sale_of_0_2_0_has_the_business_date_of_that_sale() -> None:
+    later = AT + timedelta(days=30)
+    assert linked_of(void(), claim(event()), later).claim.tax_point == date(2026, 10, 23)
+    timed = linked_of(void(), claim(event()), later, time="2026-10-07T12:00:00Z")
+    assert timed.claim.tax_point == date(2026, 10, 7)

@@ -14,6 +14,7 @@ from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.pricing import CommissionTerms, has_terms_of_sale
+from quarterhour.model.clock import iso_millis
 from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, settings, void
 from tests.support.names import near
 
@@ -31,7 +32,7 @@ def against(sale: Claim, of: Event) -> LinkedClaim | Rejection:
 def planned(sent: Event, sale: Claim | Reservation | None, *existing: Reservation) -> object:
     """Return what becomes of an event, from the current claims or reservations of its sale and of itself."""
     known = {one.identity: one for one in (sale, *existing) if one}
-    facts = {SALE.identity: {"type": "sale.recorded", "amount": "12.50"}}
+    facts = {SALE.identity: {"type": "sale.recorded", "amount": "12.50", "recorded_at": iso_millis(AT)}}
     terms = {} if has_terms_of_sale(sent) else {sent.identity: CommissionTerms(Decimal("0.1"), "default")}
     return plan_linked({SALE.identity: sent}, Gathered(known, facts, terms), AT, settings())[sent.identity]
 

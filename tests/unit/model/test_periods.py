@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.model.periods import Calendar, Period, time_zone
+from quarterhour.model.periods import Calendar, Period, day_in, start_of, time_zone
 
 ZONES = [
     *("UTC", "Europe/London", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Kiritimati"),
@@ -111,6 +111,21 @@ def test_the_cut_off_is_a_local_midnight() -> None:
     assert calendar("America/New_York", 0).cut_off(october) == utc("2026-11-01T04:00")
     assert calendar("America/New_York", 1).cut_off(october) == utc("2026-11-02T05:00")
     assert calendar("UTC", 40).cut_off(november) == utc("2027-01-10T00:00")
+
+
+def test_a_day_begins_at_its_first_instant_in_the_zone() -> None:
+    amsterdam = time_zone("Europe/Amsterdam")
+    assert start_of(date(2026, 10, 25), amsterdam) == utc("2026-10-24T22:00")
+    assert start_of(date(2026, 10, 26), amsterdam) == utc("2026-10-25T23:00")
+    # Beirut skips midnight on 29 March 2026: the day begins at 1 o'clock.
+    assert start_of(date(2026, 3, 29), time_zone("Asia/Beirut")) == utc("2026-03-28T22:00")
+
+
+@given(st.sampled_from(ZONES), st.dates())
+def test_every_date_has_a_beginning_and_a_tax_point_is_the_day_of_its_beginning(zone: str, day: date) -> None:
+    begins = start_of(day, time_zone(zone))
+    if (zone, day) != ("Pacific/Apia", date(2011, 12, 30)) and date.min < day < date.max:
+        assert day_in(time_zone(zone), begins) == day
 
 
 def test_before_the_first_period_an_event_counts_in_its_own_month_whenever_it_comes() -> None:

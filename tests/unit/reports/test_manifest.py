@@ -91,7 +91,7 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
     folder = "reports/2026/10/23/0130-0200/"
     assert [file["key"] for file in named] == [f"{folder}summary.csv", f"{folder}report.html"]
     assert manifest() == {
-        "schema": 3,
+        "schema": 4,
         "run": "2026-10-23T0130-0200",
         "from": "2026-10-23T01:30:00Z",
         "to": "2026-10-23T02:00:00Z",

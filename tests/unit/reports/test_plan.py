@@ -16,6 +16,7 @@ from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import (
     SCHEMA,
     STREAM_RETENTION,
+    WITH_PERIODS,
     Checkpoint,
     PartTotals,
     Plan,
@@ -235,7 +236,7 @@ def test_a_runs_totals_are_those_of_its_quarter_hours_in_order(
     counted: list[dict[tuple[Account, Period], Decimal]],
 ) -> None:
     tallies = [{key: Totals().plus(amount, amount) for key, amount in one.items()} for one in counted]
-    run, older = (RunTotals.of([QUARTER_HOUR, QUARTER_HOUR.next], schema) for schema in (SCHEMA, SCHEMA - 1))
+    run, older = (RunTotals.of([QUARTER_HOUR, QUARTER_HOUR.next], schema) for schema in (SCHEMA, WITH_PERIODS - 1))
     for number, tally in enumerate(tallies):
         for one in (run, older):
             one.add([QUARTER_HOUR, QUARTER_HOUR.next][number % 2], PartTotals(tally))

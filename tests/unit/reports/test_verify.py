@@ -187,7 +187,7 @@ def test_a_changed_total_in_the_base_currency_is_found() -> None:
         ({"arithmetic": "percent=8 of=12.50 fixed=0.25 items=1", "commission_rate": "0.08"}, ""),
     ],
 )
-@pytest.mark.parametrize("schema", [1, 2, 3])
+@pytest.mark.parametrize("schema", [1, 2, 3, 4])
 def test_a_commission_must_agree_with_its_terms(changed: dict[str, str], problem_text: str, schema: int) -> None:
     objects: Objects = {}
     seal(objects, "202610230130", "202610230130", [line(utc("01:30"), "a", **changed)], ("", ""), schema=schema)
@@ -407,7 +407,7 @@ TAMPERINGS = {
         document(MIDDLE, lambda m: m.update(files=[])), MIDDLE, f"files: expected {[SUMMARY, PAGE]}, found []"
     ),
     "a schema of the future": Tampering(
-        document(LAST, lambda m: m.update(schema=4)), LAST, "schema: expected 3, found 4"
+        document(LAST, lambda m: m.update(schema=5)), LAST, "schema: expected 4, found 5"
     ),
     "the totals of a period changed": Tampering(
         document(LAST, lambda m: m["accounts"][0]["periods"]["2026-10"].update(events=9)), LAST, "periods: "

@@ -1,5 +1,6 @@
 """Balances and previews, pure: every line is either in a closing balance or unbilled."""
 
+from datetime import date
 from decimal import Decimal
 
 from hypothesis import given
@@ -10,7 +11,8 @@ from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.statements.balance import Balance, StatementSummary, of_periods, preview
+from quarterhour.statements.balance import Balance, StatementSummary, of_periods, previews
+from quarterhour.statements.figures import Amounts
 from tests.support.builders import amounts
 from tests.support.stored_statements import listed, plan_of
 
@@ -73,21 +75,36 @@ def test_periods_of_before_the_first_one_get_no_statements() -> None:
     assert of_periods(counted, None).commission == 6
 
 
+def preview(months: list[Totals], closing: str, currency: str, profile: TaxProfile | None) -> Amounts:
+    """Return the amounts of the last of some months."""
+    dated = zip((date(2026, 9 + month, 30) for month in range(3)), months, strict=False)
+    *_, last = previews(dated, Decimal(closing), currency, lambda _: profile)
+    return last.amounts
+
+
 def test_a_preview_rounds_and_taxes_as_the_statement_will() -> None:
-    found = preview([totals("12.345", "4", "100", "-1.5")], Decimal("1.00"), "GBP", VAT).amounts
+    found = preview([totals("12.345", "4", "100", "-1.5")], "1.00", "GBP", VAT)
     assert (found.opening, found.net, found.commission_exact) == (Decimal(1), Decimal("98.5"), Decimal("12.345"))
     assert (found.commission, found.tax, found.closing) == (Decimal("12.34"), Decimal("2.47"), Decimal("11.81"))
 
 
 def test_a_preview_of_a_currency_without_minor_unit_has_none() -> None:
-    found = preview([totals("12.5")], money.ZERO, "JPY", VAT).amounts
+    found = preview([totals("12.5")], "0", "JPY", VAT)
     assert (str(found.commission), str(found.tax)) == ("12", "2")
 
 
 def test_each_previewed_period_passes_its_closing_balance_on() -> None:
-    found = preview([totals("1.005"), totals("2"), totals("0", "1")], Decimal("1.00"), "GBP", TaxProfile(EXEMPT))
-    assert (found.amounts.opening, found.amounts.closing) == (Decimal("4.00"), Decimal("3.00"))
-    assert preview([], Decimal("7.00"), "GBP", None).amounts.closing == Decimal("7.00")
+    found = preview([totals("1.005"), totals("2"), totals("0", "1")], "1.00", "GBP", TaxProfile(EXEMPT))
+    assert (found.opening, found.closing) == (Decimal("4.00"), Decimal("3.00"))
+
+
+def test_each_previewed_period_is_taxed_by_the_profile_of_its_own_date() -> None:
+    profiles = {date(2026, 10, 31): VAT, date(2026, 11, 20): TaxProfile(EXEMPT)}
+    october, november = previews(
+        zip(profiles, [totals("10"), totals("10")], strict=True), money.ZERO, "GBP", profiles.get
+    )
+    assert (october.amounts.tax, november.amounts.tax) == (Decimal("2.00"), Decimal("0.00"))
+    assert [row.scheme for row in november.taxes] == ["exempt"]
 
 
 def test_the_period_of_a_statement_orders_it_before_its_number() -> None:

@@ -99,6 +99,23 @@ def test_a_day_is_that_of_business_time_in_the_zone() -> None:
     assert {day: one.lines for day, one in days.items()} == {"2026-11-23": 1, "2026-11-22": 1, OTHER_DAYS: 2}
 
 
+def test_a_tax_point_is_that_of_the_line_or_else_its_business_date() -> None:
+    items = [
+        posting(1, minutes(0), tax_point="2026-10-05", time="2026-11-20T00:00:00Z"),
+        posting(2, minutes(1), time="2026-11-22T23:30:00Z"),
+        posting(3, minutes(2), time="2026-10-31T12:00:00Z"),
+        posting(4, minutes(3), tax_point="2026-11-23"),
+        posting(5, minutes(4), tax_point="2026-11-23", type="payment.recorded"),
+        posting(6, minutes(5), tax_point="2026-11-23", type="adjustment.recorded", kind="opening"),
+    ]
+    for schema in (3, 4):
+        collector = Collector(plan(), time_zone("Europe/Berlin"))
+        list(collector.add(QUARTER_HOUR, read_raw(sealed_file(items, schema)), {}))
+        points = {day: one.lines for day, one in sums_of(collector)[GBP].tax_points.items()}
+        corrected = "2026-11-20" if schema == 3 else "2026-10-05"
+        assert points == {corrected: 1, "2026-11-23": 2, "2026-10-31": 1}, schema
+
+
 def test_figures_in_the_base_currency_are_at_the_rates_of_the_quarter_hour() -> None:
     planned = plan(settings=replace(SETTINGS, base="EUR"))
     rate = ExchangeRate(Decimal("0.8"), "ecb", "EUR", datetime(2026, 11, 20, tzinfo=UTC))
@@ -112,12 +129,13 @@ def test_figures_in_the_base_currency_are_at_the_rates_of_the_quarter_hour() -> 
 
 
 @pytest.mark.parametrize("schema", sorted(COLUMNS))
-def test_lines_of_every_schema_have_the_columns_of_the_newest(schema: int) -> None:
-    items = [posting(1, minutes(0), product="a", category="b")]
-    collector = Collector(plan(), time_zone("UTC"))
+@pytest.mark.parametrize("of_statement", sorted(CSV_COLUMNS))
+def test_lines_of_every_schema_have_the_columns_of_the_statement(schema: int, of_statement: int) -> None:
+    items = [posting(1, minutes(0), product="a", category="b", tax_point="2026-11-22")]
+    collector = Collector(replace(plan(), schema=of_statement), time_zone("UTC"))
     list(collector.add(QUARTER_HOUR, read_raw(sealed_file(items, schema)), {}))
     (row,) = csv.reader(io.StringIO(texts_of(collector)[GBP], newline=""))
-    line = dict(zip(CSV_COLUMNS, row, strict=True))
+    line = dict(zip(CSV_COLUMNS[of_statement], row, strict=True))
     assert (line["product"], line["amount"]) == ("a", "10.00")
     assert sums_of(collector)[GBP].lines == 1
 
@@ -130,7 +148,8 @@ def test_a_day_of_many_lines_is_collected_in_pieces(monkeypatch: pytest.MonkeyPa
     texts = [texts_of(collector)[GBP] for _ in full]
     texts += texts_of(collector).values()
     assert collector.pieces == len(texts) > 2
-    assert "".join(texts) == "".join(text for text, _ in read_raw(sealed_file(items)))[len(",".join(CSV_COLUMNS)) + 1 :]
+    header = len(",".join(CSV_COLUMNS[2])) + 1
+    assert "".join(texts) == "".join(text for text, _ in read_raw(sealed_file(items)))[header:]
     assert sums_of(collector)[GBP].lines == 10
 
 
@@ -172,7 +191,7 @@ def test_raw_rows_have_the_cells_of_any_reader(values: list[tuple[str, str]]) ->
     lines = list(read_lines(sealed_file(items)))
     assert len(rows) == len(lines) + 1
     for (_, cells), line in zip(rows[1:], lines, strict=True):
-        assert [unescape_formula(cells[CSV_COLUMNS.index(name)]) for name in ("product", "customer")] == [
+        assert [unescape_formula(cells[CSV_COLUMNS[2].index(name)]) for name in ("product", "customer")] == [
             line["product"],
             line["customer"],
         ]

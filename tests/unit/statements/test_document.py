@@ -1,32 +1,103 @@
-"""The statement as a JSON document: what it holds if something is missing."""
+"""The document of a statement: its tax, its parties, why it is not issued, and its figures in the base currency."""
 
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC, datetime
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from quarterhour.agencies.agency import REVERSE_CHARGE, STANDARD, Agency, TaxProfile
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Calendar, time_zone
 from quarterhour.statements.document import Parties, Statement
-from quarterhour.statements.figures import AccountSums, BaseFigures
-from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.figures import AccountSums, BaseFigures, Kind, Sum
+from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
 from quarterhour.statements.owner import Owner
-from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.plan import StatementPlan, StatementSettings
 from quarterhour.statements.roster import RosterEntry
-from tests.support.statement_plans import SETTINGS, plan
+from tests.support.statement_plans import NOVEMBER, plan
+
+STANDARD_21, REVERSE = TaxProfile(STANDARD, Decimal(21)), TaxProfile(REVERSE_CHARGE)
+ZONE = "Europe/Amsterdam"
+AMSTERDAM = StatementSettings(Calendar(time_zone(ZONE), first_period=NOVEMBER), ZONE, "abc")
+FILE = SealedObject("0" * 64, 100)
+
+
+def statement(profile_at: Callable[[datetime], TaxProfile | None], *days: str, schema: int = 2) -> Statement:
+    """Return a statement of a sale of 100 at 10 % on each day."""
+    sums = AccountSums()
+    for day in days:
+        sums.add((Kind.SALES, False), day, ("default", "0.10"), day, Sum(1, Decimal(100), Decimal(10)))
+    entry = RosterEntry(Account("42", "EUR"), "S-000001", STATEMENT_DOCUMENT, sums, None)
+    planned = replace(plan(settings=AMSTERDAM), schema=schema)
+    return Statement(planned, entry, Parties(Owner(), Agency(datetime(2026, 1, 1, tzinfo=UTC)), profile_at))
+
+
+def changing(since: datetime) -> Callable[[datetime], TaxProfile | None]:
+    """Return the profiles of an agency: standard, and reverse charge from an instant on."""
+    return lambda at: REVERSE if at >= since else STANDARD_21
+
+
+def document(of: Statement) -> dict[str, Any]:
+    return of.document([], FILE)
+
+
+def taxes(of: Statement) -> list[tuple[str, str]]:
+    return [(row["scheme"], row["tax"]) for row in document(of)["taxes"]]
+
+
+def test_a_tax_point_has_the_profile_that_is_valid_at_the_start_of_its_day_in_the_zone() -> None:
+    midnight, minute_later = datetime(2026, 11, 14, 23, tzinfo=UTC), datetime(2026, 11, 14, 23, 1, tzinfo=UTC)
+    sold = ("2026-11-14", "2026-11-15")
+    assert taxes(statement(changing(midnight), *sold)) == [("standard", "2.10"), ("reverse_charge", "0.00")]
+    assert taxes(statement(changing(minute_later), *sold)) == [("standard", "4.20")]
+
+
+def test_the_parties_are_those_of_the_last_instant_of_the_period_and_in_0_2_0_those_of_the_cut_off() -> None:
+    planned = plan(settings=AMSTERDAM)
+    assert planned.parties_at == datetime(2026, 11, 30, 22, 59, 59, 999_999, tzinfo=UTC)
+    assert replace(planned, schema=1).parties_at == planned.cut_off == datetime(2026, 12, 3, 23, tzinfo=UTC)
+
+
+def test_a_statement_is_not_issued_if_one_tax_point_has_no_profile() -> None:
+    later = datetime(2026, 11, 9, 23, tzinfo=UTC)
+    missing = statement(lambda at: STANDARD_21 if at >= later else None, "2026-11-09", "2026-11-10")
+    assert document(missing)["not_issued"] == "the agency has no tax profile on 2026-11-09"
+    assert (document(missing)["commission"], document(missing)["tax"]) == ("20.00", "2.10")
+    assert missing.listed({}).issued is False
+    known = statement(lambda at: STANDARD_21 if at >= later else None, "2026-11-10")
+    assert (document(known)["issued"], document(known)["not_issued"]) == (True, None)
+
+
+def test_a_statement_of_schema_1_is_taxed_as_a_whole_by_the_profile_at_the_cut_off() -> None:
+    of_0_2_0 = document(statement(changing(datetime(2026, 12, 1, tzinfo=UTC)), "2026-11-05", "2026-11-25", schema=1))
+    note = "Reverse charge: the recipient of the service accounts for the VAT."
+    assert of_0_2_0["tax_profile"] == {"scheme": "reverse_charge", "percent": "0", "note": note}
+    assert (of_0_2_0["commission"], of_0_2_0["tax"]) == ("20.00", "0.00")
+    assert not {"taxes", "earlier_months"} & set(of_0_2_0)
+    missing = document(statement(lambda _: None, "2026-11-05", schema=1))
+    assert (missing["tax_profile"], missing["not_issued"]) == (None, "the agency has no tax profile at the cut-off")
+
+
+# ---------------------------------------------------------------- in the base currency
 
 GAP = ["202611010130"]
 
 
 def planned(schema: int) -> StatementPlan:
-    return replace(plan(settings=replace(SETTINGS, base="EUR")), schema=schema)
+    return replace(plan(settings=replace(AMSTERDAM, base="EUR")), schema=schema)
 
 
 def in_base(schema: int, *missing: str) -> Any:
     """Return the figures in the base currency of a statement whose other lines are worth 8.931 euros."""
     sums = AccountSums(base=BaseFigures(net=Fraction("8.931"), commission=Fraction("0.89"), missing=set(missing)))
     entry = RosterEntry(Account("42", "GBP"), "S-000001", "statement", sums, None)
-    document = Statement(planned(schema), entry, Parties(Owner(), None)).document([], SealedObject("", 0))
+    document = Statement(planned(schema), entry, Parties(Owner(), None, lambda _: None)).document(
+        [], SealedObject("", 0)
+    )
     return document["base"]
 
 

@@ -1,13 +1,15 @@
 """The figures of a statement."""
 
+from datetime import date
 from decimal import Decimal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
-from quarterhour.statements.figures import MAX_TERMS, AccountSums, Amounts, BaseFigures, Kind, Sum, kind_of, tax_of
+from quarterhour.agencies.agency import STANDARD, TaxProfile
+from quarterhour.statements.figures import MAX_TERMS, AccountSums, Amounts, BaseFigures, Kind, Sum, kind_of
+from quarterhour.statements.tax import taxed
 
 STANDARD_20 = TaxProfile(STANDARD, Decimal(20))
 
@@ -19,8 +21,13 @@ def some(amount: str, commission: str = "0", lines: int = 1) -> Sum:
 def sums_of(**kinds: tuple[str, str]) -> AccountSums:
     sums = AccountSums()
     for kind, figures in kinds.items():
-        sums.add((Kind(kind), False), "2026-11-03", ("card 1", "0.1"), some(*figures))
+        sums.add((Kind(kind), False), "2026-11-03", ("card 1", "0.1"), "2026-11-03", some(*figures))
     return sums
+
+
+def amounts_of(sums: AccountSums, profile: TaxProfile | None, currency: str = "GBP", *, opening: str = "0") -> Amounts:
+    """Return the amounts of sums that are all taxed by one profile."""
+    return Amounts.of(sums, Decimal(opening), taxed({date(2026, 11, 30): sums.commission}, currency, lambda _: profile))
 
 
 def test_what_a_line_is_depends_on_its_type_and_kind() -> None:
@@ -42,7 +49,7 @@ def test_net_is_the_sum_of_what_was_sold_and_payments_are_no_part_of_it() -> Non
         payments=("30", "0"),
         brought_forward=("0", "4.005"),
     )
-    amounts = Amounts.of(sums, Decimal("2.50"), "GBP", STANDARD_20)
+    amounts = amounts_of(sums, STANDARD_20, opening="2.50")
     assert amounts.net == Decimal("75.5")
     assert (amounts.commission_exact, amounts.commission, amounts.tax) == (
         Decimal("7.55"),
@@ -64,36 +71,22 @@ def test_net_is_the_sum_of_what_was_sold_and_payments_are_no_part_of_it() -> Non
     ],
 )
 def test_commission_is_rounded_half_to_even_to_the_minor_unit(exact: str, currency: str, rounded: str) -> None:
-    amounts = Amounts.of(sums_of(sales=("10", exact)), Decimal(0), currency, None)
+    amounts = amounts_of(sums_of(sales=("10", exact)), None, currency)
     assert str(amounts.commission) == rounded
 
 
 def test_many_lines_are_rounded_once() -> None:
     sums = AccountSums()
     for _ in range(3):
-        sums.add((Kind.SALES, False), "2026-11-03", ("", "0.1"), some("0.04", "0.004"))
-    assert Amounts.of(sums, Decimal(0), "GBP", None).commission == Decimal("0.01")
-
-
-@pytest.mark.parametrize(
-    ("profile", "tax"),
-    [
-        (STANDARD_20, "0.20"),
-        (TaxProfile(STANDARD, Decimal("7.7")), "0.08"),
-        (TaxProfile(REVERSE_CHARGE), "0.00"),
-        (TaxProfile(EXEMPT), "0.00"),
-        (None, "0.00"),
-    ],
-)
-def test_tax_is_the_profile_s_percentage_of_the_rounded_commission(profile: TaxProfile | None, tax: str) -> None:
-    assert str(tax_of(Decimal("1.00"), "GBP", profile)) == tax
+        sums.add((Kind.SALES, False), "2026-11-03", ("", "0.1"), "2026-11-03", some("0.04", "0.004"))
+    assert amounts_of(sums, None).commission == Decimal("0.01")
 
 
 def test_terms_beyond_those_listed_are_counted() -> None:
     first, second = AccountSums(), AccountSums()
     for number in range(MAX_TERMS + 2):
-        first.add((Kind.SALES, False), "2026-11-03", ("event", f"0.{number}"), some("1", "0.1", lines=3))
-        second.add((Kind.SALES, False), "2026-11-04", ("event", f"0.{MAX_TERMS + 1 - number}"), some("1", "0.1"))
+        first.add((Kind.SALES, False), "2026-11-03", ("event", f"0.{number}"), "", some("1", "0.1", lines=3))
+        second.add((Kind.SALES, False), "2026-11-04", ("event", f"0.{MAX_TERMS + 1 - number}"), "", some("1", "0.1"))
     sums = AccountSums()
     sums += first
     sums += second
@@ -101,7 +94,7 @@ def test_terms_beyond_those_listed_are_counted() -> None:
     assert {one.lines for one in sums.terms.values()} == {4}, "the sums of the terms that are listed are complete"
 
 
-Parts = list[tuple[tuple[Kind, bool], str, tuple[str, str], Sum]]
+Parts = list[tuple[tuple[Kind, bool], str, tuple[str, str], str, Sum]]
 decimals = st.decimals(allow_nan=False, allow_infinity=False, places=4, min_value=-10_000, max_value=10_000)
 figures = st.builds(Sum, st.integers(1, 5), decimals, decimals)
 entries = st.lists(
@@ -109,6 +102,7 @@ entries = st.lists(
         st.tuples(st.sampled_from(Kind), st.booleans()),
         st.sampled_from(["2026-11-01", "2026-11-02", ""]),
         st.tuples(st.sampled_from(["card 1", "event"]), st.sampled_from(["0.1", "0.2"])),
+        st.sampled_from(["2026-10-31", "2026-11-01"]),
         figures,
     ),
     max_size=12,

@@ -8,7 +8,7 @@ import pytest
 
 from quarterhour.statements.page import statement_page
 from tests.support.html import Page
-from tests.support.statement_documents import NOBODY, statement
+from tests.support.statement_documents import NOBODY, of_0_2_0, statement, tax_row
 
 ATTACK = "<img src=x onerror=alert(1)>"
 
@@ -108,21 +108,50 @@ def test_a_credit_note_has_its_own_name() -> None:
 
 
 def test_a_statement_that_is_not_issued_says_why() -> None:
-    read = shown(issued=False, not_issued="the agency has no tax profile at the cut-off", tax_profile=None)
-    assert "Not issued: the agency has no tax profile at the cut-off" in read.text
-    assert ["+ Tax (no tax profile)", "44.00"] in read.rows
+    missing = tax_row("220.02", "0.00", "2026-11-02", "2026-11-30", scheme=None, percent="0", note="No tax profile.")
+    why = "the agency has no tax profile on 2026-11-02"
+    read = shown(issued=False, not_issued=why, taxes=[missing])
+    assert f"Not issued: {why}" in read.text
+    assert ["+ Tax (No tax profile.)", "44.00"] in read.rows
     assert "Not issued" not in shown().text
 
 
-def test_the_legal_note_of_a_reverse_charge_is_beside_the_tax() -> None:
-    note = "Reverse charge: the recipient of the service accounts for the VAT."
-    read = shown(tax_profile={"scheme": "reverse_charge", "percent": "0", "note": note}, tax="0.00")
-    assert [f"+ Tax ({note})", "0.00"] in read.rows
+NOTE = "Reverse charge: the recipient of the service accounts for the VAT."
+
+
+def test_each_tax_has_its_tax_points_base_and_legal_note() -> None:
+    spans = [{"from": "2026-11-02", "to": "2026-11-13"}, {"from": "2026-11-30", "to": "2026-11-30"}]
+    reverse = tax_row("120.02", "0.00", "", "", scheme="reverse_charge", percent="0", note=NOTE, tax_points=spans)
+    read = shown(taxes=[tax_row("100.00", "20.00", "2026-11-14", "2026-11-29"), reverse], tax="20.00")
+    for row in (
+        ["+ Commission, rounded half to even, once for each tax", "220.02"],
+        ["+ Tax", "20.00"],
+        ["VAT 20 %", "2026-11-14 to 2026-11-29", "100.00", "20.00"],
+        [NOTE, "2026-11-02 to 2026-11-13, 2026-11-30", "120.02", "0.00"],
+        ["All", "", "220.02", "20.00"],
+    ):
+        assert row in read.rows
+
+
+def test_corrections_of_earlier_months_are_marked_with_the_month_of_the_sale() -> None:
+    assert ["2026-10", "1", "-45.50", "-4.55"] in shown().rows
+    assert "Of these, of sales of earlier months" not in shown(earlier_months=[]).text
+
+
+def test_a_statement_of_0_2_0_has_its_tax_in_the_balance_alone() -> None:
+    profile = {"scheme": "reverse_charge", "percent": "0", "note": NOTE}
+    read = Page(statement_page(of_0_2_0(profile, tax="0.00")))
+    assert [f"+ Tax ({NOTE})", "0.00"] in read.rows
+    assert "Tax points" not in read.text
+    assert "earlier months" not in read.text
+    read = Page(statement_page(of_0_2_0(None, issued=False, customer=NOBODY)))
+    assert ["+ Tax (no tax profile)", "44.00"] in read.rows
+    assert "Not registered at the cut-off" in read.text
 
 
 def test_parties_that_are_unknown_are_left_out() -> None:
     read = shown(owner={**dict.fromkeys(statement()["owner"])}, customer=NOBODY)
-    assert "Not registered at the cut-off" in read.text
+    assert "Not registered at the end of the period" in read.text
     assert "Agency 42" in read.text
     assert "None" not in read.text
     assert "Or write to" not in read.text
@@ -138,9 +167,12 @@ def test_a_missing_exchange_rate_is_named_beside_what_is_converted() -> None:
     assert "In EUR" not in shown(base=None).text
 
 
+OF_0_2_0: dict[str, Any] = {"schema": 1, "tax_profile": {"scheme": "standard", "percent": "20", "note": "VAT 20 %"}}
+
+
 def test_a_page_of_schema_1_shows_no_figure_beside_a_missing_exchange_rate() -> None:
     base = {"currency": "EUR", "net": None, "commission": None, "payments": None, "missing": ["202611010130"]}
-    read = shown(base=base, schema=1)
+    read = shown(**OF_0_2_0, base=base)
     assert "No exchange rate at the end of 1 quarter-hours: 202611010130." in read.text
     assert "leaves out" not in read.text
 
@@ -155,7 +187,7 @@ def test_the_period_is_shown_as_local_dates_and_its_exact_bounds_at_the_end() ->
 
 
 def test_a_page_of_schema_1_begins_with_the_exact_bounds() -> None:
-    first, _, files = shown(schema=1).text.partition("SHA-256")
+    first, _, files = shown(**OF_0_2_0).text.partition("SHA-256")
     assert "Period 2026-11, Europe/London" in first
     for title in ("Cut-off", "Recorded until"):
         assert (title in first, title in files) == (True, False)

@@ -16,7 +16,9 @@ from tests.support.statement_plans import plan
 
 def sums(commission: str = "1") -> AccountSums:
     found = AccountSums()
-    found.add((Kind.SALES, False), "2026-11-03", ("card 1", "0.1"), Sum(1, Decimal(10), Decimal(commission)))
+    found.add(
+        (Kind.SALES, False), "2026-11-03", ("card 1", "0.1"), "2026-11-03", Sum(1, Decimal(10), Decimal(commission))
+    )
     return found
 
 

@@ -25,7 +25,8 @@ const TERMS = {
   payment: "A payment bears no commission.",
 };
 const FACTS = [
-  "agency", "order_id", "customer", "product", "category", "location", "refers_to", "period", "reason", "recorded_by",
+  "agency", "order_id", "customer", "product", "category", "location", "refers_to", "period", "tax_point", "reason",
+  "recorded_by",
 ];
 const SEALED = [
   "quarter_hour", "position", "recorded_at", "source", "id", "type", "agency", "currency", "amount", "commission_rate",

@@ -10,7 +10,7 @@ import { navigate } from "../routes.js";
 import { agencyAddress } from "./agency-link.js";
 import { NewVersion } from "./new-version.js";
 
-const SCHEMES = ["standard", "reverse_charge", "exempt"];
+const SCHEMES = ["standard", "reverse_charge", "exempt", "outside_scope"];
 const LONGEST = 200;
 const COUNTRY = { pattern: "[A-Z]{2}", title: "Two capital letters, such as GB", size: 5 };
 const NEW = { version: 0, content: {} };

@@ -71,8 +71,8 @@ export function Statement({ name }) {
     </p>
     ${statement.status === "not_issued" && html`
       <p class="mark">
-        Not issued: the agency had no tax profile at the cut-off, so this statement has no tax. Finance can issue it as
-        it is, and register the tax profile on the agency's page, so that later statements are issued.
+        Not issued: the agency's tax profile was missing, so this statement lacks tax. Finance can issue it as it is,
+        and register the tax profile on the agency's page, so that later statements are issued.
       </p>`}
     ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
     <${Figures} statement=${statement} />

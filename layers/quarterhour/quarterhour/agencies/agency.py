@@ -18,8 +18,9 @@ from quarterhour.model.instants import ALWAYS
 STANDARD: Final = "standard"
 REVERSE_CHARGE: Final = "reverse_charge"
 EXEMPT: Final = "exempt"
-SCHEMES: Final = (STANDARD, REVERSE_CHARGE, EXEMPT)
-"""The tax schemes: tax at a percentage, tax that the agency owes itself, no tax."""
+OUTSIDE_SCOPE: Final = "outside_scope"
+SCHEMES: Final = (STANDARD, REVERSE_CHARGE, EXEMPT, OUTSIDE_SCOPE)
+"""The tax schemes: tax at a percentage, tax that the agency owes itself, no tax, no service that the law taxes."""
 ACTIVE: Final = "active"
 CLOSED: Final = "closed"
 STATUSES: Final = (ACTIVE, CLOSED)
@@ -102,7 +103,7 @@ def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:
     scheme = inner.value("scheme", f"one of {', '.join(SCHEMES)}", _scheme)
     percent = inner.value("percent", fields.PERCENT, fields.percent, optional=scheme != STANDARD)
     vat_id = inner.value("vat_id", VAT_ID, fields.text, optional=True)
-    if scheme in {REVERSE_CHARGE, EXEMPT} and percent:
+    if scheme is not None and scheme != STANDARD and percent:
         inner.problem("percent", f"is {money.plain(percent)}", f"none with the scheme {scheme}, or 0")
     if vat_id is not None and not is_vat_id(vat_id, country):
         inner.problem("vat_id", f"is {fields.shown(vat_id)}", f"{VAT_ID}{_of(country)}")

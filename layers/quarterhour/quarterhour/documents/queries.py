@@ -1,6 +1,6 @@
 """Reading documents: the latest version, the versions of the history, metadata and permissions; as known before."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -116,6 +116,23 @@ class DocumentQueries:
 
 
 @dataclass(frozen=True, slots=True)
+class KnownDocument:
+    """The versions of a document that were known at an instant. ``content_of``: returns that of a version, as JSON."""
+
+    timeline: "Timeline"
+    content_of: Callable[[int], str | None]
+
+    def content(self, at: datetime) -> Any | None:  # noqa: ANN401 - JSON is any value
+        """Return the content in force at an instant; ``None`` if there was none."""
+        return self.content_of_version(version_at(self.timeline, at))
+
+    def content_of_version(self, version: int | None) -> Any | None:  # noqa: ANN401 - JSON is any value
+        """Return the content of a version; ``None`` if there is no such version."""
+        content = None if version is None else self.content_of(version)
+        return None if content is None else exact_json.parse(content)
+
+
+@dataclass(frozen=True, slots=True)
 class KnownDocuments:
     """Reads documents with a schema as they were known at an instant: a later version changes nothing that is read."""
 
@@ -124,28 +141,29 @@ class KnownDocuments:
 
     def content(self, document: str, at: datetime) -> Any | None:  # noqa: ANN401 - JSON is any value
         """Return the content in force at an instant; ``None`` if there was none."""
-        return self._content(document, self.entities.get(latest_key(document)), at)
+        return self._known(document, self.entities.get(latest_key(document))).content(at)
 
-    def contents(self, documents: Iterable[str], at: datetime) -> dict[str, Any]:
-        """Return the content of each document in force at an instant; ``None`` for those that had none."""
+    def documents(self, documents: Iterable[str]) -> dict[str, "KnownDocument"]:
+        """Return each document, without versions if it does not exist."""
         names = list(documents)
         latest = {values["pk"]: values for values in self.entities.get_many([latest_key(name) for name in names])}
-        return {name: self._content(name, latest.get(document_pk(name)), at) for name in names}
+        return {name: self._known(name, latest.get(document_pk(name))) for name in names}
 
-    def _content(self, document: str, latest: Values | None, at: datetime) -> Any | None:  # noqa: ANN401 - JSON is any value
+    def _known(self, document: str, latest: Values | None) -> "KnownDocument":
         if latest is None:
-            return None
+            return KnownDocument((), lambda _: None)
         if parse_iso(latest["written_at"]) > self.known:
-            return self._content_of_history(document, at)
-        version = version_at(timeline_of(latest), at)
-        if version is None:
-            return None
-        is_latest = version == int(latest["version"])
-        values = latest if is_latest else self.entities.get(version_key(document, version))
-        return exact_json.parse(values["content"]) if values else None
+            return self._known_by_history(document)
+        number = int(latest["version"])
 
-    def _content_of_history(self, document: str, at: datetime) -> Any | None:  # noqa: ANN401 - JSON is any value
-        """Return the content by the versions known, of which the latest one is not the last that was written."""
+        def content_of(version: int) -> str | None:
+            values = latest if version == number else self.entities.get(version_key(document, version))
+            return values["content"] if values else None
+
+        return KnownDocument(timeline_of(latest), content_of)
+
+    def _known_by_history(self, document: str) -> "KnownDocument":
+        """Return a document by the versions known, of which the latest one is not the last that was written."""
         timeline: Timeline = ()
         contents: dict[int, str] = {}
         for values in self.entities.read(Range(document_pk(document), _FIRST, _LAST), _VERSIONS):
@@ -153,8 +171,7 @@ class KnownDocuments:
                 version = int(values["version"])
                 timeline = with_start(timeline, Start(version, parse_iso(values["valid_from"])))
                 contents[version] = values["content"]
-        in_force = version_at(timeline, at)
-        return None if in_force is None else exact_json.parse(contents[in_force])
+        return KnownDocument(timeline, contents.get)
 
 
 def _missing(document: str) -> NotFoundError:

@@ -5,7 +5,7 @@ ledger with the other events of that segment.
 """
 
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple, Self
@@ -44,6 +44,7 @@ class Claim(NamedTuple):
     in claims of earlier versions. ``prior_period``: whether the event belongs to an earlier period, which is cut
     off. ``unlinked`` marks an event that an operator released, and that is recorded without its reference to a
     sale. ``attributes`` and ``recorded_by`` are those of the event that was claimed, as a retry may have others.
+    ``tax_point`` is the date that decides the tax of the event; it is missing in claims of earlier versions.
     """
 
     identity: Identity
@@ -60,10 +61,21 @@ class Claim(NamedTuple):
     rerated: CommissionTerms | None = None
     attributes: str | None = None
     recorded_by: str | None = None
+    tax_point: date | None = None
 
     @classmethod
-    def of(cls, event: Event, now: datetime, settings: RecordingSettings, terms: CommissionTerms) -> Self:
-        """Return the claim of an event that is recorded now on some terms; it is still to be ``placed``."""
+    def of(
+        cls,
+        event: Event,
+        now: datetime,
+        settings: RecordingSettings,
+        terms: CommissionTerms,
+        tax_point: date | None = None,
+    ) -> Self:
+        """Return the claim of an event that is recorded now on some terms; it is still to be ``placed``.
+
+        ``tax_point``: that of the sale that the event corrects. All other events have their business date.
+        """
         refundable = Refundable(event.account, event.amount) if event.type == SALE else None
         expires = _expiry(now, settings)
         partition, position, period, prior = _position_and_period(event, now, settings)
@@ -79,17 +91,23 @@ class Claim(NamedTuple):
             prior_period=prior,
             attributes=event.attributes,
             recorded_by=event.recorded_by,
+            tax_point=tax_point or _business_date(event, position, settings),
         )
 
     def moved(self, event: Event, now: datetime, settings: RecordingSettings) -> "Claim":
-        """Return the claim of an event with a period and an expiry of now, on the same terms; to be ``placed``."""
+        """Return the claim of an event with a period and an expiry of now, on the same terms; to be ``placed``.
+
+        A correction keeps the tax point of its sale.
+        """
         partition, position, period, prior = _position_and_period(event, now, settings)
+        of_sale = self.tax_point if event.linked_to else None
         return self._replace(
             partition=partition,
             position=position,
             period=period,
             prior_period=prior,
             expires_at=_expiry(now, settings),
+            tax_point=of_sale or _business_date(event, position, settings),
         )
 
     def placed(self, key: SegmentKey, index: int) -> "Claim":
@@ -146,6 +164,10 @@ def _position_and_period(
     """
     partition, position = _unplaced(now)
     return partition, position, *settings.calendar.period_of(event.time, position.recorded_at)
+
+
+def _business_date(event: Event, position: Position, settings: RecordingSettings) -> date:
+    return settings.calendar.day_of(event.time or position.recorded_at)
 
 
 @lru_cache(maxsize=16)

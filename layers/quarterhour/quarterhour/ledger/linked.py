@@ -15,6 +15,7 @@ from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.outcomes import Result, Results, result_of
 from quarterhour.ledger.plan import first_of_each
+from quarterhour.ledger.posting import tax_point_of
 from quarterhour.ledger.pricing import (
     CommissionTerms,
     can_be_unlinked,
@@ -93,7 +94,7 @@ def linked_claim(
     change = _change(event, target, gathered)
     if isinstance(change, Rejection):
         return change
-    claim = Claim.of(event, now, settings, change.terms)
+    claim = Claim.of(event, now, settings, change.terms, tax_point_of(target.facts, settings.calendar))
     if change.amount != event.amount:
         claim = claim._replace(amount=change.amount)
     return LinkedClaim(claim, target.claim, change.after)

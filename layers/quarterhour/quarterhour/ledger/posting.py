@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Self
@@ -10,12 +10,14 @@ from typing import Final, Self
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import PAYMENT, RECORDED_BY, Event
 from quarterhour.model import money
-from quarterhour.model.clock import iso_exact, iso_millis
+from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
 from quarterhour.model.identifiers import Account, Partition, Position
-from quarterhour.model.periods import Period
+from quarterhour.model.periods import Calendar, Period
 
 PRIOR: Final = "1"
 """The value of the attribute ``prior_period``; events of the current period lack it."""
+TAX_POINT: Final = "tax_point"
+"""The name of the attribute that holds the tax point."""
 UNREGISTERED: Final = "1"
 """The value of the attribute that marks an event whose rate cards were looked up for an unregistered agency."""
 
@@ -42,23 +44,18 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         "recorded_at": iso_millis(claim.position.recorded_at),
         **event.details,
     }
-    if claim.terms.origin:
-        values["terms"] = claim.terms.origin
-    if claim.terms.arithmetic:
-        values["arithmetic"] = claim.terms.arithmetic
-    if event.attributes:
-        values["attributes"] = event.attributes
-    if claim.recorded_by:
-        values[RECORDED_BY] = claim.recorded_by
-    if event.time is not None:
-        values["time"] = iso_exact(event.time)
-    if claim.period:
-        values["period"] = str(claim.period)
-    if claim.prior_period:
-        values["prior_period"] = PRIOR
-    if claim.terms.unregistered:
-        values["unregistered"] = UNREGISTERED
-    return values
+    optional = {
+        "terms": claim.terms.origin,
+        "arithmetic": claim.terms.arithmetic,
+        "attributes": event.attributes,
+        RECORDED_BY: claim.recorded_by,
+        "time": event.time and iso_exact(event.time),
+        "period": claim.period and str(claim.period),
+        "prior_period": claim.prior_period and PRIOR,
+        TAX_POINT: claim.tax_point and claim.tax_point.isoformat(),
+        "unregistered": claim.terms.unregistered and UNREGISTERED,
+    }
+    return values | {name: text for name, text in optional.items() if text}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +98,13 @@ def period_of(values: Mapping[str, str]) -> Period:
     if "period" in values:
         return Period.parse(values["period"])
     return Period.of(Position.parse(values["position"]).recorded_at)
+
+
+def tax_point_of(values: Mapping[str, str], calendar: Calendar) -> date:
+    """Return the tax point of a posting: one of earlier versions, which has none, has its business date."""
+    if text := values.get(TAX_POINT):
+        return date.fromisoformat(text)
+    return calendar.day_of(parse_iso(values.get("time") or values["recorded_at"]))
 
 
 def _decimal(text: str) -> Decimal:

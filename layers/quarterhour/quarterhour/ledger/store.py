@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import sha256
@@ -33,7 +33,7 @@ from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, linked_values
 from quarterhour.ledger.linked import LinkedClaim, Lost
 from quarterhour.ledger.outcomes import result_of
 from quarterhour.ledger.plan import Found, NewSegment
-from quarterhour.ledger.posting import PRIOR, UNREGISTERED, Posting
+from quarterhour.ledger.posting import PRIOR, TAX_POINT, UNREGISTERED, Posting
 from quarterhour.ledger.pricing import CommissionTerms
 from quarterhour.ledger.reading import read_items
 from quarterhour.ledger.segments import (
@@ -90,7 +90,25 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "rerated_arithmetic": rerated.arithmetic or None if rerated else None,
         "attributes": claim.attributes,
         RECORDED_BY: claim.recorded_by,
+        TAX_POINT: _stored_tax_point(claim),
     }
+
+
+def _stored_tax_point(claim: Claim) -> str | None:
+    """Return the tax point as the claim stores it; ``None`` if it is the UTC date of ``recorded_at``, as it mostly is.
+
+    Each byte of a claim is stored for ever.
+    """
+    if claim.tax_point is None or claim.tax_point == claim.position.recorded_at.date():
+        return None
+    return claim.tax_point.isoformat()
+
+
+def _tax_point(item: Item, position: Position) -> date | None:
+    """Return the tax point of a claim; ``None`` if a version before 0.3.0 has written or moved the claim."""
+    if text := _text(item, TAX_POINT):
+        return date.fromisoformat(text)
+    return None if position.index is None else position.recorded_at.date()
 
 
 @lru_cache(maxsize=16)
@@ -102,10 +120,11 @@ def request_hash(request_id: str) -> str:
 def claim_of(item: Item) -> Claim:
     """Return the claim that an item of the Identity table holds."""
     expires = item.get("expires_at")
+    position = Position.parse(item["position"]["S"])
     return Claim(
         Identity.parse(item["event"]["S"]),
         Partition.parse(item["quarter_hour"]["S"]),
-        Position.parse(item["position"]["S"]),
+        position,
         item["digest"]["S"],
         CommissionTerms(
             Decimal(item["commission_rate"]["S"]),
@@ -122,6 +141,7 @@ def claim_of(item: Item) -> Claim:
         rerated_terms(item),
         _text(item, "attributes") or None,
         _text(item, RECORDED_BY) or None,
+        _tax_point(item, position),
     )
 
 
@@ -255,7 +275,10 @@ def _change_request(table: str, sale: Identity, before: Mapping[str, str], after
 
 
 def move_request(table: str, old: Claim, new: Claim) -> Request:
-    """Build the UpdateItem that gives a claim another position, period and expiry, unless another has moved it."""
+    """Build the UpdateItem that gives a claim another position, period, tax point and expiry.
+
+    Nothing is written if another request has moved it.
+    """
     update = "SET quarter_hour = :partition, #position = :position, #period = :period"
     values: dict[str, str | int] = {
         ":partition": str(new.partition),
@@ -263,7 +286,11 @@ def move_request(table: str, old: Claim, new: Claim) -> Request:
         ":period": str(new.period),
         ":unmoved": str(old.position),
     }
-    more = {"prior_period": PRIOR if new.prior_period else None, "expires_at": new.expires_at}
+    more = {
+        "prior_period": PRIOR if new.prior_period else None,
+        "expires_at": new.expires_at,
+        TAX_POINT: _stored_tax_point(new),
+    }
     update += "".join(f", {name} = :{name}" for name, value in more.items() if value is not None)
     if removed := [name for name, value in more.items() if value is None]:
         update += " REMOVE " + ", ".join(removed)

@@ -64,6 +64,26 @@ def time_zone(name: str) -> tzinfo:
         raise ValueError(f"{name!r} is no time zone") from error
 
 
+def day_in(zone: tzinfo, instant: datetime) -> date:
+    """Return the day of an instant in a time zone."""
+    try:
+        return instant.astimezone(zone).date()
+    except OverflowError:  # before the year 1 or after 9999 in that zone
+        return instant.date()
+
+
+def start_of(day: date, zone: tzinfo) -> datetime:
+    """Return the instant, in UTC, at which a day begins in a time zone.
+
+    Where clocks skip midnight, it is the day's first instant; where they show it twice, the first of the two.
+    """
+    midnight = datetime.combine(day, time(), zone)
+    try:
+        return midnight.astimezone(UTC)
+    except OverflowError:  # before the year 1 or after 9999 in UTC
+        return midnight.replace(tzinfo=UTC)
+
+
 @dataclass(frozen=True, slots=True)
 class Calendar:
     """The deployment's settings for periods.
@@ -105,10 +125,11 @@ class Calendar:
 
     def month_of(self, instant: datetime) -> Period:
         """Return the month of an instant in the marketplace's time zone."""
-        try:
-            return Period.of(instant.astimezone(self.zone))
-        except OverflowError:  # before the year 1 or after 9999 in that zone
-            return Period.of(instant)
+        return Period.of(self.day_of(instant))
+
+    def day_of(self, instant: datetime) -> date:
+        """Return the day of an instant in the marketplace's time zone."""
+        return day_in(self.zone, instant)
 
     def _earliest_open(self, current: Period, recorded_at: datetime) -> Period:
         """Return the earliest month whose cut-off is after an instant; ``current`` is the month of the instant."""
@@ -119,9 +140,7 @@ class Calendar:
 
 @lru_cache(maxsize=64)
 def _cut_off(zone: tzinfo, grace_days: int, period: Period) -> datetime:
-    day = period.next.first_day + timedelta(days=grace_days)
-    # Where clocks skip midnight, this is the day's first instant; where they show it twice, the first of the two.
-    return datetime.combine(day, time(), zone).astimezone(UTC)
+    return start_of(period.next.first_day + timedelta(days=grace_days), zone)
 
 
 @lru_cache(maxsize=256)

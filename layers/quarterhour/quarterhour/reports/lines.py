@@ -29,7 +29,8 @@ _FIRST: Final = (*POSTING, *_SENT, FLAG)
 _SECOND: Final = (*_FIRST, "category", "terms", "arithmetic")
 PERIOD: Final = "period"
 _THIRD: Final = (*_SECOND, "refers_to_source", "reason", PERIOD, "prior_period", "kind", "rerating", "attributes")
-COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIRD}
+_FOURTH: Final = (*_THIRD, "tax_point")
+COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH}
 """The columns by schema; sealed files never change, so a newer schema only adds columns."""
 
 UNLINKED: Final = "unlinked refund"

@@ -28,12 +28,13 @@ LocationTotals = dict[tuple[str, str], Totals]
 AccountPeriods = dict[tuple[Account, Period], Totals]
 """Totals by account and period."""
 
-SCHEMA: Final = 3
+SCHEMA: Final = 4
 """The schema of the files of a new run; a run under way keeps the schema of its plan.
 
 2: the lines hold the commission terms of each commission, and the summary has a base currency if the plan names one.
 3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest and
 the summary hold the totals of each account by period, and payments; a page shows the run to people.
+4: the lines hold the tax point of each event.
 """
 WITH_PERIODS: Final = 3
 """The first schema whose manifests and summaries hold totals by period."""

@@ -1,16 +1,17 @@
 """Balances and previews, pure: what an account owes now, and what its next statement would be."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
-from quarterhour.agencies.agency import TaxProfile
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
-from quarterhour.statements.figures import Amounts, tax_of
+from quarterhour.statements.figures import Amounts
+from quarterhour.statements.tax import ProfileAt, TaxRow, base_and_tax, taxed
 
 
 class StatementSummary(NamedTuple):
@@ -73,22 +74,20 @@ class Preview(NamedTuple):
 
     totals: Totals
     amounts: Amounts
+    taxes: list[TaxRow]
 
 
-def preview(periods: Iterable[Totals], closing: Decimal, currency: str, profile: TaxProfile | None) -> Preview:
-    """Return the preview of the last of some periods, which follow the last statement without a gap.
+def previews(
+    periods: Iterable[tuple[date, Totals]], closing: Decimal, currency: str, profile_at: ProfileAt
+) -> Iterator[Preview]:
+    """Yield the previews of periods that follow the last statement without a gap.
 
-    ``closing``: that statement's closing balance. Each period's closing balance is the next one's opening balance, and
-    each is taxed by the profile.
+    ``periods``: the date by which all of a period is taxed, as counters do not know tax points, and its totals.
+    ``closing``: that statement's closing balance. Each period's closing balance is the next one's opening balance.
     """
-    shown = Preview(Totals(), _amounts(Totals(), closing, currency, profile))
-    for totals in periods:
-        shown = Preview(totals, _amounts(totals, closing, currency, profile))
-        closing = shown.amounts.closing
-    return shown
-
-
-def _amounts(totals: Totals, opening: Decimal, currency: str, profile: TaxProfile | None) -> Amounts:
-    commission = money.on_statement(totals.commission, currency)
-    tax = tax_of(commission, currency, profile)
-    return Amounts(opening, money.ZERO, totals.net, totals.commission, commission, tax, totals.payments)
+    for day, totals in periods:
+        taxes = taxed({day: totals.commission}, currency, profile_at)
+        commission, tax = base_and_tax(taxes)
+        amounts = Amounts(closing, money.ZERO, totals.net, totals.commission, commission, tax, totals.payments)
+        closing = amounts.closing
+        yield Preview(totals, amounts, taxes)

@@ -14,19 +14,18 @@ from typing import IO, Any, Final, NamedTuple
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account
-from quarterhour.model.periods import Period
+from quarterhour.model.periods import day_in
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.lines import COLUMNS, unescape_formula
-from quarterhour.reports.plan import SCHEMA as LINES_SCHEMA
 from quarterhour.statements.figures import OTHER_DAYS, AccountSums, BaseFigures, Sum, kind_of
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.work_objects import last_value, read_values, value_writer
 
 PIECE: Final = 8_000_000
 """Characters of lines in memory, after which they are a piece."""
-CSV_COLUMNS: Final = COLUMNS[LINES_SCHEMA]
-"""The columns of a statement's lines: those of the newest schema; lines of older ones have empty cells at the end."""
+CSV_COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: COLUMNS[3], 2: COLUMNS[4]}
+"""The columns of a statement's lines, by the schema of the statement; sealed lines of fewer get empty cells."""
 
 _FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")
 _LINES: Final = 3
@@ -38,11 +37,15 @@ Rows = Iterator[tuple[str, list[str]]]
 
 
 class _Key(NamedTuple):
-    """What the lines of one sum have in common; ``facts``: the cells of ``_FACTS``; ``prior``: see ``_Priors``."""
+    """What the lines of one sum have in common; ``facts``: the cells of ``_FACTS``; ``prior``: see ``_Priors``.
+
+    ``day``: the business date.
+    """
 
     facts: tuple[str, ...]
     prior: int
     day: str
+    tax_point: str
     units: Decimal | None
 
     @property
@@ -100,7 +103,7 @@ class Collector:
 
     def __init__(self, plan: StatementPlan, zone: tzinfo) -> None:
         self._plan = plan
-        self._days = _BusinessDays(zone, plan.period)
+        self._days = _BusinessDates(zone)
         self._sums: dict[_Key, list[Any]] = {}  # number, amount and commission of lines, and their list in the piece
         self._missing: dict[tuple[str, str], set[str]] = {}
         self._piece = Piece({})
@@ -129,10 +132,12 @@ class Collector:
         """
         columns = next(rows)[1]
         at = {name: columns.index(name) for name in columns}
-        padding = "," * (len(CSV_COLUMNS) - len(columns)) + "\n"
+        more = len(CSV_COLUMNS[self._plan.schema]) - len(columns)
+        padding = "," * more + "\n"
         facts = _facts(at)
         amount, commission, recorded, time = (at[name] for name in ("amount", "commission", "recorded_at", "time"))
         period, currency = at.get("period", recorded), at["currency"]
+        tax_point = at.get("tax_point")
         priors = _Priors(self._plan, str(quarter_hour))
         units = _Units(self._plan.base, pins)
         sums, days, add, has_base = self._sums, self._days, money.add, bool(self._plan.base)
@@ -141,8 +146,9 @@ class Collector:
             if prior is None:
                 continue
             one = units[cells[currency]] if has_base else None
+            day = days[(cells[time] or cells[recorded])[:16]]
             # A tuple of the same shape as _Key, which would take longer to make.
-            key: Any = facts(cells), prior, days[(cells[time] or cells[recorded])[:16]], one
+            key: Any = facts(cells), prior, day, (tax_point and cells[tax_point]) or day, one
             found = sums.get(key)
             if found is None:
                 found = sums[key] = [0, money.ZERO, money.ZERO, None]
@@ -154,7 +160,7 @@ class Collector:
             lines = found[_LINES]
             if lines is None:
                 lines = found[_LINES] = self._piece.lines.setdefault(key[0][:2], [])
-            lines.append(text if padding == "\n" else text[:-1] + padding)
+            lines.append(text if more == 0 else text[:-1] + padding if more > 0 else _cut(text, -more))
             self._piece.size += len(text)
             if self._piece.size > PIECE:
                 yield
@@ -170,16 +176,24 @@ class Collector:
         for name, some in groupby(entries, lambda one: one[0].account):
             sums = AccountSums(base=BaseFigures(missing=self._missing.get(name, set())) if self._plan.base else None)
             for key, (lines, amount, commission, _) in some:
-                _add(sums, key, Sum(lines, amount, commission))
+                self._add(sums, key, Sum(lines, amount, commission))
             yield names[name], sums
 
+    def _add(self, sums: AccountSums, key: _Key, some: Sum) -> None:
+        _, _, type_, rate, terms, kind, late = key.facts
+        found = kind_of(type_, kind)
+        day = key.day if key.day.startswith(str(self._plan.period)) else OTHER_DAYS
+        sums.add((found, bool(key.prior or late)), day, (terms, rate), key.tax_point, some)
+        if sums.base and key.units is not None:
+            sums.base.add(found, some.amount, some.commission, key.units)
 
-def _add(sums: AccountSums, key: _Key, some: Sum) -> None:
-    _, _, type_, rate, terms, kind, late = key.facts
-    found = kind_of(type_, kind)
-    sums.add((found, bool(key.prior or late)), key.day, (terms, rate), some)
-    if sums.base and key.units is not None:
-        sums.base.add(found, some.amount, some.commission, key.units)
+
+def _cut(text: str, cells: int) -> str:
+    """Return the text of a row without its last cells.
+
+    A plan of 0.2.0 has lines with more columns than it knows only if it was stored while the stack was updated.
+    """
+    return text[:-1].rsplit(",", cells)[0] + "\n"
 
 
 def _facts(at: Mapping[str, int]) -> Callable[[list[str]], tuple[str, ...]]:
@@ -205,21 +219,15 @@ class _Priors(dict[str, int | None]):
         return found
 
 
-class _BusinessDays(dict[str, str]):
-    """The day of a business time, by its text to the minute: of the period, or ``OTHER_DAYS``."""
+class _BusinessDates(dict[str, str]):
+    """The date of a business time, by its text to the minute."""
 
-    def __init__(self, zone: tzinfo, period: Period) -> None:
+    def __init__(self, zone: tzinfo) -> None:
         super().__init__()
         self._zone = zone
-        self._period = period
 
     def __missing__(self, minute: str) -> str:
-        try:
-            day = parse_iso(f"{minute}:00Z").astimezone(self._zone).date()
-        except OverflowError:  # before the year 1 or after 9999 in that zone
-            return OTHER_DAYS
-        found = day.isoformat() if Period.of(day) == self._period else OTHER_DAYS
-        self[minute] = found
+        found = self[minute] = day_in(self._zone, parse_iso(f"{minute}:00Z")).isoformat()
         return found
 
 
@@ -276,7 +284,7 @@ class OrderLine(NamedTuple):
 
 
 _ORDER_CELLS: Final = itemgetter(
-    *(CSV_COLUMNS.index(name) for name in ("type", "kind", "order_id", "product", "amount", "commission"))
+    *(CSV_COLUMNS[1].index(name) for name in ("type", "kind", "order_id", "product", "amount", "commission"))
 )
 
 

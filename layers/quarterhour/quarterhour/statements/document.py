@@ -1,15 +1,17 @@
 """The statement as a JSON document: who owes what to whom, for what, and how it was computed."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
 
-from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, Agency, TaxProfile
+from quarterhour.agencies.agency import Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
+from quarterhour.model.periods import start_of, time_zone
 from quarterhour.statements.day_lines import OrderLine
 from quarterhour.statements.figures import (
     CHARGED,
@@ -25,32 +27,29 @@ from quarterhour.statements.figures import (
 from quarterhour.statements.keys import LINES
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
 from quarterhour.statements.owner import Owner
-from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.plan import BY_TAX_POINT, StatementPlan
 from quarterhour.statements.roster import RosterEntry
+from quarterhour.statements.tax import TaxRow, note_of, taxed
 
 GROUPED_LINES: Final = 200
 """The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
 IN_PART: Final = 2
 """The first schema whose figures in the base currency leave out the lines without an exchange rate."""
 NOT_ISSUED: Final = "the agency has no tax profile at the cut-off"
-"""Why a statement is not issued."""
-
-REVERSE_CHARGE_NOTE: Final = "Reverse charge: the recipient of the service accounts for the VAT."
-"""The legal note of Article 226(11a) of Directive 2006/112/EC, in its usual long form."""
-EXEMPT_NOTE: Final = "Exempt from VAT."
+"""Why a statement of 0.2.0 is not issued."""
+_DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class Parties:
-    """Who issues a statement and who receives it, as of the cut-off; ``agency`` is ``None`` if not registered."""
+    """Who issues a statement and who receives it, as it shows them; ``agency`` is ``None`` if not registered then.
+
+    ``profile_at``: returns the agency's tax profile at an instant; ``None`` without one.
+    """
 
     owner: Owner
     agency: Agency | None
-
-    @property
-    def profile(self) -> TaxProfile | None:
-        """The agency's tax profile."""
-        return self.agency.tax if self.agency else None
+    profile_at: Callable[[datetime], TaxProfile | None]
 
 
 @dataclass(frozen=True)
@@ -65,12 +64,31 @@ class Statement:
     def amounts(self) -> Amounts:
         """What is owed."""
         previous = self.entry.previous
-        opening = previous.closing if previous else money.ZERO
-        return Amounts.of(self.entry.sums, opening, self.entry.account.currency, self.parties.profile)
+        return Amounts.of(self.entry.sums, previous.closing if previous else money.ZERO, self.taxes)
+
+    @cached_property
+    def taxes(self) -> list[TaxRow]:
+        """The tax on what is charged, by scheme and percentage; of nothing, by the profile at the end of the period."""
+        plan, sums, profile_at = self.plan, self.entry.sums, self.parties.profile_at
+        last_day = plan.period.next.first_day - _DAY
+        currency = self.entry.account.currency
+        if plan.schema < BY_TAX_POINT:
+            return taxed({last_day: sums.commission}, currency, lambda _: profile_at(plan.cut_off))
+        zone = time_zone(plan.zone)
+        commissions = {date.fromisoformat(day): some.commission for day, some in sums.tax_points.items()}
+        return taxed(commissions or {last_day: money.ZERO}, currency, lambda day: profile_at(start_of(day, zone)))
+
+    @property
+    def not_issued(self) -> str | None:
+        """Why the statement is not issued; ``None`` if it is."""
+        first = next((row.tax_points[0][0] for row in self.taxes if row.scheme is None), None)
+        if first is None:
+            return None
+        return NOT_ISSUED if self.plan.schema < BY_TAX_POINT else f"the agency has no tax profile on {first}"
 
     def document(self, orders: Sequence[Mapping[str, Any]], lines: SealedObject) -> dict[str, Any]:
         """Return the content of ``statement.json``. ``orders``: of ``orders_of``; ``lines``: the file of the lines."""
-        plan, entry, sums, profile = self.plan, self.entry, self.entry.sums, self.parties.profile
+        plan, entry, sums = self.plan, self.entry, self.entry.sums
         return {
             "schema": plan.schema,
             "document": entry.document,
@@ -83,11 +101,11 @@ class Statement:
             "recorded_until": iso_seconds(plan.bound.end),
             "agency": entry.account.agency,
             "currency": entry.account.currency,
-            "issued": profile is not None,
-            "not_issued": None if profile else NOT_ISSUED,
+            "issued": self.not_issued is None,
+            "not_issued": self.not_issued,
             "owner": self.parties.owner.as_dict(),
             "customer": _customer(self.parties.agency),
-            "tax_profile": shown_profile(profile),
+            **self._shown_taxes(),
             **{name: money.plain(value) for name, value in shown_amounts(sums, self.amounts).items()},
             "lines": sums.lines,
             "prior_period_lines": sums.prior_period_lines,
@@ -95,6 +113,7 @@ class Statement:
             "prior_period": {kind.value: sums.of_kind(kind, prior_only=True).as_dict() for kind in Kind},
             "base": _base(plan, sums.base),
             "previous": _previous(plan, entry),
+            **({} if plan.schema < BY_TAX_POINT else {"earlier_months": _earlier_months(sums, str(plan.period))}),
             "days": _days(sums),
             "terms": [
                 {"terms": origin, "commission_rate": rate, **some.as_dict("net")}
@@ -106,6 +125,15 @@ class Statement:
             "lines_file": {"name": LINES, "sha256": lines.sha256, "size": lines.size},
         }
 
+    def _shown_taxes(self) -> dict[str, Any]:
+        if self.plan.schema >= BY_TAX_POINT:
+            return {"taxes": [row.as_dict() for row in self.taxes]}
+        profile = self.parties.profile_at(self.plan.cut_off)
+        if profile is None:
+            return {"tax_profile": None}
+        note = note_of(profile.scheme, profile.percent)
+        return {"tax_profile": {"scheme": profile.scheme, "percent": money.plain(profile.percent), "note": note}}
+
     def listed(self, files: Mapping[str, SealedObject]) -> Listed:
         """Return the statement's row in the list of its period."""
         amounts, sums = shown_amounts(self.entry.sums, self.amounts), self.entry.sums
@@ -113,7 +141,7 @@ class Statement:
             self.entry.account,
             self.entry.number,
             self.entry.document,
-            self.parties.profile is not None,
+            self.not_issued is None,
             {name: amounts[name] for name in FIGURES},
             sums.lines,
             sums.prior_period_lines,
@@ -145,16 +173,6 @@ def shown_amounts(sums: AccountSums, amounts: Amounts) -> dict[str, Decimal]:
     }
 
 
-def shown_profile(profile: TaxProfile | None) -> dict[str, Any] | None:
-    """Return a tax profile as a statement shows it, with its note."""
-    if profile is None:
-        return None
-    percent = money.plain(profile.percent)
-    notes = {REVERSE_CHARGE: REVERSE_CHARGE_NOTE, EXEMPT: EXEMPT_NOTE}
-    note = notes.get(profile.scheme, f"VAT {percent} %")
-    return {"scheme": profile.scheme, "percent": percent, "note": note}
-
-
 def _customer(agency: Agency | None) -> dict[str, Any]:
     names = ("legal_name", "address", "country", "group", "contact")
     facts = {name: getattr(agency, name) if agency else None for name in names}
@@ -183,6 +201,15 @@ def _previous(plan: StatementPlan, entry: RosterEntry) -> dict[str, Any] | None:
     names = ("net", "commission", "tax", "payments", "closing")
     figures = {name: money.plain(before.figures[name]) for name in names}
     return {"period": str(plan.previous_period), "number": before.number, **figures, "lines": before.lines}
+
+
+def _earlier_months(sums: AccountSums, period: str) -> list[dict[str, Any]]:
+    """Return the sums of each month before the period that has tax points on the statement, in order."""
+    months: dict[str, Sum] = {}
+    for day, some in sorted(sums.tax_points.items()):
+        if (month := day[: len(period)]) < period:
+            months.setdefault(month, Sum()).add(some.lines, some.amount, some.commission)
+    return [{"month": month, **some.as_dict("net")} for month, some in months.items()]
 
 
 def _days(sums: AccountSums) -> list[dict[str, Any]]:

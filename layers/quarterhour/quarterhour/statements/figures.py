@@ -1,15 +1,15 @@
 """The figures of a statement, pure: sums of an account's lines by kind, and what is owed for them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final, Self
 
-from quarterhour.agencies.agency import STANDARD, TaxProfile
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model import money
+from quarterhour.statements.tax import TaxRow, base_and_tax
 
 MAX_TERMS: Final = 50
 """The most commission terms that a statement lists; lines of others are counted. The sums of a day keep all terms."""
@@ -125,17 +125,18 @@ class AccountSums:
     """The sums of an account's lines on a statement.
 
     ``days``: by day of business time, ``YYYY-MM-DD``, or ``OTHER_DAYS``. ``terms``: by commission terms, in the order
-    of their first lines, with the number of lines of ``further_terms``. ``base``: in the base currency, ``None``
-    without one.
+    of their first lines, with the number of lines of ``further_terms``. ``tax_points``: by tax point, ``YYYY-MM-DD``.
+    ``base``: in the base currency, ``None`` without one.
     """
 
     parts: dict[KindOfPeriod, Sum] = field(default_factory=dict)
     days: dict[str, Sum] = field(default_factory=dict)
     terms: dict[Terms, Sum] = field(default_factory=dict)
     further_terms: int = 0
+    tax_points: dict[str, Sum] = field(default_factory=dict)
     base: BaseFigures | None = None
 
-    def add(self, part: KindOfPeriod, day: str, terms: Terms, some: Sum) -> None:
+    def add(self, part: KindOfPeriod, day: str, terms: Terms, tax_point: str, some: Sum) -> None:
         """Add lines of the statement that have all this in common."""
         kind, _ = part
         values = (some.lines, some.amount, some.commission)
@@ -144,6 +145,7 @@ class AccountSums:
             net = some.amount if kind in SOLD else money.ZERO
             self.days.setdefault(day, Sum()).add(some.lines, net, some.commission)
             self.terms.setdefault(terms, Sum()).add(some.lines, net, some.commission)
+            self.tax_points.setdefault(tax_point, Sum()).add(some.lines, net, some.commission)
 
     def __iadd__(self, other: "AccountSums") -> Self:
         """Add the sums of later lines."""
@@ -157,6 +159,8 @@ class AccountSums:
             else:
                 self.further_terms += some.lines
         self.further_terms += other.further_terms
+        for tax_point, some in other.tax_points.items():
+            self.tax_points.setdefault(tax_point, Sum()).add(some.lines, some.amount, some.commission)
         if other.base:
             self.base = self.base or BaseFigures()
             self.base += other.base
@@ -171,6 +175,14 @@ class AccountSums:
     def prior_period_lines(self) -> int:
         """The number of lines of prior periods."""
         return sum(some.lines for (_, prior), some in self.parts.items() if prior)
+
+    @property
+    def commission(self) -> Decimal:
+        """The exact commission that the statement charges."""
+        charged = money.ZERO
+        for kind in CHARGED:
+            charged = money.add(charged, self.of_kind(kind).commission)
+        return charged
 
     def of_kind(self, kind: Kind, *, prior_only: bool = False) -> Sum:
         """Return the sum of the lines of a kind: of all, or of those of prior periods."""
@@ -187,24 +199,26 @@ class AccountSums:
             "days": {day: some.as_list() for day, some in self.days.items()},
             "terms": [[*terms, *some.as_list()] for terms, some in self.terms.items()],
             "further_terms": self.further_terms,
+            "tax_points": {tax_point: some.as_list() for tax_point, some in self.tax_points.items()},
             "base": self.base.as_list() if self.base else None,
         }
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_dict`` returned."""
+        """Parse what ``as_dict`` returned; that of 0.2.0 has no tax points."""
         return cls(
             {(Kind(kind), prior): Sum.of(some) for kind, prior, *some in values["parts"]},
             {day: Sum.of(some) for day, some in values["days"].items()},
             {(origin, rate): Sum.of(some) for origin, rate, *some in values["terms"]},
             int(values["further_terms"]),
+            {tax_point: Sum.of(some) for tax_point, some in values.get("tax_points", {}).items()},
             BaseFigures.of(values["base"]) if values["base"] else None,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """The amounts of a statement. Commission and tax are rounded to the currency's minor unit, all else is exact."""
+    """The amounts of a statement: commission and tax are sums of rounded ones, all else is exact."""
 
     opening: Decimal
     brought_forward: Decimal
@@ -225,34 +239,19 @@ class Amounts:
         return money.add(money.add(self.opening, self.payable), money.negated(self.payments))
 
     @classmethod
-    def of(cls, sums: AccountSums, previous_closing: Decimal, currency: str, profile: TaxProfile | None) -> Self:
-        """Return the amounts of an account's sums after a closing balance, taxed by a profile (``None``: not taxed).
-
-        Commission is rounded once, half to even; tax is a percentage of the rounded commission, rounded the same way.
-        """
-        net = commission = money.ZERO
-        for kind in CHARGED:
-            some = sums.of_kind(kind)
-            commission = money.add(commission, some.commission)
-            net = money.add(net, some.amount) if kind in SOLD else net
-        rounded = money.on_statement(commission, currency)
+    def of(cls, sums: AccountSums, previous_closing: Decimal, taxes: Iterable[TaxRow]) -> Self:
+        """Return the amounts of an account's sums after a closing balance; ``taxes``: on what the sums charge."""
+        net = money.ZERO
+        for kind in SOLD:
+            net = money.add(net, sums.of_kind(kind).amount)
+        commission, tax = base_and_tax(taxes)
         brought_forward = sums.of_kind(Kind.BROUGHT_FORWARD).commission
         return cls(
             money.add(previous_closing, brought_forward),
             brought_forward,
             net,
+            sums.commission,
             commission,
-            rounded,
-            tax_of(rounded, currency, profile),
+            tax,
             sums.of_kind(Kind.PAYMENTS).amount,
         )
-
-
-def tax_of(commission: Decimal, currency: str, profile: TaxProfile | None) -> Decimal:
-    """Return the tax on a rounded commission, rounded half to even to the currency's minor unit."""
-    if profile is None or profile.scheme != STANDARD:
-        return money.on_statement(money.ZERO, currency)
-    return money.on_statement(money.multiply(commission, money.multiply(profile.percent, _PERCENT)), currency)
-
-
-_PERCENT: Final = Decimal("0.01")

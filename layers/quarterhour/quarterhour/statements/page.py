@@ -1,6 +1,6 @@
 """The statement as a page for people: it reads like an invoice, prints well and loads nothing."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote
@@ -28,6 +28,7 @@ from quarterhour.html.markup import (
 from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
 from quarterhour.model.periods import Period
 from quarterhour.statements.document import IN_PART
+from quarterhour.statements.plan import BY_TAX_POINT
 
 Document = Mapping[str, Any]
 
@@ -71,6 +72,7 @@ def statement_page(document: Document) -> bytes:
             _parties(document),
             _due(document),
             _balance(document),
+            _taxes(document),
             _sales(document),
             _base(document),
             _previous(document),
@@ -117,7 +119,9 @@ def _parties(document: Document) -> Html:
             "party",
             Html("<h2>To</h2>"),
             *_party(customer),
-            paragraph(escaped("" if customer["registered"] else "Not registered at the cut-off"), "plain"),
+            paragraph(
+                escaped("" if customer["registered"] else f"Not registered at the {_parties_of(document)}"), "plain"
+            ),
         ),
         facts(
             [
@@ -142,6 +146,16 @@ def _bounds(document: Document) -> list[tuple[str, Html]]:
     ]
 
 
+def _parties_of(document: Document) -> str:
+    """Return the instant whose parties are shown."""
+    return "end of the period" if _is_by_tax_point(document) else "cut-off"
+
+
+def _is_by_tax_point(document: Document) -> bool:
+    """Return whether the statement is taxed by tax point; those of 0.2.0 show one tax profile."""
+    return int(document["schema"]) >= BY_TAX_POINT
+
+
 def _due(document: Document) -> Html:
     closing, currency = document["closing"], document["currency"]
     side = "owed by the agency" if Decimal(closing) > 0 else "in favour of the agency"
@@ -155,15 +169,13 @@ def _due(document: Document) -> Html:
 
 
 def _balance(document: Document) -> Html:
-    profile = document["tax_profile"]
-    tax = escaped(profile["note"]) if profile else Html("no tax profile")
     brought_forward = Row([Html("of which brought forward")], [document["brought_forward"]])
     title = f"Balance in {document['currency']}"
     rows = [
         Row([Html("Opening balance")], [document["opening"]]),
         *([brought_forward] if document["by_kind"]["brought_forward"]["lines"] else []),
-        Row([Html("+ Commission, rounded once, half to even")], [document["commission"]]),
-        Row([Html(f"+ Tax ({tax})")], [document["tax"]]),
+        Row([escaped(f"+ Commission, {_rounding(document)}")], [document["commission"]]),
+        Row([escaped(f"+ Tax{_tax_name(document)}")], [document["tax"]]),
         Row([Html("Payable for this period")], [document["payable"]], strong=True),
         Row([Html("− Payments")], [document["payments"]]),  # noqa: RUF001 - a minus
         Row([Html("Closing balance")], [document["closing"]], strong=True),
@@ -171,21 +183,63 @@ def _balance(document: Document) -> Html:
     return section(title, table(title, ["Position"], ["Amount"], rows))
 
 
+def _rounding(document: Document) -> str:
+    """Return how the commission was rounded."""
+    is_split = _is_by_tax_point(document) and len(document["taxes"]) > 1
+    return "rounded half to even, once for each tax" if is_split else "rounded once, half to even"
+
+
+def _tax_name(document: Document) -> str:
+    """Return the note of the tax in brackets; an empty text if there are several."""
+    if _is_by_tax_point(document):
+        return f" ({document['taxes'][0]['note']})" if len(document["taxes"]) == 1 else ""
+    profile = document["tax_profile"]
+    return f" ({profile['note'] if profile else 'no tax profile'})"
+
+
+def _taxes(document: Document) -> Html:
+    """Return the tax by scheme and percentage."""
+    if not _is_by_tax_point(document):
+        return NOTHING
+    title = f"Tax in {document['currency']}"
+    rows = [
+        Row([escaped(one["note"]), _spans(one["tax_points"])], [one["base"], one["tax"]]) for one in document["taxes"]
+    ]
+    total = Row([Html("All"), NOTHING], [document["commission"], document["tax"]], strong=True)
+    note = Html("The tax point decides the tax. It is the date of the sale; of a correction, that of its sale.")
+    return section(title, table(title, ["Tax", "Tax points"], ["Base", "Tax"], [*rows, total]), paragraph(note))
+
+
+def _spans(tax_points: Sequence[Document]) -> Html:
+    texts = (one["from"] if one["from"] == one["to"] else f"{one['from']} to {one['to']}" for one in tax_points)
+    return escaped(", ".join(texts))
+
+
 def _sales(document: Document) -> Html:
     by_kind, currency = document["by_kind"], document["currency"]
     net = Row([Html("Net")], [None, document["net"], document["commission_exact"]], strong=True)
     rows = [*_kinds(_SOLD, by_kind), net, *_kinds(_OTHERS, by_kind, only_with_lines=True)]
-    prior = list(_kinds({**_SOLD, **_OTHERS}, document["prior_period"], only_with_lines=True))
     title = f"Sales and commission in {currency}"
-    if not prior:
-        return section(title, table(title, ["Kind"], _FIGURES, rows))
-    return section(
-        title,
-        table(title, ["Kind"], _FIGURES, rows),
-        Html("<h3>Of these, from prior periods</h3>"),
-        table("Lines of prior periods", ["Kind"], _FIGURES, prior),
-        paragraph(Html("These lines were recorded after the cut-off of their own month.")),
-    )
+    return section(title, table(title, ["Kind"], _FIGURES, rows), *_prior(document), *_earlier_months(document))
+
+
+def _prior(document: Document) -> Iterator[Html]:
+    """Yield the sums of the lines of prior periods, if there are any."""
+    rows = list(_kinds({**_SOLD, **_OTHERS}, document["prior_period"], only_with_lines=True))
+    if rows:
+        yield Html("<h3>Of these, from prior periods</h3>")
+        yield table("Lines of prior periods", ["Kind"], _FIGURES, rows)
+        yield paragraph(Html("These lines were recorded after the cut-off of their own month."))
+
+
+def _earlier_months(document: Document) -> Iterator[Html]:
+    """Yield the sums of the lines with tax points of earlier months, if there are any."""
+    months = document["earlier_months"] if _is_by_tax_point(document) else []
+    if months:
+        yield Html("<h3>Of these, of sales of earlier months</h3>")
+        rows = [Row([escaped(one["month"])], [one["lines"], one["net"], one["commission"]]) for one in months]
+        yield table("Lines of sales of earlier months", ["Month of the sale"], _NET_FIGURES, rows)
+        yield paragraph(Html("These are corrections of sales of those months, and sales that came late."))
 
 
 def _kinds(titles: Mapping[str, str], sums: Document, *, only_with_lines: bool = False) -> Iterator[Row]:
@@ -254,7 +308,7 @@ def _terms(document: Document) -> Html:
             Html(
                 "Each line's commission was fixed when the line was recorded, by the terms in its columns "
                 f"{code('terms')} and {code('arithmetic')}. Without arithmetic, it is amount × commission rate. "  # noqa: RUF001 - a multiplication sign
-                f"The exact sum is {escaped(document['commission_exact'])}; it is rounded once, half to even, to "
+                f"The exact sum is {escaped(document['commission_exact'])}; it is {_rounding(document)}, to "
                 f"{escaped(document['commission'])} {escaped(document['currency'])}."
             )
         ),

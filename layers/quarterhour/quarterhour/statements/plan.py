@@ -16,11 +16,19 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.plan import Checkpoint
 
 SCHEMA: Final = 2
-"""The schema of the files of a new run; a run under way keeps the schema of its plan."""
+"""The schema of the files of a new run; a run under way keeps the schema of its plan.
+
+2: the lines have the columns of schema 4 of the sealed lines; each tax point is taxed by the profile that is valid
+then; the parties are those at the end of the period; what has an exchange rate is in the base currency;
+the page begins with local dates.
+"""
+BY_TAX_POINT: Final = 2
+"""The first schema whose statements are taxed by tax point. Before, all was taxed by the profile at the cut-off."""
 
 LINES_OF_A_GROUP: Final = 25_000
 """About the most lines of a group of accounts, and so the most statements: one invocation writes them in time."""
 MOST_GROUPS: Final = 1_000
+_INSTANT: Final = timedelta(microseconds=1)
 _ZONES: Final = timedelta(days=2)
 """No month begins earlier in one time zone than in another by more than this."""
 
@@ -73,6 +81,11 @@ class StatementPlan:
         """The days, UTC, on which lines of the period may have been recorded."""
         number = (self.bound.day - self.since).days + 1
         return [self.since + timedelta(days=one) for one in range(number)]
+
+    @property
+    def parties_at(self) -> datetime:
+        """The instant whose parties the statements show: the last one of the period."""
+        return self.ends - _INSTANT if self.schema >= BY_TAX_POINT else self.cut_off
 
     @property
     def previous_period(self) -> Period | None:

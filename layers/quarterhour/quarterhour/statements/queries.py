@@ -26,12 +26,11 @@ from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.errors import GoneError, NotFoundError, UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import ALWAYS
-from quarterhour.model.periods import Calendar, Period
+from quarterhour.model.periods import Calendar, Period, start_of
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.reports.queries import LINKS_VALID, link_request
-from quarterhour.statements.balance import Balance, StatementSummary, of_periods, preview
-from quarterhour.statements.document import shown_profile
+from quarterhour.statements.balance import Balance, StatementSummary, of_periods, previews
 from quarterhour.statements.keys import (
     LINES,
     PAGE,
@@ -208,9 +207,10 @@ class StatementQueries:
         before = self.entities.get(statement_key(progress.sealed, account)) if progress.sealed else None
         closing = Decimal(before["closing"]) if before else money.ZERO
         counted = self._counted(account)
-        months = [counted.get(one, Totals()) for one in _months(first, period)]
-        profile = PartyReader(self.entities).parties(Owner(), [account], now, ALWAYS[1])[0].profile
-        found = preview(months, closing, account.currency, profile)
+        today, zone = self.calendar.day_of(now), self.calendar.zone
+        months = [(min(one.next.first_day - _DAY, today), counted.get(one, Totals())) for one in _months(first, period)]
+        (parties,) = PartyReader(self.entities).parties(Owner(), [account], now, ALWAYS[1])
+        *_, found = previews(months, closing, account.currency, lambda day: parties.profile_at(start_of(day, zone)))
         return {
             "period": str(period),
             "agency": account.agency,
@@ -222,7 +222,7 @@ class StatementQueries:
             "refunds": money.plain(found.totals.refunds),
             **{name: money.plain(getattr(found.amounts, name)) for name in _AMOUNTS},
             "lines": found.totals.events,
-            "tax_profile": shown_profile(profile),
+            "taxes": [row.as_dict() for row in found.taxes],
         }
 
     def _is_sealed(self, period: Period) -> bool:

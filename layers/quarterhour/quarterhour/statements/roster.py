@@ -8,7 +8,7 @@ from typing import IO, Final, NamedTuple, Self
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
-from quarterhour.statements.figures import AccountSums, Amounts
+from quarterhour.statements.figures import AccountSums
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, Listed
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.work_objects import last_value, read_values, value_writer
@@ -54,11 +54,11 @@ class Numbers:
 
 
 def document_of(sums: AccountSums, currency: str) -> str:
-    """Return whether the sums make a statement, or a credit note: their commission, rounded, is negative.
+    """Return whether the sums make a statement, or a credit note: their exact commission, rounded, is negative.
 
-    Tax has the sign of the commission, so it does not matter here.
+    Tax does not decide: the number of a document does not depend on a tax profile.
     """
-    return CREDIT_NOTE if Amounts.of(sums, money.ZERO, currency, None).commission < 0 else STATEMENT_DOCUMENT
+    return CREDIT_NOTE if money.on_statement(sums.commission, currency) < 0 else STATEMENT_DOCUMENT
 
 
 def roster(

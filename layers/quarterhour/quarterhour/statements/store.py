@@ -3,15 +3,17 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from functools import cache
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from quarterhour.agencies.agency import Agency, read_agency
+from quarterhour.agencies.agency import Agency, TaxProfile, read_agency
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import conditional_write, get_item
 from quarterhour.aws.workers import Workers
 from quarterhour.documents.keys import agency_document
-from quarterhour.documents.queries import KnownDocuments
+from quarterhour.documents.queries import KnownDocument, KnownDocuments
+from quarterhour.documents.timeline import version_at
 from quarterhour.model.errors import OvertakenError
 from quarterhour.model.identifiers import Account
 from quarterhour.reports.sealed_files import SealedFiles
@@ -114,16 +116,34 @@ class PartyReader:
         return owner if isinstance(owner, Owner) else Owner()
 
     def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
-        """Return the parties to each account's statement."""
+        """Return the parties to each account's statement: the agencies of the instant, and their tax at any other."""
         documents = {account.agency: agency_document(account.agency) for account in accounts}
-        contents = KnownDocuments(self.entities, known).contents(documents.values(), at)
-        agencies = {agency: _agency(contents[document]) for agency, document in documents.items()}
-        return [Parties(owner, agencies[account.agency]) for account in accounts]
+        found = KnownDocuments(self.entities, known).documents(documents.values())
+        agencies = {agency: _agency_at(found[document]) for agency, document in documents.items()}
+        return [Parties(owner, agencies[one.agency](at), _profile_at(agencies[one.agency])) for one in accounts]
 
 
-def _agency(content: Any) -> Agency | None:  # noqa: ANN401 - JSON is any value
-    agency = None if content is None else read_agency(content)
-    return agency if isinstance(agency, Agency) else None
+_AgencyAt = Callable[[datetime], Agency | None]
+
+
+def _agency_at(document: KnownDocument) -> _AgencyAt:
+    """Return a function that returns the agency at an instant; each version is read and parsed once."""
+
+    @cache
+    def of_version(version: int | None) -> Agency | None:
+        content = document.content_of_version(version)
+        agency = None if content is None else read_agency(content)
+        return agency if isinstance(agency, Agency) else None
+
+    return lambda at: of_version(version_at(document.timeline, at))
+
+
+def _profile_at(agency_at: _AgencyAt) -> Callable[[datetime], TaxProfile | None]:
+    def profile_at(at: datetime) -> TaxProfile | None:
+        agency = agency_at(at)
+        return agency.tax if agency else None
+
+    return profile_at
 
 
 @dataclass(frozen=True, slots=True)

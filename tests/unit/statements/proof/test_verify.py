@@ -76,7 +76,7 @@ def test_reports_without_statements_have_no_problem_of_statements(objects: Objec
 # ---------------------------------------------------------------- every figure
 
 
-FREE = {"owner", "customer", "tax_profile", "not_issued"}
+FREE = {"owner", "customer", "not_issued", "taxes"}
 """What does not follow from other files."""
 
 
@@ -104,9 +104,10 @@ def leaves(value: Any, path: str = "") -> list[str]:
 def test_each_value_of_a_statement_is_compared(objects: Objects) -> None:
     document = json.loads(objects[JSON])
     shown = {name: value for name, value in document.items() if name not in FREE}
-    objects[JSON] = json.dumps({**document, **flipped(shown)}).encode()
+    taxes = [{**row, "base": flipped(row["base"]), "tax": flipped(row["tax"])} for row in document["taxes"]]
+    objects[JSON] = json.dumps({**document, **flipped(shown), "taxes": taxes}).encode()
     named = {one.removeprefix(f"{JSON}: ").partition(": ")[0] for one in problems(objects) if one.startswith(JSON)}
-    assert named >= set(leaves(shown))
+    assert named >= {*leaves(shown), "taxes[0].base", "taxes[0].tax"}
     assert len(leaves(shown)) > 100
 
 
@@ -324,9 +325,23 @@ DAMAGE = {
         "document: expected credit_note, found statement",
     ),
     "another scheme": Damage(
-        lambda objects: edit(objects, JSON, lambda document: document["tax_profile"].update(scheme="none")),
+        lambda objects: edit(objects, JSON, lambda document: document["taxes"][0].update(scheme="none")),
         JSON,
-        "tax_profile.scheme: expected standard or reverse_charge or exempt, found none",
+        "taxes[0].scheme: expected standard or reverse_charge or exempt or outside_scope, found none",
+    ),
+    "a tax point without a tax": Damage(
+        lambda objects: edit(
+            objects, JSON, lambda document: document["taxes"][0]["tax_points"][0].update(to="2026-11-14")
+        ),
+        JSON,
+        "taxes: no row has the tax point 2026-11-15",
+    ),
+    "a tax point too many": Damage(
+        lambda objects: edit(
+            objects, JSON, lambda document: document["taxes"][0]["tax_points"][0].update(to="2026-11-16")
+        ),
+        JSON,
+        "taxes[0].tax_points[0].to: expected 2026-11-15, found 2026-11-16",
     ),
     "an unknown member": Damage(change_figures(more="1"), JSON, "more: is unknown"),
     "a page": Damage(put(HTML, b"<html>", covered=True), HTML, "is not the page of statement.json"),

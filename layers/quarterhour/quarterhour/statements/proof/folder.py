@@ -17,14 +17,14 @@ from quarterhour.statements.keys import LINES, PAGE, STATEMENT
 from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.statements.proof.period import PAGES
-from quarterhour.statements.proof.recompute import Json, Recomputation, bounds_of, differences, profile_problems
+from quarterhour.statements.proof.recompute import Json, Recomputation, bounds_of, differences, tax_problems
 
 NOT_CHECKED: Final = (
     "whether this is the sealed statement: compare the SHA-256 with the list of its period, statements.csv",
     "whether its number follows the previous one without a gap",
     "whether the lines are all those of the account and the period, and on no other statement",
     "whether the figures of the previous statement are right",
-    "whether the parties and the tax profile were in force at the cut-off",
+    "whether the parties and the tax profiles were in force at their dates",
 )
 """What cannot be checked without other files."""
 _BASE: Final = "whether the figures in the base currency follow from the pinned exchange rates"
@@ -71,7 +71,7 @@ def verify_folder(open_object: OpenObject) -> FolderVerification:
             found.lines = recomputed.lines
             header = {**document, **bounds_of(Period.parse(found.period), time_zone(document["time_zone"]))}
             files.report(STATEMENT, differences(document, recomputed.document(header, "", document["lines_file"])))
-        files.report(STATEMENT, profile_problems(document["tax_profile"]))
+        files.report(STATEMENT, tax_problems(document))
         if page is not None and page != PAGES[document["schema"]](document):
             files.problem(PAGE, f"is not the page of {STATEMENT}")
     except UNREADABLE as error:

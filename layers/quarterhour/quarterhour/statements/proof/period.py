@@ -33,11 +33,11 @@ from quarterhour.statements.proof.recompute import (
     Recomputation,
     bounds_of,
     differences,
-    profile_problems,
+    tax_problems,
     text_of,
 )
 
-PAGES: Final[Mapping[int, Callable[[Json], bytes]]] = {1: statement_page, 2: statement_page}
+PAGES: Final[Mapping[int, Callable[[Json], bytes]]] = dict.fromkeys((1, 2), statement_page)
 """What makes the page of a statement, by the schema of its files: a page that changes needs a new schema."""
 EARLIER: Final = timedelta(days=2)
 """A month begins in no time zone earlier than in UTC by more than this."""
@@ -434,7 +434,7 @@ class PeriodVerifier:
             expected = recomputed.document(header, self._sealed.base, lines_file)
             expected["number"] = numbers.expected(expected["document"], document["number"])
             files.report(prefix + STATEMENT, differences(document, expected))
-            files.report(prefix + STATEMENT, profile_problems(document["tax_profile"]))
+            files.report(prefix + STATEMENT, tax_problems(document))
             if page is not None and page != PAGES[self._sealed.manifest["schema"]](document):
                 files.problem(prefix + PAGE, f"is not the page of {STATEMENT}")
         except UNREADABLE as error:

@@ -1,8 +1,8 @@
 """Recomputes a statement from its lines, for verification: it shares no arithmetic with what makes statements."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, date, datetime, time, tzinfo
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
 from fractions import Fraction
 from typing import Any, Final
@@ -16,6 +16,7 @@ from quarterhour.reports.lines import Line
 from quarterhour.statements.document import GROUPED_LINES, IN_PART
 from quarterhour.statements.figures import MAX_TERMS
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
+from quarterhour.statements.plan import BY_TAX_POINT
 
 Json = Mapping[str, Any]
 UnitsPerBase = Callable[[str, str], Decimal | None]
@@ -30,7 +31,7 @@ _OTHER: Final = "other"
 _KINDS: Final = (*_SOLD.values(), _BROUGHT_FORWARD, _PAYMENTS, _OTHER)
 _HEADER: Final = (
     *("schema", "number", "period", "from", "to", "time_zone", "cut_off", "recorded_until", "agency", "currency"),
-    *("owner", "customer", "tax_profile", "previous"),
+    *("owner", "customer", "previous"),
 )
 """The members of a statement that do not follow from its lines."""
 _SHOWN: Final = 100
@@ -44,8 +45,8 @@ class _Sum:
     def __init__(self) -> None:
         self.lines, self.value, self.commission = 0, Decimal(0), Decimal(0)
 
-    def add(self, value: Decimal, commission: Decimal) -> None:
-        self.lines += 1
+    def add(self, value: Decimal, commission: Decimal, lines: int = 1) -> None:
+        self.lines += lines
         self.value = EXACT.add(self.value, value)
         self.commission = EXACT.add(self.commission, commission)
 
@@ -87,6 +88,7 @@ class Recomputation:
         self._kinds = {name: _Sum() for name in _KINDS}
         self._prior = {name: _Sum() for name in _KINDS}
         self._days: dict[str, _Sum] = {}
+        self._tax_points: dict[str, _Sum] = {}
         self._terms: dict[tuple[str, str], _Sum] = {}
         self._further_terms = 0
         self._orders: dict[tuple[str, str], _Sum] = {}
@@ -109,7 +111,10 @@ class Recomputation:
         if kind in {_BROUGHT_FORWARD, _PAYMENTS}:
             return
         net = Decimal(0) if kind == _OTHER else amount
-        self._days.setdefault(self._day(line), _Sum()).add(net, commission)
+        day = self._day(line)
+        self._days.setdefault(day if day.startswith(self._period) else "", _Sum()).add(net, commission)
+        tax_point = line.get("tax_point") or day
+        self._tax_points.setdefault(date.fromisoformat(tax_point).isoformat(), _Sum()).add(net, commission)
         terms = line.get("terms", ""), line["commission_rate"]
         if terms in self._terms or len(self._terms) < MAX_TERMS:
             self._terms.setdefault(terms, _Sum()).add(net, commission)
@@ -119,12 +124,12 @@ class Recomputation:
             self._orders.setdefault((line["order_id"], line["product"]), _Sum()).add(net, commission)
 
     def _day(self, line: Line) -> str:
-        """Return the day of business time in the period; an empty text for any other day."""
+        """Return the date of business time."""
+        at = datetime.fromisoformat(line["time"] or line["recorded_at"])
         try:
-            day = datetime.fromisoformat(line["time"] or line["recorded_at"]).astimezone(self._zone).date().isoformat()
+            return at.astimezone(self._zone).date().isoformat()
         except OverflowError:  # before the year 1 or after 9999 in that zone
-            return ""
-        return day if day.startswith(self._period) else ""
+            return at.date().isoformat()
 
     # ------------------------------------------------------------ what follows from the sums
 
@@ -140,8 +145,16 @@ class Recomputation:
         exact = _add(*(self._kinds[name].commission for name in (*_SOLD.values(), _OTHER)))
         brought_forward = self._kinds[_BROUGHT_FORWARD].commission
         opening = _add(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
-        commission = _rounded(exact, currency)
-        tax = _tax(commission, currency, header["tax_profile"])
+        rounded = _rounded(exact, currency)
+        if header["schema"] < BY_TAX_POINT:
+            profile = header["tax_profile"]
+            commission, tax, issued = rounded, _tax(rounded, currency, profile), profile is not None
+            is_credit, by_schema = _add(commission, tax) < 0, {"tax_profile": profile}
+        else:
+            taxes = self._taxes(header["taxes"], currency)
+            commission, tax = (_add(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
+            issued, is_credit = all(row["scheme"] is not None for row in taxes), rounded < 0
+            by_schema = {"taxes": taxes, "earlier_months": self._earlier_months()}
         payments = self._kinds[_PAYMENTS].value
         amounts = {
             "opening": opening,
@@ -155,14 +168,14 @@ class Recomputation:
             "payments": payments,
             "closing": EXACT.subtract(_add(opening, commission, tax), payments),
         }
-        issued = header["tax_profile"] is not None
         orders = [
             {"order": order or None, "product": product or None, **some.shown("net")}
             for (order, product), some in self._orders.items()
         ]
         return {
             **{name: header[name] for name in _HEADER},
-            "document": CREDIT_NOTE if _add(commission, tax) < 0 else STATEMENT_DOCUMENT,
+            **by_schema,
+            "document": CREDIT_NOTE if is_credit else STATEMENT_DOCUMENT,
             "issued": issued,
             "not_issued": None if issued else header["not_issued"] or "a reason",
             **{name: text_of(value) for name, value in amounts.items()},
@@ -185,6 +198,38 @@ class Recomputation:
             "lines_file": dict(lines_file),
         }
 
+    def _taxes(self, shown: Sequence[Json], currency: str) -> list[dict[str, Any]]:
+        """Return the rows of tax, by the scheme and the percentage that the statement shows for each tax point.
+
+        Raises ``ValueError`` if it shows none for a tax point.
+        """
+        first = date.fromisoformat(f"{self._period}-01")
+        last_day = (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
+        bases: dict[tuple[str | None, Decimal], Decimal] = {}
+        rows: dict[tuple[str | None, Decimal], dict[str, Any]] = {}
+        before: Any = None
+        for day, some in sorted(self._tax_points.items()) or [(last_day.isoformat(), _Sum())]:
+            row = _row_of(shown, day)
+            key = row["scheme"], Decimal(row["percent"])
+            bases[key] = _add(bases.get(key, Decimal(0)), some.commission)
+            spans = rows.setdefault(key, {**row, "tax_points": []})["tax_points"]
+            if key == before:
+                spans[-1]["to"] = day
+            else:
+                spans.append({"from": day, "to": day})
+            before = key
+        for key, row in rows.items():
+            base = _rounded(bases[key], currency)
+            row |= {"base": text_of(base), "tax": text_of(_tax(base, currency, row))}
+        return list(rows.values())
+
+    def _earlier_months(self) -> list[dict[str, Any]]:
+        months: dict[str, _Sum] = {}
+        for day, some in sorted(self._tax_points.items()):
+            if day[:7] < self._period:
+                months.setdefault(day[:7], _Sum()).add(some.value, some.commission, some.lines)
+        return [{"month": month, **some.shown("net")} for month, some in months.items()]
+
     def _in_base(self, currency: str, schema: int) -> dict[str, Any]:
         missing = sorted(self._base.missing)
         places = MINOR_DIGITS.get(currency, 0)
@@ -195,6 +240,13 @@ class Recomputation:
             for name, value in self._base.figures.items()
         }
         return {"currency": currency, **figures, "missing": missing}
+
+
+def _row_of(taxes: Sequence[Json], day: str) -> Json:
+    for row in taxes:
+        if any(span["from"] <= day <= span["to"] for span in row["tax_points"]):
+            return row
+    raise ValueError(f"taxes: no row has the tax point {day}")
 
 
 def _month(line: Line) -> str:
@@ -213,7 +265,7 @@ def _rounded(value: Decimal, currency: str) -> Decimal:
 
 
 def _tax(commission: Decimal, currency: str, profile: Json | None) -> Decimal:
-    """Return the tax on a rounded commission by the profile that the statement shows."""
+    """Return the tax on a rounded commission by the scheme and percentage that the statement shows."""
     if profile is None or profile["scheme"] != STANDARD:
         return _rounded(Decimal(0), currency)
     return _rounded(EXACT.multiply(commission, Decimal(profile["percent"]).scaleb(-2)), currency)
@@ -232,19 +284,26 @@ def bounds_of(period: Period, zone: tzinfo) -> dict[str, str]:
     return dict(zip(("from", "to"), texts, strict=True))
 
 
-def profile_problems(profile: Json | None) -> Iterator[str]:
-    """Yield what is wrong with the tax profile that a statement shows."""
-    if profile is None:
+def tax_problems(document: Json) -> Iterator[str]:
+    """Yield what is wrong with the schemes, percentages and notes of the tax that a statement shows."""
+    if document["schema"] < BY_TAX_POINT:
+        if document["tax_profile"] is not None:
+            yield from _profile_problems(document["tax_profile"], "tax_profile")
         return
+    for index, row in enumerate(document["taxes"]):
+        yield from _profile_problems(row, f"taxes[{index}]")
+
+
+def _profile_problems(profile: Json, path: str) -> Iterator[str]:
     percent = Decimal(profile["percent"])
-    if profile["scheme"] not in SCHEMES:
-        yield f"tax_profile.scheme: expected {' or '.join(SCHEMES)}, found {_short(profile['scheme'])}"
+    if profile["scheme"] not in {*SCHEMES, None}:
+        yield f"{path}.scheme: expected {' or '.join(SCHEMES)}, found {_short(profile['scheme'])}"
     elif profile["scheme"] == STANDARD and not 0 <= percent <= 100:  # noqa: PLR2004 - a percentage
-        yield f"tax_profile.percent: {_short(profile['percent'])} is not a percentage"
+        yield f"{path}.percent: {_short(profile['percent'])} is not a percentage"
     elif profile["scheme"] != STANDARD and percent:
-        yield f"tax_profile.percent: expected 0, found {_short(profile['percent'])}"
+        yield f"{path}.percent: expected 0, found {_short(profile['percent'])}"
     if not profile["note"]:
-        yield "tax_profile.note: is missing"
+        yield f"{path}.note: is missing"
 
 
 def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 - JSON is any value

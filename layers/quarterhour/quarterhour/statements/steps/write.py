@@ -47,7 +47,7 @@ def is_written(stores: StatementStores, plan: StatementPlan, group: int) -> bool
 def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Sealer) -> None:
     """Write the statements of a group; their rows of the list come last, so they say that the group is written."""
     known = parse_iso(plan.planned_at)
-    owner = stores.parties.owner(plan.cut_off, known)
+    owner = stores.parties.owner(plan.parties_at, known)
     with ExitStack() as opened, TemporaryFile() as file:
         entries = (
             entry
@@ -57,7 +57,7 @@ def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Seal
         blocks = _Blocks(_blocks(stores, plan, group, opened))
         with value_writer(file) as write_value:
             while some := list(islice(entries, _WRITTEN_AT_A_TIME)):
-                parties = stores.parties.parties(owner, [one.account for one in some], plan.cut_off, known)
+                parties = stores.parties.parties(owner, [one.account for one in some], plan.parties_at, known)
                 statements = (Statement(plan, *pair) for pair in zip(some, parties, strict=True))
                 for listed in _write_statements(plan, statements, blocks, sealer):
                     write_value(listed.as_row())
@@ -73,7 +73,7 @@ def _write_statements(
     uploads: list[Upload] = []
     with ExitStack() as opened:
         for statement in statements:
-            lines = opened.enter_context(_LinesFile())
+            lines = opened.enter_context(_LinesFile(plan.schema))
             entry, prefix = statement.entry, statement_prefix(plan.period, statement.entry.account)
             for block in blocks.of(entry.account):
                 lines.write(block)
@@ -123,15 +123,18 @@ class _Blocks:
 
 
 class _LinesFile:
-    """The compressed CSV file of an account's lines; the file is deleted when the block ends."""
+    """The compressed CSV file of an account's lines; the file is deleted when the block ends.
 
-    def __init__(self) -> None:
+    ``schema``: that of the statement.
+    """
+
+    def __init__(self, schema: int) -> None:
         self.file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by __exit__
         self.number = 0
         self._first: list[bytes] = []
         self._packed = packed(self.file, QUICK)
         header = io.StringIO()
-        CsvWriter(header, CSV_COLUMNS).flush()
+        CsvWriter(header, CSV_COLUMNS[schema]).flush()
         self._packed.write(header.getvalue().encode())
 
     def __enter__(self) -> Self:

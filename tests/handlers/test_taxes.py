@@ -1,0 +1,160 @@
+"""Tax by tax point, from the registration of agencies to sealed statements: the figures are worked out by hand."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from quarterhour.statements.proof.verify import verify
+from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
+from tests.support.events import Cloud, sale, void
+from tests.support.sealing import opening
+from tests.support.system import opened
+
+AMSTERDAM: dict[str, str | int] = {
+    "BusinessTimeZone": "Europe/Amsterdam",
+    "PeriodGraceDays": 1,
+    "FirstPeriod": "2026-10",
+}
+STANDARD_21 = {"scheme": "standard", "percent": "21"}
+REVERSE = {"scheme": "reverse_charge"}
+OF_NOVEMBER = "2026-10-31T23:00:00Z"
+"""The beginning of November in Amsterdam."""
+
+
+def on(time: str, event: Cloud) -> Cloud:
+    return event | {"time": time}
+
+
+def sold(id_: str, agency: str, amount: str = "100") -> Cloud:
+    return sale(id_, amount, agency=agency, currency="EUR", commission_rate="0.10")
+
+
+def agency(name: str, tax: dict[str, str], valid_from: str | None = None) -> dict[str, Any]:
+    return {"legal_name": name, "country": "NL", "tax": tax, **({"valid_from": valid_from} if valid_from else {})}
+
+
+@pytest.fixture(scope="module")
+def sealed() -> Iterator[Marketplace]:
+    """October and November of a marketplace whose agencies change their tax."""
+    with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        for name in ("chg", "mid", "big", "early", "forth"):
+            shop.write(f"/agencies/{name}", agency(name, STANDARD_21))
+        shop.write("/agencies/mid", agency("mid", REVERSE, "2026-10-14T22:00:00Z"), seen=1)
+        shop.write("/agencies/early", agency("early", REVERSE, "2026-09-30T22:00:00Z"), seen=1)
+        shop.write("/agencies/forth", agency("forth", REVERSE, "2026-10-09T22:00:00Z"), seen=1)
+        shop.write("/agencies/forth", agency("forth", STANDARD_21, "2026-10-19T22:00:00Z"), seen=2)
+        shop.record(
+            sold("c1", "chg"),
+            sold("m1", "mid"),
+            sold("b1", "big", "1000"),
+            on("2026-09-20T10:00:00Z", sold("e1", "early")),
+            sold("f1", "forth", "10.05"),
+        )
+        shop.until(datetime(2026, 10, 12, 12, tzinfo=UTC))
+        shop.record(sold("f2", "forth", "100"))
+        shop.until(datetime(2026, 10, 25, 10, tzinfo=UTC))
+        shop.write("/agencies/chg", agency("chg renamed", REVERSE, OF_NOVEMBER), seen=1)
+        shop.write("/documents/owner", {"legal_name": "Market N.V.", "valid_from": OF_NOVEMBER}, seen=1)
+        shop.record(sold("c2", "chg"), sold("m2", "mid"), sold("f3", "forth", "10.02"), sold("n1", "nobody"))
+        shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
+        shop.watch()
+        shop.write("/agencies/big", agency("big", REVERSE, "2026-11-14T23:00:00Z"), seen=1)
+        shop.until(datetime(2026, 11, 20, 12, tzinfo=UTC))
+        of = {"currency": "EUR"}
+        shop.record(
+            on("2026-11-20T11:00:00Z", void("b2", "b1", agency="big", **of)),
+            void("e2", "e1", agency="early", **of),
+            sold("c3", "chg"),
+        )
+        shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
+        shop.watch()
+        yield shop
+
+
+def taxes(statement: dict[str, Any]) -> list[tuple[str | None, str, str]]:
+    return [(row["scheme"], row["base"], row["tax"]) for row in statement["taxes"]]
+
+
+def spans(statement: dict[str, Any]) -> list[list[tuple[str, str]]]:
+    return [[(one["from"], one["to"]) for one in row["tax_points"]] for row in statement["taxes"]]
+
+
+def test_a_registration_from_the_first_of_the_next_month_changes_nothing_of_this_one(sealed: Marketplace) -> None:
+    october = sealed.statement(OCTOBER, "chg", "EUR")
+    assert (october["commission"], october["tax"], october["payable"]) == ("20.00", "4.20", "24.20")
+    assert taxes(october) == [("standard", "20.00", "4.20")]
+    assert (october["customer"]["legal_name"], october["owner"]["legal_name"]) == ("chg", "Market B.V.")
+    november = sealed.statement(NOVEMBER, "chg", "EUR")
+    assert taxes(november) == [("reverse_charge", "10.00", "0.00")]
+    assert (november["customer"]["legal_name"], november["owner"]["legal_name"]) == ("chg renamed", "Market N.V.")
+
+
+def test_a_change_within_a_month_taxes_each_sale_by_its_date(sealed: Marketplace) -> None:
+    october = sealed.statement(OCTOBER, "mid", "EUR")
+    assert (october["commission"], october["tax"], october["issued"]) == ("20.00", "2.10", True)
+    assert taxes(october) == [("standard", "10.00", "2.10"), ("reverse_charge", "10.00", "0.00")]
+    assert spans(october) == [[("2026-10-05", "2026-10-05")], [("2026-10-25", "2026-10-25")]]
+
+
+def test_a_void_gives_back_the_tax_that_its_sale_was_charged(sealed: Marketplace) -> None:
+    october, november = (sealed.statement(period, "big", "EUR") for period in (OCTOBER, NOVEMBER))
+    assert (october["commission"], october["tax"]) == ("100.00", "21.00")
+    assert (november["commission"], november["tax"], november["closing"]) == ("-100.00", "-21.00", "0.00")
+    assert (november["document"], spans(november)) == ("credit_note", [[("2026-10-05", "2026-10-05")]])
+
+
+def test_a_void_is_marked_as_a_correction_of_the_month_of_its_sale_whatever_its_own_time(sealed: Marketplace) -> None:
+    big, early = (sealed.statement(NOVEMBER, name, "EUR") for name in ("big", "early"))
+    of_big = {"month": "2026-10", "lines": 1, "net": "-1000", "commission": "-100.00"}
+    assert big["earlier_months"] == [of_big]
+    assert [one["month"] for one in early["earlier_months"]] == ["2026-09"]
+    assert sealed.statement(NOVEMBER, "chg", "EUR")["earlier_months"] == []
+    assert [line["tax_point"] for line in sealed.lines(NOVEMBER, "big", "EUR")] == ["2026-10-05"]
+
+
+def test_a_sale_from_before_the_first_period_is_given_back_with_the_tax_of_its_date(sealed: Marketplace) -> None:
+    november = sealed.statement(NOVEMBER, "early", "EUR")
+    assert taxes(november) == [("standard", "-10.00", "-2.10")]
+    assert spans(november) == [[("2026-09-20", "2026-09-20")]]
+    assert "early" not in {row["agency"] for row in sealed.listed(OCTOBER)}
+
+
+def test_a_profile_that_changes_back_and_forth_is_rounded_once_for_each_tax(sealed: Marketplace) -> None:
+    october = sealed.statement(OCTOBER, "forth", "EUR")
+    assert october["commission_exact"] == "12.0070"
+    assert taxes(october) == [("standard", "2.01", "0.42"), ("reverse_charge", "10.00", "0.00")]
+    assert spans(october)[0] == [("2026-10-05", "2026-10-05"), ("2026-10-25", "2026-10-25")]
+    assert (october["commission"], october["tax"]) == ("12.01", "0.42")
+
+
+def test_an_agency_without_a_profile_names_the_first_date_without_one(sealed: Marketplace) -> None:
+    october = sealed.statement(OCTOBER, "nobody", "EUR")
+    assert (october["issued"], october["not_issued"]) == (False, "the agency has no tax profile on 2026-10-25")
+    assert taxes(october) == [(None, "10.00", "0.00")]
+
+
+def test_an_idle_account_shows_the_tax_at_the_end_of_the_period_on_nothing(sealed: Marketplace) -> None:
+    november = sealed.statement(NOVEMBER, "mid", "EUR")
+    assert (november["lines"], taxes(november), november["issued"]) == (0, [("reverse_charge", "0.00", "0.00")], True)
+    assert spans(november) == [[("2026-11-30", "2026-11-30")]]
+
+
+def test_the_statements_and_their_taxes_are_proven_by_the_files_alone(sealed: Marketplace) -> None:
+    objects = sealed.files("")
+    found = verify(opening(objects), objects)
+    assert found.problems == []
+    assert found.statements == len(sealed.listed(OCTOBER)) + len(sealed.listed(NOVEMBER))
+
+
+def test_a_preview_is_taxed_as_of_its_last_day_or_today(sealed: Marketplace) -> None:
+    sealed.record(sold("c9", "chg"))
+    sealed.world.drain()
+    found = sealed.world.read("/statements/chg/EUR/2026-12")
+    assert found["opening"] == sealed.statement(NOVEMBER, "chg", "EUR")["closing"]
+    today = {"from": "2026-12-02", "to": "2026-12-02"}
+    (row,) = found["taxes"]
+    assert (row["scheme"], row["base"], row["tax_points"]) == ("reverse_charge", "10.00", [today])
