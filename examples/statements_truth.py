@@ -60,7 +60,6 @@ class Sums:
     amounts: dict[str, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
     commission: Decimal = Decimal(0)
     base: dict[str, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
-    missing: bool = False
 
 
 # ---------------------------------------------------------------- the data sets
@@ -103,7 +102,7 @@ def hotel(rows: Iterable[Row], agencies: dict[str, Any]) -> Iterator[Event]:
         if row["is_canceled"] == "1":
             events.append(Event(closed, agent, currency, "voids", -amount, -commission))
         if row["customer_type"] == "Transient-Party":
-            events.append(Event(closed, agent, currency, "payments", price * Decimal("0.15") + Decimal("0.01")))
+            events.append(Event(closed, agent, currency, "payments", Decimal(nights * 9 + 5)))
         delay = LATE if number % LATE_ROWS == 0 else timedelta()
         sent += [(event.time + delay, event) for event in events]
     sent.sort(key=lambda one: one[0])
@@ -171,7 +170,6 @@ def summed(events: Iterable[Event], zone: ZoneInfo, rates: "Rates") -> tuple[dic
         sums.commission += event.commission
         units = rates.units(event.currency, recorded)
         if units is None:
-            sums.missing = True
             continue
         if event.kind in KINDS:
             sums.base["net"] += Fraction(event.amount) / Fraction(units)
@@ -243,10 +241,10 @@ def statements(
         month = following(month)
 
 
-def in_base(sums: Sums) -> dict[str, str | None]:
-    """Return the figures in the base currency, rounded once; ``None`` if an exchange rate is missing."""
+def in_base(sums: Sums) -> dict[str, str]:
+    """Return the figures in the base currency, rounded once, of the lines that have an exchange rate."""
     names = ("net", "commission", "payments")
-    return {name: None if sums.missing else f"{Decimal(round(sums.base[name] * 100)) / 100:f}" for name in names}
+    return {name: f"{Decimal(round(sums.base[name] * 100)) / 100:f}" for name in names}
 
 
 def rounded(value: Decimal, currency: str) -> Decimal:

@@ -170,7 +170,7 @@ def test_a_person_of_an_agency_sees_neither_the_page_nor_its_menu_entry(
 def test_a_queue_leads_to_its_runbook_and_that_to_others(browser: Tab, address: str, issuer: Issuer) -> None:
     opened(browser, address, issuer, "support")
     browser.follow("link", "counters-parked")
-    shown(browser, "this version cannot count a ledger record")
+    shown(browser, "this version cannot count a posting")
     assert "aws sqs receive-message" in browser.evaluate("document.querySelector('pre').innerText")
     assert browser.violations() == []
     browser.follow("link", "a broken ledger item")

@@ -124,9 +124,14 @@ def some_sales(n: int) -> list[dict[str, object]]:
     return [sale(f"{kind}{n}", "1.50", agency=str(at % 2), customer="bob") for at, kind in enumerate("abc")]
 
 
+def warm_up(place: Trial, n: int) -> None:
+    """Let the function know the agencies of ``some_sales``."""
+    place.send([sale(f"warm{at}-{n}", "1", agency=str(at)) for at in range(2)])
+
+
 def left_by_a_crash(place: Trial, n: int) -> None:
     """Let an ingest claim some sales and die before it appends their segment."""
-    place.send([sale(f"warm{n}", "1")])
+    warm_up(place, n)
     place.faults.arm(FaultKind.KILL_BEFORE, BEFORE_APPEND)
     place.send(some_sales(n))
     assert place.faults.struck[-1][0].operation == "PutItem"
@@ -181,7 +186,7 @@ def test_a_slow_ingest_may_go_on_after_a_retry_that_died_at_any_call(
 
     def prepare(place: Trial) -> None:
         n = number()
-        place.send([sale(f"warm{n}", "1")])
+        warm_up(place, n)
         place.faults.meanwhile(BEFORE_APPEND, lambda: place.send(some_sales(n)))
 
     def act(place: Trial) -> None:
