@@ -95,7 +95,7 @@ AT_ONCE: Final = (
 )
 CPU: Final = (
     "CPU time of both, in turns in one process; AWS answers at once, so nothing hides our part. boto3 and Python's "
-    "garbage collector as they come; the rate is the best round's."
+    "garbage collector as they come. The best round of each."
 )
 LINES: Final = (
     "CPU time, in turns, each in new processes, with sales as detailed as real ones: ours in segments of requests of "

@@ -130,6 +130,8 @@ class Recorder:
         except UnavailableError:
             needed = {id(event) for event in bound}
             return [event for event in events if id(event) not in needed], []
+        if not inactive:
+            return events, []
         reasons = {
             id(event): reason
             for event in bound
