@@ -360,6 +360,8 @@ class AgencyData(Body):
     contact: Omittable[Text]
     status: Omittable[Literal["active", "closed"]]
     """Without it, `active`. Sales of a closed agency are held until it is active again."""
+    language: Omittable[Literal["en", "de", "fr", "es", "nl"]]
+    """The language of its statements; without it, `en`."""
     valid_from: Omittable[SentInstant]
     """The instant from which the version is in force; without it, from the beginning."""
 
@@ -379,7 +381,7 @@ class OwnerData(Body):
     iban: Omittable[Text]
     """Where the agencies pay, with correct check digits; blanks do not count."""
     payment_days: Omittable[Annotated[int, Field(ge=0, le=MAX_PAYMENT_DAYS)]]
-    """The days from a statement's issue to the day when it must be paid."""
+    """The days from a statement's issue to the day when it must be paid; without it, 30."""
     valid_from: Omittable[SentInstant]
     """The instant from which the version is in force; without it, always."""
 

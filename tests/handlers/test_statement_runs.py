@@ -154,10 +154,17 @@ def test_its_lines_are_the_sealed_ones_in_the_order_of_recording(sealed: Marketp
     assert "'=cmd|' /C calc'!A0" in [line["product"] for line in lines]
 
 
-def test_the_orders_name_what_was_sold(sealed: Marketplace) -> None:
-    orders = {(one["order"], one["product"]): one["net"] for one in sealed.statement(OCTOBER, "42")["orders"]}
-    assert orders["o1", 'Tea, "green"'] == "100.00"
-    assert orders["o1", "=cmd|' /C calc'!A0"] == "50.10"
+def test_the_orders_name_what_was_sold_and_each_correction_below_its_sale(sealed: Marketplace) -> None:
+    shown = ("order", "kind", "product", "net")
+    orders = [tuple(one[name] for name in shown) for one in sealed.statement(OCTOBER, "42")["orders"]]
+    tea, formula = 'Tea, "green"', "=cmd|' /C calc'!A0"
+    assert orders == [
+        ("o1", "sales", formula, "50.10"),
+        ("o1", "sales", tea, "100.00"),
+        ("o1", "voids", formula, "-50.10"),
+        ("o1", "refunds", tea, "-10.00"),
+        (None, "sales", None, "4.00"),
+    ]
 
 
 def test_reverse_charge_has_no_tax_and_says_so(sealed: Marketplace) -> None:

@@ -9,6 +9,7 @@ LOGO = (
 )
 """A square of 40 pixels."""
 
+TORCH = "Crème brûlée torch, large, with two refills"
 SHA256 = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 
 
@@ -31,6 +32,11 @@ def tax_row(base: str, tax: str, first: str, last: str, **changed: Any) -> dict[
     return {**row, **changed}
 
 
+def order_row(order: str | None, product: str | None, some: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """Return a row of an order's sales, as a statement shows it; or of other lines."""
+    return {"order": order, "sale": None, "kind": "sales", "product": product, **changed, **some}
+
+
 def statement(**changed: Any) -> dict[str, Any]:
     """Return the statement of a registered agency with lines of all kinds, with other fields at the top.
 
@@ -41,6 +47,15 @@ def statement(**changed: Any) -> dict[str, Any]:
         "schema": 2,
         "document": "statement",
         "number": "S-000017",
+        "issued_on": "2026-12-04",
+        "due_on": "2027-01-03",
+        "payment_days": 30,
+        "language": "en",
+        "collects": "agency",
+        "proceeds": "0",
+        "tax_in": None,
+        "cancels": None,
+        "replaces": None,
         "period": "2026-11",
         "from": "2026-11-01T00:00:00Z",
         "to": "2026-12-01T00:00:00Z",
@@ -58,6 +73,7 @@ def statement(**changed: Any) -> dict[str, Any]:
             "vat_id": "GB123456789",
             "contact": "billing@cafe-marche.example",
             "logo": LOGO,
+            "iban": "GB33BUKB20201555555555",
         },
         "customer": {
             "registered": True,
@@ -123,13 +139,10 @@ def statement(**changed: Any) -> dict[str, Any]:
         ],
         "lines_of_further_terms": 0,
         "orders": [
-            {"order": "o-1001", "product": "العربية للمبتدئين", **sums(3, "600.00", "60.0000", "net")},
-            {
-                "order": "o-1002",
-                "product": "Crème brûlée torch, large, with two refills",
-                **sums(8, "1645.675", "161.2675", "net"),
-            },
-            {"order": None, "product": None, **sums(1, "-45.50", "-4.55", "net")},
+            order_row("o-1001", "العربية للمبتدئين", sums(3, "600.00", "60.0000", "net")),
+            order_row("o-1002", TORCH, sums(7, "1745.675", "171.2675", "net")),
+            order_row("o-1002", TORCH, sums(1, "-100.00", "-10.00", "net"), kind="voids"),
+            order_row(None, None, sums(1, "-45.50", "-4.55", "net"), kind="refunds", sale="sale-77"),
         ],
         "lines_in_orders": 12,
         "lines_file": {"name": "lines.csv.gz", "sha256": SHA256, "size": 1204},
@@ -137,11 +150,23 @@ def statement(**changed: Any) -> dict[str, Any]:
     }
 
 
+LATER: Final = (
+    *("taxes", "earlier_months", "issued_on", "due_on", "payment_days", "language", "collects", "proceeds", "tax_in"),
+    *("cancels", "replaces"),
+)
+"""The members of a statement that schema 1 lacks."""
+
+
 def of_0_2_0(tax_profile: dict[str, Any] | None, **changed: Any) -> dict[str, Any]:
     """Return a statement of schema 1, which 0.2.0 made: taxed by the profile at the cut-off."""
-    later = {"taxes", "earlier_months"}
-    shown = {name: value for name, value in statement().items() if name not in later}
-    return {**shown, "schema": 1, "tax_profile": tax_profile, **changed}
+    shown = {name: value for name, value in statement().items() if name not in LATER}
+    owner = {name: value for name, value in shown["owner"].items() if name != "iban"}
+    orders = [
+        {"order": "o-1001", "product": "العربية للمبتدئين", **sums(3, "600.00", "60.0000", "net")},
+        {"order": "o-1002", "product": TORCH, **sums(8, "1645.675", "161.2675", "net")},
+        {"order": None, "product": None, **sums(1, "-45.50", "-4.55", "net")},
+    ]
+    return {**shown, "schema": 1, "owner": owner, "orders": orders, "tax_profile": tax_profile, **changed}
 
 
 NOBODY: Final[dict[str, Any]] = {**dict.fromkeys(statement()["customer"]), "registered": False}

@@ -27,7 +27,7 @@ from quarterhour.statements.document import Parties
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, folder_of, period_of_manifest
 from quarterhour.statements.listing import COLUMNS
 from quarterhour.statements.owner import Owner
-from quarterhour.statements.page import statement_page
+from quarterhour.statements.pages import PAGES as MAKERS
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
 from quarterhour.statements.service import StatementRunner
 from quarterhour.statements.store import Published, StatementStores
@@ -218,7 +218,7 @@ def _cover_up_list(objects: Objects, key: str, *, pages: bool) -> None:
         document["lines_file"] |= _sealed(objects[folder + LINES])
         objects[folder + STATEMENT] = json.dumps(document).encode()
         if pages:
-            objects[folder + PAGE] = statement_page(document)
+            objects[folder + PAGE] = MAKERS[document["schema"]](document)
         for name, column in ((STATEMENT, "json"), (PAGE, "html"), (LINES, "csv")):
             row |= {f"{column}_{what}": str(value) for what, value in _sealed(objects[folder + name]).items()}
     write_rows(objects, key, rows)

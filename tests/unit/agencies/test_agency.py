@@ -26,6 +26,7 @@ def test_an_agency_is_read_with_every_field() -> None:
         group="bookshops",
         contact="accounts@harbour.example",
         status="active",
+        language="de",
     )
 
 
@@ -46,6 +47,14 @@ def test_only_the_standard_scheme_has_a_percentage(sent: Any, profile: TaxProfil
     agency = read_agency(sent)
     assert isinstance(agency, Agency)
     assert agency.tax == profile
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "nl"])
+def test_an_agency_has_one_of_five_languages_and_english_without_one(language: str) -> None:
+    agency, plain = read_agency({"language": language}), read_agency({})
+    assert isinstance(agency, Agency)
+    assert isinstance(plain, Agency)
+    assert (agency.language, plain.language) == (language, "en")
 
 
 BAD: dict[str, tuple[Any, str]] = {
@@ -76,6 +85,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "an address with a tab": ({"address": "1 Quay Street\tBristol"}, "content.address"),
     "a blank address": ({"address": " \n"}, "content.address"),
     "an unknown status": ({"status": "open"}, "content.status"),
+    "an unknown language": ({"language": "it"}, "content.language"),
+    "a language in capitals": ({"language": "DE"}, "content.language"),
     "a start without a time zone": ({"valid_from": "2026-10-01T00:00:00"}, "content.valid_from"),
 }
 

@@ -82,6 +82,33 @@ def test_a_statement_of_schema_1_is_taxed_as_a_whole_by_the_profile_at_the_cut_o
     assert (missing["tax_profile"], missing["not_issued"]) == (None, "the agency has no tax profile at the cut-off")
 
 
+def test_a_statement_is_issued_on_the_business_date_of_its_run_and_due_after_the_owners_payment_days() -> None:
+    taxed = statement(lambda _: STANDARD_21, "2026-11-10")
+    late = replace(taxed, plan=replace(taxed.plan, planned_at="2026-12-04T23:30:00.000Z"))  # in Amsterdam the 5th
+    for days, due_on in ((None, "2027-01-04"), (14, "2026-12-19"), (0, "2026-12-05")):
+        of = replace(late, parties=replace(late.parties, owner=Owner(payment_days=days, iban="NL91ABNA0417164300")))
+        shown = document(of)
+        assert (shown["issued_on"], shown["due_on"]) == ("2026-12-05", due_on)
+        assert (shown["payment_days"], shown["owner"]["iban"]) == (30 if days is None else days, "NL91ABNA0417164300")
+
+
+def test_a_statement_without_a_debt_is_not_due() -> None:
+    assert document(statement(lambda _: STANDARD_21))["due_on"] is None
+
+
+def test_a_statement_is_in_the_language_of_its_agency_and_in_english_without_one() -> None:
+    taxed = statement(lambda _: STANDARD_21, "2026-11-10")
+    agency = Agency(datetime(2026, 1, 1, tzinfo=UTC), language="nl")
+    assert document(replace(taxed, parties=replace(taxed.parties, agency=agency)))["language"] == "nl"
+    assert document(replace(taxed, parties=replace(taxed.parties, agency=None)))["language"] == "en"
+
+
+def test_a_statement_of_schema_1_says_nothing_about_payment() -> None:
+    of_0_2_0 = document(statement(lambda _: STANDARD_21, "2026-11-05", schema=1))
+    assert not {"issued_on", "due_on", "payment_days", "language", "cancels", "replaces"} & set(of_0_2_0)
+    assert "iban" not in of_0_2_0["owner"]
+
+
 # ---------------------------------------------------------------- in the base currency
 
 GAP = ["202611010130"]

@@ -11,6 +11,7 @@ import { agencyAddress } from "./agency-link.js";
 import { NewVersion } from "./new-version.js";
 
 const SCHEMES = ["standard", "reverse_charge", "exempt", "outside_scope"];
+const LANGUAGES = { de: "German", fr: "French", es: "Spanish", nl: "Dutch" };
 const LONGEST = 200;
 const COUNTRY = { pattern: "[A-Z]{2}", title: "Two capital letters, such as GB", size: 5 };
 const NEW = { version: 0, content: {} };
@@ -53,6 +54,7 @@ const factsOf = (content) => [
   ["Legal name", content.legal_name], ["Address", content.address], ["Country", content.country],
   ["Tax", content.tax && taxWords(content.tax)], ["Currency", content.currency], ["Group", content.group],
   ["Contact", content.contact], ["Status", content.status],
+  ["Language of its statements", LANGUAGES[content.language]],
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
@@ -93,7 +95,7 @@ function contentOf(form, before) {
   const value = (name) => form.get(name)?.trim();
   const only = (values) => Object.fromEntries(Object.entries(values).filter(([, one]) => one));
   const tax = only({ scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id") });
-  const names = ["legal_name", "address", "country", "currency", "group", "contact", "status"];
+  const names = ["legal_name", "address", "country", "currency", "group", "contact", "status", "language"];
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),
     tax: tax.scheme && tax,
@@ -132,6 +134,13 @@ function Fields({ content }) {
     ${input("Currency", "currency", CURRENCY)}
     ${input("Group; its rate card applies if the agency's own has no rule", "group")}
     ${input("Contact", "contact")}
+    <label key="language">Language of its statements
+      <select name="language">
+        <option value="">English</option>
+        ${Object.entries(LANGUAGES).map(([code, title]) => html`
+          <option key=${code} value=${code} selected=${code === content.language}>${title}</option>`)}
+      </select>
+    </label>
     <label key="status">Status
       <select name="status">
         <option value="">active</option><option value="closed" selected=${content.status === "closed"}>closed</option>

@@ -26,7 +26,13 @@ CLOSED: Final = "closed"
 STATUSES: Final = (ACTIVE, CLOSED)
 """Sales of a closed agency are held."""
 MAX_ADDRESS: Final = 500
-FIELDS: Final = ("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "valid_from")
+LANGUAGES: Final = ("en", "de", "fr", "es", "nl")
+"""The languages in which statements are written, by their codes of ISO 639-1."""
+DEFAULT_LANGUAGE: Final = "en"
+FIELDS: Final = (
+    *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "language"),
+    "valid_from",
+)
 TAX_FIELDS: Final = ("scheme", "percent", "vat_id")
 
 ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
@@ -62,6 +68,7 @@ class Agency(NamedTuple):
     group: str | None = None
     contact: str | None = None
     status: str = ACTIVE
+    language: str = DEFAULT_LANGUAGE
 
 
 def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[FieldProblem, ...]:
@@ -82,11 +89,13 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     group = outer.value("group", fields.NAME, fields.name, optional=True)
     contact = outer.value("contact", fields.TEXT, fields.text, optional=True)
     status = outer.value("status", f"one of {', '.join(STATUSES)}", _status, optional=True)
+    language = outer.value("language", f"one of {', '.join(LANGUAGES)}", _language, optional=True)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
     since = valid_from or ALWAYS[0]
-    return Agency(since, legal_name, address_, country, profile, currency, group, contact, status or ACTIVE)
+    names = legal_name, address_, country, profile, currency, group, contact
+    return Agency(since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -131,3 +140,7 @@ def _scheme(value: object) -> str | None:
 
 def _status(value: object) -> str | None:
     return value if isinstance(value, str) and value in STATUSES else None
+
+
+def _language(value: object) -> str | None:
+    return value if isinstance(value, str) and value in LANGUAGES else None

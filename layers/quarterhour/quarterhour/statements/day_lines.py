@@ -1,13 +1,12 @@
 """The lines of a day for their statements: sums by account, and the lines in pieces of bounded size."""
 
-import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
 from io import BytesIO
-from itertools import groupby, islice
+from itertools import groupby
 from operator import itemgetter
 from typing import IO, Any, Final, NamedTuple
 
@@ -270,28 +269,3 @@ def read_totals(file: IO[bytes]) -> Iterator[tuple[Account, AccountSums]]:
 def read_pieces(file: IO[bytes]) -> int:
     """Return the number of pieces of a day from the object of its totals."""
     return int(last_value(file))
-
-
-class OrderLine(NamedTuple):
-    """The cells of a line that are summed up by order and product; ``kind`` is the column of that name."""
-
-    type: str
-    kind: str
-    order: str
-    product: str
-    amount: Decimal
-    commission: Decimal
-
-
-_ORDER_CELLS: Final = itemgetter(
-    *(CSV_COLUMNS[1].index(name) for name in ("type", "kind", "order_id", "product", "amount", "commission"))
-)
-
-
-def order_lines(text: Iterable[str], most: int) -> Iterator[OrderLine]:
-    """Yield at most so many of the lines in a statement's text."""
-    for row in islice(csv.reader(text, strict=True), most):
-        type_, kind, order, product, amount, commission = _ORDER_CELLS(row)
-        yield OrderLine(
-            type_, kind, unescape_formula(order), unescape_formula(product), Decimal(amount), Decimal(commission)
-        )

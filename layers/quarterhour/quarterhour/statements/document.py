@@ -1,20 +1,18 @@
 """The statement as a JSON document: who owes what to whom, for what, and how it was computed."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
 
-from quarterhour.agencies.agency import Agency, TaxProfile
+from quarterhour.agencies.agency import DEFAULT_LANGUAGE, Agency, TaxProfile
 from quarterhour.model import money
-from quarterhour.model.clock import iso_seconds
-from quarterhour.model.periods import start_of, time_zone
-from quarterhour.statements.day_lines import OrderLine
+from quarterhour.model.clock import iso_seconds, parse_iso
+from quarterhour.model.periods import day_in, start_of, time_zone
 from quarterhour.statements.figures import (
-    CHARGED,
     OTHER_DAYS,
     SOLD,
     AccountSums,
@@ -22,17 +20,18 @@ from quarterhour.statements.figures import (
     BaseFigures,
     Kind,
     Sum,
-    kind_of,
 )
 from quarterhour.statements.keys import LINES
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
-from quarterhour.statements.owner import Owner
+from quarterhour.statements.owner import PAYMENT_DAYS, Owner
 from quarterhour.statements.plan import BY_TAX_POINT, StatementPlan
 from quarterhour.statements.roster import RosterEntry
 from quarterhour.statements.tax import TaxRow, note_of, taxed
 
-GROUPED_LINES: Final = 200
-"""The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
+WITH_PAYMENT_TERMS: Final = 2
+"""The first schema whose statements say when they are issued, and where and until when they must be paid."""
+BY_KIND: Final = 2
+"""The first schema whose orders are sorted, and list corrections below their sales."""
 IN_PART: Final = 2
 """The first schema whose figures in the base currency leave out the lines without an exchange rate."""
 NOT_ISSUED: Final = "the agency has no tax profile at the cut-off"
@@ -87,12 +86,13 @@ class Statement:
         return NOT_ISSUED if self.plan.schema < BY_TAX_POINT else f"the agency has no tax profile on {first}"
 
     def document(self, orders: Sequence[Mapping[str, Any]], lines: SealedObject) -> dict[str, Any]:
-        """Return the content of ``statement.json``. ``orders``: of ``orders_of``; ``lines``: the file of the lines."""
+        """Return the content of ``statement.json``. ``orders``: of ``orders.py``; ``lines``: the file of the lines."""
         plan, entry, sums = self.plan, self.entry, self.entry.sums
         return {
             "schema": plan.schema,
             "document": entry.document,
             "number": entry.number,
+            **self._terms_of_payment(),
             "period": str(plan.period),
             "from": iso_seconds(plan.starts),
             "to": iso_seconds(plan.ends),
@@ -103,7 +103,7 @@ class Statement:
             "currency": entry.account.currency,
             "issued": self.not_issued is None,
             "not_issued": self.not_issued,
-            "owner": self.parties.owner.as_dict(),
+            "owner": self.parties.owner.as_dict(with_iban=plan.schema >= WITH_PAYMENT_TERMS),
             "customer": _customer(self.parties.agency),
             **self._shown_taxes(),
             **{name: money.plain(value) for name, value in shown_amounts(sums, self.amounts).items()},
@@ -123,6 +123,26 @@ class Statement:
             "orders": list(orders),
             "lines_in_orders": sum(one["lines"] for one in orders),
             "lines_file": {"name": LINES, "sha256": lines.sha256, "size": lines.size},
+        }
+
+    def _terms_of_payment(self) -> dict[str, Any]:
+        """Return when the statement is issued and due, what it corrects, and its language; nothing in schema 1."""
+        if self.plan.schema < WITH_PAYMENT_TERMS:
+            return {}
+        owner, agency = self.parties.owner, self.parties.agency
+        issued_on = day_in(time_zone(self.plan.zone), parse_iso(self.plan.planned_at))
+        days = PAYMENT_DAYS if owner.payment_days is None else owner.payment_days
+        due_on = issued_on + timedelta(days=days) if self.amounts.closing > 0 else None
+        return {
+            "issued_on": issued_on.isoformat(),
+            "due_on": due_on.isoformat() if due_on else None,
+            "payment_days": days,
+            "language": agency.language if agency else DEFAULT_LANGUAGE,
+            "collects": "agency",
+            "proceeds": "0",
+            "tax_in": None,
+            "cancels": None,
+            "replaces": None,
         }
 
     def _shown_taxes(self) -> dict[str, Any]:
@@ -217,20 +237,3 @@ def _days(sums: AccountSums) -> list[dict[str, Any]]:
     days = sorted((day for day in sums.days if day != OTHER_DAYS), key=str)
     others = [OTHER_DAYS] if OTHER_DAYS in sums.days else []
     return [{"day": day or None, **sums.days[day].as_dict("net")} for day in (*days, *others)]
-
-
-def orders_of(lines: Iterable[OrderLine]) -> list[dict[str, Any]]:
-    """Return the sums of lines by order and product, in the order of their first lines.
-
-    ``lines``: at most ``GROUPED_LINES``. Lines without a charge, such as payments, are left out.
-    """
-    sums: dict[tuple[str, str], Sum] = {}
-    for line in lines:
-        kind = kind_of(line.type, line.kind)
-        if kind in CHARGED:
-            net = line.amount if kind in SOLD else money.ZERO
-            sums.setdefault((line.order, line.product), Sum()).add(1, net, line.commission)
-    return [
-        {"order": order or None, "product": product or None, **some.as_dict("net")}
-        for (order, product), some in sums.items()
-    ]

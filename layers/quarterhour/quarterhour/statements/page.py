@@ -27,13 +27,9 @@ from quarterhour.html.markup import (
 )
 from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
 from quarterhour.model.periods import Period
-from quarterhour.statements.document import IN_PART
-from quarterhour.statements.plan import BY_TAX_POINT
 
 Document = Mapping[str, Any]
 
-_LOCAL_DATES: Final = 2
-"""The first schema whose page begins with the period as local dates, and has its exact bounds at the end."""
 _TITLES: Final = {"statement": "Statement", "credit_note": "Credit note"}
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June"),
@@ -119,9 +115,7 @@ def _parties(document: Document) -> Html:
             "party",
             Html("<h2>To</h2>"),
             *_party(customer),
-            paragraph(
-                escaped("" if customer["registered"] else f"Not registered at the {_parties_of(document)}"), "plain"
-            ),
+            paragraph(escaped("" if customer["registered"] else "Not registered at the end of the period"), "plain"),
         ),
         facts(
             [
@@ -129,7 +123,7 @@ def _parties(document: Document) -> Html:
                 ("Agency", name(document["agency"])),
                 ("Group", name(customer["group"])),
                 ("Currency", escaped(document["currency"])),
-                *([("Period", escaped(_span(document)))] if document["schema"] >= _LOCAL_DATES else _bounds(document)),
+                ("Period", escaped(_span(document))),
             ]
         ),
     )
@@ -144,16 +138,6 @@ def _bounds(document: Document) -> list[tuple[str, Html]]:
         ("Cut-off", instant(document["cut_off"])),
         ("Recorded until", instant(document["recorded_until"])),
     ]
-
-
-def _parties_of(document: Document) -> str:
-    """Return the instant whose parties are shown."""
-    return "end of the period" if _is_by_tax_point(document) else "cut-off"
-
-
-def _is_by_tax_point(document: Document) -> bool:
-    """Return whether the statement is taxed by tax point; those of 0.2.0 show one tax profile."""
-    return int(document["schema"]) >= BY_TAX_POINT
 
 
 def _due(document: Document) -> Html:
@@ -185,22 +169,16 @@ def _balance(document: Document) -> Html:
 
 def _rounding(document: Document) -> str:
     """Return how the commission was rounded."""
-    is_split = _is_by_tax_point(document) and len(document["taxes"]) > 1
-    return "rounded half to even, once for each tax" if is_split else "rounded once, half to even"
+    return "rounded half to even, once for each tax" if len(document["taxes"]) > 1 else "rounded once, half to even"
 
 
 def _tax_name(document: Document) -> str:
     """Return the note of the tax in brackets; an empty text if there are several."""
-    if _is_by_tax_point(document):
-        return f" ({document['taxes'][0]['note']})" if len(document["taxes"]) == 1 else ""
-    profile = document["tax_profile"]
-    return f" ({profile['note'] if profile else 'no tax profile'})"
+    return f" ({document['taxes'][0]['note']})" if len(document["taxes"]) == 1 else ""
 
 
 def _taxes(document: Document) -> Html:
     """Return the tax by scheme and percentage."""
-    if not _is_by_tax_point(document):
-        return NOTHING
     title = f"Tax in {document['currency']}"
     rows = [
         Row([escaped(one["note"]), _spans(one["tax_points"])], [one["base"], one["tax"]]) for one in document["taxes"]
@@ -234,7 +212,7 @@ def _prior(document: Document) -> Iterator[Html]:
 
 def _earlier_months(document: Document) -> Iterator[Html]:
     """Yield the sums of the lines with tax points of earlier months, if there are any."""
-    months = document["earlier_months"] if _is_by_tax_point(document) else []
+    months = document["earlier_months"]
     if months:
         yield Html("<h3>Of these, of sales of earlier months</h3>")
         rows = [Row([escaped(one["month"])], [one["lines"], one["net"], one["commission"]]) for one in months]
@@ -256,8 +234,6 @@ def _base(document: Document) -> Html:
         return NOTHING
     title, missing = f"In {base['currency']}", base["missing"]
     gap = f"No exchange rate at the end of {len(missing)} quarter-hours: {', '.join(missing)}." if missing else ""
-    if gap and document["schema"] < IN_PART:
-        return section(title, paragraph(escaped(gap)))
     rows = [Row([escaped(title)], [base[name]]) for name, title in _IN_BASE.items()]
     note = Html("At the exchange rates pinned for each quarter-hour, rounded once, half to even.")
     left_out = f"{gap} The table leaves out what they hold." if gap else ""
@@ -366,7 +342,7 @@ def _files(document: Document) -> Html:
             [
                 ("Lines", Html(f"{code(file['name'])}, {file['size']} bytes")),
                 ("SHA-256", code(file["sha256"])),
-                *(_bounds(document) if document["schema"] >= _LOCAL_DATES else []),
+                *_bounds(document),
                 ("To check", Html(f"{code('quarterhour verify --statement FOLDER')}, the folder of these files")),
             ]
         ),

@@ -15,8 +15,8 @@ from quarterhour.reports.lines import Line, read_lines
 from quarterhour.reports.verify import OpenObject
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT
 from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.pages import PAGES
 from quarterhour.statements.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
-from quarterhour.statements.proof.period import PAGES
 from quarterhour.statements.proof.recompute import Json, Recomputation, bounds_of, differences, tax_problems
 
 NOT_CHECKED: Final = (

@@ -2,7 +2,7 @@
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta, tzinfo
@@ -25,7 +25,7 @@ from quarterhour.reports.lines import Line, read_lines, unescape_formula
 from quarterhour.reports.verify import OpenObject
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, manifest_key, statement_prefix
 from quarterhour.statements.listing import COLUMNS, CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT, SealedObject
-from quarterhour.statements.page import statement_page
+from quarterhour.statements.pages import PAGES
 from quarterhour.statements.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.statements.proof.recompute import (
     EXACT,
@@ -37,8 +37,6 @@ from quarterhour.statements.proof.recompute import (
     text_of,
 )
 
-PAGES: Final[Mapping[int, Callable[[Json], bytes]]] = dict.fromkeys((1, 2), statement_page)
-"""What makes the page of a statement, by the schema of its files: a page that changes needs a new schema."""
 EARLIER: Final = timedelta(days=2)
 """A month begins in no time zone earlier than in UTC by more than this."""
 

@@ -1,5 +1,6 @@
 """Recomputes a statement from its lines, for verification: it shares no arithmetic with what makes statements."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -13,9 +14,10 @@ from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.periods import Period
 from quarterhour.reports.lines import Line
-from quarterhour.statements.document import GROUPED_LINES, IN_PART
+from quarterhour.statements.document import BY_KIND, IN_PART, WITH_PAYMENT_TERMS
 from quarterhour.statements.figures import MAX_TERMS
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
+from quarterhour.statements.orders import GROUPED_LINES
 from quarterhour.statements.plan import BY_TAX_POINT
 
 Json = Mapping[str, Any]
@@ -34,6 +36,11 @@ _HEADER: Final = (
     *("owner", "customer", "previous"),
 )
 """The members of a statement that do not follow from its lines."""
+_TERMS_OF_PAYMENT: Final = (
+    *("issued_on", "payment_days", "language", "collects", "proceeds", "tax_in", "cancels", "replaces"),
+)
+"""More of them, from ``WITH_PAYMENT_TERMS`` on; ``due_on`` follows from them and the closing balance."""
+_NUMBERS: Final = re.compile(r"(\d+)", re.ASCII)
 _SHOWN: Final = 100
 
 
@@ -91,7 +98,7 @@ class Recomputation:
         self._tax_points: dict[str, _Sum] = {}
         self._terms: dict[tuple[str, str], _Sum] = {}
         self._further_terms = 0
-        self._orders: dict[tuple[str, str], _Sum] = {}
+        self._grouped: list[tuple[str, Line, _Sum]] = []
         self._base = _InBase()
         self.lines = 0
 
@@ -121,7 +128,9 @@ class Recomputation:
         else:
             self._further_terms += 1
         if self.lines <= GROUPED_LINES:
-            self._orders.setdefault((line["order_id"], line["product"]), _Sum()).add(net, commission)
+            some = _Sum()
+            some.add(net, commission)
+            self._grouped.append((kind, line, some))
 
     def _day(self, line: Line) -> str:
         """Return the date of business time."""
@@ -168,10 +177,10 @@ class Recomputation:
             "payments": payments,
             "closing": EXACT.subtract(_add(opening, commission, tax), payments),
         }
-        orders = [
-            {"order": order or None, "product": product or None, **some.shown("net")}
-            for (order, product), some in self._orders.items()
-        ]
+        if header["schema"] >= WITH_PAYMENT_TERMS:
+            by_schema |= {name: header[name] for name in _TERMS_OF_PAYMENT}
+            by_schema["due_on"] = _due_on(header, amounts["closing"])
+        orders = self._orders() if header["schema"] >= BY_KIND else self._orders_of_0_2()
         return {
             **{name: header[name] for name in _HEADER},
             **by_schema,
@@ -197,6 +206,36 @@ class Recomputation:
             "lines_in_orders": sum(one["lines"] for one in orders),
             "lines_file": dict(lines_file),
         }
+
+    def _orders(self) -> list[dict[str, Any]]:
+        """Return the sums by order: a correction without an order has that of its sale, if that is among the lines."""
+        sales = {(line["source"], line["id"]): line for kind, line, _ in self._grouped if kind == "sales"}
+        sums: dict[tuple[str, str, str, str], _Sum] = {}
+        for kind, line, some in self._grouped:
+            sale = sales.get((line.get("refers_to_source") or line["source"], line["refers_to"]), {})
+            order, product = (line[name] or sale.get(name, "") for name in ("order_id", "product"))
+            key = order, "" if order else line["refers_to"], kind, product
+            sums.setdefault(key, _Sum()).add(some.value, some.commission)
+        rows = sorted(sums.items(), key=lambda entry: _place(*entry[0]))
+        return [
+            {
+                "order": order or None,
+                "sale": sale or None,
+                "kind": kind,
+                "product": product or None,
+                **some.shown("net"),
+            }
+            for (order, sale, kind, product), some in rows
+        ]
+
+    def _orders_of_0_2(self) -> list[dict[str, Any]]:
+        sums: dict[tuple[str, str], _Sum] = {}
+        for _, line, some in self._grouped:
+            sums.setdefault((line["order_id"], line["product"]), _Sum()).add(some.value, some.commission)
+        return [
+            {"order": order or None, "product": product or None, **some.shown("net")}
+            for (order, product), some in sums.items()
+        ]
 
     def _taxes(self, shown: Sequence[Json], currency: str) -> list[dict[str, Any]]:
         """Return the rows of tax, by the scheme and the percentage that the statement shows for each tax point.
@@ -240,6 +279,19 @@ class Recomputation:
             for name, value in self._base.figures.items()
         }
         return {"currency": currency, **figures, "missing": missing}
+
+
+def _place(order: str, sale: str, kind: str, product: str) -> tuple[Any, ...]:
+    """Return the place of a row: by order or sale, with its numbers as numbers; then sales, then corrections."""
+    name = order or sale
+    pieces = [int(piece) if index % 2 else piece for index, piece in enumerate(_NUMBERS.split(name))]
+    return name == "", pieces, name, _KINDS.index(kind), product
+
+
+def _due_on(header: Json, closing: Decimal) -> str | None:
+    """Return the day when a closing balance must be paid; ``None`` if the agency owes nothing."""
+    days = timedelta(days=header["payment_days"])
+    return (date.fromisoformat(header["issued_on"]) + days).isoformat() if closing > 0 else None
 
 
 def _row_of(taxes: Sequence[Json], day: str) -> Json:

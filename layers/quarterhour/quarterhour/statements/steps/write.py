@@ -14,8 +14,8 @@ from quarterhour.model.identifiers import Account
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.lines import CsvWriter
 from quarterhour.reports.packing import QUICK, packed
-from quarterhour.statements.day_lines import CSV_COLUMNS, Block, OrderLine, order_lines, read_blocks, read_pieces
-from quarterhour.statements.document import GROUPED_LINES, Statement, as_bytes, orders_of
+from quarterhour.statements.day_lines import CSV_COLUMNS, Block, read_blocks, read_pieces
+from quarterhour.statements.document import BY_KIND, Statement, as_bytes
 from quarterhour.statements.keys import (
     LINES,
     PAGE,
@@ -27,7 +27,8 @@ from quarterhour.statements.keys import (
     written_key,
 )
 from quarterhour.statements.listing import Listed, SealedObject
-from quarterhour.statements.page import statement_page
+from quarterhour.statements.orders import GROUPED_LINES, OrderLine, order_lines, orders_of, orders_of_0_2
+from quarterhour.statements.pages import PAGES
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.roster import read_roster
 from quarterhour.statements.sealing import Sealer, Upload
@@ -82,8 +83,9 @@ def _write_statements(
                     f"{prefix}: {lines.number} lines where {entry.sums.lines} were collected: a piece is damaged"
                 )
             sealed = lines.seal()
-            document = statement.document(orders_of(lines.first()), sealed)
-            contents = {STATEMENT: as_bytes(document), PAGE: statement_page(document)}
+            orders = orders_of if plan.schema >= BY_KIND else orders_of_0_2
+            document = statement.document(orders(lines.first()), sealed)
+            contents = {STATEMENT: as_bytes(document), PAGE: PAGES[plan.schema](document)}
             files = {name: SealedObject(hexdigest(content), len(content)) for name, content in contents.items()}
             uploads.append(Upload(prefix + LINES, lines.file, sealed.sha256))
             uploads += [Upload(prefix + name, content, files[name].sha256) for name, content in contents.items()]
