@@ -13,7 +13,8 @@ from quarterhour.reports.plan import PartTotals, Plan, RunTotals, SealedFile
 from quarterhour.statements.page import statement_page
 from tests.support.browser import IN_A_BROWSER, PAPER, Tab, right_edge
 from tests.support.builders import QUARTER_HOUR
-from tests.support.statement_documents import statement, sums
+from tests.support.statement_documents import order_row, statement, sums
+from tests.support.statement_examples import EXAMPLES
 
 pytestmark = IN_A_BROWSER
 
@@ -27,14 +28,15 @@ OF_TWO_LINES = (
 def statements() -> dict[str, bytes]:
     """Return statements that differ in what they show, by name."""
     orders = [
-        {"order": f"order{n:04}", "product": f"begin{n:04} {OF_TWO_LINES} end{n:04}", **sums(1, f"{n}.25", "0", "net")}
+        order_row(f"order{n:04}", f"begin{n:04} {OF_TWO_LINES} end{n:04}", sums(1, f"{n}.25", "0", "net"))
         for n in range(ROWS)
     ]
-    widest = [{"order": "w" * 200, "product": "株" * 200, **sums(1, f"-{LONGEST}", f"-0.{LONGEST}", "net")}]
+    widest = [order_row("w" * 200, "株" * 200, sums(1, f"-{LONGEST}", f"-0.{LONGEST}", "net"))]
+    shown = ("credit note, still owed", "several taxes", "in yen", "German", "French", "long names", "right to left")
     return {
         "many rows": statement_page(statement(orders=orders)),
         "the widest": statement_page(statement(orders=widest, opening=f"-{LONGEST}", agency="a" * 200)),
-        "not issued": statement_page(statement(issued=False, not_issued="no tax profile")),
+        **{name: statement_page(EXAMPLES[name]) for name in shown},
     }
 
 

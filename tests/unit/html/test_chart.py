@@ -38,3 +38,10 @@ def test_a_few_bars_are_narrow_and_all_named_and_of_many_the_first_and_the_last(
     many = drawn(*(str(n) for n in range(1, 32)))
     assert many.text.endswith("day 1 day 31")
     assert {bar["width"] for bar in many.named("rect")} == {"80"}, "of 3100"
+
+
+def test_figures_can_be_written_as_people_read_them_with_captions_in_their_language() -> None:
+    bars = [Bar("1. Nov.", "1234.5", "1.234,50"), Bar("2. Nov.", "-2", "−2,00")]  # noqa: RUF001 - a minus
+    captions = ("Höchster: {figure} ({label}).", " Niedrigster: {figure} ({label}).")
+    (chart,) = Page(page("A chart", [], [bar_chart("Netto", bars, captions)])).named("svg")
+    assert chart["aria-label"] == "Netto. Höchster: 1.234,50 (1. Nov.). Niedrigster: −2,00 (2. Nov.)."  # noqa: RUF001

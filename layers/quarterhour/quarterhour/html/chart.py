@@ -16,14 +16,23 @@ _LABELLED: Final = 8
 """The most bars that all have their labels below; of more, the first and the last have."""
 
 
+CAPTIONS: Final = ("Highest: {figure} ({label})", ". Lowest: {figure} ({label})")
+"""How a chart's highest figure is named, and then its lowest, if that is below 0."""
+
+
 class Bar(NamedTuple):
-    """A bar: its label, and a figure as it is stored."""
+    """A bar: its label, and a figure as it is stored. ``written``: the figure as people read it, if that differs."""
 
     label: str
     figure: str
+    written: str = ""
+
+    def fill(self, caption: str) -> str:
+        """Return a caption with the figure and the label in it."""
+        return caption.format(figure=self.written or self.figure, label=self.label)
 
 
-def bar_chart(title: str, bars: Sequence[Bar]) -> Html:
+def bar_chart(title: str, bars: Sequence[Bar], captions: tuple[str, str] = CAPTIONS) -> Html:
     """Return a chart of the bars with its highest and lowest figure; nothing if all figures are 0.
 
     ``title`` says what the bars are and in which unit. Bars are drawn to a thousandth of the height.
@@ -41,9 +50,9 @@ def bar_chart(title: str, bars: Sequence[Bar]) -> Html:
         for index, (bar, value) in enumerate(zip(bars, values, strict=True))
         if value
     )
-    extremes = f"Highest: {highest.figure} ({highest.label})"
+    extremes = highest.fill(captions[0])
     if bottom < 0:
-        extremes += f". Lowest: {lowest.figure} ({lowest.label})"
+        extremes += lowest.fill(captions[1])
     width = len(bars) * _WIDTH
     return Html(
         f"<figure>\n<figcaption>{escaped(extremes)}</figcaption>\n"
@@ -68,5 +77,5 @@ def _axis(labels: Sequence[str]) -> Html:
 def _rectangle(x: int, width: int, zero: int, end: int, bar: Bar) -> str:
     return (
         f'<rect x="{x}" y="{min(zero, end)}" width="{width}" height="{abs(zero - end)}">'
-        f"<title>{escaped(bar.label)}: {escaped(bar.figure)}</title></rect>"
+        f"<title>{escaped(bar.label)}: {escaped(bar.written or bar.figure)}</title></rect>"
     )

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from html import escape
-from itertools import starmap
 from typing import Final, NamedTuple, NewType
 
-from quarterhour.html.style import STYLE, STYLE_HASH
+from quarterhour.html.style import STYLE, hash_of
 
 Html = NewType("Html", str)
 """Markup, in which every text is escaped."""
@@ -17,24 +16,14 @@ NOTHING: Final = Html("")
 _LONG: Final = 24
 """The most characters of a figure or a word that is never broken across lines."""
 
-# Nothing is loaded: the style is named by its hash, and images are in the page. Browsers would request an icon of a
-# page that names none.
-_HEAD: Final = (
-    '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-    '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
-    f"style-src '{STYLE_HASH}'; base-uri 'none'; form-action 'none'\">\n"
-    '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-    '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'
-    f"<style>{STYLE}</style>\n"
-)
-
 
 class Row(NamedTuple):
-    """A row of a table: its texts, then its figures. ``strong`` marks a total."""
+    """A row of a table: its texts, then its figures. ``strong`` marks a total, ``below`` a part of the row above."""
 
     texts: Sequence[Html]
     figures: Sequence[Figure]
     strong: bool = False
+    below: bool = False
 
 
 def escaped(text: str) -> Html:
@@ -116,25 +105,43 @@ def table(label: str, texts: Sequence[str], figures: Sequence[str], rows: Iterab
         [f'<th scope="col">{escape(title)}</th>' for title in texts]
         + [f'<th scope="col" class="n">{escape(title)}</th>' for title in figures]
     )
-    body = "\n".join(starmap(_row, rows))
+    body = "\n".join(map(_row, rows))
     return Html(
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escape(label)}">\n'
         f"<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n{body}\n</tbody>\n</table>\n</div>"
     )
 
 
-def page(title: str, header: Iterable[Html], parts: Iterable[Html]) -> bytes:
-    """Return a whole page in UTF-8; the same content gives the same bytes."""
+def page(
+    title: str, header: Iterable[Html], parts: Iterable[Html], *, language: str = "en", style: str = STYLE
+) -> bytes:
+    """Return a whole page in UTF-8; the same content gives the same bytes. ``language``: its code of ISO 639-1."""
     return (
-        f"{_HEAD}<title>{escape(title)}</title>\n</head>\n<body>\n<header>\n{joined(header)}\n</header>\n"
-        f"<main>\n{joined(parts)}\n</main>\n</body>\n</html>\n"
+        f"{_head(language, style)}<title>{escape(title)}</title>\n</head>\n<body>\n"
+        f"<header>\n{joined(header)}\n</header>\n<main>\n{joined(parts)}\n</main>\n</body>\n</html>\n"
     ).encode()
 
 
-def _row(texts: Sequence[Html], figures: Sequence[Figure], strong: bool) -> str:  # noqa: FBT001 - fields of a Row
-    first, *others = texts
-    cells = "".join([f"<td>{text}</td>" for text in others] + [_cell(figure) for figure in figures])
-    kind = ' class="sum"' if strong else ""
+def _head(language: str, style: str) -> str:
+    """Return the beginning of a page.
+
+    Nothing is loaded: the policy names the style by its hash, and images are in the page. Browsers would request an
+    icon of a page that names none.
+    """
+    return (
+        f'<!DOCTYPE html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
+        '<meta http-equiv="Content-Security-Policy" content="default-src \'none\'; img-src data:; '
+        f"style-src '{hash_of(style)}'; base-uri 'none'; form-action 'none'\">\n"
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'
+        f"<style>{style}</style>\n"
+    )
+
+
+def _row(row: Row) -> str:
+    first, *others = row.texts
+    cells = "".join([f"<td>{text}</td>" for text in others] + [_cell(figure) for figure in row.figures])
+    kind = ' class="sum"' if row.strong else ' class="below"' if row.below else ""
     return f'<tr{kind}><th scope="row">{first}</th>{cells}</tr>'
 
 
