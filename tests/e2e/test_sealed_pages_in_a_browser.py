@@ -86,7 +86,7 @@ def test_a_script_in_a_page_would_not_run(browser: Tab, tmp_path: Path) -> None:
     path = tmp_path / "forged.html"
     path.write_bytes(PAGES["a report"].replace(b"<main>", b"<main><script>document.title = 'ran'</script>"))
     browser.open(path)
-    assert browser.evaluate("document.title") == "Report 2026-10-23T0130-0200"
+    assert browser.evaluate("document.title") == "Sealing report 2026-10-23T0130-0200"
 
 
 @pytest.mark.parametrize("name", ["many rows", "a report"])

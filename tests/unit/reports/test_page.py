@@ -46,6 +46,14 @@ def test_a_run_is_shown_with_its_sums_and_its_files() -> None:
         assert fact in read.text
 
 
+def test_a_run_has_a_sealing_report_and_one_of_0_2_0_has_the_title_that_it_was_sealed_with() -> None:
+    assert shown(SALES, SealedFile(7, "abc", 99), SealedFile(0)).text.startswith("Sealing report 2026-10-23T0130-0200")
+    files = run_files(PLAN, [SealedFile(7, "abc", 99), SealedFile(0)], RunTotals.of(PLAN.quarter_hours, 4), None)
+    manifest = json.loads(files.manifest.content)
+    of_0_2_0 = Page(report_page({**manifest, "schema": 3, "files": manifest["files"][:1]}))
+    assert of_0_2_0.text.startswith("Report 2026-10-23T0130-0200")
+
+
 def test_the_chart_has_every_quarter_hour() -> None:
     (chart,) = shown(SALES, SealedFile(7, "abc", 99), SealedFile(0)).named("svg")
     assert chart["aria-label"] == "Lines by quarter-hour, UTC. Highest: 7 (01:30)"

@@ -309,7 +309,7 @@ def test_parties_that_are_unknown_are_left_out() -> None:
     assert "Not registered" in shown(customer=NOBODY).text
 
 
-def test_readers_are_told_whom_to_write_to_and_programs_how_to_dispute() -> None:
+def test_readers_see_whom_to_write_to_and_programs_how_to_dispute() -> None:
     text = shown(agency="50% off / outlet").text
     assert "Write to billing@cafe-marche.example." in text
     assert "POST /statements/50%25%20off%20%2F%20outlet/GBP/2026-11/disputes" in text

@@ -23,6 +23,7 @@ from quarterhour.html.markup import (
     table,
 )
 from quarterhour.reports.keys import MANIFEST, SUMMARY, files_of
+from quarterhour.reports.plan import SEALING_REPORT
 
 MAX_ROWS: Final = 1_000
 """The most sums, each of an account and period, that a page shows; the summary has all."""
@@ -43,15 +44,16 @@ def report_page(manifest: Mapping[str, Any]) -> bytes:
     they are written there. What the counters said later is no part of it.
     """
     run = manifest["run"]
+    title = "Sealing report" if manifest["schema"] >= SEALING_REPORT else "Report"
     return page(
-        f"Report {run}",
+        f"{title} {run}",
         [
             block(
                 "party",
                 paragraph(Html("Quarterhour"), "lead"),
                 paragraph(Html("Sealed quarter-hours of the commission ledger"), "plain"),
             ),
-            heading("Report", escaped(run)),
+            heading(title, escaped(run)),
         ],
         [_what(manifest), _lines(manifest), _accounts(manifest), _files(manifest), _proof(manifest)],
     )

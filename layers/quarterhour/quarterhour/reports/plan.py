@@ -34,7 +34,7 @@ SCHEMA: Final = 4
 2: the lines hold the commission terms of each commission, and the summary has a base currency if the plan names one.
 3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest and
 the summary hold the totals of each account by period, and payments; a page shows the run to people.
-4: the lines hold the tax point of each event.
+4: the lines hold the tax point of each event; the page is titled a sealing report.
 """
 WITH_PERIODS: Final = 3
 """The first schema whose manifests and summaries hold totals by period."""
@@ -42,6 +42,8 @@ WITH_PAYMENTS: Final = 3
 """The first schema whose manifests and summaries hold payments."""
 WITH_PAGE: Final = 3
 """The first schema whose runs have a page."""
+SEALING_REPORT: Final = 4
+"""The first schema whose pages say in their titles that they report on sealing, and are no financial report."""
 
 _UNNAMED_SCHEMA: Final = 1
 """The schema of stored plans that name none."""

@@ -108,8 +108,8 @@ class _Page:
         document = self._of
         if document["cancels"]:
             return "cancellation"
-        is_settled = document["document"] == "statement" and document["collects"] == "marketplace"
-        return "settlement" if is_settled else str(document["document"])
+        has_payout = document["document"] == "statement" and document["collects"] == "marketplace"
+        return "settlement" if has_payout else str(document["document"])
 
     @property
     def _agency_name(self) -> str:
@@ -213,7 +213,7 @@ class _Page:
 
     def _summary(self) -> Html:
         document, words = self._of, self._in
-        rows = [*self._charged(), *self._settled()]
+        rows = [*self._charged(), *self._balances()]
         closing = Row([escaped(words[self._balance_name])], [self._exact(document["closing"])], strong=True)
         schemes = dict.fromkeys(row["scheme"] for row in document["taxes"] if self._is_shown(row))
         notes = [words.html(f"note_{scheme}") for scheme in schemes if scheme in _WITH_A_NOTE]
@@ -246,7 +246,7 @@ class _Page:
             yield Row([escaped(self._tax_name(tax, base))], [self._exact(tax["tax"])])
         yield Row([words.html("total")], [self._exact(document["payable"])], strong=True)
 
-    def _settled(self) -> Iterator[Row]:
+    def _balances(self) -> Iterator[Row]:
         """Yield the opening balance and what was paid, without zeros."""
         document, words, before = self._of, self._in, self._of["previous"]
         opening, brought_forward = document["opening"], document["brought_forward"]

@@ -28,8 +28,6 @@ from quarterhour.html.markup import (
 from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
 from quarterhour.model.periods import Period
 
-Document = Mapping[str, Any]
-
 _TITLES: Final = {"statement": "Statement", "credit_note": "Credit note"}
 _MONTHS: Final = (
     *("January", "February", "March", "April", "May", "June"),
@@ -51,7 +49,7 @@ _FIGURES: Final = ("Lines", "Amount", "Commission")
 _NET_FIGURES: Final = ("Lines", "Net", "Commission")
 
 
-def page_of_0_2(document: Document) -> bytes:
+def page_of_0_2(document: Mapping[str, Any]) -> bytes:
     """Return a statement of schema 1 as HTML in UTF-8, with the bytes that 0.2.0 gave it.
 
     ``document``: the content of ``statement.json``. Figures are shown as they are written there.
@@ -80,13 +78,13 @@ def page_of_0_2(document: Document) -> bytes:
     )
 
 
-def _month(document: Document) -> str:
+def _month(document: Mapping[str, Any]) -> str:
     """Return the period in words: ``November 2026``."""
     period = Period.parse(document["period"])
     return f"{_MONTHS[period.month - 1]} {period.year}"
 
 
-def _party(party: Document) -> Iterator[Html]:
+def _party(party: Mapping[str, Any]) -> Iterator[Html]:
     """Yield what is known of the owner or the agency."""
     yield paragraph(name(party["legal_name"]), "lead")
     yield paragraph(address(party["address"]), "plain")
@@ -95,12 +93,12 @@ def _party(party: Document) -> Iterator[Html]:
     yield paragraph(name(party["contact"]), "plain")
 
 
-def _mark(document: Document) -> Html:
+def _mark(document: Mapping[str, Any]) -> Html:
     """Return the mark of a statement that is not issued."""
     return paragraph(NOTHING if document["issued"] else Html(f"Not issued: {name(document['not_issued'])}"), "mark")
 
 
-def _parties(document: Document) -> Html:
+def _parties(document: Mapping[str, Any]) -> Html:
     customer = document["customer"]
     return block(
         "parties",
@@ -126,7 +124,7 @@ def _parties(document: Document) -> Html:
     )
 
 
-def _due(document: Document) -> Html:
+def _due(document: Mapping[str, Any]) -> Html:
     closing, currency = document["closing"], document["currency"]
     side = "owed by the agency" if Decimal(closing) > 0 else "in favour of the agency"
     if Decimal(closing) == 0:
@@ -138,7 +136,7 @@ def _due(document: Document) -> Html:
     )
 
 
-def _balance(document: Document) -> Html:
+def _balance(document: Mapping[str, Any]) -> Html:
     profile = document["tax_profile"]
     tax = escaped(profile["note"]) if profile else Html("no tax profile")
     brought_forward = Row([Html("of which brought forward")], [document["brought_forward"]])
@@ -155,7 +153,7 @@ def _balance(document: Document) -> Html:
     return section(title, table(title, ["Position"], ["Amount"], rows))
 
 
-def _sales(document: Document) -> Html:
+def _sales(document: Mapping[str, Any]) -> Html:
     by_kind, currency = document["by_kind"], document["currency"]
     net = Row([Html("Net")], [None, document["net"], document["commission_exact"]], strong=True)
     rows = [*_kinds(_SOLD, by_kind), net, *_kinds(_OTHERS, by_kind, only_with_lines=True)]
@@ -172,7 +170,7 @@ def _sales(document: Document) -> Html:
     )
 
 
-def _kinds(titles: Mapping[str, str], sums: Document, *, only_with_lines: bool = False) -> Iterator[Row]:
+def _kinds(titles: Mapping[str, str], sums: Mapping[str, Any], *, only_with_lines: bool = False) -> Iterator[Row]:
     """Yield a row for each kind of lines."""
     for kind, title in titles.items():
         some = sums[kind]
@@ -180,7 +178,7 @@ def _kinds(titles: Mapping[str, str], sums: Document, *, only_with_lines: bool =
             yield Row([escaped(title)], [some["lines"], some["amount"], some["commission"]])
 
 
-def _base(document: Document) -> Html:
+def _base(document: Mapping[str, Any]) -> Html:
     base = document["base"]
     if base is None:
         return NOTHING
@@ -193,7 +191,7 @@ def _base(document: Document) -> Html:
     return section(title, table(title, ["Position"], ["Amount"], rows), paragraph(note))
 
 
-def _previous(document: Document) -> Html:
+def _previous(document: Mapping[str, Any]) -> Html:
     before = document["previous"]
     title = "Since the previous statement"
     if before is None:
@@ -203,7 +201,7 @@ def _previous(document: Document) -> Html:
     return section(title, table(title, [f"Figure, in {document['currency']}"], columns, rows))
 
 
-def _days(document: Document) -> Html:
+def _days(document: Mapping[str, Any]) -> Html:
     """Return the sums by day; the chart has every day of the period."""
     days = document["days"]
     if not days:
@@ -221,7 +219,7 @@ def _days(document: Document) -> Html:
     return section(title, bar_chart(title, bars), table(title, ["Day"], _NET_FIGURES, rows))
 
 
-def _terms(document: Document) -> Html:
+def _terms(document: Mapping[str, Any]) -> Html:
     rows = [
         Row(
             [_origin(one["terms"], document["agency"])],
@@ -254,7 +252,7 @@ def _origin(terms: str, agency: str) -> Html:
     return escaped(_ORIGINS.get(terms, terms or "unknown"))
 
 
-def _orders(document: Document) -> Html:
+def _orders(document: Mapping[str, Any]) -> Html:
     orders = document["orders"]
     if not orders:
         return NOTHING
@@ -270,7 +268,7 @@ def _orders(document: Document) -> Html:
     return section(title, paragraph(escaped(note)), table(title, ["Order", "Product"], _NET_FIGURES, rows))
 
 
-def _dispute(document: Document) -> Html:
+def _dispute(document: Mapping[str, Any]) -> Html:
     path = f"/statements/{quote(document['agency'], safe='')}/{document['currency']}/{document['period']}"
     contact = name(document["owner"]["contact"])
     letter = Html(f" Or write to {contact}." if contact else "")
@@ -287,7 +285,7 @@ def _dispute(document: Document) -> Html:
     )
 
 
-def _files(document: Document) -> Html:
+def _files(document: Mapping[str, Any]) -> Html:
     file = document["lines_file"]
     return section(
         "Files",
