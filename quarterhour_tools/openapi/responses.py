@@ -11,6 +11,7 @@ from quarterhour_tools.openapi.values import (
     Day,
     Decimal,
     Instant,
+    Kind,
     Location,
     Maybe,
     Month,
@@ -535,6 +536,10 @@ class TaxPoints(Answer):
 
     from_: Annotated[Day, Field(alias="from")]
     to: Day
+    kind: Maybe[Kind]
+    """Of adjustments that the tax profile names."""
+    category: Maybe[Text]
+    """Of lines whose category the tax profile names."""
 
 
 class TaxRow(Answer):
@@ -671,8 +676,8 @@ class Event(Receipt):
     refers_to_source: Maybe[Name]
     """The source of the sale in `refers_to`, if it is not the event's own."""
     reason: Maybe[Text]
-    kind: Maybe[Literal["opening"]]
-    """Of an adjustment that brings a balance forward."""
+    kind: Maybe[Kind]
+    """What an adjustment charges; `opening` brings a balance forward."""
     rerating: Maybe[RecordedRerating]
     """Of an adjustment that charges its sale by another rate card."""
     period: Maybe[Month]

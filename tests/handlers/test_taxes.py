@@ -8,7 +8,7 @@ import pytest
 
 from quarterhour.statements.proof.verify import verify
 from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
-from tests.support.events import Cloud, sale, void
+from tests.support.events import Cloud, adjustment, refund, sale, void
 from tests.support.sealing import opening
 from tests.support.system import opened
 
@@ -31,7 +31,14 @@ def sold(id_: str, agency: str, amount: str = "100") -> Cloud:
     return sale(id_, amount, agency=agency, currency="EUR", commission_rate="0.10")
 
 
-def agency(name: str, tax: dict[str, str], valid_from: str | None = None) -> dict[str, Any]:
+SEVERAL = STANDARD_21 | {
+    "by_kind": {"chargeback_fee": {"scheme": "outside_scope"}},
+    "by_category": {"books": {"scheme": "standard", "percent": "9"}},
+}
+"""A tax profile with several rates."""
+
+
+def agency(name: str, tax: dict[str, Any], valid_from: str | None = None) -> dict[str, Any]:
     return {"legal_name": name, "country": "NL", "tax": tax, **({"valid_from": valid_from} if valid_from else {})}
 
 
@@ -47,6 +54,13 @@ def sealed() -> Iterator[Marketplace]:
         shop.write("/agencies/early", agency("early", REVERSE, "2026-09-30T22:00:00Z"), seen=1)
         shop.write("/agencies/forth", agency("forth", REVERSE, "2026-10-09T22:00:00Z"), seen=1)
         shop.write("/agencies/forth", agency("forth", STANDARD_21, "2026-10-19T22:00:00Z"), seen=2)
+        shop.write("/agencies/fees", agency("fees", SEVERAL))
+        shop.record(
+            sold("p1", "fees"),
+            sold("p2", "fees", "50") | {"data": sold("p2", "fees", "50")["data"] | {"category": "books"}},
+            adjustment("p3", "15", kind="chargeback_fee", agency="fees", currency="EUR"),
+            adjustment("p4", "4", kind="opening", agency="fees", currency="EUR"),
+        )
         shop.record(
             sold("c1", "chg"),
             sold("m1", "mid"),
@@ -69,6 +83,10 @@ def sealed() -> Iterator[Marketplace]:
             on("2026-11-20T11:00:00Z", void("b2", "b1", agency="big", **of)),
             void("e2", "e1", agency="early", **of),
             sold("c3", "chg"),
+            refund("p5", "-20", "p2", agency="fees", **of),
+            refund("p6", "-100", "p1", agency="fees", category="books", **of),
+            adjustment("p7", "-1", "p2", agency="fees", **of),
+            adjustment("p8", "-15", agency="fees", kind="chargeback_fee", **of),
         )
         shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
         shop.watch()
@@ -141,6 +159,39 @@ def test_an_idle_account_shows_the_tax_at_the_end_of_the_period_on_nothing(seale
     november = sealed.statement(NOVEMBER, "mid", "EUR")
     assert (november["lines"], taxes(november), november["issued"]) == (0, [("reverse_charge", "0.00", "0.00")], True)
     assert spans(november) == [[("2026-11-30", "2026-11-30")]]
+
+
+def test_an_agency_is_taxed_by_kind_of_adjustment_by_category_and_else_at_its_own_rate(sealed: Marketplace) -> None:
+    """S7: a chargeback fee of 15.00 beside commissions of 10.00 and, on books, 5.00."""
+    october = sealed.statement(OCTOBER, "fees", "EUR")
+    assert taxes(october) == [
+        ("standard", "10.00", "2.10"),
+        ("standard", "5.00", "0.45"),
+        ("outside_scope", "15.00", "0.00"),
+    ]
+    assert [row["tax_points"] for row in october["taxes"]] == [
+        [{"from": "2026-10-05", "to": "2026-10-05"}],
+        [{"from": "2026-10-05", "to": "2026-10-05", "category": "books"}],
+        [{"from": "2026-10-05", "to": "2026-10-05", "kind": "chargeback_fee"}],
+    ]
+    assert [october[name] for name in ("opening", "commission", "tax", "closing")] == ["4", "30.00", "2.55", "36.55"]
+
+
+def test_a_correction_gives_back_the_tax_of_the_category_of_its_sale_whatever_it_names(sealed: Marketplace) -> None:
+    """Refunds of 20 of the books and of all else, which names books; an adjustment of the books; the fee is waived."""
+    november = sealed.statement(NOVEMBER, "fees", "EUR")
+    assert taxes(november) == [
+        ("standard", "-10.00", "-2.10"),
+        ("standard", "-3.00", "-0.27"),
+        ("outside_scope", "-15.00", "0.00"),
+    ]
+    found = {line["id"]: (line["category"], line["kind"]) for line in sealed.lines(NOVEMBER, "fees", "EUR")}
+    assert found == {
+        "p5": ("books", ""),
+        "p6": ("", ""),
+        "p7": ("books", ""),
+        "p8": ("", "chargeback_fee"),
+    }
 
 
 def test_the_statements_and_their_taxes_are_proven_by_the_files_alone(sealed: Marketplace) -> None:

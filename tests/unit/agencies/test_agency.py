@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.agencies.agency import AGENCIES, Agency, TaxProfile, read_agency
+from quarterhour.agencies.agency import AGENCIES, Agency, TaxProfile, TaxRate, read_agency
 from quarterhour.agencies.vat_ids import is_vat_id
 from quarterhour.documents.plan import Valid, read_draft
 from quarterhour.model.errors import InvalidError
@@ -48,7 +48,42 @@ def test_only_the_standard_scheme_has_a_percentage(sent: Any, profile: TaxProfil
     assert agency.tax == profile
 
 
+def test_a_tax_profile_has_rates_by_kind_of_adjustment_and_by_category() -> None:
+    rates = {"by_kind": {"chargeback_fee": {"scheme": "outside_scope"}}, "by_category": {"e-books": STANDARD_9}}
+    agency = read_agency(tax(**rates))
+    assert isinstance(agency, Agency)
+    assert agency.tax == TaxProfile(
+        "standard",
+        Decimal(20),
+        "GB980780684",
+        {"chargeback_fee": TaxRate("outside_scope")},
+        {"e-books": TaxRate("standard", Decimal(9))},
+    )
+    most = {f"fee_{number}": STANDARD_9 for number in range(50)}
+    assert isinstance(read_agency(tax(by_kind=most, by_category=most)), Agency)
+
+
+STANDARD_9 = {"scheme": "standard", "percent": "9"}
 BAD: dict[str, tuple[Any, str]] = {
+    "a list of rates by kind": (tax(by_kind=["fee"]), "content.tax.by_kind"),
+    "a rate that is no object": (tax(by_kind={"fee": "9"}), "content.tax.by_kind.fee"),
+    "a kind in capitals": (tax(by_kind={"Fee": STANDARD_9}), "content.tax.by_kind.Fee"),
+    "a kind that is not taxed": (tax(by_kind={"opening": STANDARD_9}), "content.tax.by_kind.opening"),
+    "an empty category": (tax(by_category={"": STANDARD_9}), "content.tax.by_category."),
+    "a rate with a VAT id": (
+        tax(by_category={"books": STANDARD_9 | {"vat_id": "GB980780684"}}),
+        "content.tax.by_category.books.vat_id",
+    ),
+    "a rate without a scheme": (tax(by_category={"books": {}}), "content.tax.by_category.books.scheme"),
+    "a rate without a percentage": (
+        tax(by_category={"books": {"scheme": "standard"}}),
+        "content.tax.by_category.books.percent",
+    ),
+    "a rate with a percentage and no tax": (
+        tax(by_kind={"fee": {"scheme": "exempt", "percent": "9"}}),
+        "content.tax.by_kind.fee.percent",
+    ),
+    "too many rates": (tax(by_kind={f"fee_{one}": STANDARD_9 for one in range(51)}), "content.tax.by_kind"),
     "no object": ([], "content"),
     "a number": (Decimal(1), "content"),
     "an unknown field": ({"vat": "GB980780684"}, "content.vat"),

@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from io import BytesIO
@@ -23,6 +23,7 @@ from quarterhour.statements import day_lines
 from quarterhour.statements.day_lines import (
     CSV_COLUMNS,
     Collector,
+    TaxedLines,
     pack_totals,
     read_blocks,
     read_pieces,
@@ -30,6 +31,7 @@ from quarterhour.statements.day_lines import (
 )
 from quarterhour.statements.figures import OTHER_DAYS, AccountSums, Kind, Sum
 from quarterhour.statements.plan import Progress, StatementPlan
+from quarterhour.statements.tax import Named, Taxable
 from tests.support.statement_plans import NOVEMBER, SETTINGS, minutes, plan, posting, sealed_file
 
 GBP = Account("42", "GBP")
@@ -114,6 +116,27 @@ def test_a_tax_point_is_that_of_the_line_or_else_its_business_date() -> None:
         points = {day: one.lines for day, one in sums_of(collector)[GBP].tax_points.items()}
         corrected = "2026-11-20" if schema == 3 else "2026-10-05"
         assert points == {corrected: 1, "2026-11-23": 2, "2026-10-31": 1}, schema
+
+
+def test_the_tax_of_lines_is_decided_by_tax_point_and_by_the_named_kinds_and_categories() -> None:
+    items = [
+        posting(1, minutes(0), tax_point="2026-11-05", category="books"),
+        posting(2, minutes(1), tax_point="2026-11-05", category="toys"),
+        posting(3, minutes(2), time="2026-11-05T23:30:00Z", category="=books"),
+        posting(4, minutes(3), tax_point="2026-11-05", type="adjustment.recorded", kind="fee", commission="15"),
+        posting(5, minutes(4), tax_point="2026-11-05", type="adjustment.recorded", kind="other", commission="2"),
+        posting(6, minutes(5), tax_point="2026-11-05", type="adjustment.recorded", kind="opening", commission="9"),
+        posting(7, minutes(6), tax_point="2026-11-05", type="payment.recorded", commission="0"),
+    ]
+    (text,) = texts_of(collected(items)).values()
+    found = TaxedLines(Named(frozenset({"fee"}), frozenset({"books", "=books"})), time_zone("Europe/Berlin"))
+    found.add(io.StringIO(text, newline=""))
+    assert found.commissions == {
+        Taxable(date(2026, 11, 5), "", "books"): Decimal("1.25"),
+        Taxable(date(2026, 11, 5)): Decimal("3.25"),
+        Taxable(date(2026, 11, 6), "", "=books"): Decimal("1.25"),
+        Taxable(date(2026, 11, 5), "fee"): Decimal(15),
+    }
 
 
 def test_figures_in_the_base_currency_are_at_the_rates_of_the_quarter_hour() -> None:

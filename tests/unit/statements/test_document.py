@@ -2,14 +2,14 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from quarterhour.agencies.agency import REVERSE_CHARGE, STANDARD, Agency, TaxProfile
+from quarterhour.agencies.agency import OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, time_zone
 from quarterhour.statements.document import Parties, Statement
@@ -18,6 +18,7 @@ from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import StatementPlan, StatementSettings
 from quarterhour.statements.roster import RosterEntry
+from quarterhour.statements.tax import Named, Taxable
 from tests.support.statement_plans import NOVEMBER, plan
 
 STANDARD_21, REVERSE = TaxProfile(STANDARD, Decimal(21)), TaxProfile(REVERSE_CHARGE)
@@ -54,6 +55,16 @@ def test_a_tax_point_has_the_profile_that_is_valid_at_the_start_of_its_day_in_th
     sold = ("2026-11-14", "2026-11-15")
     assert taxes(statement(changing(midnight), *sold)) == [("standard", "2.10"), ("reverse_charge", "0.00")]
     assert taxes(statement(changing(minute_later), *sold)) == [("standard", "4.20")]
+
+
+def test_a_profile_that_names_kinds_is_not_applied_without_the_kinds_of_the_lines() -> None:
+    by_kind = STANDARD_21._replace(by_kind={"chargeback_fee": TaxRate(OUTSIDE_SCOPE)})
+    without = statement(lambda _: by_kind, "2026-11-14")
+    assert without.names == Named(frozenset({"chargeback_fee"}))
+    with pytest.raises(ValueError, match="the tax of 42#EUR depends on the kinds and categories of its lines"):
+        document(without)
+    fee = {Taxable(date(2026, 11, 14), "chargeback_fee"): Decimal(10)}
+    assert taxes(replace(without, named=fee)) == [("outside_scope", "0.00")]
 
 
 def test_the_parties_are_those_of_the_last_instant_of_the_period_and_in_0_2_0_those_of_the_cut_off() -> None:

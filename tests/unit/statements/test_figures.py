@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quarterhour.agencies.agency import STANDARD, TaxProfile
 from quarterhour.statements.figures import MAX_TERMS, AccountSums, Amounts, BaseFigures, Kind, Sum, kind_of
-from quarterhour.statements.tax import taxed
+from quarterhour.statements.tax import Taxable, taxed
 
 STANDARD_20 = TaxProfile(STANDARD, Decimal(20))
 
@@ -27,7 +27,9 @@ def sums_of(**kinds: tuple[str, str]) -> AccountSums:
 
 def amounts_of(sums: AccountSums, profile: TaxProfile | None, currency: str = "GBP", *, opening: str = "0") -> Amounts:
     """Return the amounts of sums that are all taxed by one profile."""
-    return Amounts.of(sums, Decimal(opening), taxed({date(2026, 11, 30): sums.commission}, currency, lambda _: profile))
+    return Amounts.of(
+        sums, Decimal(opening), taxed({Taxable(date(2026, 11, 30)): sums.commission}, currency, lambda _: profile)
+    )
 
 
 def test_what_a_line_is_depends_on_its_type_and_kind() -> None:

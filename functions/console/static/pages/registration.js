@@ -56,10 +56,14 @@ const factsOf = (content) => [
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
-const taxWords = ({ scheme, percent, vat_id: vatId }) => {
-  const rate = decimalText(percent) && `${format.exact(decimalText(percent))} %`;
-  return [format.words(scheme), rate, vatId].filter(Boolean).join(", ");
+const taxWords = ({ vat_id: vatId, by_kind: byKind, by_category: byCategory, ...rate }) => {
+  const own = [byKind, byCategory].flatMap((rates) => Object.entries(rates || {}));
+  const words = own.map(([name, one]) => `${name}: ${rateWords(one)}`);
+  return [rateWords(rate), vatId, ...words].filter(Boolean).join(", ");
 };
+
+const rateWords = ({ scheme, percent }) =>
+  [format.words(scheme), decimalText(percent) && `${format.exact(decimalText(percent))} %`].filter(Boolean).join(" ");
 
 /** The button with which finance registers an agency that has no page to begin from yet. */
 export function RegisterAnother() {
@@ -88,11 +92,15 @@ function Register({ agency, latest, onDone, onClose }) {
     <//>`;
 }
 
-/** Returns the content of a version that a form holds; what is empty is left out. */
+/** Returns the content of a version that a form holds: without what is empty, and with what it does not ask for. */
 function contentOf(form, before) {
   const value = (name) => form.get(name)?.trim();
   const only = (values) => Object.fromEntries(Object.entries(values).filter(([, one]) => one));
-  const tax = only({ scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id") });
+  const { by_kind: byKind, by_category: byCategory } = before.tax || {};
+  const tax = only({
+    scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id"),
+    by_kind: byKind, by_category: byCategory,
+  });
   const names = ["legal_name", "address", "country", "currency", "group", "contact", "status"];
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),

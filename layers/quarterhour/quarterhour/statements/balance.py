@@ -11,7 +11,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.statements.figures import Amounts
-from quarterhour.statements.tax import ProfileAt, TaxRow, base_and_tax, taxed
+from quarterhour.statements.tax import ProfileAt, Taxable, TaxRow, base_and_tax, taxed
 
 
 class StatementSummary(NamedTuple):
@@ -82,11 +82,12 @@ def previews(
 ) -> Iterator[Preview]:
     """Yield the previews of periods that follow the last statement without a gap.
 
-    ``periods``: the date by which all of a period is taxed, as counters do not know tax points, and its totals.
+    ``periods``: the date by which all of a period is taxed, as counters know no tax points, kinds or categories, and
+    its totals.
     ``closing``: that statement's closing balance. Each period's closing balance is the next one's opening balance.
     """
     for day, totals in periods:
-        taxes = taxed({day: totals.commission}, currency, profile_at)
+        taxes = taxed({Taxable(day): totals.commission}, currency, profile_at)
         commission, tax = base_and_tax(taxes)
         amounts = Amounts(closing, money.ZERO, totals.net, totals.commission, commission, tax, totals.payments)
         closing = amounts.closing

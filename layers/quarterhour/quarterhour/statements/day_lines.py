@@ -4,7 +4,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import date, tzinfo
 from decimal import Decimal
 from io import BytesIO
 from itertools import groupby, islice
@@ -18,8 +18,9 @@ from quarterhour.model.periods import day_in
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.lines import COLUMNS, unescape_formula
-from quarterhour.statements.figures import OTHER_DAYS, AccountSums, BaseFigures, Sum, kind_of
+from quarterhour.statements.figures import CHARGED, OTHER_DAYS, AccountSums, BaseFigures, Sum, kind_of
 from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.tax import Named, Taxable
 from quarterhour.statements.work_objects import last_value, read_values, value_writer
 
 PIECE: Final = 8_000_000
@@ -270,6 +271,37 @@ def read_totals(file: IO[bytes]) -> Iterator[tuple[Account, AccountSums]]:
 def read_pieces(file: IO[bytes]) -> int:
     """Return the number of pieces of a day from the object of its totals."""
     return int(last_value(file))
+
+
+class TaxedLines:
+    """The commissions of a statement's lines by what decides their tax; ``names``: the kinds and categories that do."""
+
+    def __init__(self, names: Named, zone: tzinfo) -> None:
+        self._kinds, self._categories = names
+        self._days = _BusinessDates(zone)
+        self.commissions: dict[Taxable, Decimal] = {}
+
+    def add(self, text: Iterable[str]) -> None:
+        """Add the lines of a text; those that are not charged are left out."""
+        for row in csv.reader(text, strict=True):
+            type_, kind, category, commission, tax_point, time, recorded = _TAXED_CELLS(row)
+            if kind_of(type_, kind) not in CHARGED:
+                continue
+            category = unescape_formula(category)
+            key = Taxable(
+                date.fromisoformat(tax_point or self._days[(time or recorded)[:16]]),
+                kind if kind in self._kinds else "",
+                category if category in self._categories else "",
+            )
+            self.commissions[key] = money.add(self.commissions.get(key, money.ZERO), Decimal(commission))
+
+
+_TAXED_CELLS: Final = itemgetter(
+    *(
+        CSV_COLUMNS[2].index(name)
+        for name in ("type", "kind", "category", "commission", "tax_point", "time", "recorded_at")
+    )
+)
 
 
 class OrderLine(NamedTuple):

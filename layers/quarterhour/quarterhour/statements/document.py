@@ -29,7 +29,7 @@ from quarterhour.statements.listing import FIGURES, Listed, SealedObject
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import BY_TAX_POINT, StatementPlan
 from quarterhour.statements.roster import RosterEntry
-from quarterhour.statements.tax import TaxRow, note_of, taxed
+from quarterhour.statements.tax import Named, Taxable, TaxRow, note_of, taxed
 
 GROUPED_LINES: Final = 200
 """The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
@@ -54,11 +54,26 @@ class Parties:
 
 @dataclass(frozen=True)
 class Statement:
-    """The statement of an account on the roster, for these parties."""
+    """The statement of an account on the roster, for these parties.
+
+    ``named``: the commissions of its lines by what decides their tax. Only a statement whose tax profiles name kinds or
+    categories needs it, as the sums of a day know neither.
+    """
 
     plan: StatementPlan
     entry: RosterEntry
     parties: Parties
+    named: Mapping[Taxable, Decimal] | None = None
+
+    @cached_property
+    def names(self) -> Named:
+        """The kinds and categories that the tax profiles of its tax points name."""
+        if self.plan.schema < BY_TAX_POINT:
+            return Named()
+        return Named.by(self._profile_on(date.fromisoformat(day)) for day in self.entry.sums.tax_points)
+
+    def _profile_on(self, day: date) -> TaxProfile | None:
+        return self.parties.profile_at(start_of(day, time_zone(self.plan.zone)))
 
     @cached_property
     def amounts(self) -> Amounts:
@@ -69,19 +84,24 @@ class Statement:
     @cached_property
     def taxes(self) -> list[TaxRow]:
         """The tax on what is charged, by scheme and percentage; of nothing, by the profile at the end of the period."""
-        plan, sums, profile_at = self.plan, self.entry.sums, self.parties.profile_at
+        plan, sums = self.plan, self.entry.sums
         last_day = plan.period.next.first_day - _DAY
         currency = self.entry.account.currency
         if plan.schema < BY_TAX_POINT:
-            return taxed({last_day: sums.commission}, currency, lambda _: profile_at(plan.cut_off))
-        zone = time_zone(plan.zone)
-        commissions = {date.fromisoformat(day): some.commission for day, some in sums.tax_points.items()}
-        return taxed(commissions or {last_day: money.ZERO}, currency, lambda day: profile_at(start_of(day, zone)))
+            profile = self.parties.profile_at(plan.cut_off)
+            only = None if profile is None else TaxProfile(profile.scheme, profile.percent)
+            return taxed({Taxable(last_day): sums.commission}, currency, lambda _: only)
+        commissions = self.named
+        if commissions is None:
+            if any(self.names):
+                raise ValueError(f"the tax of {self.entry.account} depends on the kinds and categories of its lines")
+            commissions = {Taxable(date.fromisoformat(day)): some.commission for day, some in sums.tax_points.items()}
+        return taxed(commissions or {Taxable(last_day): money.ZERO}, currency, self._profile_on)
 
     @property
     def not_issued(self) -> str | None:
         """Why the statement is not issued; ``None`` if it is."""
-        first = next((row.tax_points[0][0] for row in self.taxes if row.scheme is None), None)
+        first = next((row.tax_points[0].first for row in self.taxes if row.scheme is None), None)
         if first is None:
             return None
         return NOT_ISSUED if self.plan.schema < BY_TAX_POINT else f"the agency has no tax profile on {first}"

@@ -35,6 +35,10 @@ _HEADER: Final = (
 )
 """The members of a statement that do not follow from its lines."""
 _SHOWN: Final = 100
+_NAMED: Final = ("kind", "category")
+"""The columns of a line that may decide its tax, beside its tax point."""
+_Taxable = tuple[str, str, str]
+"""A tax point, and the kind and the category that a statement names; else both are empty."""
 
 
 class _Sum:
@@ -77,18 +81,23 @@ class _InBase:
 class Recomputation:
     """The sums of a statement's lines, added one after the other.
 
-    ``units_per_base``: the exchange rates of the base currency; ``None`` without them. Memory grows with the kinds,
-    days and listed terms of the lines, not with their number.
+    ``units_per_base``: the exchange rates of the base currency; ``None`` without them. ``taxes``: those that the
+    statement shows; of the kinds and categories of its lines, only those that they name decide a tax. Memory grows with
+    these, the days and the listed terms of the lines, not with their number.
     """
 
-    def __init__(self, period: str, zone: tzinfo, units_per_base: UnitsPerBase | None = None) -> None:
+    def __init__(
+        self, period: str, zone: tzinfo, units_per_base: UnitsPerBase | None = None, taxes: Sequence[Json] = ()
+    ) -> None:
+        spans = [span for row in taxes for span in row["tax_points"]]
+        self._named = {name: {span[name] for span in spans if name in span} for name in _NAMED}
         self._period = period
         self._zone = zone
         self._units = units_per_base
         self._kinds = {name: _Sum() for name in _KINDS}
         self._prior = {name: _Sum() for name in _KINDS}
         self._days: dict[str, _Sum] = {}
-        self._tax_points: dict[str, _Sum] = {}
+        self._tax_points: dict[_Taxable, _Sum] = {}
         self._terms: dict[tuple[str, str], _Sum] = {}
         self._further_terms = 0
         self._orders: dict[tuple[str, str], _Sum] = {}
@@ -114,7 +123,8 @@ class Recomputation:
         day = self._day(line)
         self._days.setdefault(day if day.startswith(self._period) else "", _Sum()).add(net, commission)
         tax_point = line.get("tax_point") or day
-        self._tax_points.setdefault(date.fromisoformat(tax_point).isoformat(), _Sum()).add(net, commission)
+        taxable = date.fromisoformat(tax_point).isoformat(), *self._named_of(line)
+        self._tax_points.setdefault(taxable, _Sum()).add(net, commission)
         terms = line.get("terms", ""), line["commission_rate"]
         if terms in self._terms or len(self._terms) < MAX_TERMS:
             self._terms.setdefault(terms, _Sum()).add(net, commission)
@@ -122,6 +132,11 @@ class Recomputation:
             self._further_terms += 1
         if self.lines <= GROUPED_LINES:
             self._orders.setdefault((line["order_id"], line["product"]), _Sum()).add(net, commission)
+
+    def _named_of(self, line: Line) -> tuple[str, str]:
+        """Return the kind and the category of a line, as far as they decide its tax."""
+        kind, category = (text if (text := line.get(name, "")) in self._named[name] else "" for name in _NAMED)
+        return kind, category
 
     def _day(self, line: Line) -> str:
         """Return the date of business time."""
@@ -207,17 +222,20 @@ class Recomputation:
         last_day = (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
         bases: dict[tuple[str | None, Decimal], Decimal] = {}
         rows: dict[tuple[str | None, Decimal], dict[str, Any]] = {}
-        before: Any = None
-        for day, some in sorted(self._tax_points.items()) or [(last_day.isoformat(), _Sum())]:
-            row = _row_of(shown, day)
+        last: dict[tuple[str, str], tuple[Any, dict[str, str]]] = {}
+        for (day, *names), some in sorted(self._tax_points.items()) or [((last_day.isoformat(), "", ""), _Sum())]:
+            kind, category = names
+            row = _row_of(shown, day, kind, category)
             key = row["scheme"], Decimal(row["percent"])
             bases[key] = _add(bases.get(key, Decimal(0)), some.commission)
             spans = rows.setdefault(key, {**row, "tax_points": []})["tax_points"]
-            if key == before:
-                spans[-1]["to"] = day
+            before, span = last.get((kind, category), (None, {}))
+            if before == key:
+                span["to"] = day
             else:
-                spans.append({"from": day, "to": day})
-            before = key
+                named = {name: text for name, text in zip(_NAMED, names, strict=True) if text}
+                spans.append({"from": day, "to": day, **named})
+                last[kind, category] = key, spans[-1]
         for key, row in rows.items():
             base = _rounded(bases[key], currency)
             row |= {"base": text_of(base), "tax": text_of(_tax(base, currency, row))}
@@ -225,7 +243,7 @@ class Recomputation:
 
     def _earlier_months(self) -> list[dict[str, Any]]:
         months: dict[str, _Sum] = {}
-        for day, some in sorted(self._tax_points.items()):
+        for (day, _, _), some in sorted(self._tax_points.items()):
             if day[:7] < self._period:
                 months.setdefault(day[:7], _Sum()).add(some.value, some.commission, some.lines)
         return [{"month": month, **some.shown("net")} for month, some in months.items()]
@@ -242,11 +260,14 @@ class Recomputation:
         return {"currency": currency, **figures, "missing": missing}
 
 
-def _row_of(taxes: Sequence[Json], day: str) -> Json:
+def _row_of(taxes: Sequence[Json], day: str, kind: str, category: str) -> Json:
     for row in taxes:
-        if any(span["from"] <= day <= span["to"] for span in row["tax_points"]):
-            return row
-    raise ValueError(f"taxes: no row has the tax point {day}")
+        for span in row["tax_points"]:
+            of_line = (span.get("kind", ""), span.get("category", "")) == (kind, category)
+            if of_line and span["from"] <= day <= span["to"]:
+                return row
+    names = "".join(f", {name} {text}" for name, text in zip(_NAMED, (kind, category), strict=True) if text)
+    raise ValueError(f"taxes: no row has the tax point {day}{names}")
 
 
 def _month(line: Line) -> str:
