@@ -209,3 +209,45 @@ def test_a_preview_is_taxed_as_of_its_last_day_or_today(sealed: Marketplace) -> 
     today = {"from": "2026-12-02", "to": "2026-12-02"}
     (row,) = found["taxes"]
     assert (row["scheme"], row["base"], row["tax_points"]) == ("reverse_charge", "10.00", [today])
+
+
+# ---------------------------------------------------------------- rounding
+
+
+@pytest.fixture(scope="module", params=["half-even", "half-up"])
+def rounded(request: pytest.FixtureRequest) -> Iterator[tuple[str, Marketplace]]:
+    """October and November of a sale with a commission of 1.025 and its void, in either rounding."""
+    parameters = AMSTERDAM | {"Rounding": request.param}
+    with opened(parameters, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        shop.write("/agencies/one", agency("one", {"scheme": "standard", "percent": "50"}))
+        shop.record(sold("s", "one", "10.25"))
+        shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
+        shop.watch()
+        shop.record(void("v", "s", agency="one", currency="EUR"))
+        yield request.param, shop
+
+
+def test_a_preview_and_its_statement_round_half_a_cent_alike_and_a_void_cancels_its_sale(
+    rounded: tuple[str, Marketplace],
+) -> None:
+    """Half to even, 1.025 is 1.02 and its tax of 50 % 0.51; half up, 1.03 and 0.515, which is 0.52."""
+    rounding, shop = rounded
+    commission, tax, closing = ("1.02", "0.51", "1.53") if rounding == "half-even" else ("1.03", "0.52", "1.55")
+    october = shop.statement(OCTOBER, "one", "EUR")
+    assert [october[name] for name in ("rounding", "commission", "tax", "closing")] == [
+        rounding,
+        commission,
+        tax,
+        closing,
+    ]
+    shop.world.drain()
+    preview = shop.world.read("/statements/one/EUR/2026-11")
+    shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
+    shop.watch()
+    november = shop.statement(NOVEMBER, "one", "EUR")
+    for found in (preview, november):
+        assert [found[name] for name in ("commission", "tax", "closing")] == [f"-{commission}", f"-{tax}", "0.00"]
+    objects = shop.files("")
+    assert verify(opening(objects), objects).problems == []

@@ -88,6 +88,12 @@ def test_a_preview_rounds_and_taxes_as_the_statement_will() -> None:
     assert (found.commission, found.tax, found.closing) == (Decimal("12.34"), Decimal("2.47"), Decimal("11.81"))
 
 
+def test_a_preview_rounds_half_up_where_statements_do() -> None:
+    months = [(date(2026, 9, 30), totals("1.025"))]
+    (found,) = previews(months, money.ZERO, "GBP", lambda _: VAT, money.Rounding.HALF_UP)
+    assert (found.amounts.commission, found.amounts.tax) == (Decimal("1.03"), Decimal("0.21"))
+
+
 def test_a_preview_of_a_currency_without_minor_unit_has_none() -> None:
     found = preview([totals("12.5")], "0", "JPY", VAT)
     assert (str(found.commission), str(found.tax)) == ("12", "2")

@@ -31,7 +31,7 @@ from quarterhour.statements.day_lines import (
 )
 from quarterhour.statements.figures import OTHER_DAYS, AccountSums, Kind, Sum
 from quarterhour.statements.plan import Progress, StatementPlan
-from quarterhour.statements.tax import Named, Taxable
+from quarterhour.statements.tax import Taxable, TaxNames
 from tests.support.statement_plans import NOVEMBER, SETTINGS, minutes, plan, posting, sealed_file
 
 GBP = Account("42", "GBP")
@@ -129,7 +129,7 @@ def test_the_tax_of_lines_is_decided_by_tax_point_and_by_the_named_kinds_and_cat
         posting(7, minutes(6), tax_point="2026-11-05", type="payment.recorded", commission="0"),
     ]
     (text,) = texts_of(collected(items)).values()
-    found = TaxedLines(Named(frozenset({"fee"}), frozenset({"books", "=books"})), time_zone("Europe/Berlin"))
+    found = TaxedLines(TaxNames(frozenset({"fee"}), frozenset({"books", "=books"})), time_zone("Europe/Berlin"))
     found.add(io.StringIO(text, newline=""))
     assert found.commissions == {
         Taxable(date(2026, 11, 5), "", "books"): Decimal("1.25"),

@@ -18,7 +18,7 @@ from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import StatementPlan, StatementSettings
 from quarterhour.statements.roster import RosterEntry
-from quarterhour.statements.tax import Named, Taxable
+from quarterhour.statements.tax import Taxable, TaxNames
 from tests.support.statement_plans import NOVEMBER, plan
 
 STANDARD_21, REVERSE = TaxProfile(STANDARD, Decimal(21)), TaxProfile(REVERSE_CHARGE)
@@ -60,7 +60,7 @@ def test_a_tax_point_has_the_profile_that_is_valid_at_the_start_of_its_day_in_th
 def test_a_profile_that_names_kinds_is_not_applied_without_the_kinds_of_the_lines() -> None:
     by_kind = STANDARD_21._replace(by_kind={"chargeback_fee": TaxRate(OUTSIDE_SCOPE)})
     without = statement(lambda _: by_kind, "2026-11-14")
-    assert without.names == Named(frozenset({"chargeback_fee"}))
+    assert without.names == TaxNames(frozenset({"chargeback_fee"}))
     with pytest.raises(ValueError, match="the tax of 42#EUR depends on the kinds and categories of its lines"):
         document(without)
     fee = {Taxable(date(2026, 11, 14), "chargeback_fee"): Decimal(10)}

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from quarterhour.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile, TaxRate
 from quarterhour.statements.figures import AccountSums, Kind, Sum
-from quarterhour.statements.tax import Named, Span, Taxable, TaxRow, base_and_tax, taxed
+from quarterhour.statements.tax import Taxable, TaxNames, TaxRow, TaxSpan, base_and_tax, taxed
 
 STANDARD_21 = TaxProfile(STANDARD, Decimal(21))
 REVERSE = TaxProfile(REVERSE_CHARGE)
@@ -87,8 +87,8 @@ def test_a_profile_that_changes_back_and_forth_is_one_row_with_several_spans() -
         (REVERSE_CHARGE, "3.00", "0.00"),
     ]
     assert [row.tax_points for row in found] == [
-        (Span(october(2), october(3)), Span(october(28), october(28))),
-        (Span(october(12), october(13)),),
+        (TaxSpan(october(2), october(3)), TaxSpan(october(28), october(28))),
+        (TaxSpan(october(12), october(13)),),
     ]
 
 
@@ -156,8 +156,8 @@ def test_what_is_named_apart_and_taxed_alike_is_one_row_that_is_rounded_once() -
     (row,) = taxed(charged, "EUR", lambda _: SEVERAL)
     assert (str(row.base), str(row.tax)) == ("4.01", "0.36")  # 4.008, rounded once
     assert row.tax_points == (
-        Span(october(5), october(5), "listing_fee"),
-        Span(october(6), october(8), "", "books"),
+        TaxSpan(october(5), october(5), "listing_fee"),
+        TaxSpan(october(6), october(8), "", "books"),
     )
 
 
@@ -166,16 +166,16 @@ def test_a_category_that_a_later_profile_names_no_more_is_taxed_as_all_others_th
     found = taxed(charged, "EUR", from_days(d1=SEVERAL, d10=STANDARD_21, d20=SEVERAL))
     assert [(row.percent, row.base) for row in found] == [(Decimal(9), Decimal(2)), (Decimal(21), Decimal(1))]
     assert found[0].tax_points == (
-        Span(october(5), october(5), "", "books"),
-        Span(october(25), october(25), "", "books"),
+        TaxSpan(october(5), october(5), "", "books"),
+        TaxSpan(october(25), october(25), "", "books"),
     )
 
 
 def test_the_names_of_profiles_are_those_of_all_of_them() -> None:
-    assert Named.by([None, STANDARD_21, SEVERAL, REVERSE]) == Named(
+    assert TaxNames.by([None, STANDARD_21, SEVERAL, REVERSE]) == TaxNames(
         frozenset({"chargeback_fee", "listing_fee"}), frozenset({"books"})
     )
-    assert not any(Named.by([None, STANDARD_21]))
+    assert not any(TaxNames.by([None, STANDARD_21]))
 
 
 # ---------------------------------------------------------------- laws

@@ -78,7 +78,11 @@ class Preview(NamedTuple):
 
 
 def previews(
-    periods: Iterable[tuple[date, Totals]], closing: Decimal, currency: str, profile_at: ProfileAt
+    periods: Iterable[tuple[date, Totals]],
+    closing: Decimal,
+    currency: str,
+    profile_at: ProfileAt,
+    rounding: money.Rounding = money.Rounding.HALF_EVEN,
 ) -> Iterator[Preview]:
     """Yield the previews of periods that follow the last statement without a gap.
 
@@ -87,7 +91,7 @@ def previews(
     ``closing``: that statement's closing balance. Each period's closing balance is the next one's opening balance.
     """
     for day, totals in periods:
-        taxes = taxed({Taxable(day): totals.commission}, currency, profile_at)
+        taxes = taxed({Taxable(day): totals.commission}, currency, profile_at, rounding)
         commission, tax = base_and_tax(taxes)
         amounts = Amounts(closing, money.ZERO, totals.net, totals.commission, commission, tax, totals.payments)
         closing = amounts.closing

@@ -20,7 +20,7 @@ from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.lines import COLUMNS, unescape_formula
 from quarterhour.statements.figures import CHARGED, OTHER_DAYS, AccountSums, BaseFigures, Sum, kind_of
 from quarterhour.statements.plan import StatementPlan
-from quarterhour.statements.tax import Named, Taxable
+from quarterhour.statements.tax import Taxable, TaxNames
 from quarterhour.statements.work_objects import last_value, read_values, value_writer
 
 PIECE: Final = 8_000_000
@@ -276,7 +276,7 @@ def read_pieces(file: IO[bytes]) -> int:
 class TaxedLines:
     """The commissions of a statement's lines by what decides their tax; ``names``: the kinds and categories that do."""
 
-    def __init__(self, names: Named, zone: tzinfo) -> None:
+    def __init__(self, names: TaxNames, zone: tzinfo) -> None:
         self._kinds, self._categories = names
         self._days = _BusinessDates(zone)
         self.commissions: dict[Taxable, Decimal] = {}

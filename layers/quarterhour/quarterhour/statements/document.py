@@ -29,7 +29,7 @@ from quarterhour.statements.listing import FIGURES, Listed, SealedObject
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import BY_TAX_POINT, StatementPlan
 from quarterhour.statements.roster import RosterEntry
-from quarterhour.statements.tax import Named, Taxable, TaxRow, note_of, taxed
+from quarterhour.statements.tax import Taxable, TaxNames, TaxRow, note_of, taxed
 
 GROUPED_LINES: Final = 200
 """The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
@@ -66,11 +66,11 @@ class Statement:
     named: Mapping[Taxable, Decimal] | None = None
 
     @cached_property
-    def names(self) -> Named:
+    def names(self) -> TaxNames:
         """The kinds and categories that the tax profiles of its tax points name."""
         if self.plan.schema < BY_TAX_POINT:
-            return Named()
-        return Named.by(self._profile_on(date.fromisoformat(day)) for day in self.entry.sums.tax_points)
+            return TaxNames()
+        return TaxNames.by(self._profile_on(date.fromisoformat(day)) for day in self.entry.sums.tax_points)
 
     def _profile_on(self, day: date) -> TaxProfile | None:
         return self.parties.profile_at(start_of(day, time_zone(self.plan.zone)))
@@ -90,13 +90,14 @@ class Statement:
         if plan.schema < BY_TAX_POINT:
             profile = self.parties.profile_at(plan.cut_off)
             only = None if profile is None else TaxProfile(profile.scheme, profile.percent)
-            return taxed({Taxable(last_day): sums.commission}, currency, lambda _: only)
+            return taxed({Taxable(last_day): sums.commission}, currency, lambda _: only, plan.rounding)
         commissions = self.named
         if commissions is None:
             if any(self.names):
                 raise ValueError(f"the tax of {self.entry.account} depends on the kinds and categories of its lines")
             commissions = {Taxable(date.fromisoformat(day)): some.commission for day, some in sums.tax_points.items()}
-        return taxed(commissions or {Taxable(last_day): money.ZERO}, currency, self._profile_on)
+        commissions = commissions or {Taxable(last_day): money.ZERO}
+        return taxed(commissions, currency, self._profile_on, plan.rounding)
 
     @property
     def not_issued(self) -> str | None:
@@ -147,7 +148,7 @@ class Statement:
 
     def _shown_taxes(self) -> dict[str, Any]:
         if self.plan.schema >= BY_TAX_POINT:
-            return {"taxes": [row.as_dict() for row in self.taxes]}
+            return {"rounding": self.plan.rounding.value, "taxes": [row.as_dict() for row in self.taxes]}
         profile = self.parties.profile_at(self.plan.cut_off)
         if profile is None:
             return {"tax_profile": None}
@@ -209,7 +210,8 @@ def _base(plan: StatementPlan, base: BaseFigures | None) -> dict[str, Any] | Non
     figures = {"net": base.net, "commission": base.commission, "payments": base.payments}
     is_shown = plan.schema >= IN_PART or not base.missing
     rounded = {
-        name: money.plain(money.rounded(value, currency)) if is_shown else None for name, value in figures.items()
+        name: money.plain(money.rounded(value, currency, plan.rounding)) if is_shown else None
+        for name, value in figures.items()
     }
     return {"currency": currency, **rounded, "missing": sorted(base.missing)}
 

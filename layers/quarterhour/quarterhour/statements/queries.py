@@ -109,7 +109,10 @@ def shown_sealed(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class StatementQueries:
-    """Queries of periods, previews and balances. ``began`` returns when the first report begins, ``None`` before it."""
+    """Queries of periods, previews and balances.
+
+    ``began`` returns when the first report begins, ``None`` before it. ``rounding``: that of previews.
+    """
 
     entities: EntityReader
     s3: "S3Client"
@@ -117,6 +120,7 @@ class StatementQueries:
     calendar: Calendar
     retention: Retention
     began: Callable[[], datetime | None]
+    rounding: money.Rounding = money.Rounding.HALF_EVEN
 
     # ------------------------------------------------------------ periods
 
@@ -210,7 +214,9 @@ class StatementQueries:
         today, zone = self.calendar.day_of(now), self.calendar.zone
         months = [(min(one.next.first_day - _DAY, today), counted.get(one, Totals())) for one in _months(first, period)]
         (parties,) = PartyReader(self.entities).parties(Owner(), [account], now, ALWAYS[1])
-        *_, found = previews(months, closing, account.currency, lambda day: parties.profile_at(start_of(day, zone)))
+        *_, found = previews(
+            months, closing, account.currency, lambda day: parties.profile_at(start_of(day, zone)), self.rounding
+        )
         return {
             "period": str(period),
             "agency": account.agency,

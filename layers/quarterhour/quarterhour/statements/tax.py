@@ -23,7 +23,7 @@ ProfileAt = Callable[[date], TaxProfile | None]
 """Returns the tax profile of a tax point; ``None`` without one."""
 
 
-class Named(NamedTuple):
+class TaxNames(NamedTuple):
     """The kinds and the categories that tax profiles name."""
 
     kinds: frozenset[str] = frozenset()
@@ -47,7 +47,7 @@ class Taxable(NamedTuple):
     category: str = ""
 
 
-class Span(NamedTuple):
+class TaxSpan(NamedTuple):
     """The first and the last tax point of some lines of one kind and one category; both empty: of all others."""
 
     first: date
@@ -72,7 +72,7 @@ class TaxRow(NamedTuple):
     percent: Decimal
     base: Decimal
     tax: Decimal
-    tax_points: tuple[Span, ...]
+    tax_points: tuple[TaxSpan, ...]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the row as a statement shows it."""
@@ -93,13 +93,18 @@ def note_of(scheme: str | None, percent: Decimal) -> str:
     return _UNKNOWN if scheme is None else _NOTES[scheme]
 
 
-def taxed(commissions: Mapping[Taxable, Decimal], currency: str, profile_at: ProfileAt) -> list[TaxRow]:
+def taxed(
+    commissions: Mapping[Taxable, Decimal],
+    currency: str,
+    profile_at: ProfileAt,
+    rounding: money.Rounding = money.Rounding.HALF_EVEN,
+) -> list[TaxRow]:
     """Return the tax on exact commissions: a row for each scheme and percentage, by first tax point.
 
-    The base of a row is rounded once, half to even; its tax is a percentage of that base, rounded the same way.
+    The base of a row is rounded once; its tax is a percentage of that base, rounded the same way.
     """
     sums: dict[_Rate, Decimal] = {}
-    spans: dict[_Rate, list[Span]] = defaultdict(list)
+    spans: dict[_Rate, list[TaxSpan]] = defaultdict(list)
     open_spans: dict[tuple[str, str], tuple[_Rate, int]] = {}  # by kind and category: where the last span is
     for one in sorted(commissions):
         profile = profile_at(one.tax_point)
@@ -111,8 +116,12 @@ def taxed(commissions: Mapping[Taxable, Decimal], currency: str, profile_at: Pro
             of_row[index] = of_row[index]._replace(last=one.tax_point)
         else:
             open_spans[name] = rate, len(of_row)
-            of_row.append(Span(one.tax_point, one.tax_point, *name))
-    return [_row(rate, money.on_statement(sums[rate], currency), currency, of_row) for rate, of_row in spans.items()]
+            of_row.append(TaxSpan(one.tax_point, one.tax_point, *name))
+
+    def rounded(amount: Decimal) -> Decimal:
+        return money.on_statement(amount, currency, rounding)
+
+    return [_row(rate, rounded(sums[rate]), of_row, rounded) for rate, of_row in spans.items()]
 
 
 _Rate = tuple[str | None, Decimal]
@@ -120,10 +129,10 @@ _Rate = tuple[str | None, Decimal]
 _NONE: Final[_Rate] = (None, money.ZERO)
 
 
-def _row(rate: _Rate, base: Decimal, currency: str, spans: list[Span]) -> TaxRow:
+def _row(rate: _Rate, base: Decimal, spans: list[TaxSpan], rounded: Callable[[Decimal], Decimal]) -> TaxRow:
     scheme, percent = rate
     exact = money.multiply(base, money.multiply(percent, _PERCENT)) if scheme == STANDARD else money.ZERO
-    return TaxRow(scheme, percent, base, money.on_statement(exact, currency), tuple(spans))
+    return TaxRow(scheme, percent, base, rounded(exact), tuple(spans))
 
 
 def base_and_tax(rows: Iterable[TaxRow]) -> tuple[Decimal, Decimal]:

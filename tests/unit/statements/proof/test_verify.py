@@ -76,7 +76,7 @@ def test_reports_without_statements_have_no_problem_of_statements(objects: Objec
 # ---------------------------------------------------------------- every figure
 
 
-FREE = {"owner", "customer", "not_issued", "taxes"}
+FREE = {"owner", "customer", "not_issued", "taxes", "rounding"}
 """What does not follow from other files."""
 
 
@@ -328,6 +328,16 @@ DAMAGE = {
         lambda objects: edit(objects, JSON, lambda document: document["taxes"][0].update(scheme="none")),
         JSON,
         "taxes[0].scheme: expected standard or reverse_charge or exempt or outside_scope, found none",
+    ),
+    "an unknown rounding": Damage(
+        change_figures(rounding="up"), JSON, "rounding: expected half-even or half-up, found up"
+    ),
+    "a tax point of a kind": Damage(
+        lambda objects: edit(
+            objects, JSON, lambda document: document["taxes"][0]["tax_points"][0].update(kind="chargeback_fee")
+        ),
+        JSON,
+        "taxes: no row has the tax point 2026-10-30",
     ),
     "a tax point without a tax": Damage(
         lambda objects: edit(

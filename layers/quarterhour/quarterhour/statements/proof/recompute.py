@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quarterhour.agencies.agency import SCHEMES, STANDARD
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
@@ -23,7 +23,12 @@ UnitsPerBase = Callable[[str, str], Decimal | None]
 """Returns what one unit of the base currency is worth, by quarter-hour and currency; ``None`` without a rate."""
 
 EXACT: Final = Context(prec=200, traps=[Inexact, InvalidOperation, Overflow])
-_ROUNDING: Final = Context(prec=200, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation, Overflow])
+_ROUNDINGS: Final = {
+    name: Context(prec=200, rounding=mode, traps=[InvalidOperation, Overflow])
+    for name, mode in (("half-even", ROUND_HALF_EVEN), ("half-up", ROUND_HALF_UP))
+}
+_OF_0_2: Final = "half-even"
+"""The rounding of statements that show none."""
 _SOLD: Final = {SALE: "sales", VOID: "voids", REFUND: "refunds", ADJUSTMENT: "adjustments"}
 _BROUGHT_FORWARD: Final = "brought_forward"
 _PAYMENTS: Final = "payments"
@@ -160,16 +165,21 @@ class Recomputation:
         exact = _add(*(self._kinds[name].commission for name in (*_SOLD.values(), _OTHER)))
         brought_forward = self._kinds[_BROUGHT_FORWARD].commission
         opening = _add(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
-        rounded = _rounded(exact, currency)
+        unit = _Unit(currency, _rounding_of(header))
+        rounded = unit.rounded(exact)
         if header["schema"] < BY_TAX_POINT:
             profile = header["tax_profile"]
-            commission, tax, issued = rounded, _tax(rounded, currency, profile), profile is not None
+            commission, tax, issued = rounded, _tax(rounded, unit, profile), profile is not None
             is_credit, by_schema = _add(commission, tax) < 0, {"tax_profile": profile}
         else:
-            taxes = self._taxes(header["taxes"], currency)
+            taxes = self._taxes(header["taxes"], unit)
             commission, tax = (_add(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
             issued, is_credit = all(row["scheme"] is not None for row in taxes), rounded < 0
-            by_schema = {"taxes": taxes, "earlier_months": self._earlier_months()}
+            by_schema = {
+                "rounding": unit.rounding,
+                "taxes": taxes,
+                "earlier_months": self._earlier_months(),
+            }
         payments = self._kinds[_PAYMENTS].value
         amounts = {
             "opening": opening,
@@ -198,7 +208,7 @@ class Recomputation:
             "prior_period_lines": sum(some.lines for some in self._prior.values()),
             "by_kind": {name: some.shown("amount") for name, some in self._kinds.items()},
             "prior_period": {name: some.shown("amount") for name, some in self._prior.items()},
-            "base": self._in_base(base, header["schema"]) if base else header["base"],
+            "base": self._in_base(unit._replace(currency=base), header["schema"]) if base else header["base"],
             "days": [
                 {"day": day or None, **some.shown("net")}
                 for day, some in sorted(self._days.items(), key=lambda entry: entry[0] or "~")
@@ -213,7 +223,7 @@ class Recomputation:
             "lines_file": dict(lines_file),
         }
 
-    def _taxes(self, shown: Sequence[Json], currency: str) -> list[dict[str, Any]]:
+    def _taxes(self, shown: Sequence[Json], unit: "_Unit") -> list[dict[str, Any]]:
         """Return the rows of tax, by the scheme and the percentage that the statement shows for each tax point.
 
         Raises ``ValueError`` if it shows none for a tax point.
@@ -237,8 +247,8 @@ class Recomputation:
                 spans.append({"from": day, "to": day, **named})
                 last[kind, category] = key, spans[-1]
         for key, row in rows.items():
-            base = _rounded(bases[key], currency)
-            row |= {"base": text_of(base), "tax": text_of(_tax(base, currency, row))}
+            base = unit.rounded(bases[key])
+            row |= {"base": text_of(base), "tax": text_of(_tax(base, unit, row))}
         return list(rows.values())
 
     def _earlier_months(self) -> list[dict[str, Any]]:
@@ -248,16 +258,13 @@ class Recomputation:
                 months.setdefault(day[:7], _Sum()).add(some.value, some.commission, some.lines)
         return [{"month": month, **some.shown("net")} for month, some in months.items()]
 
-    def _in_base(self, currency: str, schema: int) -> dict[str, Any]:
+    def _in_base(self, unit: "_Unit", schema: int) -> dict[str, Any]:
         missing = sorted(self._base.missing)
-        places = MINOR_DIGITS.get(currency, 0)
         figures = {
-            name: None
-            if missing and schema < IN_PART
-            else text_of(EXACT.scaleb(Decimal(round(value * 10**places)), -places))
+            name: None if missing and schema < IN_PART else text_of(unit.nearest(value))
             for name, value in self._base.figures.items()
         }
-        return {"currency": currency, **figures, "missing": missing}
+        return {"currency": unit.currency, **figures, "missing": missing}
 
 
 def _row_of(taxes: Sequence[Json], day: str, kind: str, category: str) -> Json:
@@ -281,15 +288,38 @@ def _add(*values: Decimal) -> Decimal:
     return total
 
 
-def _rounded(value: Decimal, currency: str) -> Decimal:
-    return _ROUNDING.quantize(value, Decimal(1).scaleb(-MINOR_DIGITS.get(currency, 0)))
+def _rounding_of(header: Json) -> str:
+    """Return the rounding that a statement shows; raise ``ValueError`` for an unknown one."""
+    rounding: str = _OF_0_2 if header["schema"] < BY_TAX_POINT else header["rounding"]
+    if rounding not in _ROUNDINGS:
+        raise ValueError(f"rounding: expected {' or '.join(_ROUNDINGS)}, found {_short(rounding)}")
+    return rounding
 
 
-def _tax(commission: Decimal, currency: str, profile: Json | None) -> Decimal:
+class _Unit(NamedTuple):
+    """The minor unit of a currency, and how a statement rounds to it."""
+
+    currency: str
+    rounding: str
+
+    def rounded(self, value: Decimal) -> Decimal:
+        return _ROUNDINGS[self.rounding].quantize(value, Decimal(1).scaleb(-self._places))
+
+    def nearest(self, value: Fraction) -> Decimal:
+        units = value * 10**self._places
+        up = int(abs(units) + Fraction(1, 2)) * (1 if units > 0 else -1)
+        return EXACT.scaleb(Decimal(round(units) if self.rounding == _OF_0_2 else up), -self._places)
+
+    @property
+    def _places(self) -> int:
+        return MINOR_DIGITS.get(self.currency, 0)
+
+
+def _tax(commission: Decimal, unit: _Unit, profile: Json | None) -> Decimal:
     """Return the tax on a rounded commission by the scheme and percentage that the statement shows."""
     if profile is None or profile["scheme"] != STANDARD:
-        return _rounded(Decimal(0), currency)
-    return _rounded(EXACT.multiply(commission, Decimal(profile["percent"]).scaleb(-2)), currency)
+        return unit.rounded(Decimal(0))
+    return unit.rounded(EXACT.multiply(commission, Decimal(profile["percent"]).scaleb(-2)))
 
 
 def text_of(value: Decimal) -> str:
