@@ -374,6 +374,8 @@ class AgencyData(Body):
     contact: Omittable[Text]
     status: Omittable[Literal["active", "closed"]]
     """Without it, `active`. Sales of a closed agency are held until it is active again."""
+    collects: Omittable[Literal["agency", "marketplace"]]
+    """Who holds the customers' money; without it, `agency`. A statement is of who does at the end of its period."""
     valid_from: Omittable[SentInstant]
     """The instant from which the version is in force; without it, from the beginning."""
 

@@ -571,6 +571,8 @@ class StatementPreview(NamedStatement):
     commission: Decimal
     tax: Decimal
     payable: Decimal
+    proceeds: Decimal
+    """With `collects` `marketplace`, the net sales that it owes the agency, rounded; else 0."""
     payments: Decimal
     closing: Decimal
     lines: Count
@@ -605,6 +607,8 @@ class Unbilled(Answer):
     """What is on no statement yet: exact and not taxed."""
 
     commission: Decimal
+    proceeds: Decimal
+    """The net sales that the marketplace has collected for the agency; 0 if the agency collects them."""
     payments: Decimal
 
 
@@ -615,7 +619,9 @@ class AccountBalance(Answer):
     currency: Currency
     as_of: Instant
     balance: Decimal
-    """The closing balance of the statement, plus the unbilled commission, less the unbilled payments."""
+    """The closing balance of the statement, plus the unbilled commission, less the unbilled proceeds and payments."""
+    collects: Literal["agency", "marketplace"]
+    """Who holds the customers' money, by the agency's registration of then."""
     statement: LastStatement | None
     """Null before the first statement of the account."""
     unbilled: Unbilled

@@ -8,7 +8,7 @@ import pytest
 
 from quarterhour.statements.proof.verify import verify
 from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
-from tests.support.events import Cloud, adjustment, refund, sale, void
+from tests.support.events import Cloud, adjustment, payment, refund, sale, void
 from tests.support.sealing import opening
 from tests.support.system import opened
 
@@ -209,6 +209,72 @@ def test_a_preview_is_taxed_as_of_its_last_day_or_today(sealed: Marketplace) -> 
     today = {"from": "2026-12-02", "to": "2026-12-02"}
     (row,) = found["taxes"]
     assert (row["scheme"], row["base"], row["tax_points"]) == ("reverse_charge", "10.00", [today])
+
+
+# ---------------------------------------------------------------- who collects
+
+
+@pytest.fixture(scope="module")
+def collected() -> Iterator[Marketplace]:
+    """October to December: the marketplace collects for one agency, and for another in November alone."""
+    with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        by_marketplace = {"collects": "marketplace"}
+        shop.write("/agencies/paid", agency("paid", STANDARD_21) | by_marketplace)
+        shop.write("/agencies/turns", agency("turns", STANDARD_21))
+        shop.write("/agencies/turns", agency("turns", STANDARD_21, OF_NOVEMBER) | by_marketplace, seen=1)
+        of_december = "2026-11-30T23:00:00Z"
+        shop.write("/agencies/turns", agency("turns", STANDARD_21, of_december) | {"collects": "agency"}, seen=2)
+        shop.record(sold("s1", "paid", "100.005"), sold("t1", "turns"))
+        shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
+        shop.watch()
+        shop.record(payment("o1", "-87.90", agency="paid", currency="EUR"))
+        shop.record(void("v1", "s1", agency="paid", currency="EUR"), sold("t2", "turns", "200"))
+        shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
+        shop.watch()
+        shop.record(sold("s3", "paid", "50"), sold("t3", "turns", "50"))
+        shop.world.drain()
+        yield shop
+
+
+def flow(statement: dict[str, Any]) -> list[str]:
+    names = ("opening", "net", "commission", "tax", "proceeds", "payments", "closing")
+    return [statement["collects"], *(statement[name] for name in names)]
+
+
+def test_a_marketplace_that_collects_owes_the_net_sales_less_commission_and_tax(collected: Marketplace) -> None:
+    """A sale of 100.005 at 10 %: 100.00 is owed, less 10.00 and 2.10. It is paid out, and then the sale is voided."""
+    october, november = (collected.statement(period, "paid", "EUR") for period in (OCTOBER, NOVEMBER))
+    assert flow(october) == ["marketplace", "0", "100.005", "10.00", "2.10", "100.00", "0", "-87.90"]
+    voided = ["-100.005", "-10.00", "-2.10", "-100.00"]
+    assert flow(november) == ["marketplace", "-87.90", *voided, "-87.90", "87.90"]
+
+
+def test_a_statement_is_of_who_collects_at_the_end_of_its_period(collected: Marketplace) -> None:
+    october, november = (collected.statement(period, "turns", "EUR") for period in (OCTOBER, NOVEMBER))
+    assert flow(october) == ["agency", "0", "100", "10.00", "2.10", "0.00", "0", "12.10"]
+    assert flow(november) == ["marketplace", "12.10", "200", "20.00", "4.20", "200.00", "0", "-163.70"]
+
+
+def test_a_preview_and_a_balance_are_of_who_collects_now(collected: Marketplace) -> None:
+    preview = collected.world.read("/statements/paid/EUR/2026-12")
+    assert [preview[name] for name in ("opening", "proceeds", "closing")] == ["87.90", "50.00", "43.95"]
+    balance = collected.world.read("/accounts/paid/EUR/balance")
+    assert (balance["collects"], float(balance["balance"])) == ("marketplace", 42.90)
+    assert {name: float(text) for name, text in balance["unbilled"].items()} == {
+        "commission": 5.0,
+        "proceeds": 50.0,
+        "payments": 0.0,
+    }
+    turned = collected.world.read("/accounts/turns/EUR/balance")
+    assert (turned["collects"], float(turned["balance"]), turned["unbilled"]["proceeds"]) == ("agency", -158.70, "0")
+    assert collected.world.read("/statements/turns/EUR/2026-12")["proceeds"] == "0.00"
+
+
+def test_what_a_marketplace_owes_is_proven_by_the_files_alone(collected: Marketplace) -> None:
+    objects = collected.files("")
+    assert verify(opening(objects), objects).problems == []
 
 
 # ---------------------------------------------------------------- rounding

@@ -11,6 +11,7 @@ FULL: dict[str, Any] = {
     "group": "bookshops",
     "contact": "accounts@harbour.example",
     "status": "active",
+    "collects": "marketplace",
     "valid_from": "2026-10-01T00:00:00Z",
 }
 """The content of an agency's document with every field."""

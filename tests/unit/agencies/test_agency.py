@@ -26,11 +26,12 @@ def test_an_agency_is_read_with_every_field() -> None:
         group="bookshops",
         contact="accounts@harbour.example",
         status="active",
+        collects="marketplace",
     )
 
 
 def test_an_agency_without_any_field_is_active_from_the_beginning() -> None:
-    assert read_agency({}) == Agency(datetime(1970, 1, 1, tzinfo=UTC))
+    assert read_agency({}) == Agency(datetime(1970, 1, 1, tzinfo=UTC), collects="agency")
 
 
 @pytest.mark.parametrize(
@@ -110,6 +111,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "a legal name that is too long": ({"legal_name": "x" * 201}, "content.legal_name"),
     "an address with a tab": ({"address": "1 Quay Street\tBristol"}, "content.address"),
     "a blank address": ({"address": " \n"}, "content.address"),
+    "an unknown collector": ({"collects": "bank"}, "content.collects"),
     "an unknown status": ({"status": "open"}, "content.status"),
     "a start without a time zone": ({"valid_from": "2026-10-01T00:00:00"}, "content.valid_from"),
 }

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.agencies.agency import STANDARD, TaxProfile
-from quarterhour.statements.figures import MAX_TERMS, AccountSums, Amounts, BaseFigures, Kind, Sum, kind_of
+from quarterhour.model.money import Rounding
+from quarterhour.statements.figures import MAX_TERMS, AccountSums, Amounts, BaseFigures, Kind, Sum, kind_of, proceeds
 from quarterhour.statements.tax import Taxable, taxed
 
 STANDARD_20 = TaxProfile(STANDARD, Decimal(20))
@@ -40,6 +41,16 @@ def test_what_a_line_is_depends_on_its_type_and_kind() -> None:
     assert kind_of("adjustment.recorded", "opening") is Kind.BROUGHT_FORWARD
     assert kind_of("payment.recorded", "") is Kind.PAYMENTS
     assert kind_of("view.recorded", "") is Kind.OTHER
+
+
+def test_net_that_the_marketplace_collects_is_rounded_once_and_taken_from_what_the_agency_owes() -> None:
+    assert proceeds(Decimal("100.005"), "agency", "EUR", Rounding.HALF_UP) == 0
+    assert str(proceeds(Decimal("100.005"), "marketplace", "EUR", Rounding.HALF_UP)) == "100.01"
+    assert str(proceeds(Decimal("100.005"), "marketplace", "EUR", Rounding.HALF_EVEN)) == "100.00"
+    assert str(proceeds(Decimal("100.5"), "marketplace", "JPY", Rounding.HALF_UP)) == "101"
+    sums = sums_of(sales=("100.005", "10"), payments=("-80", "0"))
+    found = Amounts.of(sums, Decimal(5), [], lambda net: proceeds(net, "marketplace", "EUR", Rounding.HALF_EVEN))
+    assert (found.proceeds, found.closing) == (Decimal("100.00"), Decimal("-15.00"))
 
 
 def test_net_is_the_sum_of_what_was_sold_and_payments_are_no_part_of_it() -> None:

@@ -53,6 +53,7 @@ const factsOf = (content) => [
   ["Legal name", content.legal_name], ["Address", content.address], ["Country", content.country],
   ["Tax", content.tax && taxWords(content.tax)], ["Currency", content.currency], ["Group", content.group],
   ["Contact", content.contact], ["Status", content.status],
+  ["Collects the customers' money", content.collects],
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
@@ -101,7 +102,7 @@ function contentOf(form, before) {
     scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id"),
     by_kind: byKind, by_category: byCategory,
   });
-  const names = ["legal_name", "address", "country", "currency", "group", "contact", "status"];
+  const names = ["legal_name", "address", "country", "currency", "group", "contact", "status", "collects"];
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),
     tax: tax.scheme && tax,
@@ -143,6 +144,14 @@ function Fields({ content }) {
     <label key="status">Status
       <select name="status">
         <option value="">active</option><option value="closed" selected=${content.status === "closed"}>closed</option>
+      </select>
+    </label>
+    <label key="collects">Who collects the customers' money
+      <select name="collects">
+        <option value="">the agency; it owes commission</option>
+        <option value="marketplace" selected=${content.collects === "marketplace"}>
+          the marketplace; it owes the net sales less commission
+        </option>
       </select>
     </label>
     <label key="valid_from">In force from (${format.zoneName()}); empty: from the beginning

@@ -26,8 +26,15 @@ ACTIVE: Final = "active"
 CLOSED: Final = "closed"
 STATUSES: Final = (ACTIVE, CLOSED)
 """Sales of a closed agency are held."""
+BY_AGENCY: Final = "agency"
+BY_MARKETPLACE: Final = "marketplace"
+COLLECTORS: Final = (BY_AGENCY, BY_MARKETPLACE)
+"""Who holds the customers' money: the agency owes commission, or the marketplace owes the net sales less commission."""
 MAX_ADDRESS: Final = 500
-FIELDS: Final = ("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "valid_from")
+FIELDS: Final = (
+    *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "collects"),
+    "valid_from",
+)
 RATE_FIELDS: Final = ("scheme", "percent")
 TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category")
 MAX_RATES: Final = 50
@@ -87,6 +94,7 @@ class Agency(NamedTuple):
     group: str | None = None
     contact: str | None = None
     status: str = ACTIVE
+    collects: str = BY_AGENCY
 
 
 def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[FieldProblem, ...]:
@@ -107,11 +115,13 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     group = outer.value("group", fields.NAME, fields.name, optional=True)
     contact = outer.value("contact", fields.TEXT, fields.text, optional=True)
     status = outer.value("status", f"one of {', '.join(STATUSES)}", _status, optional=True)
+    collects = outer.value("collects", f"one of {', '.join(COLLECTORS)}", _collects, optional=True)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
     since = valid_from or ALWAYS[0]
-    return Agency(since, legal_name, address_, country, profile, currency, group, contact, status or ACTIVE)
+    names = (legal_name, address_, country, profile, currency, group, contact)
+    return Agency(since, *names, status or ACTIVE, collects or BY_AGENCY)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -196,3 +206,7 @@ def _scheme(value: object) -> str | None:
 
 def _status(value: object) -> str | None:
     return value if isinstance(value, str) and value in STATUSES else None
+
+
+def _collects(value: object) -> str | None:
+    return value if isinstance(value, str) and value in COLLECTORS else None

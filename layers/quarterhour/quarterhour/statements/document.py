@@ -8,7 +8,7 @@ from decimal import Decimal
 from functools import cached_property
 from typing import Any, Final
 
-from quarterhour.agencies.agency import Agency, TaxProfile
+from quarterhour.agencies.agency import BY_AGENCY, Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.periods import start_of, time_zone
@@ -23,6 +23,7 @@ from quarterhour.statements.figures import (
     Kind,
     Sum,
     kind_of,
+    proceeds,
 )
 from quarterhour.statements.keys import LINES
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
@@ -33,6 +34,8 @@ from quarterhour.statements.tax import Taxable, TaxNames, TaxRow, note_of, taxed
 
 GROUPED_LINES: Final = 200
 """The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
+BY_COLLECTOR: Final = 2
+"""The first schema whose statements say who holds the customers' money."""
 IN_PART: Final = 2
 """The first schema whose figures in the base currency leave out the lines without an exchange rate."""
 NOT_ISSUED: Final = "the agency has no tax profile at the cut-off"
@@ -79,7 +82,17 @@ class Statement:
     def amounts(self) -> Amounts:
         """What is owed."""
         previous = self.entry.previous
-        return Amounts.of(self.entry.sums, previous.closing if previous else money.ZERO, self.taxes)
+        opening, currency = previous.closing if previous else money.ZERO, self.entry.account.currency
+        rounding = self.plan.rounding
+        return Amounts.of(
+            self.entry.sums, opening, self.taxes, lambda net: proceeds(net, self.collects, currency, rounding)
+        )
+
+    @property
+    def collects(self) -> str:
+        """Who holds the customers' money, by the registration at the end of the period; in schema 1 the agency."""
+        agency = self.parties.agency
+        return agency.collects if agency and self.plan.schema >= BY_COLLECTOR else BY_AGENCY
 
     @cached_property
     def taxes(self) -> list[TaxRow]:
@@ -127,7 +140,7 @@ class Statement:
             "owner": self.parties.owner.as_dict(),
             "customer": _customer(self.parties.agency),
             **self._shown_taxes(),
-            **{name: money.plain(value) for name, value in shown_amounts(sums, self.amounts).items()},
+            **self._shown_amounts(),
             "lines": sums.lines,
             "prior_period_lines": sums.prior_period_lines,
             "by_kind": {kind.value: sums.of_kind(kind).as_dict() for kind in Kind},
@@ -154,6 +167,13 @@ class Statement:
             return {"tax_profile": None}
         note = note_of(profile.scheme, profile.percent)
         return {"tax_profile": {"scheme": profile.scheme, "percent": money.plain(profile.percent), "note": note}}
+
+    def _shown_amounts(self) -> dict[str, Any]:
+        amounts = {name: money.plain(value) for name, value in shown_amounts(self.entry.sums, self.amounts).items()}
+        if self.plan.schema >= BY_COLLECTOR:
+            return {"collects": self.collects, **amounts}
+        del amounts["proceeds"]
+        return amounts
 
     def listed(self, files: Mapping[str, SealedObject]) -> Listed:
         """Return the statement's row in the list of its period."""
@@ -189,6 +209,7 @@ def shown_amounts(sums: AccountSums, amounts: Amounts) -> dict[str, Decimal]:
         "commission": amounts.commission,
         "tax": amounts.tax,
         "payable": amounts.payable,
+        "proceeds": amounts.proceeds,
         "payments": amounts.payments,
         "closing": amounts.closing,
     }

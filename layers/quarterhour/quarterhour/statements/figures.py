@@ -1,12 +1,13 @@
 """The figures of a statement, pure: sums of an account's lines by kind, and what is owed for them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final, Self
 
+from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model import money
 from quarterhour.statements.tax import TaxRow, base_and_tax
@@ -218,7 +219,11 @@ class AccountSums:
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """The amounts of a statement: commission and tax are sums of rounded ones, all else is exact."""
+    """The amounts of a statement: commission and tax are sums of rounded ones, proceeds are rounded, all else is exact.
+
+    ``proceeds``: the net that the marketplace has collected and owes the agency; 0 if the agency collects it. Sales may
+    have more decimals than the currency, and a balance may not.
+    """
 
     opening: Decimal
     brought_forward: Decimal
@@ -227,6 +232,7 @@ class Amounts:
     commission: Decimal
     tax: Decimal
     payments: Decimal
+    proceeds: Decimal = money.ZERO
 
     @property
     def payable(self) -> Decimal:
@@ -236,11 +242,21 @@ class Amounts:
     @property
     def closing(self) -> Decimal:
         """The closing balance: what the agency owes, negative if it is owed."""
-        return money.add(money.add(self.opening, self.payable), money.negated(self.payments))
+        received = money.add(self.proceeds, self.payments)
+        return money.add(money.add(self.opening, self.payable), money.negated(received))
 
     @classmethod
-    def of(cls, sums: AccountSums, previous_closing: Decimal, taxes: Iterable[TaxRow]) -> Self:
-        """Return the amounts of an account's sums after a closing balance; ``taxes``: on what the sums charge."""
+    def of(
+        cls,
+        sums: AccountSums,
+        previous_closing: Decimal,
+        taxes: Iterable[TaxRow],
+        proceeds_of: Callable[[Decimal], Decimal] = lambda _: money.ZERO,
+    ) -> Self:
+        """Return the amounts of an account's sums after a closing balance.
+
+        ``taxes``: on what the sums charge. ``proceeds_of`` returns the proceeds of a net.
+        """
         net = money.ZERO
         for kind in SOLD:
             net = money.add(net, sums.of_kind(kind).amount)
@@ -254,4 +270,10 @@ class Amounts:
             commission,
             tax,
             sums.of_kind(Kind.PAYMENTS).amount,
+            proceeds_of(net),
         )
+
+
+def proceeds(net: Decimal, collects: str, currency: str, rounding: money.Rounding) -> Decimal:
+    """Return what the marketplace owes an agency for its net, rounded once; 0 if the agency collects it itself."""
+    return money.on_statement(net if collects == BY_MARKETPLACE else money.ZERO, currency, rounding)

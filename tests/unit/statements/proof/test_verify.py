@@ -76,7 +76,7 @@ def test_reports_without_statements_have_no_problem_of_statements(objects: Objec
 # ---------------------------------------------------------------- every figure
 
 
-FREE = {"owner", "customer", "not_issued", "taxes", "rounding"}
+FREE = {"owner", "customer", "not_issued", "taxes", "rounding", "collects"}
 """What does not follow from other files."""
 
 
@@ -328,6 +328,10 @@ DAMAGE = {
         lambda objects: edit(objects, JSON, lambda document: document["taxes"][0].update(scheme="none")),
         JSON,
         "taxes[0].scheme: expected standard or reverse_charge or exempt or outside_scope, found none",
+    ),
+    "another collector": Damage(change_figures(collects="marketplace"), JSON, "proceeds: expected"),
+    "an unknown collector": Damage(
+        change_figures(collects="bank"), JSON, "collects: expected agency or marketplace, found bank"
     ),
     "an unknown rounding": Damage(
         change_figures(rounding="up"), JSON, "rounding: expected half-even or half-up, found up"

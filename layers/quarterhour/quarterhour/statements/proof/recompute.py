@@ -7,13 +7,13 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, I
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from quarterhour.agencies.agency import SCHEMES, STANDARD
+from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, SCHEMES, STANDARD
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.periods import Period
 from quarterhour.reports.lines import Line
-from quarterhour.statements.document import GROUPED_LINES, IN_PART
+from quarterhour.statements.document import BY_COLLECTOR, GROUPED_LINES, IN_PART
 from quarterhour.statements.figures import MAX_TERMS
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour.statements.plan import BY_TAX_POINT
@@ -181,18 +181,25 @@ class Recomputation:
                 "earlier_months": self._earlier_months(),
             }
         payments = self._kinds[_PAYMENTS].value
+        net = _add(*sold.values())
+        proceeds = unit.rounded(net if _is_collected(header) else Decimal(0))
         amounts = {
             "opening": opening,
             "brought_forward": brought_forward,
             **sold,
-            "net": _add(*sold.values()),
+            "net": net,
             "commission_exact": exact,
             "commission": commission,
             "tax": tax,
             "payable": _add(commission, tax),
+            "proceeds": proceeds,
             "payments": payments,
-            "closing": EXACT.subtract(_add(opening, commission, tax), payments),
+            "closing": EXACT.subtract(_add(opening, commission, tax), _add(proceeds, payments)),
         }
+        if header["schema"] < BY_COLLECTOR:
+            del amounts["proceeds"]
+        else:
+            by_schema["collects"] = header["collects"]
         orders = [
             {"order": order or None, "product": product or None, **some.shown("net")}
             for (order, product), some in self._orders.items()
@@ -294,6 +301,15 @@ def _rounding_of(header: Json) -> str:
     if rounding not in _ROUNDINGS:
         raise ValueError(f"rounding: expected {' or '.join(_ROUNDINGS)}, found {_short(rounding)}")
     return rounding
+
+
+def _is_collected(header: Json) -> bool:
+    """Return whether the marketplace holds the customers' money; raise ``ValueError`` if it is not clear who does."""
+    if header["schema"] < BY_COLLECTOR:
+        return False
+    if header["collects"] not in COLLECTORS:
+        raise ValueError(f"collects: expected {' or '.join(COLLECTORS)}, found {_short(header['collects'])}")
+    return bool(header["collects"] == BY_MARKETPLACE)
 
 
 class _Unit(NamedTuple):
