@@ -29,7 +29,7 @@ from quarterhour.statements.day_lines import (
     read_pieces,
     read_totals,
 )
-from quarterhour.statements.figures import OTHER_DAYS, AccountSums, Kind, Sum
+from quarterhour.statements.figures import OTHER_DAYS, AccountSums, BaseFigures, Kind, LastRate, Sum
 from quarterhour.statements.plan import Progress, StatementPlan
 from quarterhour.statements.tax import Taxable, TaxNames
 from tests.support.statement_plans import NOVEMBER, SETTINGS, minutes, plan, posting, sealed_file
@@ -149,6 +149,25 @@ def test_figures_in_the_base_currency_are_at_the_rates_of_the_quarter_hour() -> 
     without = sums_of(collected([posting(1, minutes(0))], planned))[GBP].base
     assert without is not None
     assert without.missing == {"202611230130"}
+
+
+def test_the_last_exchange_rate_is_that_of_the_last_quarter_hour_in_the_period_with_lines() -> None:
+    planned = plan(settings=replace(SETTINGS, base="EUR"))
+    collector = Collector(planned, time_zone("UTC"))
+    units = {"202611302330": "0.8", "202611302345": "0.81", "202612010000": "0.82"}
+    for number, (text, one) in enumerate(units.items()):
+        quarter_hour = QuarterHour.parse(text)
+        rate = ExchangeRate(Decimal(one), "ecb", "EUR", datetime(2026, 11, 20, tzinfo=UTC))
+        items = [posting(number, quarter_hour.start), posting(number + 10, quarter_hour.start, agency=text)]
+        list(collector.add(quarter_hour, read_raw(sealed_file(items)), {"GBP": rate}))
+    rates = {account.agency: sums.base.rate for account, sums in collector.totals() if sums.base}
+    assert rates == {
+        "42": LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.81")),
+        "202611302330": LastRate(is_in_period=True, quarter_hour="202611302330", units=Decimal("0.8")),
+        "202611302345": LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.81")),
+        "202612010000": LastRate(is_in_period=False, quarter_hour="202612010000", units=Decimal("0.82")),
+    }
+    assert sums_of(collected([posting(1, minutes(0))], planned))[GBP].base == BaseFigures(missing={"202611230130"})
 
 
 @pytest.mark.parametrize("schema", sorted(COLUMNS))

@@ -11,9 +11,10 @@ import pytest
 
 from quarterhour.agencies.agency import OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
 from quarterhour.model.identifiers import Account
+from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendar, time_zone
 from quarterhour.statements.document import Parties, Statement
-from quarterhour.statements.figures import AccountSums, BaseFigures, Kind, Sum
+from quarterhour.statements.figures import AccountSums, BaseFigures, Kind, LastRate, Sum
 from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import StatementPlan, StatementSettings
@@ -127,3 +128,38 @@ def test_what_can_be_converted_is_shown_beside_the_quarter_hours_without_an_exch
 def test_a_run_that_was_planned_by_an_earlier_version_converts_all_or_nothing() -> None:
     nothing = dict.fromkeys(("net", "commission", "payments"))
     assert in_base(1, *GAP) == {"currency": "EUR", **nothing, "missing": GAP}
+
+
+RATE = LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.8"))
+
+
+def tax_in(currency: str, base: str, figures: BaseFigures | None, rounding: Rounding = Rounding.HALF_EVEN) -> Any:
+    """Return ``tax_in`` of a commission of 10 with 21 % tax."""
+    made = statement(lambda _: STANDARD_21, "2026-11-05")
+    made.entry.sums.base = figures
+    entry = made.entry._replace(account=Account("42", currency))
+    return document(replace(made, plan=replace(made.plan, base=base, rounding=rounding), entry=entry))["tax_in"]
+
+
+def test_the_tax_of_a_statement_in_a_foreign_currency_is_shown_in_the_issuer_s_too() -> None:
+    """10.00 and 2.10 USD at 0.8 for one EUR: 2.625 is half a cent."""
+    expected = {"currency": "EUR", "exchange_rate": "0.8", "base": "12.50", "tax": "2.62"}
+    assert tax_in("USD", "EUR", BaseFigures(rate=RATE)) == expected
+    assert tax_in("USD", "EUR", BaseFigures(rate=RATE), Rounding.HALF_UP) == {**expected, "tax": "2.63"}
+
+
+@pytest.mark.parametrize(
+    ("currency", "base", "figures"),
+    [
+        ("USD", "", None),
+        ("USD", "EUR", None),
+        ("USD", "EUR", BaseFigures(missing={"202611050000"})),
+        ("EUR", "EUR", BaseFigures(rate=RATE._replace(units=Decimal(1)))),
+        ("XXX", "EUR", BaseFigures(rate=RATE._replace(units=Decimal(1)))),
+    ],
+    ids=["no base currency", "no lines", "no rate", "the base currency", "no currency"],
+)
+def test_tax_is_in_one_currency_without_another_or_a_rate(
+    currency: str, base: str, figures: BaseFigures | None
+) -> None:
+    assert tax_in(currency, base, figures) is None

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 
 from quarterhour.agencies.agency import STANDARD, TaxProfile
 from quarterhour.model.money import Rounding
-from quarterhour.statements.figures import MAX_TERMS, AccountSums, Amounts, BaseFigures, Kind, Sum, kind_of, proceeds
+from quarterhour.statements.figures import (
+    MAX_TERMS,
+    AccountSums,
+    Amounts,
+    BaseFigures,
+    Kind,
+    LastRate,
+    Sum,
+    kind_of,
+    proceeds,
+)
 from quarterhour.statements.tax import Taxable, taxed
 
 STANDARD_20 = TaxProfile(STANDARD, Decimal(20))
@@ -41,6 +51,26 @@ def test_what_a_line_is_depends_on_its_type_and_kind() -> None:
     assert kind_of("adjustment.recorded", "opening") is Kind.BROUGHT_FORWARD
     assert kind_of("payment.recorded", "") is Kind.PAYMENTS
     assert kind_of("view.recorded", "") is Kind.OTHER
+
+
+def test_the_last_exchange_rate_in_the_period_counts_and_without_one_the_last_after_it() -> None:
+    early, late, after, later = (
+        LastRate(is_in_period, quarter_hour, Decimal(units))
+        for is_in_period, quarter_hour, units in (
+            (True, "202611010000", "0.7"),
+            (True, "202611302345", "0.8"),
+            (False, "202612010000", "0.9"),
+            (False, "202612020000", "1.0"),
+        )
+    )
+    base = BaseFigures()
+    for seen, kept in ((None, None), (after, after), (later, later), (early, early), (after, early), (late, late)):
+        base += BaseFigures(rate=seen)
+        assert base.rate == kept
+        assert BaseFigures.of(base.as_list()) == base
+    base += BaseFigures(rate=early)
+    assert base.rate == late
+    assert BaseFigures.of(["0", "0", "0", []]) == BaseFigures(), "as 0.2.0 wrote it"
 
 
 def test_net_that_the_marketplace_collects_is_rounded_once_and_taken_from_what_the_agency_owes() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final
 
@@ -161,12 +162,33 @@ class Statement:
 
     def _shown_taxes(self) -> dict[str, Any]:
         if self.plan.schema >= BY_TAX_POINT:
-            return {"rounding": self.plan.rounding.value, "taxes": [row.as_dict() for row in self.taxes]}
+            rows = [row.as_dict() for row in self.taxes]
+            return {"rounding": self.plan.rounding.value, "taxes": rows, "tax_in": self._tax_in()}
         profile = self.parties.profile_at(self.plan.cut_off)
         if profile is None:
             return {"tax_profile": None}
         note = note_of(profile.scheme, profile.percent)
         return {"tax_profile": {"scheme": profile.scheme, "percent": money.plain(profile.percent), "note": note}}
+
+    def _tax_in(self) -> dict[str, Any] | None:
+        """Return the totals of tax in the base currency, at the last exchange rate of the lines.
+
+        ``None`` if the statement is in that currency, or no line has an exchange rate.
+        """
+        currency, base, figures = self.entry.account.currency, self.plan.base, self.entry.sums.base
+        if currency in {base, money.NO_CURRENCY} or figures is None or figures.rate is None:
+            return None
+        units = figures.rate.units
+
+        def converted(amount: Decimal) -> str:
+            return money.plain(money.rounded(Fraction(amount) / Fraction(units), base, self.plan.rounding))
+
+        return {
+            "currency": base,
+            "exchange_rate": money.plain(units),
+            "base": converted(self.amounts.commission),
+            "tax": converted(self.amounts.tax),
+        }
 
     def _shown_amounts(self) -> dict[str, Any]:
         amounts = {name: money.plain(value) for name, value in shown_amounts(self.entry.sums, self.amounts).items()}

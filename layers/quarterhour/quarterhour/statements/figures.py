@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
 from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
@@ -84,14 +84,34 @@ Terms = tuple[str, str]
 """Commission terms: their origin, as the column ``terms`` has it, and the commission rate."""
 
 
+class LastRate(NamedTuple):
+    """The exchange rate that was pinned for the last quarter-hour with lines, of those in the period if there are any.
+
+    ``units`` of the lines' currency are worth one of the base currency. The later of two is the greater one.
+    """
+
+    is_in_period: bool
+    quarter_hour: str
+    units: Decimal
+
+
 @dataclass(slots=True)
 class BaseFigures:
-    """Exact figures in the base currency, and the quarter-hours for which an exchange rate is missing."""
+    """Exact figures in the base currency, and the quarter-hours for which an exchange rate is missing.
+
+    ``rate``: the last one; ``None`` if no line has any.
+    """
 
     net: Fraction = Fraction(0)
     commission: Fraction = Fraction(0)
     payments: Fraction = Fraction(0)
     missing: set[str] = field(default_factory=set)
+    rate: LastRate | None = None
+
+    def see(self, rate: LastRate | None) -> None:
+        """Keep the later one of two exchange rates."""
+        if rate and (self.rate is None or rate > self.rate):
+            self.rate = rate
 
     def add(self, kind: Kind, amount: Decimal, commission: Decimal, units: Decimal) -> None:
         """Add some lines of a kind; ``units`` of their currency are worth one of the base currency."""
@@ -104,13 +124,16 @@ class BaseFigures:
 
     def as_list(self) -> list[Any]:
         """Return the figures as plain values."""
-        return [str(self.net), str(self.commission), str(self.payments), sorted(self.missing)]
+        figures = [str(figure) for figure in (self.net, self.commission, self.payments)]
+        rate = self.rate and [self.rate.is_in_period, self.rate.quarter_hour, money.plain(self.rate.units)]
+        return [*figures, sorted(self.missing), rate]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
-        """Parse what ``as_list`` returned."""
-        net, commission, payments, missing = values
-        return cls(Fraction(net), Fraction(commission), Fraction(payments), set(missing))
+        """Parse what ``as_list`` returned; that of 0.2.0 has no rate."""
+        net, commission, payments, missing, *more = values
+        rate = LastRate(more[0][0], more[0][1], Decimal(more[0][2])) if more and more[0] else None
+        return cls(Fraction(net), Fraction(commission), Fraction(payments), set(missing), rate)
 
     def __iadd__(self, other: "BaseFigures") -> Self:
         """Add the figures of other lines."""
@@ -118,6 +141,7 @@ class BaseFigures:
         self.commission += other.commission
         self.payments += other.payments
         self.missing |= other.missing
+        self.see(other.rate)
         return self
 
 

@@ -333,6 +333,21 @@ DAMAGE = {
     "an unknown collector": Damage(
         change_figures(collects="bank"), JSON, "collects: expected agency or marketplace, found bank"
     ),
+    "tax in another currency": Damage(
+        lambda objects: edit(objects, JSON, lambda document: document["tax_in"].update(tax="0.51")),
+        JSON,
+        "tax_in.tax: expected 0.50, found 0.51",
+    ),
+    "no tax in another currency": Damage(
+        lambda objects: edit(objects, JSON, lambda document: document.update(tax_in=None)),
+        JSON,
+        "tax_in: expected {'currency': 'EUR', 'exchange_rate': '0.88', 'base': '2.58'",
+    ),
+    "tax in the currency of the statement": Damage(
+        lambda objects: edit(objects, f"{NOVEMBER}7/EUR/statement.json", lambda document: document.update(tax_in={})),
+        f"{NOVEMBER}7/EUR/statement.json",
+        "tax_in: expected null, found {}",
+    ),
     "an unknown rounding": Damage(
         change_figures(rounding="up"), JSON, "rounding: expected half-even or half-up, found up"
     ),

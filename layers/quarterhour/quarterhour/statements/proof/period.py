@@ -456,6 +456,7 @@ class PeriodVerifier:
             "agency": row.account.agency,
             "currency": row.account.currency,
             "base": None,
+            "tax_in": None,
         }
 
     def _opened(self, key: str, content: bytes | None) -> tuple[Json | None, Recomputation]:

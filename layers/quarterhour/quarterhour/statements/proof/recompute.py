@@ -11,6 +11,7 @@ from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, SCHEMES, STA
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.identifiers import SEPARATOR
+from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.reports.lines import Line
 from quarterhour.statements.document import BY_COLLECTOR, GROUPED_LINES, IN_PART
@@ -107,6 +108,8 @@ class Recomputation:
         self._further_terms = 0
         self._orders: dict[tuple[str, str], _Sum] = {}
         self._base = _InBase()
+        self._rate: tuple[bool, str, Decimal] | None = None
+        self._end = datetime.fromisoformat(bounds_of(Period.parse(period), zone)["to"])
         self.lines = 0
 
     def add(self, line: Line) -> None:
@@ -121,7 +124,11 @@ class Recomputation:
             self._prior[kind].add(amount, commission)
         if self._units:
             quarter_hour, _, _ = line["quarter_hour"].partition(SEPARATOR)
-            self._base.add(kind, amount, commission, quarter_hour, self._units(quarter_hour, line["currency"]))
+            units = self._units(quarter_hour, line["currency"])
+            self._base.add(kind, amount, commission, quarter_hour, units)
+            if units is not None:
+                rate = self._is_in_period(quarter_hour), quarter_hour, units
+                self._rate = max(rate, self._rate) if self._rate else rate
         if kind in {_BROUGHT_FORWARD, _PAYMENTS}:
             return
         net = Decimal(0) if kind == _OTHER else amount
@@ -137,6 +144,9 @@ class Recomputation:
             self._further_terms += 1
         if self.lines <= GROUPED_LINES:
             self._orders.setdefault((line["order_id"], line["product"]), _Sum()).add(net, commission)
+
+    def _is_in_period(self, quarter_hour: str) -> bool:
+        return datetime.strptime(quarter_hour, "%Y%m%d%H%M").replace(tzinfo=UTC) < self._end
 
     def _named_of(self, line: Line) -> tuple[str, str]:
         """Return the kind and the category of a line, as far as they decide its tax."""
@@ -157,7 +167,7 @@ class Recomputation:
         """Return what ``statement.json`` must hold.
 
         ``header``: the members that do not follow from the lines: bounds, parties, number, the previous statement; and
-        the figures in the base currency if ``base`` is empty.
+        the figures and the exchange rate of the base currency if ``base`` is empty.
         """
         currency = header["currency"]
         previous = header["previous"]
@@ -178,6 +188,7 @@ class Recomputation:
             by_schema = {
                 "rounding": unit.rounding,
                 "taxes": taxes,
+                "tax_in": self._tax_in(header, base, commission, tax),
                 "earlier_months": self._earlier_months(),
             }
         payments = self._kinds[_PAYMENTS].value
@@ -257,6 +268,23 @@ class Recomputation:
             base = unit.rounded(bases[key])
             row |= {"base": text_of(base), "tax": text_of(_tax(base, unit, row))}
         return list(rows.values())
+
+    def _tax_in(self, header: Json, base: str, commission: Decimal, tax: Decimal) -> dict[str, str] | None:
+        """Return the totals of tax in the base currency; without ``base``, at the exchange rate that is shown."""
+        shown = header["tax_in"]
+        if shown and not base:
+            base, units = shown["currency"], Decimal(shown["exchange_rate"])
+        elif self._rate is None or header["currency"] in {base, NO_CURRENCY}:
+            return None
+        else:
+            _, _, units = self._rate
+        in_base = _Unit(base, _rounding_of(header))
+        figures = {"base": commission, "tax": tax}
+        return {
+            "currency": base,
+            "exchange_rate": text_of(units),
+            **{name: text_of(in_base.nearest(Fraction(value) / Fraction(units))) for name, value in figures.items()},
+        }
 
     def _earlier_months(self) -> list[dict[str, Any]]:
         months: dict[str, _Sum] = {}
