@@ -16,7 +16,7 @@ from quarterhour.agencies.queries import AgencyQueries
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.queues import QueueReader
-from quarterhour.aws.settings import Environment, calendar_of
+from quarterhour.aws.settings import Environment, calendar_of, rounding_of
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters import routes as counters
@@ -90,7 +90,7 @@ rate_card_queries = RateCardQueries(entities)
 events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
 ledger_queries = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, began_at)
 retention = Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
-statement_queries = StatementQueries(entities, s3, bucket, calendar_of(env), retention, began_at)
+statement_queries = StatementQueries(entities, s3, bucket, calendar_of(env), retention, began_at, rounding_of(env))
 reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
 operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
 

@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.settings import Environment, calendar_of
+from quarterhour.aws.settings import Environment, calendar_of, rounding_of
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.reports.sealed_files import SealedFiles
@@ -47,6 +47,7 @@ settings = StatementSettings(
     env.text("CODE_VERSION"),
     env.currency("BASE_CURRENCY"),
     (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
+    rounding_of(env),
 )
 runner = StatementRunner(stores, settings)
 resealer = StatementResealer(stores, entities)

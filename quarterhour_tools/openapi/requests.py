@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from quarterhour.agencies.agency import MAX_ADDRESS
+from quarterhour.agencies.agency import MAX_ADDRESS, MAX_RATES
 from quarterhour.documents.keys import MAX_VERSION
 from quarterhour.documents.permissions import MOST
 from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE
@@ -21,6 +21,7 @@ from quarterhour_tools.openapi.values import (
     Count,
     Country,
     Currency,
+    Kind,
     Location,
     Maybe,
     Name,
@@ -80,8 +81,9 @@ class SaleData(Details):
     """The source of the sale; without it, the event's own. Not for a sale."""
     reason: Omittable[Text]
     """Why a refund or an adjustment was made. Not for a sale."""
-    kind: Omittable[Literal["opening"]]
-    """Of an adjustment that brings a balance forward. Only for an adjustment."""
+    kind: Omittable[Kind]
+    """What an adjustment charges, such as `chargeback_fee`; `opening` brings a balance forward. Only for an adjustment.
+    """
 
 
 class VoidData(Details):
@@ -330,6 +332,14 @@ class RateCard(Body):
     """Whether a refund gives back its share of the fixed fee; without it, it does. A void always does."""
 
 
+class TaxRate(Body):
+    """How some commissions of an agency are taxed."""
+
+    scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"]
+    percent: Omittable[Percent]
+    """Required with `standard`; none, or 0, with the others."""
+
+
 class TaxProfile(Body):
     """How an agency's commissions are taxed."""
 
@@ -342,6 +352,10 @@ class TaxProfile(Body):
 
     Of a country without known rules, 4 to 20 letters and digits.
     """
+    by_kind: Omittable[Annotated[dict[str, TaxRate], Field(max_length=MAX_RATES)]]
+    """How adjustments of some kinds are taxed, such as `chargeback_fee`; not `opening`, which is never taxed."""
+    by_category: Omittable[Annotated[dict[str, TaxRate], Field(max_length=MAX_RATES)]]
+    """How lines of some categories are taxed, unless `by_kind` names their kind."""
 
 
 class AgencyData(Body):
@@ -362,6 +376,8 @@ class AgencyData(Body):
     """Without it, `active`. Sales of a closed agency are held until it is active again."""
     language: Omittable[Literal["en", "de", "fr", "es", "nl"]]
     """The language of its statements; without it, `en`."""
+    collects: Omittable[Literal["agency", "marketplace"]]
+    """Who holds the customers' money; without it, `agency`. A statement is of who does at the end of its period."""
     valid_from: Omittable[SentInstant]
     """The instant from which the version is in force; without it, from the beginning."""
 

@@ -11,6 +11,7 @@ from quarterhour_tools.openapi.values import (
     Day,
     Decimal,
     Instant,
+    Kind,
     Location,
     Maybe,
     Month,
@@ -535,6 +536,10 @@ class TaxPoints(Answer):
 
     from_: Annotated[Day, Field(alias="from")]
     to: Day
+    kind: Maybe[Kind]
+    """Of adjustments that the tax profile names."""
+    category: Maybe[Text]
+    """Of lines whose category the tax profile names."""
 
 
 class TaxRow(Answer):
@@ -566,6 +571,8 @@ class StatementPreview(NamedStatement):
     commission: Decimal
     tax: Decimal
     payable: Decimal
+    proceeds: Decimal
+    """With `collects` `marketplace`, the net sales that it owes the agency, rounded; else 0."""
     payments: Decimal
     closing: Decimal
     lines: Count
@@ -600,6 +607,8 @@ class Unbilled(Answer):
     """What is on no statement yet: exact and not taxed."""
 
     commission: Decimal
+    proceeds: Decimal
+    """The net sales that the marketplace has collected for the agency; 0 if the agency collects them."""
     payments: Decimal
 
 
@@ -610,7 +619,9 @@ class AccountBalance(Answer):
     currency: Currency
     as_of: Instant
     balance: Decimal
-    """The closing balance of the statement, plus the unbilled commission, less the unbilled payments."""
+    """The closing balance of the statement, plus the unbilled commission, less the unbilled proceeds and payments."""
+    collects: Literal["agency", "marketplace"]
+    """Who holds the customers' money, by the agency's registration of then."""
     statement: LastStatement | None
     """Null before the first statement of the account."""
     unbilled: Unbilled
@@ -671,8 +682,8 @@ class Event(Receipt):
     refers_to_source: Maybe[Name]
     """The source of the sale in `refers_to`, if it is not the event's own."""
     reason: Maybe[Text]
-    kind: Maybe[Literal["opening"]]
-    """Of an adjustment that brings a balance forward."""
+    kind: Maybe[Kind]
+    """What an adjustment charges; `opening` brings a balance forward."""
     rerating: Maybe[RecordedRerating]
     """Of an adjustment that charges its sale by another rate card."""
     period: Maybe[Month]

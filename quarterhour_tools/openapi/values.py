@@ -5,7 +5,7 @@ from typing import Annotated, Final, TypeVar
 from pydantic import Field, RootModel
 from pydantic.json_schema import SkipJsonSchema
 
-from quarterhour.model.fields import MAX_TEXT
+from quarterhour.model.fields import KIND_PATTERN, MAX_TEXT
 from quarterhour.model.money import MAX_DIGITS
 from quarterhour.orders.order import MAX_ID
 
@@ -51,6 +51,10 @@ class Name(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pat
 
 class Text(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_TEXT, pattern=f"^{_LINE}+$")]]):
     """Printable characters."""
+
+
+class Kind(RootModel[Annotated[str, Field(pattern=f"^{KIND_PATTERN.pattern}$")]]):
+    """What an adjustment charges: up to 50 lowercase letters, digits and underscores, a letter first."""
 
 
 class ShortName(RootModel[Annotated[str, Field(min_length=1, max_length=MAX_ID, pattern=_WHOLE_NAME)]]):

@@ -197,11 +197,11 @@ def test_a_balance_is_the_closing_balance_and_what_is_not_billed(sealed: World) 
         "agency": "42",
         "currency": "GBP",
         "as_of": "2026-11-01T00:50:00.000Z",
-        "balance": "8.87500",
+        "balance": "8.87500", "collects": "agency",
         "statement": {
             "period": "2026-10", "number": "S-000001", "closing": "10.00", "recorded_until": "2026-11-01T00:15:00Z"
         },
-        "unbilled": {"commission": "1.37500", "payments": "2.50"},
+        "unbilled": {"commission": "1.37500", "proceeds": "0", "payments": "2.50"},
     }  # fmt: skip
 
 

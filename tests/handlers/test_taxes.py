@@ -8,7 +8,7 @@ import pytest
 
 from quarterhour.statements.proof.verify import verify
 from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
-from tests.support.events import Cloud, sale, void
+from tests.support.events import Cloud, adjustment, payment, refund, sale, void
 from tests.support.sealing import opening
 from tests.support.system import opened
 
@@ -31,7 +31,14 @@ def sold(id_: str, agency: str, amount: str = "100") -> Cloud:
     return sale(id_, amount, agency=agency, currency="EUR", commission_rate="0.10")
 
 
-def agency(name: str, tax: dict[str, str], valid_from: str | None = None) -> dict[str, Any]:
+SEVERAL = STANDARD_21 | {
+    "by_kind": {"chargeback_fee": {"scheme": "outside_scope"}},
+    "by_category": {"books": {"scheme": "standard", "percent": "9"}},
+}
+"""A tax profile with several rates."""
+
+
+def agency(name: str, tax: dict[str, Any], valid_from: str | None = None) -> dict[str, Any]:
     return {"legal_name": name, "country": "NL", "tax": tax, **({"valid_from": valid_from} if valid_from else {})}
 
 
@@ -47,6 +54,13 @@ def sealed() -> Iterator[Marketplace]:
         shop.write("/agencies/early", agency("early", REVERSE, "2026-09-30T22:00:00Z"), seen=1)
         shop.write("/agencies/forth", agency("forth", REVERSE, "2026-10-09T22:00:00Z"), seen=1)
         shop.write("/agencies/forth", agency("forth", STANDARD_21, "2026-10-19T22:00:00Z"), seen=2)
+        shop.write("/agencies/fees", agency("fees", SEVERAL))
+        shop.record(
+            sold("p1", "fees"),
+            sold("p2", "fees", "50") | {"data": sold("p2", "fees", "50")["data"] | {"category": "books"}},
+            adjustment("p3", "15", kind="chargeback_fee", agency="fees", currency="EUR"),
+            adjustment("p4", "4", kind="opening", agency="fees", currency="EUR"),
+        )
         shop.record(
             sold("c1", "chg"),
             sold("m1", "mid"),
@@ -69,6 +83,10 @@ def sealed() -> Iterator[Marketplace]:
             on("2026-11-20T11:00:00Z", void("b2", "b1", agency="big", **of)),
             void("e2", "e1", agency="early", **of),
             sold("c3", "chg"),
+            refund("p5", "-20", "p2", agency="fees", **of),
+            refund("p6", "-100", "p1", agency="fees", category="books", **of),
+            adjustment("p7", "-1", "p2", agency="fees", **of),
+            adjustment("p8", "-15", agency="fees", kind="chargeback_fee", **of),
         )
         shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
         shop.watch()
@@ -143,6 +161,39 @@ def test_an_idle_account_shows_the_tax_at_the_end_of_the_period_on_nothing(seale
     assert spans(november) == [[("2026-11-30", "2026-11-30")]]
 
 
+def test_an_agency_is_taxed_by_kind_of_adjustment_by_category_and_else_at_its_own_rate(sealed: Marketplace) -> None:
+    """S7: a chargeback fee of 15.00 beside commissions of 10.00 and, on books, 5.00."""
+    october = sealed.statement(OCTOBER, "fees", "EUR")
+    assert taxes(october) == [
+        ("standard", "10.00", "2.10"),
+        ("standard", "5.00", "0.45"),
+        ("outside_scope", "15.00", "0.00"),
+    ]
+    assert [row["tax_points"] for row in october["taxes"]] == [
+        [{"from": "2026-10-05", "to": "2026-10-05"}],
+        [{"from": "2026-10-05", "to": "2026-10-05", "category": "books"}],
+        [{"from": "2026-10-05", "to": "2026-10-05", "kind": "chargeback_fee"}],
+    ]
+    assert [october[name] for name in ("opening", "commission", "tax", "closing")] == ["4", "30.00", "2.55", "36.55"]
+
+
+def test_a_correction_gives_back_the_tax_of_the_category_of_its_sale_whatever_it_names(sealed: Marketplace) -> None:
+    """Refunds of 20 of the books and of all else, which names books; an adjustment of the books; the fee is waived."""
+    november = sealed.statement(NOVEMBER, "fees", "EUR")
+    assert taxes(november) == [
+        ("standard", "-10.00", "-2.10"),
+        ("standard", "-3.00", "-0.27"),
+        ("outside_scope", "-15.00", "0.00"),
+    ]
+    found = {line["id"]: (line["category"], line["kind"]) for line in sealed.lines(NOVEMBER, "fees", "EUR")}
+    assert found == {
+        "p5": ("books", ""),
+        "p6": ("", ""),
+        "p7": ("books", ""),
+        "p8": ("", "chargeback_fee"),
+    }
+
+
 def test_the_statements_and_their_taxes_are_proven_by_the_files_alone(sealed: Marketplace) -> None:
     objects = sealed.files("")
     found = verify(opening(objects), objects)
@@ -158,3 +209,111 @@ def test_a_preview_is_taxed_as_of_its_last_day_or_today(sealed: Marketplace) -> 
     today = {"from": "2026-12-02", "to": "2026-12-02"}
     (row,) = found["taxes"]
     assert (row["scheme"], row["base"], row["tax_points"]) == ("reverse_charge", "10.00", [today])
+
+
+# ---------------------------------------------------------------- who collects
+
+
+@pytest.fixture(scope="module")
+def collected() -> Iterator[Marketplace]:
+    """October to December: the marketplace collects for one agency, and for another in November alone."""
+    with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        by_marketplace = {"collects": "marketplace"}
+        shop.write("/agencies/paid", agency("paid", STANDARD_21) | by_marketplace)
+        shop.write("/agencies/turns", agency("turns", STANDARD_21))
+        shop.write("/agencies/turns", agency("turns", STANDARD_21, OF_NOVEMBER) | by_marketplace, seen=1)
+        of_december = "2026-11-30T23:00:00Z"
+        shop.write("/agencies/turns", agency("turns", STANDARD_21, of_december) | {"collects": "agency"}, seen=2)
+        shop.record(sold("s1", "paid", "100.005"), sold("t1", "turns"))
+        shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
+        shop.watch()
+        shop.record(payment("o1", "-87.90", agency="paid", currency="EUR"))
+        shop.record(void("v1", "s1", agency="paid", currency="EUR"), sold("t2", "turns", "200"))
+        shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
+        shop.watch()
+        shop.record(sold("s3", "paid", "50"), sold("t3", "turns", "50"))
+        shop.world.drain()
+        yield shop
+
+
+def flow(statement: dict[str, Any]) -> list[str]:
+    names = ("opening", "net", "commission", "tax", "proceeds", "payments", "closing")
+    return [statement["collects"], *(statement[name] for name in names)]
+
+
+def test_a_marketplace_that_collects_owes_the_net_sales_less_commission_and_tax(collected: Marketplace) -> None:
+    """A sale of 100.005 at 10 %: 100.00 is owed, less 10.00 and 2.10. It is paid out, and then the sale is voided."""
+    october, november = (collected.statement(period, "paid", "EUR") for period in (OCTOBER, NOVEMBER))
+    assert flow(october) == ["marketplace", "0", "100.005", "10.00", "2.10", "100.00", "0", "-87.90"]
+    voided = ["-100.005", "-10.00", "-2.10", "-100.00"]
+    assert flow(november) == ["marketplace", "-87.90", *voided, "-87.90", "87.90"]
+
+
+def test_a_statement_is_of_who_collects_at_the_end_of_its_period(collected: Marketplace) -> None:
+    october, november = (collected.statement(period, "turns", "EUR") for period in (OCTOBER, NOVEMBER))
+    assert flow(october) == ["agency", "0", "100", "10.00", "2.10", "0.00", "0", "12.10"]
+    assert flow(november) == ["marketplace", "12.10", "200", "20.00", "4.20", "200.00", "0", "-163.70"]
+
+
+def test_a_preview_and_a_balance_are_of_who_collects_now(collected: Marketplace) -> None:
+    preview = collected.world.read("/statements/paid/EUR/2026-12")
+    assert [preview[name] for name in ("opening", "proceeds", "closing")] == ["87.90", "50.00", "43.95"]
+    balance = collected.world.read("/accounts/paid/EUR/balance")
+    assert (balance["collects"], float(balance["balance"])) == ("marketplace", 42.90)
+    assert {name: float(text) for name, text in balance["unbilled"].items()} == {
+        "commission": 5.0,
+        "proceeds": 50.0,
+        "payments": 0.0,
+    }
+    turned = collected.world.read("/accounts/turns/EUR/balance")
+    assert (turned["collects"], float(turned["balance"]), turned["unbilled"]["proceeds"]) == ("agency", -158.70, "0")
+    assert collected.world.read("/statements/turns/EUR/2026-12")["proceeds"] == "0.00"
+
+
+def test_what_a_marketplace_owes_is_proven_by_the_files_alone(collected: Marketplace) -> None:
+    objects = collected.files("")
+    assert verify(opening(objects), objects).problems == []
+
+
+# ---------------------------------------------------------------- rounding
+
+
+@pytest.fixture(scope="module", params=["half-even", "half-up"])
+def rounded(request: pytest.FixtureRequest) -> Iterator[tuple[str, Marketplace]]:
+    """October and November of a sale with a commission of 1.025 and its void, in either rounding."""
+    parameters = AMSTERDAM | {"Rounding": request.param}
+    with opened(parameters, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        shop.write("/agencies/one", agency("one", {"scheme": "standard", "percent": "50"}))
+        shop.record(sold("s", "one", "10.25"))
+        shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
+        shop.watch()
+        shop.record(void("v", "s", agency="one", currency="EUR"))
+        yield request.param, shop
+
+
+def test_a_preview_and_its_statement_round_half_a_cent_alike_and_a_void_cancels_its_sale(
+    rounded: tuple[str, Marketplace],
+) -> None:
+    """Half to even, 1.025 is 1.02 and its tax of 50 % 0.51; half up, 1.03 and 0.515, which is 0.52."""
+    rounding, shop = rounded
+    commission, tax, closing = ("1.02", "0.51", "1.53") if rounding == "half-even" else ("1.03", "0.52", "1.55")
+    october = shop.statement(OCTOBER, "one", "EUR")
+    assert [october[name] for name in ("rounding", "commission", "tax", "closing")] == [
+        rounding,
+        commission,
+        tax,
+        closing,
+    ]
+    shop.world.drain()
+    preview = shop.world.read("/statements/one/EUR/2026-11")
+    shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
+    shop.watch()
+    november = shop.statement(NOVEMBER, "one", "EUR")
+    for found in (preview, november):
+        assert [found[name] for name in ("commission", "tax", "closing")] == [f"-{commission}", f"-{tax}", "0.00"]
+    objects = shop.files("")
+    assert verify(opening(objects), objects).problems == []

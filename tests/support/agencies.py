@@ -12,6 +12,7 @@ FULL: dict[str, Any] = {
     "contact": "accounts@harbour.example",
     "status": "active",
     "language": "de",
+    "collects": "marketplace",
     "valid_from": "2026-10-01T00:00:00Z",
 }
 """The content of an agency's document with every field."""

@@ -52,18 +52,28 @@ class TestEachVersion:
     ) -> None:
         function = logical_id(name, "Function")
         _, version = version_of(stack, function)
-        described = re.findall(r"\$\{(\w+)\}", version["Description"]["Fn::Sub"])
+        described = re.findall(r"\$\{(\w+)\}", description_of(version))
         layers = list(stack.of("AWS::Lambda::LayerVersion").values())
         needed = parameters([stack.of("AWS::Lambda::Function")[function], layers])
         assert sorted(described) == sorted(needed - local()), "outside AWS there are no versions"
 
     def test_never_describes_two_lists_of_values_alike(self, stack: Stack, name: str) -> None:
         _, version = version_of(stack, logical_id(name, "Function"))
-        assert re.fullmatch(r"\$\{\w+\}( \$\{\w+\})*", version["Description"]["Fn::Sub"])
+        assert re.fullmatch(r"\$\{\w+\}( \$\{\w+\})*", description_of(version))
+        for name_, short in shortened(version).items():
+            condition, *texts = short["Fn::If"]
+            values = parsed()["Parameters"][name_]["AllowedValues"]
+            assert parsed()["Conditions"][condition]["Fn::Equals"] == [{"Ref": name_}, values[1]]
+            assert len(values) == len(set(texts)) == 2
 
     def test_describes_the_longest_values_in_the_characters_that_lambda_takes(self, stack: Stack, name: str) -> None:
         _, version = version_of(stack, logical_id(name, "Function"))
-        text = re.sub(r"\$\{(\w+)\}", lambda match: longest(match[1]), version["Description"]["Fn::Sub"])
+        short = shortened(version)
+        text = re.sub(
+            r"\$\{(\w+)\}",
+            lambda match: max(short[match[1]]["Fn::If"][1:], key=len) if match[1] in short else longest(match[1]),
+            description_of(version),
+        )
         assert len(text) <= LONGEST_DESCRIPTION
 
     def test_is_a_new_one_when_the_template_changes_the_function(self, stack: Stack, name: str) -> None:
@@ -90,6 +100,18 @@ class TestEachVersion:
         assert function["SnapStart"] == {"ApplyOn": {"Fn::If": ["SnapStarts", "PublishedVersions", "None"]}}
         assert parsed()["Conditions"]["SnapStarts"] == {"Fn::Equals": [{"Ref": "SnapStart"}, "on"]}
         assert not function.keys() & {"EphemeralStorage", "FileSystemConfigs"}, "SnapStart takes none"
+
+
+def description_of(version: Properties) -> str:
+    """Return the description of a version, with the names of its parameters."""
+    found = version["Description"]["Fn::Sub"]
+    return str(found if isinstance(found, str) else found[0])
+
+
+def shortened(version: Properties) -> Properties:
+    """Return the parameters of two values that a description holds as shorter texts."""
+    found = version["Description"]["Fn::Sub"]
+    return {} if isinstance(found, str) else dict(found[1])
 
 
 def parameters(value: Any) -> set[str]:

@@ -56,6 +56,7 @@ STATEMENTS: Final = Group(
 
             - Its tax is that of the agency's profile on the last day of the period, or today if that is earlier. The
               statement takes the profile of each tax point.
+            - Its `proceeds` are by who collects now, or at the end of the period if that is earlier.
             - `refunds` are all negative amounts. The statement shows refunds, voids and adjustments separately.
             - `commission` includes balances that adjustments of kind `opening` bring forward. The statement shows them
               as part of `opening`, untaxed.

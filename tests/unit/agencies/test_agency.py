@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.agencies.agency import AGENCIES, Agency, TaxProfile, read_agency
+from quarterhour.agencies.agency import AGENCIES, Agency, TaxProfile, TaxRate, read_agency
 from quarterhour.agencies.vat_ids import is_vat_id
 from quarterhour.documents.plan import Valid, read_draft
 from quarterhour.model.errors import InvalidError
@@ -27,11 +27,12 @@ def test_an_agency_is_read_with_every_field() -> None:
         contact="accounts@harbour.example",
         status="active",
         language="de",
+        collects="marketplace",
     )
 
 
 def test_an_agency_without_any_field_is_active_from_the_beginning() -> None:
-    assert read_agency({}) == Agency(datetime(1970, 1, 1, tzinfo=UTC))
+    assert read_agency({}) == Agency(datetime(1970, 1, 1, tzinfo=UTC), collects="agency")
 
 
 @pytest.mark.parametrize(
@@ -57,7 +58,42 @@ def test_an_agency_has_one_of_five_languages_and_english_without_one(language: s
     assert (agency.language, plain.language) == (language, "en")
 
 
+def test_a_tax_profile_has_rates_by_kind_of_adjustment_and_by_category() -> None:
+    rates = {"by_kind": {"chargeback_fee": {"scheme": "outside_scope"}}, "by_category": {"e-books": STANDARD_9}}
+    agency = read_agency(tax(**rates))
+    assert isinstance(agency, Agency)
+    assert agency.tax == TaxProfile(
+        "standard",
+        Decimal(20),
+        "GB980780684",
+        {"chargeback_fee": TaxRate("outside_scope")},
+        {"e-books": TaxRate("standard", Decimal(9))},
+    )
+    most = {f"fee_{number}": STANDARD_9 for number in range(50)}
+    assert isinstance(read_agency(tax(by_kind=most, by_category=most)), Agency)
+
+
+STANDARD_9 = {"scheme": "standard", "percent": "9"}
 BAD: dict[str, tuple[Any, str]] = {
+    "a list of rates by kind": (tax(by_kind=["fee"]), "content.tax.by_kind"),
+    "a rate that is no object": (tax(by_kind={"fee": "9"}), "content.tax.by_kind.fee"),
+    "a kind in capitals": (tax(by_kind={"Fee": STANDARD_9}), "content.tax.by_kind.Fee"),
+    "a kind that is not taxed": (tax(by_kind={"opening": STANDARD_9}), "content.tax.by_kind.opening"),
+    "an empty category": (tax(by_category={"": STANDARD_9}), "content.tax.by_category."),
+    "a rate with a VAT id": (
+        tax(by_category={"books": STANDARD_9 | {"vat_id": "GB980780684"}}),
+        "content.tax.by_category.books.vat_id",
+    ),
+    "a rate without a scheme": (tax(by_category={"books": {}}), "content.tax.by_category.books.scheme"),
+    "a rate without a percentage": (
+        tax(by_category={"books": {"scheme": "standard"}}),
+        "content.tax.by_category.books.percent",
+    ),
+    "a rate with a percentage and no tax": (
+        tax(by_kind={"fee": {"scheme": "exempt", "percent": "9"}}),
+        "content.tax.by_kind.fee.percent",
+    ),
+    "too many rates": (tax(by_kind={f"fee_{one}": STANDARD_9 for one in range(51)}), "content.tax.by_kind"),
     "no object": ([], "content"),
     "a number": (Decimal(1), "content"),
     "an unknown field": ({"vat": "GB980780684"}, "content.vat"),
@@ -84,6 +120,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "a legal name that is too long": ({"legal_name": "x" * 201}, "content.legal_name"),
     "an address with a tab": ({"address": "1 Quay Street\tBristol"}, "content.address"),
     "a blank address": ({"address": " \n"}, "content.address"),
+    "an unknown collector": ({"collects": "bank"}, "content.collects"),
     "an unknown status": ({"status": "open"}, "content.status"),
     "an unknown language": ({"language": "it"}, "content.language"),
     "a language in capitals": ({"language": "DE"}, "content.language"),

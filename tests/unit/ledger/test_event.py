@@ -638,11 +638,27 @@ def test_a_name_that_0_1_0_took_is_taken_still() -> None:
     assert (read.identity.id, read.account.agency) == ("a\ufffd", "b\ufffd")
 
 
+@pytest.mark.parametrize(
+    ("kind", "read_as"),
+    [
+        ("chargeback_fee", Event),
+        ("x" * 50, Event),
+        ("fee2", Event),
+        ("x" * 51, Rejection),
+        ("2fee", Rejection),
+        ("fee-2", Rejection),
+        ("fée", Rejection),
+    ],
+)
+def test_a_kind_of_adjustment_has_up_to_50_lowercase_letters_digits_and_underscores(kind: str, read_as: type) -> None:
+    assert isinstance(read_event(sale(type="adjustment.recorded", data=data(kind=kind))), read_as)
+
+
 def test_an_adjustment_may_bring_a_balance_forward_and_no_other_event_may() -> None:
     adjusted = event("order-1", "adjustment.recorded", kind="opening")
     assert adjusted.details["kind"] == "opening"
     assert adjusted.digest != event("order-1", "adjustment.recorded").digest
-    for type_, kind in (("adjustment.recorded", "closing"), ("adjustment.recorded", ""), ("sale.recorded", "opening")):
+    for type_, kind in (("adjustment.recorded", "Fee"), ("adjustment.recorded", ""), ("sale.recorded", "opening")):
         refused = read_event(sale(type=type_, data=data(kind=kind)))
         assert isinstance(refused, Rejection)
         assert [problem.field for problem in refused.problems] == ["data.kind"]

@@ -9,11 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.aws.items import to_item
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.linked import Gathered, LinkedClaim, in_rounds, plan_linked
+from quarterhour.ledger.posting import ledger_values
 from quarterhour.ledger.pricing import CommissionTerms, has_terms_of_sale
+from quarterhour.ledger.store import claim_of, claim_values
 from quarterhour.model.clock import iso_millis
 from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, settings, void
 from tests.support.names import near
@@ -362,3 +365,62 @@ def test_an_adjustment_of_another_account_is_rejected() -> None:
     planned = linked_to(sent, SALE)
     assert isinstance(planned, Rejection)
     assert planned.problems[0].expected == "a sale of 42#EUR", "people of the agency may read it"
+
+
+# ---------------------------------------------------------------- the category and the kind of what is corrected
+
+ADJUSTED: Final = "adjustment.recorded"
+
+
+def recorded(sent: Event, facts: dict[str, str], sale: Claim = SALE) -> dict[str, str]:
+    """Return the ledger's attributes of a correction, by its claim as it is stored."""
+    claimed = linked_of(sent, sale, AT, None, **facts).claim
+    stored = claim_of(to_item(claim_values(claimed, "r1")))
+    assert stored == claimed
+    values = ledger_values(stored.content(sent), stored)
+    assert values == ledger_values(claimed.content(sent), claimed)
+    return {name: values[name] for name in ("category", "kind") if name in values}
+
+
+COMMISSION: Final = {"amount": "0", "commission": "-1", "refers_to": "order-1"}
+
+
+@pytest.mark.parametrize("named", [{}, {"category": "toys"}, {"category": "books"}])
+@pytest.mark.parametrize(("of_sale", "category"), [({"category": "books"}, {"category": "books"}), ({}, {})])
+def test_a_refund_and_a_void_have_the_category_of_their_sale_whatever_they_name(
+    named: dict[str, str], of_sale: dict[str, str], category: dict[str, str]
+) -> None:
+    assert recorded(refund(**named), of_sale) == category
+    assert recorded(void(**named), of_sale) == category
+
+
+@pytest.mark.parametrize(
+    ("sent", "category"),
+    [
+        (event("a1", ADJUSTED, **COMMISSION), {"category": "books"}),
+        (event("a1", ADJUSTED, **COMMISSION, category="toys"), {"category": "toys"}),
+        (event("a1", ADJUSTED, amount="5", commission_rate="0.1", refers_to="order-1"), {"category": "books"}),
+        (event("a1", ADJUSTED, amount="5", refers_to="order-1"), {}),
+        (event("a1", ADJUSTED, amount="5", refers_to="order-1", category="toys"), {"category": "toys"}),
+    ],
+    ids=["commission", "commission and category", "rate", "by a rate card", "by a rate card for its own category"],
+)
+def test_an_adjustment_has_its_own_category_or_that_of_its_sale_if_no_rate_card_prices_it(
+    sent: Event, category: dict[str, str]
+) -> None:
+    assert recorded(sent, {"category": "books"}) == category
+
+
+@pytest.mark.parametrize(("kind", "taken"), [("fee", {"kind": "fee"}), ("opening", {})])
+def test_an_adjustment_of_a_fee_is_of_the_kind_of_the_fee_but_brings_no_balance_forward(
+    kind: str, taken: dict[str, str]
+) -> None:
+    of_fee = {**UNLINKED, "type": ADJUSTED, "kind": kind}
+    sale = SALE._replace(refundable=None)
+    assert recorded(event("a1", ADJUSTED, **COMMISSION), of_fee, sale) == taken
+    assert recorded(event("a1", ADJUSTED, **COMMISSION, kind="own"), of_fee, sale) == {"kind": "own"}
+
+
+def test_a_refund_without_a_category_stores_nothing_more_for_a_sale_without_one() -> None:
+    stored = claim_values(linked_of(refund(), SALE).claim, "r1")
+    assert (stored["category"], stored["kind"]) == (None, None)

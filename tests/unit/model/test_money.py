@@ -195,6 +195,24 @@ def test_a_statement_rounds_half_to_even_at_the_currencys_minor_unit(amount: str
     assert money.plain(money.on_statement(Decimal(amount), currency)) == rounded
 
 
+@pytest.mark.parametrize(
+    ("amount", "currency", "rounded"),
+    [
+        ("1.025", "EUR", "1.03"),
+        ("-1.025", "EUR", "-1.03"),
+        ("1.0249", "EUR", "1.02"),
+        ("1.035", "EUR", "1.04"),
+        ("0.5", "JPY", "1"),
+        ("-2.5", "JPY", "-3"),
+        ("0.0005", "KWD", "0.001"),
+        ("-0.004", "EUR", "0.00"),
+    ],
+)
+def test_a_statement_can_round_half_away_from_0(amount: str, currency: str, rounded: str) -> None:
+    found = money.on_statement(Decimal(amount), currency, money.Rounding.HALF_UP)
+    assert money.plain(found) == rounded
+
+
 @given(st.lists(st.tuples(amounts(), amounts())))
 def test_totals_split_sales_from_refunds_by_the_sign_of_the_amount(postings: list[tuple[Decimal, Decimal]]) -> None:
     totals = Totals()

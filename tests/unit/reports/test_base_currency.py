@@ -176,6 +176,10 @@ def test_pinned_exchange_rates_are_parsed_as_they_were_stored() -> None:
     ]
 
 
-@given(amounts(), st.sampled_from(["EUR", "JPY", "KWD"]))
-def test_a_decimal_is_rounded_as_on_a_statement(amount: Decimal, currency: str) -> None:
-    assert str(money.rounded(Fraction(amount), currency)) == str(money.on_statement(amount, currency))
+half_units = st.integers(-10_000, 10_000).map(lambda number: Decimal(number).scaleb(-4))
+
+
+@given(amounts() | half_units, st.sampled_from(["EUR", "JPY", "KWD"]), st.sampled_from(money.Rounding))
+def test_a_decimal_is_rounded_as_on_a_statement(amount: Decimal, currency: str, rounding: money.Rounding) -> None:
+    found = money.rounded(Fraction(amount), currency, rounding)
+    assert str(found) == str(money.on_statement(amount, currency, rounding))

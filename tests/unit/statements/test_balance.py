@@ -1,7 +1,9 @@
 """Balances and previews, pure: every line is either in a closing balance or unbilled."""
 
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +13,7 @@ from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.statements.balance import Balance, StatementSummary, of_periods, previews
+from quarterhour.statements.balance import Balance, OpenPeriod, StatementSummary, of_periods, previews
 from quarterhour.statements.figures import Amounts
 from tests.support.builders import amounts
 from tests.support.stored_statements import listed, plan_of
@@ -24,8 +26,9 @@ def totals(commission: str, payments: str = "0", gross: str = "0", refunds: str 
     return Totals(1, Decimal(gross), Decimal(refunds), Decimal(commission), Decimal(payments))
 
 
-def sealed(period: Period, closing: str, commission: str, payments: str = "0", opening: str = "0") -> StatementSummary:
-    found = listed(closing=closing, commission_exact=commission, payments=payments, brought_forward=opening)
+def sealed(period: Period, closing: str, commission: str, payments: str = "0", **more: Any) -> StatementSummary:
+    figures = {"brought_forward": "0", "net": "0", **more}
+    found = listed(closing=closing, commission_exact=commission, payments=payments, **figures)
     item = found.as_item(period, QuarterHour.parse("202611040000"))
     return StatementSummary.of(item)
 
@@ -48,7 +51,7 @@ def test_a_late_line_of_a_sealed_period_is_unbilled_until_the_next_statement() -
 
 
 def test_what_was_brought_forward_is_in_the_closing_balance_alone() -> None:
-    october = sealed(OCTOBER, "107.20", "6", opening="100")
+    october = sealed(OCTOBER, "107.20", "6", brought_forward="100")
     assert Balance.of([october], totals("106"), Totals()).amount == Decimal("107.20")
 
 
@@ -77,7 +80,7 @@ def test_periods_of_before_the_first_one_get_no_statements() -> None:
 
 def preview(months: list[Totals], closing: str, currency: str, profile: TaxProfile | None) -> Amounts:
     """Return the amounts of the last of some months."""
-    dated = zip((date(2026, 9 + month, 30) for month in range(3)), months, strict=False)
+    dated = [OpenPeriod(date(2026, 9 + index, 30), month) for index, month in enumerate(months)]
     *_, last = previews(dated, Decimal(closing), currency, lambda _: profile)
     return last.amounts
 
@@ -86,6 +89,12 @@ def test_a_preview_rounds_and_taxes_as_the_statement_will() -> None:
     found = preview([totals("12.345", "4", "100", "-1.5")], "1.00", "GBP", VAT)
     assert (found.opening, found.net, found.commission_exact) == (Decimal(1), Decimal("98.5"), Decimal("12.345"))
     assert (found.commission, found.tax, found.closing) == (Decimal("12.34"), Decimal("2.47"), Decimal("11.81"))
+
+
+def test_a_preview_rounds_half_up_where_statements_do() -> None:
+    months = [OpenPeriod(date(2026, 9, 30), totals("1.025"))]
+    (found,) = previews(months, money.ZERO, "GBP", lambda _: VAT, money.Rounding.HALF_UP)
+    assert (found.amounts.commission, found.amounts.tax) == (Decimal("1.03"), Decimal("0.21"))
 
 
 def test_a_preview_of_a_currency_without_minor_unit_has_none() -> None:
@@ -100,11 +109,29 @@ def test_each_previewed_period_passes_its_closing_balance_on() -> None:
 
 def test_each_previewed_period_is_taxed_by_the_profile_of_its_own_date() -> None:
     profiles = {date(2026, 10, 31): VAT, date(2026, 11, 20): TaxProfile(EXEMPT)}
-    october, november = previews(
-        zip(profiles, [totals("10"), totals("10")], strict=True), money.ZERO, "GBP", profiles.get
-    )
+    months = [OpenPeriod(day, totals("10")) for day in profiles]
+    october, november = previews(months, money.ZERO, "GBP", profiles.get)
     assert (october.amounts.tax, november.amounts.tax) == (Decimal("2.00"), Decimal("0.00"))
     assert [row.scheme for row in november.taxes] == ["exempt"]
+
+
+def test_a_preview_of_an_agency_whose_sales_the_marketplace_collects_takes_them_from_what_it_owes() -> None:
+    sold = totals("10.0005", "-50", "120.005", "-20")
+    months = [OpenPeriod(date(2026, 10, 31), sold, "marketplace"), OpenPeriod(date(2026, 11, 20), sold)]
+    first, second = previews(months, Decimal("5.00"), "EUR", lambda _: VAT)
+    assert (first.amounts.commission, first.amounts.tax) == (Decimal("10.00"), Decimal("2.00"))
+    assert (str(first.amounts.proceeds), first.amounts.closing) == ("100.00", Decimal("-33.00"))  # 100.005, half even
+    assert (str(second.amounts.proceeds), second.amounts.closing) == ("0.00", Decimal("29.00"))
+
+
+def test_a_balance_counts_the_sales_that_the_marketplace_collected_and_has_on_no_statement() -> None:
+    october = sealed(OCTOBER, "-87.90", "10.0005", net="100.005")
+    counted = totals("12.0005", "-87.90", "125.005", "-5")
+    by_marketplace = replace(Balance.of([october], counted, Totals()), collects="marketplace")
+    assert by_marketplace.proceeds == Decimal("20.000")
+    assert by_marketplace.amount == Decimal("-18.0000")  # -87.90 + 2.0000 - 20.000 + 87.90
+    by_agency = Balance.of([october], counted, Totals())
+    assert (by_agency.proceeds, by_agency.amount) == (Decimal(0), Decimal("2.0000"))
 
 
 def test_the_period_of_a_statement_orders_it_before_its_number() -> None:

@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from io import BytesIO
@@ -23,13 +23,15 @@ from quarterhour.statements import day_lines
 from quarterhour.statements.day_lines import (
     CSV_COLUMNS,
     Collector,
+    TaxedLines,
     pack_totals,
     read_blocks,
     read_pieces,
     read_totals,
 )
-from quarterhour.statements.figures import OTHER_DAYS, AccountSums, Kind, Sum
+from quarterhour.statements.figures import OTHER_DAYS, AccountSums, BaseFigures, Kind, LastRate, Sum
 from quarterhour.statements.plan import Progress, StatementPlan
+from quarterhour.statements.tax import Taxable, TaxNames
 from tests.support.statement_plans import NOVEMBER, SETTINGS, minutes, plan, posting, sealed_file
 
 GBP = Account("42", "GBP")
@@ -116,6 +118,27 @@ def test_a_tax_point_is_that_of_the_line_or_else_its_business_date() -> None:
         assert points == {corrected: 1, "2026-11-23": 2, "2026-10-31": 1}, schema
 
 
+def test_the_tax_of_lines_is_decided_by_tax_point_and_by_the_named_kinds_and_categories() -> None:
+    items = [
+        posting(1, minutes(0), tax_point="2026-11-05", category="books"),
+        posting(2, minutes(1), tax_point="2026-11-05", category="toys"),
+        posting(3, minutes(2), time="2026-11-05T23:30:00Z", category="=books"),
+        posting(4, minutes(3), tax_point="2026-11-05", type="adjustment.recorded", kind="fee", commission="15"),
+        posting(5, minutes(4), tax_point="2026-11-05", type="adjustment.recorded", kind="other", commission="2"),
+        posting(6, minutes(5), tax_point="2026-11-05", type="adjustment.recorded", kind="opening", commission="9"),
+        posting(7, minutes(6), tax_point="2026-11-05", type="payment.recorded", commission="0"),
+    ]
+    (text,) = texts_of(collected(items)).values()
+    found = TaxedLines(TaxNames(frozenset({"fee"}), frozenset({"books", "=books"})), time_zone("Europe/Berlin"))
+    found.add(io.StringIO(text, newline=""))
+    assert found.commissions == {
+        Taxable(date(2026, 11, 5), "", "books"): Decimal("1.25"),
+        Taxable(date(2026, 11, 5)): Decimal("3.25"),
+        Taxable(date(2026, 11, 6), "", "=books"): Decimal("1.25"),
+        Taxable(date(2026, 11, 5), "fee"): Decimal(15),
+    }
+
+
 def test_figures_in_the_base_currency_are_at_the_rates_of_the_quarter_hour() -> None:
     planned = plan(settings=replace(SETTINGS, base="EUR"))
     rate = ExchangeRate(Decimal("0.8"), "ecb", "EUR", datetime(2026, 11, 20, tzinfo=UTC))
@@ -126,6 +149,25 @@ def test_figures_in_the_base_currency_are_at_the_rates_of_the_quarter_hour() -> 
     without = sums_of(collected([posting(1, minutes(0))], planned))[GBP].base
     assert without is not None
     assert without.missing == {"202611230130"}
+
+
+def test_the_last_exchange_rate_is_that_of_the_last_quarter_hour_in_the_period_with_lines() -> None:
+    planned = plan(settings=replace(SETTINGS, base="EUR"))
+    collector = Collector(planned, time_zone("UTC"))
+    units = {"202611302330": "0.8", "202611302345": "0.81", "202612010000": "0.82"}
+    for number, (text, one) in enumerate(units.items()):
+        quarter_hour = QuarterHour.parse(text)
+        rate = ExchangeRate(Decimal(one), "ecb", "EUR", datetime(2026, 11, 20, tzinfo=UTC))
+        items = [posting(number, quarter_hour.start), posting(number + 10, quarter_hour.start, agency=text)]
+        list(collector.add(quarter_hour, read_raw(sealed_file(items)), {"GBP": rate}))
+    rates = {account.agency: sums.base.rate for account, sums in collector.totals() if sums.base}
+    assert rates == {
+        "42": LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.81")),
+        "202611302330": LastRate(is_in_period=True, quarter_hour="202611302330", units=Decimal("0.8")),
+        "202611302345": LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.81")),
+        "202612010000": LastRate(is_in_period=False, quarter_hour="202612010000", units=Decimal("0.82")),
+    }
+    assert sums_of(collected([posting(1, minutes(0))], planned))[GBP].base == BaseFigures(missing={"202611230130"})
 
 
 @pytest.mark.parametrize("schema", sorted(COLUMNS))

@@ -2,22 +2,24 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
-from quarterhour.agencies.agency import REVERSE_CHARGE, STANDARD, Agency, TaxProfile
+from quarterhour.agencies.agency import OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
 from quarterhour.model.identifiers import Account
+from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendar, time_zone
 from quarterhour.statements.document import Parties, Statement
-from quarterhour.statements.figures import AccountSums, BaseFigures, Kind, Sum
+from quarterhour.statements.figures import AccountSums, BaseFigures, Kind, LastRate, Sum
 from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import StatementPlan, StatementSettings
 from quarterhour.statements.roster import RosterEntry
+from quarterhour.statements.tax import Taxable, TaxNames
 from tests.support.statement_plans import NOVEMBER, plan
 
 STANDARD_21, REVERSE = TaxProfile(STANDARD, Decimal(21)), TaxProfile(REVERSE_CHARGE)
@@ -54,6 +56,16 @@ def test_a_tax_point_has_the_profile_that_is_valid_at_the_start_of_its_day_in_th
     sold = ("2026-11-14", "2026-11-15")
     assert taxes(statement(changing(midnight), *sold)) == [("standard", "2.10"), ("reverse_charge", "0.00")]
     assert taxes(statement(changing(minute_later), *sold)) == [("standard", "4.20")]
+
+
+def test_a_profile_that_names_kinds_is_not_applied_without_the_kinds_of_the_lines() -> None:
+    by_kind = STANDARD_21._replace(by_kind={"chargeback_fee": TaxRate(OUTSIDE_SCOPE)})
+    without = statement(lambda _: by_kind, "2026-11-14")
+    assert without.names == TaxNames(frozenset({"chargeback_fee"}))
+    with pytest.raises(ValueError, match="the tax of 42#EUR depends on the kinds and categories of its lines"):
+        document(without)
+    fee = {Taxable(date(2026, 11, 14), "chargeback_fee"): Decimal(10)}
+    assert taxes(replace(without, named=fee)) == [("outside_scope", "0.00")]
 
 
 def test_the_parties_are_those_of_the_last_instant_of_the_period_and_in_0_2_0_those_of_the_cut_off() -> None:
@@ -143,3 +155,38 @@ def test_what_can_be_converted_is_shown_beside_the_quarter_hours_without_an_exch
 def test_a_run_that_was_planned_by_an_earlier_version_converts_all_or_nothing() -> None:
     nothing = dict.fromkeys(("net", "commission", "payments"))
     assert in_base(1, *GAP) == {"currency": "EUR", **nothing, "missing": GAP}
+
+
+RATE = LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.8"))
+
+
+def tax_in(currency: str, base: str, figures: BaseFigures | None, rounding: Rounding = Rounding.HALF_EVEN) -> Any:
+    """Return ``tax_in`` of a commission of 10 with 21 % tax."""
+    made = statement(lambda _: STANDARD_21, "2026-11-05")
+    made.entry.sums.base = figures
+    entry = made.entry._replace(account=Account("42", currency))
+    return document(replace(made, plan=replace(made.plan, base=base, rounding=rounding), entry=entry))["tax_in"]
+
+
+def test_the_tax_of_a_statement_in_a_foreign_currency_is_shown_in_the_issuer_s_too() -> None:
+    """10.00 and 2.10 USD at 0.8 for one EUR: 2.625 is half a cent."""
+    expected = {"currency": "EUR", "exchange_rate": "0.8", "base": "12.50", "tax": "2.62"}
+    assert tax_in("USD", "EUR", BaseFigures(rate=RATE)) == expected
+    assert tax_in("USD", "EUR", BaseFigures(rate=RATE), Rounding.HALF_UP) == {**expected, "tax": "2.63"}
+
+
+@pytest.mark.parametrize(
+    ("currency", "base", "figures"),
+    [
+        ("USD", "", None),
+        ("USD", "EUR", None),
+        ("USD", "EUR", BaseFigures(missing={"202611050000"})),
+        ("EUR", "EUR", BaseFigures(rate=RATE._replace(units=Decimal(1)))),
+        ("XXX", "EUR", BaseFigures(rate=RATE._replace(units=Decimal(1)))),
+    ],
+    ids=["no base currency", "no lines", "no rate", "the base currency", "no currency"],
+)
+def test_tax_is_in_one_currency_without_another_or_a_rate(
+    currency: str, base: str, figures: BaseFigures | None
+) -> None:
+    assert tax_in(currency, base, figures) is None

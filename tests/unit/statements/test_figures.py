@@ -8,8 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.agencies.agency import STANDARD, TaxProfile
-from quarterhour.statements.figures import MAX_TERMS, AccountSums, Amounts, BaseFigures, Kind, Sum, kind_of
-from quarterhour.statements.tax import taxed
+from quarterhour.model.money import Rounding
+from quarterhour.statements.figures import (
+    MAX_TERMS,
+    AccountSums,
+    Amounts,
+    BaseFigures,
+    Kind,
+    LastRate,
+    Sum,
+    kind_of,
+    proceeds,
+)
+from quarterhour.statements.tax import Taxable, taxed
 
 STANDARD_20 = TaxProfile(STANDARD, Decimal(20))
 
@@ -27,7 +38,9 @@ def sums_of(**kinds: tuple[str, str]) -> AccountSums:
 
 def amounts_of(sums: AccountSums, profile: TaxProfile | None, currency: str = "GBP", *, opening: str = "0") -> Amounts:
     """Return the amounts of sums that are all taxed by one profile."""
-    return Amounts.of(sums, Decimal(opening), taxed({date(2026, 11, 30): sums.commission}, currency, lambda _: profile))
+    return Amounts.of(
+        sums, Decimal(opening), taxed({Taxable(date(2026, 11, 30)): sums.commission}, currency, lambda _: profile)
+    )
 
 
 def test_what_a_line_is_depends_on_its_type_and_kind() -> None:
@@ -38,6 +51,36 @@ def test_what_a_line_is_depends_on_its_type_and_kind() -> None:
     assert kind_of("adjustment.recorded", "opening") is Kind.BROUGHT_FORWARD
     assert kind_of("payment.recorded", "") is Kind.PAYMENTS
     assert kind_of("view.recorded", "") is Kind.OTHER
+
+
+def test_the_last_exchange_rate_in_the_period_counts_and_without_one_the_last_after_it() -> None:
+    early, late, after, later = (
+        LastRate(is_in_period, quarter_hour, Decimal(units))
+        for is_in_period, quarter_hour, units in (
+            (True, "202611010000", "0.7"),
+            (True, "202611302345", "0.8"),
+            (False, "202612010000", "0.9"),
+            (False, "202612020000", "1.0"),
+        )
+    )
+    base = BaseFigures()
+    for seen, kept in ((None, None), (after, after), (later, later), (early, early), (after, early), (late, late)):
+        base += BaseFigures(rate=seen)
+        assert base.rate == kept
+        assert BaseFigures.of(base.as_list()) == base
+    base += BaseFigures(rate=early)
+    assert base.rate == late
+    assert BaseFigures.of(["0", "0", "0", []]) == BaseFigures(), "as 0.2.0 wrote it"
+
+
+def test_net_that_the_marketplace_collects_is_rounded_once_and_taken_from_what_the_agency_owes() -> None:
+    assert proceeds(Decimal("100.005"), "agency", "EUR", Rounding.HALF_UP) == 0
+    assert str(proceeds(Decimal("100.005"), "marketplace", "EUR", Rounding.HALF_UP)) == "100.01"
+    assert str(proceeds(Decimal("100.005"), "marketplace", "EUR", Rounding.HALF_EVEN)) == "100.00"
+    assert str(proceeds(Decimal("100.5"), "marketplace", "JPY", Rounding.HALF_UP)) == "101"
+    sums = sums_of(sales=("100.005", "10"), payments=("-80", "0"))
+    found = Amounts.of(sums, Decimal(5), [], lambda net: proceeds(net, "marketplace", "EUR", Rounding.HALF_EVEN))
+    assert (found.proceeds, found.closing) == (Decimal("100.00"), Decimal("-15.00"))
 
 
 def test_net_is_the_sum_of_what_was_sold_and_payments_are_no_part_of_it() -> None:

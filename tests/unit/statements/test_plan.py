@@ -1,5 +1,6 @@
 """The plan of a statement run: which period is due, and which lines belong to it."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple
 
@@ -8,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model.errors import ConflictError, InvalidError
+from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements.plan import (
@@ -20,7 +22,7 @@ from quarterhour.statements.plan import (
     read_period,
 )
 from tests.support.laws import examples
-from tests.support.statement_plans import BOUND, NOVEMBER, PLANNED_AT, checkpoint, plan
+from tests.support.statement_plans import BOUND, NOVEMBER, PLANNED_AT, SETTINGS, checkpoint, plan
 
 OCTOBER, DECEMBER = NOVEMBER.previous, NOVEMBER.next
 BEGAN = datetime(2026, 9, 30, 12, tzinfo=UTC)
@@ -33,6 +35,13 @@ def test_a_stored_plan_is_the_plan() -> None:
     second = plan(progress=after)
     assert StatementPlan.of(second.as_dict()) == second
     assert (second.previous, second.numbers) == (("2026-10", "a" * 64), (8, 2))
+    half_up = plan(settings=replace(SETTINGS, rounding=Rounding.HALF_UP))
+    assert StatementPlan.of(half_up.as_dict()).rounding is Rounding.HALF_UP
+
+
+def test_a_plan_of_0_2_0_rounds_half_to_even() -> None:
+    stored = {name: value for name, value in plan().as_dict().items() if name != "rounding"}
+    assert StatementPlan.of(stored).rounding is Rounding.HALF_EVEN
 
 
 def test_more_lines_are_written_in_more_groups() -> None:

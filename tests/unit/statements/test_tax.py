@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile
+from quarterhour.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile, TaxRate
 from quarterhour.statements.figures import AccountSums, Kind, Sum
-from quarterhour.statements.tax import TaxRow, base_and_tax, taxed
+from quarterhour.statements.tax import Taxable, TaxNames, TaxRow, TaxSpan, base_and_tax, taxed
 
 STANDARD_21 = TaxProfile(STANDARD, Decimal(21))
 REVERSE = TaxProfile(REVERSE_CHARGE)
@@ -33,7 +33,7 @@ def from_days(**starts: TaxProfile | None) -> Callable[[date], TaxProfile | None
 
 
 def rows(commissions: dict[int, str], currency: str = "EUR", **starts: TaxProfile | None) -> list[TaxRow]:
-    by_day = {october(day): Decimal(commission) for day, commission in commissions.items()}
+    by_day = {Taxable(october(day)): Decimal(commission) for day, commission in commissions.items()}
     return taxed(by_day, currency, from_days(**starts))
 
 
@@ -87,8 +87,8 @@ def test_a_profile_that_changes_back_and_forth_is_one_row_with_several_spans() -
         (REVERSE_CHARGE, "3.00", "0.00"),
     ]
     assert [row.tax_points for row in found] == [
-        ((october(2), october(3)), (october(28), october(28))),
-        ((october(12), october(13)),),
+        (TaxSpan(october(2), october(3)), TaxSpan(october(28), october(28))),
+        (TaxSpan(october(12), october(13)),),
     ]
 
 
@@ -108,6 +108,74 @@ def test_dates_without_a_profile_are_a_row_of_their_own() -> None:
         (None, "No tax profile."),
         (REVERSE_CHARGE, "Reverse charge: the recipient of the service accounts for the VAT."),
     ]
+
+
+# ---------------------------------------------------------------- several rates for one agency
+
+FEES = {"chargeback_fee": TaxRate(OUTSIDE_SCOPE), "listing_fee": TaxRate(STANDARD, Decimal(9))}
+BOOKS = {"books": TaxRate(STANDARD, Decimal(9))}
+SEVERAL = STANDARD_21._replace(by_kind=FEES, by_category=BOOKS)
+
+
+@pytest.mark.parametrize(
+    ("kind", "category", "rate"),
+    [
+        ("", "", TaxRate(STANDARD, Decimal(21))),
+        ("other_fee", "toys", TaxRate(STANDARD, Decimal(21))),
+        ("", "books", TaxRate(STANDARD, Decimal(9))),
+        ("chargeback_fee", "", TaxRate(OUTSIDE_SCOPE)),
+        ("chargeback_fee", "books", TaxRate(OUTSIDE_SCOPE)),
+    ],
+)
+def test_a_line_is_taxed_by_its_kind_or_else_by_its_category_or_else_as_all_others(
+    kind: str, category: str, rate: TaxRate
+) -> None:
+    assert SEVERAL.rate_of(kind, category) == rate
+
+
+def test_a_chargeback_fee_is_outside_the_scope_of_the_tax_on_all_else() -> None:
+    """S7: a commission of 10.00 and a chargeback fee of 15.00 on one day."""
+    charged = {Taxable(october(5)): Decimal(10), Taxable(october(5), "chargeback_fee"): Decimal(15)}
+    found = taxed(charged, "EUR", lambda _: SEVERAL)
+    assert [(row.scheme, str(row.base), str(row.tax)) for row in found] == [
+        (STANDARD, "10.00", "2.10"),
+        (OUTSIDE_SCOPE, "15.00", "0.00"),
+    ]
+    assert [row.as_dict()["tax_points"] for row in found] == [
+        [{"from": "2026-10-05", "to": "2026-10-05"}],
+        [{"from": "2026-10-05", "to": "2026-10-05", "kind": "chargeback_fee"}],
+    ]
+
+
+def test_what_is_named_apart_and_taxed_alike_is_one_row_that_is_rounded_once() -> None:
+    charged = {
+        Taxable(october(5), "listing_fee"): Decimal("1.004"),
+        Taxable(october(6), "", "books"): Decimal("1.004"),
+        Taxable(october(8), "", "books"): Decimal(2),
+    }
+    (row,) = taxed(charged, "EUR", lambda _: SEVERAL)
+    assert (str(row.base), str(row.tax)) == ("4.01", "0.36")  # 4.008, rounded once
+    assert row.tax_points == (
+        TaxSpan(october(5), october(5), "listing_fee"),
+        TaxSpan(october(6), october(8), "", "books"),
+    )
+
+
+def test_a_category_that_a_later_profile_names_no_more_is_taxed_as_all_others_then() -> None:
+    charged = {Taxable(october(day), "", "books"): Decimal(1) for day in (5, 15, 25)}
+    found = taxed(charged, "EUR", from_days(d1=SEVERAL, d10=STANDARD_21, d20=SEVERAL))
+    assert [(row.percent, row.base) for row in found] == [(Decimal(9), Decimal(2)), (Decimal(21), Decimal(1))]
+    assert found[0].tax_points == (
+        TaxSpan(october(5), october(5), "", "books"),
+        TaxSpan(october(25), october(25), "", "books"),
+    )
+
+
+def test_the_names_of_profiles_are_those_of_all_of_them() -> None:
+    assert TaxNames.by([None, STANDARD_21, SEVERAL, REVERSE]) == TaxNames(
+        frozenset({"chargeback_fee", "listing_fee"}), frozenset({"books"})
+    )
+    assert not any(TaxNames.by([None, STANDARD_21]))
 
 
 # ---------------------------------------------------------------- laws
@@ -135,7 +203,9 @@ def test_taxes_are_independent_of_order_and_of_cutting_and_add_up(
 
     def of(sums: AccountSums) -> list[TaxRow]:
         return taxed(
-            {date.fromisoformat(day): one.commission for day, one in sums.tax_points.items()}, "EUR", profile_at
+            {Taxable(date.fromisoformat(day)): one.commission for day, one in sums.tax_points.items()},
+            "EUR",
+            profile_at,
         )
 
     found = of(collected(some))
@@ -147,7 +217,7 @@ def test_taxes_are_independent_of_order_and_of_cutting_and_add_up(
 
     exact = {row: Fraction(0) for row in found}
     for day, commission in some:
-        (row,) = (row for row in found if any(first <= october(day) <= last for first, last in row.tax_points))
+        (row,) = (row for row in found if any(one.first <= october(day) <= one.last for one in row.tax_points))
         profile = profile_at(october(day))
         assert (row.scheme, row.percent) == ((profile.scheme, profile.percent) if profile else (None, 0))
         exact[row] += Fraction(commission)

@@ -55,13 +55,18 @@ const factsOf = (content) => [
   ["Tax", content.tax && taxWords(content.tax)], ["Currency", content.currency], ["Group", content.group],
   ["Contact", content.contact], ["Status", content.status],
   ["Language of its statements", LANGUAGES[content.language]],
+  ["Collects the customers' money", content.collects],
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
-const taxWords = ({ scheme, percent, vat_id: vatId }) => {
-  const rate = decimalText(percent) && `${format.exact(decimalText(percent))} %`;
-  return [format.words(scheme), rate, vatId].filter(Boolean).join(", ");
+const taxWords = ({ vat_id: vatId, by_kind: byKind, by_category: byCategory, ...rate }) => {
+  const own = [byKind, byCategory].flatMap((rates) => Object.entries(rates || {}));
+  const words = own.map(([name, one]) => `${name}: ${rateWords(one)}`);
+  return [rateWords(rate), vatId, ...words].filter(Boolean).join(", ");
 };
+
+const rateWords = ({ scheme, percent }) =>
+  [format.words(scheme), decimalText(percent) && `${format.exact(decimalText(percent))} %`].filter(Boolean).join(" ");
 
 /** The button with which finance registers an agency that has no page to begin from yet. */
 export function RegisterAnother() {
@@ -90,12 +95,16 @@ function Register({ agency, latest, onDone, onClose }) {
     <//>`;
 }
 
-/** Returns the content of a version that a form holds; what is empty is left out. */
+/** Returns the content of a version that a form holds: without what is empty, and with what it does not ask for. */
 function contentOf(form, before) {
   const value = (name) => form.get(name)?.trim();
   const only = (values) => Object.fromEntries(Object.entries(values).filter(([, one]) => one));
-  const tax = only({ scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id") });
-  const names = ["legal_name", "address", "country", "currency", "group", "contact", "status", "language"];
+  const { by_kind: byKind, by_category: byCategory } = before.tax || {};
+  const tax = only({
+    scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id"),
+    by_kind: byKind, by_category: byCategory,
+  });
+  const names = ["legal_name", "address", "country", "currency", "group", "contact", "status", "language", "collects"];
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),
     tax: tax.scheme && tax,
@@ -144,6 +153,14 @@ function Fields({ content }) {
     <label key="status">Status
       <select name="status">
         <option value="">active</option><option value="closed" selected=${content.status === "closed"}>closed</option>
+      </select>
+    </label>
+    <label key="collects">Who collects the customers' money
+      <select name="collects">
+        <option value="">the agency; it owes commission</option>
+        <option value="marketplace" selected=${content.collects === "marketplace"}>
+          the marketplace; it owes the net sales less commission
+        </option>
       </select>
     </label>
     <label key="valid_from">In force from (${format.zoneName()}); empty: from the beginning

@@ -15,7 +15,8 @@ const FIGURES = [
   ["sales", "Sales"], ["gross", "Sales"], ["voids", "Voids"], ["refunds", "Refunds"], ["adjustments", "Adjustments"],
   ["net", "Net sales"],
   ["commission_exact", "Commission before rounding"], ["commission", "+ Commission, rounded"], ["tax", "+ Tax"],
-  ["payable", "Payable for this period"], ["payments", "− Payments"],
+  ["payable", "Payable for this period"], ["proceeds", "− Net sales, collected by the marketplace"],
+  ["payments", "− Payments"],
   ["closing", "Closing balance"],
 ];
 const FILES = {

@@ -1,10 +1,11 @@
 """An agency, the pure part: the schema of its document."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from decimal import Decimal
 from enum import Enum
-from typing import Final, NamedTuple
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
 
 from quarterhour.agencies.vat_ids import VAT_ID, is_vat_id
 from quarterhour.documents.keys import AGENCY, AGENCY_NAME, is_agency
@@ -25,19 +26,28 @@ ACTIVE: Final = "active"
 CLOSED: Final = "closed"
 STATUSES: Final = (ACTIVE, CLOSED)
 """Sales of a closed agency are held."""
+BY_AGENCY: Final = "agency"
+BY_MARKETPLACE: Final = "marketplace"
+COLLECTORS: Final = (BY_AGENCY, BY_MARKETPLACE)
+"""Who holds the customers' money: the agency owes commission, or the marketplace owes the net sales less commission."""
 MAX_ADDRESS: Final = 500
 LANGUAGES: Final = ("en", "de", "fr", "es", "nl")
 """The languages in which statements are written, by their codes of ISO 639-1."""
 DEFAULT_LANGUAGE: Final = "en"
 FIELDS: Final = (
     *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "language"),
-    "valid_from",
+    *("collects", "valid_from"),
 )
-TAX_FIELDS: Final = ("scheme", "percent", "vat_id")
+RATE_FIELDS: Final = ("scheme", "percent")
+TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category")
+MAX_RATES: Final = 50
+"""The most kinds, and the most categories, that a tax profile names."""
 
 ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
 COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
 _TAX: Final = f"an object with {', '.join(TAX_FIELDS)}"
+_RATES: Final = f"an object of at most {MAX_RATES} tax rates"
+_RATE: Final = f"an object with {', '.join(RATE_FIELDS)}"
 
 
 class Registration(Enum):
@@ -48,12 +58,31 @@ class Registration(Enum):
     CLOSED = "closed"
 
 
+class TaxRate(NamedTuple):
+    """How a commission is taxed. ``percent`` is 0 unless the scheme is ``STANDARD``."""
+
+    scheme: str
+    percent: Decimal = money.ZERO
+
+
+_NO_RATES: Final[Mapping[str, TaxRate]] = MappingProxyType({})
+
+
 class TaxProfile(NamedTuple):
-    """How commissions are taxed. ``percent`` is 0 unless the scheme is ``STANDARD``."""
+    """How an agency's commissions are taxed: by kind of adjustment, by category of product, or else as all others.
+
+    ``percent`` is 0 unless the scheme is ``STANDARD``.
+    """
 
     scheme: str
     percent: Decimal = money.ZERO
     vat_id: str | None = None
+    by_kind: Mapping[str, TaxRate] = _NO_RATES
+    by_category: Mapping[str, TaxRate] = _NO_RATES
+
+    def rate_of(self, kind: str, category: str) -> TaxRate:
+        """Return how a line is taxed: by its kind, or else by its category, or else as all others."""
+        return self.by_kind.get(kind) or self.by_category.get(category) or TaxRate(self.scheme, self.percent)
 
 
 class Agency(NamedTuple):
@@ -69,6 +98,7 @@ class Agency(NamedTuple):
     contact: str | None = None
     status: str = ACTIVE
     language: str = DEFAULT_LANGUAGE
+    collects: str = BY_AGENCY
 
 
 def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[FieldProblem, ...]:
@@ -83,19 +113,20 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     legal_name = outer.value("legal_name", fields.TEXT, fields.text, optional=True)
     address_ = outer.value("address", ADDRESS, address, optional=True)
     country = outer.value("country", COUNTRY, country_of, optional=True)
-    tax = outer.value("tax", _TAX, lambda value: value if isinstance(value, Mapping) else None, optional=True)
+    tax = outer.value("tax", _TAX, _object, optional=True)
     profile = None if tax is None else _read_tax(Fields(tax, f"{prefix}tax.", outer.problems), country)
     currency = outer.value("currency", fields.CURRENCY, fields.currency, optional=True)
     group = outer.value("group", fields.NAME, fields.name, optional=True)
     contact = outer.value("contact", fields.TEXT, fields.text, optional=True)
     status = outer.value("status", f"one of {', '.join(STATUSES)}", _status, optional=True)
     language = outer.value("language", f"one of {', '.join(LANGUAGES)}", _language, optional=True)
+    collects = outer.value("collects", f"one of {', '.join(COLLECTORS)}", _collects, optional=True)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
     since = valid_from or ALWAYS[0]
-    names = legal_name, address_, country, profile, currency, group, contact
-    return Agency(since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE)
+    names = (legal_name, address_, country, profile, currency, group, contact)
+    return Agency(since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
@@ -109,14 +140,46 @@ AGENCIES: Final = DocumentKind(AGENCY, is_agency, f"{AGENCY}<agency>, the agency
 
 def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:
     inner.report_unknown(frozenset(TAX_FIELDS))
-    scheme = inner.value("scheme", f"one of {', '.join(SCHEMES)}", _scheme)
-    percent = inner.value("percent", fields.PERCENT, fields.percent, optional=scheme != STANDARD)
+    rate = _read_rate(inner)
     vat_id = inner.value("vat_id", VAT_ID, fields.text, optional=True)
-    if scheme is not None and scheme != STANDARD and percent:
-        inner.problem("percent", f"is {money.plain(percent)}", f"none with the scheme {scheme}, or 0")
     if vat_id is not None and not is_vat_id(vat_id, country):
         inner.problem("vat_id", f"is {fields.shown(vat_id)}", f"{VAT_ID}{_of(country)}")
-    return None if scheme is None else TaxProfile(scheme, percent or money.ZERO, vat_id)
+    by_kind = _read_rates(
+        inner, "by_kind", f"a kind of adjustment: {fields.KIND}; not {fields.OPENING}, which is not taxed", _taxed_kind
+    )
+    by_category = _read_rates(inner, "by_category", f"a category: {fields.TEXT}", fields.text)
+    return None if rate is None else TaxProfile(*rate, vat_id, by_kind, by_category)
+
+
+def _read_rate(read: Fields) -> TaxRate | None:
+    scheme = read.value("scheme", f"one of {', '.join(SCHEMES)}", _scheme)
+    percent = read.value("percent", fields.PERCENT, fields.percent, optional=scheme != STANDARD)
+    if scheme is not None and scheme != STANDARD and percent:
+        read.problem("percent", f"is {money.plain(percent)}", f"none with the scheme {scheme}, or 0")
+    return None if scheme is None else TaxRate(scheme, percent or money.ZERO)
+
+
+def _read_rates(
+    inner: Fields, field: str, expected: str, name_of: Callable[[object], str | None]
+) -> Mapping[str, TaxRate]:
+    """Return the tax rates of a field by name: of all names that are valid; the problems of the others are added."""
+    sent: Mapping[str, Any] = inner.value(field, _RATES, _object, optional=True) or {}
+    if len(sent) > MAX_RATES:
+        inner.problem(field, f"has {len(sent)} tax rates", f"at most {MAX_RATES}")
+        return _NO_RATES
+    rates = {}
+    for name, value in sent.items():
+        path = f"{field}.{fields.named(name)}"
+        if name_of(name) is None:
+            inner.problem(path, "is not a name of one", expected)
+        elif not isinstance(value, Mapping):
+            inner.problem(path, f"is {fields.shown(value)}", _RATE)
+        else:
+            read = inner.within(path, value)
+            read.report_unknown(frozenset(RATE_FIELDS))
+            if (rate := _read_rate(read)) is not None:
+                rates[name] = rate
+    return rates
 
 
 def _of(country: str | None) -> str:
@@ -134,6 +197,14 @@ def country_of(value: object) -> str | None:
     return value if isinstance(value, str) and value in COUNTRIES else None
 
 
+def _object(value: object) -> Mapping[str, Any] | None:
+    return value if isinstance(value, Mapping) else None
+
+
+def _taxed_kind(value: object) -> str | None:
+    return None if value == fields.OPENING else fields.kind(value)
+
+
 def _scheme(value: object) -> str | None:
     return value if isinstance(value, str) and value in SCHEMES else None
 
@@ -144,3 +215,7 @@ def _status(value: object) -> str | None:
 
 def _language(value: object) -> str | None:
     return value if isinstance(value, str) and value in LANGUAGES else None
+
+
+def _collects(value: object) -> str | None:
+    return value if isinstance(value, str) and value in COLLECTORS else None

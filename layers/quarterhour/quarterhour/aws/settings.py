@@ -80,6 +80,11 @@ def calendar_of(env: Environment) -> Calendar:
     )
 
 
+def rounding_of(env: Environment) -> money.Rounding:
+    """Return the rounding of a function's environment; raise ``SettingsError`` for an unknown one."""
+    return env.parsed("ROUNDING", f"one of {', '.join(money.Rounding)}", money.Rounding)
+
+
 def _at_least(minimum: int, value: int) -> int:
     if value < minimum:
         raise ValueError(value)

@@ -45,6 +45,8 @@ class Claim(NamedTuple):
     off. ``unlinked`` marks an event that an operator released, and that is recorded without its reference to a
     sale. ``attributes`` and ``recorded_by`` are those of the event that was claimed, as a retry may have others.
     ``tax_point`` is the date that decides the tax of the event; it is missing in claims of earlier versions.
+    ``category`` and ``kind`` are those of the event that a correction corrects, if it is recorded with them; empty
+    if it is recorded without any, whatever its sender named.
     """
 
     identity: Identity
@@ -62,6 +64,8 @@ class Claim(NamedTuple):
     attributes: str | None = None
     recorded_by: str | None = None
     tax_point: date | None = None
+    category: str | None = None
+    kind: str | None = None
 
     @classmethod
     def of(
@@ -119,8 +123,12 @@ class Claim(NamedTuple):
         return event.digest.startswith(self.digest)
 
     def content(self, event: Event) -> Event:
-        """Return the event with the claimed amount, reference and attributes."""
+        """Return the event with the claimed amount, reference, attributes, category and kind."""
         content = event.unlinked if self.unlinked else event
+        corrected = {"category": self.category, "kind": self.kind}
+        if taken := {name: text for name, text in corrected.items() if text is not None}:
+            details = {**content.details, **taken}
+            content = replace(content, details={name: text for name, text in details.items() if text})
         if content.attributes != self.attributes:
             content = replace(content, attributes=self.attributes)
         return content if self.amount is None else replace(content, amount=self.amount)

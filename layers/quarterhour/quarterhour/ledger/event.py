@@ -29,8 +29,7 @@ VOID: Final = "sale.voided"
 ADJUSTMENT: Final = "adjustment.recorded"
 PAYMENT: Final = "payment.recorded"
 VIEW: Final = "view.recorded"
-OPENING: Final = "opening"
-"""The kind of an adjustment that brings a balance forward."""
+OPENING: Final = fields.OPENING
 RERATING: Final = "rerating"
 """The fact of an adjustment that applies another rate card to a recorded event."""
 RECORDED_BY: Final = "recorded_by"
@@ -343,10 +342,6 @@ def _text_or_number(value: object) -> str | None:
     return fields.text(value)
 
 
-def _kind(value: object) -> str | None:
-    return OPENING if value == OPENING else None
-
-
 def _words(value: object) -> str | None:
     text = fields.text(value)
     return text if text and text.strip() else None
@@ -374,7 +369,7 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "category": (TEXT, fields.text),
     "refers_to_source": (f"the source of the sale: {NAME}", fields.name),
     "reason": (f"{TEXT}, not all of them blanks", _words),
-    "kind": (f'"{OPENING}", for a balance that is brought forward', _kind),
+    "kind": (f"{fields.KIND}; {OPENING} for a balance that is brought forward", fields.kind),
 }
 OF_CORRECTIONS: Final = ("refers_to_source", "reason")
 """The names of the optional facts that only refunds, voids and adjustments have; a payment too has a reason."""

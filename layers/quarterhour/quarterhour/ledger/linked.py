@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import NamedTuple, assert_never
 
 from quarterhour.ledger.claims import Claim, Refundable
-from quarterhour.ledger.event import PAYMENT, VOID, Event, Rejection, Rerating
+from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, VOID, Event, Rejection, Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.outcomes import Result, Results, result_of
@@ -21,6 +21,8 @@ from quarterhour.ledger.pricing import (
     can_be_unlinked,
     commission_left,
     has_own_terms,
+    has_terms_of_sale,
+    needs_rate_card,
     origin_of,
     refund_terms,
     rerating_terms,
@@ -95,9 +97,26 @@ def linked_claim(
     if isinstance(change, Rejection):
         return change
     claim = Claim.of(event, now, settings, change.terms, tax_point_of(target.facts, settings.calendar))
+    category, kind = _taken(event, target.facts)
+    claim = claim._replace(category=category, kind=kind)
     if change.amount != event.amount:
         claim = claim._replace(amount=change.amount)
     return LinkedClaim(claim, target.claim, change.after)
+
+
+def _taken(event: Event, facts: Facts) -> tuple[str | None, str | None]:
+    """Return the category and the kind that a correction takes from what it corrects; ``None`` where it keeps its own.
+
+    They decide its tax, so that it gives back the tax that was charged. A refund, a void and a re-rating have the
+    category of their event, whatever they name. An adjustment that names its commission has what it does not name
+    itself; one that a rate card prices has been priced by its own category, and keeps that.
+    """
+    if needs_rate_card(event):
+        return None, None
+    own, its = event.details, facts.get("category", "")
+    category = its if has_terms_of_sale(event) or "category" not in own else own["category"]
+    kind = facts.get("kind") if event.type == ADJUSTMENT and "kind" not in own else None
+    return None if category == own.get("category", "") else category, None if kind == OPENING else kind
 
 
 def _change(event: Event, target: Target, gathered: Gathered) -> _Change | Rejection:

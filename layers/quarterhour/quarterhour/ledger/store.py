@@ -91,6 +91,8 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "attributes": claim.attributes,
         RECORDED_BY: claim.recorded_by,
         TAX_POINT: _stored_tax_point(claim),
+        "category": claim.category,
+        "kind": claim.kind,
     }
 
 
@@ -142,6 +144,8 @@ def claim_of(item: Item) -> Claim:
         _text(item, "attributes") or None,
         _text(item, RECORDED_BY) or None,
         _tax_point(item, position),
+        item["category"]["S"] if "category" in item else None,
+        item["kind"]["S"] if "kind" in item else None,
     )
 
 

@@ -1,5 +1,6 @@
 """Parsers for the fields of a JSON object in a request. All problems of the object are reported together."""
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from decimal import Decimal
@@ -22,6 +23,10 @@ _PERCENT_PLACES: Final = 10
 PERCENT: Final = f"a decimal from 0 to {_MOST_PERCENT} with at most {_PERCENT_PLACES} places"
 CURRENCY: Final = "an ISO 4217 code such as EUR"
 LOCATION: Final = f"a path such as GB{SEPARATOR}London without an empty part"
+KIND: Final = "1 to 50 lowercase letters, digits and underscores, a letter first"
+OPENING: Final = "opening"
+"""The kind of an adjustment that brings a balance forward."""
+KIND_PATTERN: Final = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
 INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
 
 
@@ -35,6 +40,10 @@ class Fields:
         self._values = values
         self._prefix = prefix
         self.problems: list[FieldProblem] = [] if problems is None else problems
+
+    def within(self, field: str, values: Mapping[str, Any]) -> "Fields":
+        """Return the fields of an object in a field; both share one list of problems."""
+        return Fields(values, f"{self._prefix}{field}.", self.problems)
 
     def problem(self, field: str, problem: str, expected: str) -> None:
         """Add a problem of a field."""
@@ -132,6 +141,11 @@ def name(value: object) -> str | None:
 def text(value: object) -> str | None:
     """Parse a line of text."""
     return value if isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() else None
+
+
+def kind(value: object) -> str | None:
+    """Parse the name of a kind, such as ``chargeback_fee``."""
+    return value if isinstance(value, str) and KIND_PATTERN.fullmatch(value) else None
 
 
 def location(value: object) -> str | None:

@@ -1,7 +1,9 @@
 """Money as exact decimals of at most 38 digits. It is rounded once, in the summary of a report and on a statement."""
 
+import math
 import re
-from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
+from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow
+from enum import StrEnum
 from fractions import Fraction
 from typing import Final
 
@@ -14,6 +16,17 @@ ZERO: Final = Decimal(0)
 NO_CURRENCY: Final = "XXX"
 """The code of ISO 4217 for transactions without a currency."""
 
+
+class Rounding(StrEnum):
+    """How an amount halfway between two minor units is rounded."""
+
+    HALF_EVEN = "half-even"
+    """To the even one: 1.025 to 1.02, and 1.035 to 1.04."""
+    HALF_UP = "half-up"
+    """Away from 0: 1.025 to 1.03, and -1.025 to -1.03, so that a void gives back what its sale was charged."""
+
+
+_MODES: Final = {Rounding.HALF_EVEN: ROUND_HALF_EVEN, Rounding.HALF_UP: ROUND_HALF_UP}
 # Holds the sum of any number of 38-digit amounts at any scale. An inexact result raises an error.
 _EXACT = Context(prec=120, traps=[Inexact, InvalidOperation, Overflow])
 _TRUNCATING = Context(prec=160, rounding=ROUND_DOWN)
@@ -98,16 +111,20 @@ def minor_digits(currency: str) -> int:
     return MINOR_DIGITS.get(currency, 0)
 
 
-def on_statement(amount: Decimal, currency: str) -> Decimal:
-    """Round an amount to the currency's minor unit, half to even. Money is rounded nowhere else."""
+def on_statement(amount: Decimal, currency: str, rounding: Rounding = Rounding.HALF_EVEN) -> Decimal:
+    """Round an amount to the currency's minor unit. Money is rounded nowhere else."""
     quantum = Decimal(1).scaleb(-minor_digits(currency))
-    return _unsigned_zero(amount.quantize(quantum, rounding=ROUND_HALF_EVEN, context=Context(prec=120)))
+    return _unsigned_zero(amount.quantize(quantum, rounding=_MODES[rounding], context=Context(prec=120)))
 
 
-def rounded(exact: Fraction, currency: str) -> Decimal:
+def rounded(exact: Fraction, currency: str, rounding: Rounding = Rounding.HALF_EVEN) -> Decimal:
     """Round an exact fraction as ``on_statement`` does: an amount divided by an exchange rate is seldom a decimal."""
     digits = minor_digits(currency)
-    return _unsigned_zero(Context(prec=120).scaleb(Decimal(round(exact * 10**digits)), -digits))
+    units = exact * 10**digits
+    nearest = round(units)
+    if rounding is Rounding.HALF_UP and abs(units - nearest) * 2 == 1:
+        nearest = math.ceil(units) if units > 0 else math.floor(units)
+    return _unsigned_zero(Context(prec=120).scaleb(Decimal(nearest), -digits))
 
 
 def _unsigned_zero(value: Decimal) -> Decimal:

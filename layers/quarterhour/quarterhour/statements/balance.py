@@ -6,16 +6,20 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
+from quarterhour.agencies.agency import BY_AGENCY, BY_MARKETPLACE
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
-from quarterhour.statements.figures import Amounts
-from quarterhour.statements.tax import ProfileAt, TaxRow, base_and_tax, taxed
+from quarterhour.statements.figures import Amounts, proceeds
+from quarterhour.statements.tax import ProfileAt, Taxable, TaxRow, base_and_tax, taxed
 
 
 class StatementSummary(NamedTuple):
-    """The figures of a statement that balances need. ``charged``: its exact commission and payments, as counted."""
+    """The figures of a statement that balances need.
+
+    ``charged``: its net, its exact commission and its payments, as counted.
+    """
 
     period: Period
     number: str
@@ -32,7 +36,7 @@ class StatementSummary(NamedTuple):
             values["number"],
             QuarterHour.parse(values["bound"]),
             Decimal(values["closing"]),
-            Totals(commission=commission, payments=Decimal(values["payments"])),
+            Totals(gross=Decimal(values["net"]), commission=commission, payments=Decimal(values["payments"])),
         )
 
 
@@ -40,17 +44,25 @@ class StatementSummary(NamedTuple):
 class Balance:
     """What an account owes: the closing balance of its last statement, and what is on no statement yet.
 
-    ``unbilled``: the exact commission, without tax, and the payments; its other figures mean nothing.
+    ``unbilled``: the exact commission, without tax, the net and the payments; its other figures mean nothing.
+    ``collects``: who holds the customers' money now.
     """
 
     last: StatementSummary | None
     unbilled: Totals
+    collects: str = BY_AGENCY
+
+    @property
+    def proceeds(self) -> Decimal:
+        """The exact net that the marketplace has collected and that is on no statement yet."""
+        return self.unbilled.net if self.collects == BY_MARKETPLACE else money.ZERO
 
     @property
     def amount(self) -> Decimal:
         """The balance: what the agency owes, negative if it is owed."""
         closing = self.last.closing if self.last else money.ZERO
-        return money.add(closing, money.add(self.unbilled.commission, money.negated(self.unbilled.payments)))
+        received = money.add(self.proceeds, self.unbilled.payments)
+        return money.add(closing, money.add(self.unbilled.commission, money.negated(received)))
 
     @classmethod
     def of(cls, statements: Iterable[StatementSummary], counted: Totals, since: Totals) -> Self:
@@ -69,6 +81,14 @@ def of_periods(totals: PeriodTotals, first: Period | None) -> Totals:
     return total(one for period, one in totals.items() if first is None or period >= first)
 
 
+class OpenPeriod(NamedTuple):
+    """A period without a statement: the day by which all of it is taxed, its totals, and who collects at its end."""
+
+    day: date
+    totals: Totals
+    collects: str = BY_AGENCY
+
+
 class Preview(NamedTuple):
     """What a statement would be if its period ended now. ``totals``: those of the period so far."""
 
@@ -78,16 +98,21 @@ class Preview(NamedTuple):
 
 
 def previews(
-    periods: Iterable[tuple[date, Totals]], closing: Decimal, currency: str, profile_at: ProfileAt
+    periods: Iterable[OpenPeriod],
+    closing: Decimal,
+    currency: str,
+    profile_at: ProfileAt,
+    rounding: money.Rounding = money.Rounding.HALF_EVEN,
 ) -> Iterator[Preview]:
     """Yield the previews of periods that follow the last statement without a gap.
 
-    ``periods``: the date by which all of a period is taxed, as counters do not know tax points, and its totals.
+    Each is taxed by one day, as counters know no tax points, kinds or categories.
     ``closing``: that statement's closing balance. Each period's closing balance is the next one's opening balance.
     """
-    for day, totals in periods:
-        taxes = taxed({day: totals.commission}, currency, profile_at)
+    for day, totals, collects in periods:
+        taxes = taxed({Taxable(day): totals.commission}, currency, profile_at, rounding)
         commission, tax = base_and_tax(taxes)
-        amounts = Amounts(closing, money.ZERO, totals.net, totals.commission, commission, tax, totals.payments)
+        of_net = proceeds(totals.net, collects, currency, rounding)
+        amounts = Amounts(closing, money.ZERO, totals.net, totals.commission, commission, tax, totals.payments, of_net)
         closing = amounts.closing
         yield Preview(totals, amounts, taxes)

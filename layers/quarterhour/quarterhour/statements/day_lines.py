@@ -1,9 +1,10 @@
 """The lines of a day for their statements: sums by account, and the lines in pieces of bounded size."""
 
+import csv
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import tzinfo
+from datetime import date, tzinfo
 from decimal import Decimal
 from io import BytesIO
 from itertools import groupby
@@ -17,8 +18,9 @@ from quarterhour.model.periods import day_in
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.lines import COLUMNS, unescape_formula
-from quarterhour.statements.figures import OTHER_DAYS, AccountSums, BaseFigures, Sum, kind_of
+from quarterhour.statements.figures import CHARGED, OTHER_DAYS, AccountSums, BaseFigures, LastRate, Sum, kind_of
 from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.tax import Taxable, TaxNames
 from quarterhour.statements.work_objects import last_value, read_values, value_writer
 
 PIECE: Final = 8_000_000
@@ -29,6 +31,8 @@ CSV_COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: COLUMNS[3], 2: COLUMNS[4
 _FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")
 _LINES: Final = 3
 """The index of the lines in a running sum, after their number, amount and commission."""
+_LAST_IN_PERIOD: Final = 4
+"""The index of their last quarter-hour in the period; that of the last one after its end follows."""
 _BLOCK: Final = 1 << 20
 
 Rows = Iterator[tuple[str, list[str]]]
@@ -103,7 +107,8 @@ class Collector:
     def __init__(self, plan: StatementPlan, zone: tzinfo) -> None:
         self._plan = plan
         self._days = _BusinessDates(zone)
-        self._sums: dict[_Key, list[Any]] = {}  # number, amount and commission of lines, and their list in the piece
+        # Number, amount and commission of lines, their list in the piece, and their last quarter-hours.
+        self._sums: dict[_Key, list[Any]] = {}
         self._missing: dict[tuple[str, str], set[str]] = {}
         self._piece = Piece({})
         self.pieces = 0
@@ -139,6 +144,8 @@ class Collector:
         tax_point = at.get("tax_point")
         priors = _Priors(self._plan, str(quarter_hour))
         units = _Units(self._plan.base, pins)
+        at_quarter_hour = str(quarter_hour)
+        last = _LAST_IN_PERIOD if quarter_hour.start < self._plan.ends else _LAST_IN_PERIOD + 1
         sums, days, add, has_base = self._sums, self._days, money.add, bool(self._plan.base)
         for text, cells in rows:
             prior = priors[cells[period][:7]]
@@ -150,10 +157,11 @@ class Collector:
             key: Any = facts(cells), prior, day, (tax_point and cells[tax_point]) or day, one
             found = sums.get(key)
             if found is None:
-                found = sums[key] = [0, money.ZERO, money.ZERO, None]
+                found = sums[key] = [0, money.ZERO, money.ZERO, None, "", ""]
             found[0] += 1
             found[1] = add(found[1], Decimal(cells[amount]))
             found[2] = add(found[2], Decimal(cells[commission]))
+            found[last] = at_quarter_hour
             if one is None and has_base:
                 self._missing.setdefault(key[0][:2], set()).add(str(quarter_hour))
             lines = found[_LINES]
@@ -174,8 +182,10 @@ class Collector:
         )
         for name, some in groupby(entries, lambda one: one[0].account):
             sums = AccountSums(base=BaseFigures(missing=self._missing.get(name, set())) if self._plan.base else None)
-            for key, (lines, amount, commission, _) in some:
+            for key, (lines, amount, commission, _, in_period, after) in some:
                 self._add(sums, key, Sum(lines, amount, commission))
+                if sums.base and key.units is not None:
+                    sums.base.see(LastRate(bool(in_period), in_period or after, key.units))
             yield names[name], sums
 
     def _add(self, sums: AccountSums, key: _Key, some: Sum) -> None:
@@ -269,3 +279,34 @@ def read_totals(file: IO[bytes]) -> Iterator[tuple[Account, AccountSums]]:
 def read_pieces(file: IO[bytes]) -> int:
     """Return the number of pieces of a day from the object of its totals."""
     return int(last_value(file))
+
+
+class TaxedLines:
+    """The commissions of a statement's lines by what decides their tax; ``names``: the kinds and categories that do."""
+
+    def __init__(self, names: TaxNames, zone: tzinfo) -> None:
+        self._kinds, self._categories = names
+        self._days = _BusinessDates(zone)
+        self.commissions: dict[Taxable, Decimal] = {}
+
+    def add(self, text: Iterable[str]) -> None:
+        """Add the lines of a text; those that are not charged are left out."""
+        for row in csv.reader(text, strict=True):
+            type_, kind, category, commission, tax_point, time, recorded = _TAXED_CELLS(row)
+            if kind_of(type_, kind) not in CHARGED:
+                continue
+            category = unescape_formula(category)
+            key = Taxable(
+                date.fromisoformat(tax_point or self._days[(time or recorded)[:16]]),
+                kind if kind in self._kinds else "",
+                category if category in self._categories else "",
+            )
+            self.commissions[key] = money.add(self.commissions.get(key, money.ZERO), Decimal(commission))
+
+
+_TAXED_CELLS: Final = itemgetter(
+    *(
+        CSV_COLUMNS[2].index(name)
+        for name in ("type", "kind", "category", "commission", "tax_point", "time", "recorded_at")
+    )
+)

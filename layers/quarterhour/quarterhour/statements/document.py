@@ -5,10 +5,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final
 
-from quarterhour.agencies.agency import DEFAULT_LANGUAGE, Agency, TaxProfile
+from quarterhour.agencies.agency import BY_AGENCY, DEFAULT_LANGUAGE, Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.periods import day_in, start_of, time_zone
@@ -20,18 +21,21 @@ from quarterhour.statements.figures import (
     BaseFigures,
     Kind,
     Sum,
+    proceeds,
 )
 from quarterhour.statements.keys import LINES
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
 from quarterhour.statements.owner import PAYMENT_DAYS, Owner
 from quarterhour.statements.plan import BY_TAX_POINT, StatementPlan
 from quarterhour.statements.roster import RosterEntry
-from quarterhour.statements.tax import TaxRow, note_of, taxed
+from quarterhour.statements.tax import Taxable, TaxNames, TaxRow, note_of, taxed
 
 WITH_PAYMENT_TERMS: Final = 2
 """The first schema whose statements say when they are issued, and where and until when they must be paid."""
 BY_KIND: Final = 2
 """The first schema whose orders are sorted, and list corrections below their sales."""
+BY_COLLECTOR: Final = 2
+"""The first schema whose statements say who holds the customers' money."""
 IN_PART: Final = 2
 """The first schema whose figures in the base currency leave out the lines without an exchange rate."""
 NOT_ISSUED: Final = "the agency has no tax profile at the cut-off"
@@ -53,34 +57,65 @@ class Parties:
 
 @dataclass(frozen=True)
 class Statement:
-    """The statement of an account on the roster, for these parties."""
+    """The statement of an account on the roster, for these parties.
+
+    ``named``: the commissions of its lines by what decides their tax. Only a statement whose tax profiles name kinds or
+    categories needs it, as the sums of a day know neither.
+    """
 
     plan: StatementPlan
     entry: RosterEntry
     parties: Parties
+    named: Mapping[Taxable, Decimal] | None = None
+
+    @cached_property
+    def names(self) -> TaxNames:
+        """The kinds and categories that the tax profiles of its tax points name."""
+        if self.plan.schema < BY_TAX_POINT:
+            return TaxNames()
+        return TaxNames.by(self._profile_on(date.fromisoformat(day)) for day in self.entry.sums.tax_points)
+
+    def _profile_on(self, day: date) -> TaxProfile | None:
+        return self.parties.profile_at(start_of(day, time_zone(self.plan.zone)))
 
     @cached_property
     def amounts(self) -> Amounts:
         """What is owed."""
         previous = self.entry.previous
-        return Amounts.of(self.entry.sums, previous.closing if previous else money.ZERO, self.taxes)
+        opening, currency = previous.closing if previous else money.ZERO, self.entry.account.currency
+        rounding = self.plan.rounding
+        return Amounts.of(
+            self.entry.sums, opening, self.taxes, lambda net: proceeds(net, self.collects, currency, rounding)
+        )
+
+    @property
+    def collects(self) -> str:
+        """Who holds the customers' money, by the registration at the end of the period; in schema 1 the agency."""
+        agency = self.parties.agency
+        return agency.collects if agency and self.plan.schema >= BY_COLLECTOR else BY_AGENCY
 
     @cached_property
     def taxes(self) -> list[TaxRow]:
         """The tax on what is charged, by scheme and percentage; of nothing, by the profile at the end of the period."""
-        plan, sums, profile_at = self.plan, self.entry.sums, self.parties.profile_at
+        plan, sums = self.plan, self.entry.sums
         last_day = plan.period.next.first_day - _DAY
         currency = self.entry.account.currency
         if plan.schema < BY_TAX_POINT:
-            return taxed({last_day: sums.commission}, currency, lambda _: profile_at(plan.cut_off))
-        zone = time_zone(plan.zone)
-        commissions = {date.fromisoformat(day): some.commission for day, some in sums.tax_points.items()}
-        return taxed(commissions or {last_day: money.ZERO}, currency, lambda day: profile_at(start_of(day, zone)))
+            profile = self.parties.profile_at(plan.cut_off)
+            only = None if profile is None else TaxProfile(profile.scheme, profile.percent)
+            return taxed({Taxable(last_day): sums.commission}, currency, lambda _: only, plan.rounding)
+        commissions = self.named
+        if commissions is None:
+            if any(self.names):
+                raise ValueError(f"the tax of {self.entry.account} depends on the kinds and categories of its lines")
+            commissions = {Taxable(date.fromisoformat(day)): some.commission for day, some in sums.tax_points.items()}
+        commissions = commissions or {Taxable(last_day): money.ZERO}
+        return taxed(commissions, currency, self._profile_on, plan.rounding)
 
     @property
     def not_issued(self) -> str | None:
         """Why the statement is not issued; ``None`` if it is."""
-        first = next((row.tax_points[0][0] for row in self.taxes if row.scheme is None), None)
+        first = next((row.tax_points[0].first for row in self.taxes if row.scheme is None), None)
         if first is None:
             return None
         return NOT_ISSUED if self.plan.schema < BY_TAX_POINT else f"the agency has no tax profile on {first}"
@@ -106,7 +141,7 @@ class Statement:
             "owner": self.parties.owner.as_dict(with_iban=plan.schema >= WITH_PAYMENT_TERMS),
             "customer": _customer(self.parties.agency),
             **self._shown_taxes(),
-            **{name: money.plain(value) for name, value in shown_amounts(sums, self.amounts).items()},
+            **self._shown_amounts(),
             "lines": sums.lines,
             "prior_period_lines": sums.prior_period_lines,
             "by_kind": {kind.value: sums.of_kind(kind).as_dict() for kind in Kind},
@@ -138,21 +173,46 @@ class Statement:
             "due_on": due_on.isoformat() if due_on else None,
             "payment_days": days,
             "language": agency.language if agency else DEFAULT_LANGUAGE,
-            "collects": "agency",
-            "proceeds": "0",
-            "tax_in": None,
             "cancels": None,
             "replaces": None,
         }
 
     def _shown_taxes(self) -> dict[str, Any]:
         if self.plan.schema >= BY_TAX_POINT:
-            return {"taxes": [row.as_dict() for row in self.taxes]}
+            rows = [row.as_dict() for row in self.taxes]
+            return {"rounding": self.plan.rounding.value, "taxes": rows, "tax_in": self._tax_in()}
         profile = self.parties.profile_at(self.plan.cut_off)
         if profile is None:
             return {"tax_profile": None}
         note = note_of(profile.scheme, profile.percent)
         return {"tax_profile": {"scheme": profile.scheme, "percent": money.plain(profile.percent), "note": note}}
+
+    def _tax_in(self) -> dict[str, Any] | None:
+        """Return the totals of tax in the base currency, at the last exchange rate of the lines.
+
+        ``None`` if the statement is in that currency, or no line has an exchange rate.
+        """
+        currency, base, figures = self.entry.account.currency, self.plan.base, self.entry.sums.base
+        if currency in {base, money.NO_CURRENCY} or figures is None or figures.rate is None:
+            return None
+        units = figures.rate.units
+
+        def converted(amount: Decimal) -> str:
+            return money.plain(money.rounded(Fraction(amount) / Fraction(units), base, self.plan.rounding))
+
+        return {
+            "currency": base,
+            "exchange_rate": money.plain(units),
+            "base": converted(self.amounts.commission),
+            "tax": converted(self.amounts.tax),
+        }
+
+    def _shown_amounts(self) -> dict[str, Any]:
+        amounts = {name: money.plain(value) for name, value in shown_amounts(self.entry.sums, self.amounts).items()}
+        if self.plan.schema >= BY_COLLECTOR:
+            return {"collects": self.collects, **amounts}
+        del amounts["proceeds"]
+        return amounts
 
     def listed(self, files: Mapping[str, SealedObject]) -> Listed:
         """Return the statement's row in the list of its period."""
@@ -188,6 +248,7 @@ def shown_amounts(sums: AccountSums, amounts: Amounts) -> dict[str, Decimal]:
         "commission": amounts.commission,
         "tax": amounts.tax,
         "payable": amounts.payable,
+        "proceeds": amounts.proceeds,
         "payments": amounts.payments,
         "closing": amounts.closing,
     }
@@ -209,7 +270,8 @@ def _base(plan: StatementPlan, base: BaseFigures | None) -> dict[str, Any] | Non
     figures = {"net": base.net, "commission": base.commission, "payments": base.payments}
     is_shown = plan.schema >= IN_PART or not base.missing
     rounded = {
-        name: money.plain(money.rounded(value, currency)) if is_shown else None for name, value in figures.items()
+        name: money.plain(money.rounded(value, currency, plan.rounding)) if is_shown else None
+        for name, value in figures.items()
     }
     return {"currency": currency, **rounded, "missing": sorted(base.missing)}
 

@@ -1,12 +1,13 @@
 """The figures of a statement, pure: sums of an account's lines by kind, and what is owed for them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Final, Self
+from typing import Any, Final, NamedTuple, Self
 
+from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model import money
 from quarterhour.statements.tax import TaxRow, base_and_tax
@@ -83,14 +84,34 @@ Terms = tuple[str, str]
 """Commission terms: their origin, as the column ``terms`` has it, and the commission rate."""
 
 
+class LastRate(NamedTuple):
+    """The exchange rate that was pinned for the last quarter-hour with lines, of those in the period if there are any.
+
+    ``units`` of the lines' currency are worth one of the base currency. The later of two is the greater one.
+    """
+
+    is_in_period: bool
+    quarter_hour: str
+    units: Decimal
+
+
 @dataclass(slots=True)
 class BaseFigures:
-    """Exact figures in the base currency, and the quarter-hours for which an exchange rate is missing."""
+    """Exact figures in the base currency, and the quarter-hours for which an exchange rate is missing.
+
+    ``rate``: the last one; ``None`` if no line has any.
+    """
 
     net: Fraction = Fraction(0)
     commission: Fraction = Fraction(0)
     payments: Fraction = Fraction(0)
     missing: set[str] = field(default_factory=set)
+    rate: LastRate | None = None
+
+    def see(self, rate: LastRate | None) -> None:
+        """Keep the later one of two exchange rates."""
+        if rate and (self.rate is None or rate > self.rate):
+            self.rate = rate
 
     def add(self, kind: Kind, amount: Decimal, commission: Decimal, units: Decimal) -> None:
         """Add some lines of a kind; ``units`` of their currency are worth one of the base currency."""
@@ -103,13 +124,16 @@ class BaseFigures:
 
     def as_list(self) -> list[Any]:
         """Return the figures as plain values."""
-        return [str(self.net), str(self.commission), str(self.payments), sorted(self.missing)]
+        figures = [str(figure) for figure in (self.net, self.commission, self.payments)]
+        rate = self.rate and [self.rate.is_in_period, self.rate.quarter_hour, money.plain(self.rate.units)]
+        return [*figures, sorted(self.missing), rate]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
-        """Parse what ``as_list`` returned."""
-        net, commission, payments, missing = values
-        return cls(Fraction(net), Fraction(commission), Fraction(payments), set(missing))
+        """Parse what ``as_list`` returned; that of 0.2.0 has no rate."""
+        net, commission, payments, missing, *more = values
+        rate = LastRate(more[0][0], more[0][1], Decimal(more[0][2])) if more and more[0] else None
+        return cls(Fraction(net), Fraction(commission), Fraction(payments), set(missing), rate)
 
     def __iadd__(self, other: "BaseFigures") -> Self:
         """Add the figures of other lines."""
@@ -117,6 +141,7 @@ class BaseFigures:
         self.commission += other.commission
         self.payments += other.payments
         self.missing |= other.missing
+        self.see(other.rate)
         return self
 
 
@@ -218,7 +243,11 @@ class AccountSums:
 
 @dataclass(frozen=True, slots=True)
 class Amounts:
-    """The amounts of a statement: commission and tax are sums of rounded ones, all else is exact."""
+    """The amounts of a statement: commission and tax are sums of rounded ones, proceeds are rounded, all else is exact.
+
+    ``proceeds``: the net that the marketplace has collected and owes the agency; 0 if the agency collects it. Sales may
+    have more decimals than the currency, and a balance may not.
+    """
 
     opening: Decimal
     brought_forward: Decimal
@@ -227,6 +256,7 @@ class Amounts:
     commission: Decimal
     tax: Decimal
     payments: Decimal
+    proceeds: Decimal = money.ZERO
 
     @property
     def payable(self) -> Decimal:
@@ -236,11 +266,21 @@ class Amounts:
     @property
     def closing(self) -> Decimal:
         """The closing balance: what the agency owes, negative if it is owed."""
-        return money.add(money.add(self.opening, self.payable), money.negated(self.payments))
+        received = money.add(self.proceeds, self.payments)
+        return money.add(money.add(self.opening, self.payable), money.negated(received))
 
     @classmethod
-    def of(cls, sums: AccountSums, previous_closing: Decimal, taxes: Iterable[TaxRow]) -> Self:
-        """Return the amounts of an account's sums after a closing balance; ``taxes``: on what the sums charge."""
+    def of(
+        cls,
+        sums: AccountSums,
+        previous_closing: Decimal,
+        taxes: Iterable[TaxRow],
+        proceeds_of: Callable[[Decimal], Decimal] = lambda _: money.ZERO,
+    ) -> Self:
+        """Return the amounts of an account's sums after a closing balance.
+
+        ``taxes``: on what the sums charge. ``proceeds_of`` returns the proceeds of a net.
+        """
         net = money.ZERO
         for kind in SOLD:
             net = money.add(net, sums.of_kind(kind).amount)
@@ -254,4 +294,10 @@ class Amounts:
             commission,
             tax,
             sums.of_kind(Kind.PAYMENTS).amount,
+            proceeds_of(net),
         )
+
+
+def proceeds(net: Decimal, collects: str, currency: str, rounding: money.Rounding) -> Decimal:
+    """Return what the marketplace owes an agency for its net, rounded once; 0 if the agency collects it itself."""
+    return money.on_statement(net if collects == BY_MARKETPLACE else money.ZERO, currency, rounding)

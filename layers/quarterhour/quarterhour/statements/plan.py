@@ -11,6 +11,7 @@ from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import ConflictError
 from quarterhour.model.fields import Fields
 from quarterhour.model.identifiers import Account
+from quarterhour.model.money import Rounding
 from quarterhour.model.periods import PERIOD, Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.plan import Checkpoint
@@ -45,6 +46,7 @@ class StatementSettings:
     code_version: str
     base: str = ""
     prefixes: tuple[str, str] = ("S-", "C-")
+    rounding: Rounding = Rounding.HALF_EVEN
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +77,7 @@ class StatementPlan:
     base: str = ""
     groups: int = 1
     schema: int = SCHEMA
+    rounding: Rounding = Rounding.HALF_EVEN
 
     @property
     def days(self) -> list[date]:
@@ -130,11 +133,12 @@ class StatementPlan:
             "base": self.base,
             "groups": self.groups,
             "schema": self.schema,
+            "rounding": self.rounding.value,
         }
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_dict`` returned; an item of the table has no ``None``."""
+        """Parse what ``as_dict`` returned; an item of the table has no ``None``, and one of 0.2.0 no rounding."""
         return cls(
             Period.parse(values["period"]),
             Period.parse(values["first_period"]),
@@ -154,6 +158,7 @@ class StatementPlan:
             values["base"],
             int(values["groups"]),
             int(values["schema"]),
+            Rounding(values.get("rounding", Rounding.HALF_EVEN)),
         )
 
 
@@ -260,6 +265,7 @@ def next_plan(
         sealed.checkpoint.previous,
         settings.base,
         min(MOST_GROUPS, max(1, -(-(sealed.lines + progress.accounts) // LINES_OF_A_GROUP))),
+        rounding=settings.rounding,
     )
 
 

@@ -2,11 +2,12 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from quarterhour.agencies.agency import BY_AGENCY, Agency, TaxProfile
 from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import ATTEMPTS, pause
@@ -30,7 +31,7 @@ from quarterhour.model.periods import Calendar, Period, start_of
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.reports.queries import LINKS_VALID, link_request
-from quarterhour.statements.balance import Balance, StatementSummary, of_periods, previews
+from quarterhour.statements.balance import Balance, OpenPeriod, StatementSummary, of_periods, previews
 from quarterhour.statements.keys import (
     LINES,
     PAGE,
@@ -43,7 +44,6 @@ from quarterhour.statements.keys import (
     statements_of_agency,
 )
 from quarterhour.statements.listing import FIGURES
-from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import Progress, StatementPlan
 from quarterhour.statements.store import PartyReader
 from quarterhour.web.access import Caller
@@ -55,10 +55,13 @@ if TYPE_CHECKING:
 _PAGE: Final = 200
 _COUNTERS: Final = 1000
 _DAY: Final = timedelta(days=1)
+_INSTANT: Final = timedelta(microseconds=1)
 _SHOWN: Final = ("number", "document", "issued")
 _OF_PERIOD: Final = ("planned_at", "code_version", "manifest_sha256")
 _COUNTS: Final = ("statements", "credit_notes", "lines")
-_AMOUNTS: Final = ("opening", "net", "commission_exact", "commission", "tax", "payable", "payments", "closing")
+_AMOUNTS: Final = (
+    *("opening", "net", "commission_exact", "commission", "tax", "payable", "proceeds", "payments", "closing"),
+)
 
 
 class PeriodState(StrEnum):
@@ -109,7 +112,10 @@ def shown_sealed(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class StatementQueries:
-    """Queries of periods, previews and balances. ``began`` returns when the first report begins, ``None`` before it."""
+    """Queries of periods, previews and balances.
+
+    ``began`` returns when the first report begins, ``None`` before it. ``rounding``: that of previews.
+    """
 
     entities: EntityReader
     s3: "S3Client"
@@ -117,6 +123,7 @@ class StatementQueries:
     calendar: Calendar
     retention: Retention
     began: Callable[[], datetime | None]
+    rounding: money.Rounding = money.Rounding.HALF_EVEN
 
     # ------------------------------------------------------------ periods
 
@@ -208,9 +215,21 @@ class StatementQueries:
         closing = Decimal(before["closing"]) if before else money.ZERO
         counted = self._counted(account)
         today, zone = self.calendar.day_of(now), self.calendar.zone
-        months = [(min(one.next.first_day - _DAY, today), counted.get(one, Totals())) for one in _months(first, period)]
-        (parties,) = PartyReader(self.entities).parties(Owner(), [account], now, ALWAYS[1])
-        *_, found = previews(months, closing, account.currency, lambda day: parties.profile_at(start_of(day, zone)))
+        agency_at = PartyReader(self.entities).agency(account.agency, ALWAYS[1])
+
+        def profile_on(day: date) -> TaxProfile | None:
+            agency = agency_at(start_of(day, zone))
+            return agency.tax if agency else None
+
+        months = [
+            OpenPeriod(
+                min(one.next.first_day - _DAY, today),
+                counted.get(one, Totals()),
+                _collects(agency_at(min(self.calendar.starts(one.next) - _INSTANT, now))),
+            )
+            for one in _months(first, period)
+        ]
+        *_, found = previews(months, closing, account.currency, profile_on, self.rounding)
         return {
             "period": str(period),
             "agency": account.agency,
@@ -239,13 +258,15 @@ class StatementQueries:
         quarter_hour = QuarterHour.at(at) if at and at <= now else None
         as_of = quarter_hour.start if quarter_hour else now
         statements = [one for one in self._sealed(account) if one.bound.end <= as_of]
-        found = self._consistently(account, statements, quarter_hour)
+        collects = _collects(PartyReader(self.entities).agency(account.agency, ALWAYS[1])(as_of))
+        found = replace(self._consistently(account, statements, quarter_hour), collects=collects)
         last = found.last
         return {
             "agency": account.agency,
             "currency": account.currency,
             "as_of": iso_millis(as_of),
             "balance": money.plain(found.amount),
+            "collects": collects,
             "statement": None
             if last is None
             else {
@@ -256,6 +277,7 @@ class StatementQueries:
             },
             "unbilled": {
                 "commission": money.plain(found.unbilled.commission),
+                "proceeds": money.plain(found.proceeds),
                 "payments": money.plain(found.unbilled.payments),
             },
         }
@@ -334,6 +356,10 @@ class StatementQueries:
                 f"the counters from {iso_seconds(oldest.start)} on are kept no longer: ask for a day's midnight (UTC), "
                 f"or an instant after {iso_seconds(earliest)}"
             )
+
+
+def _collects(agency: Agency | None) -> str:
+    return agency.collects if agency else BY_AGENCY
 
 
 def _months(first: Period, last: Period) -> Iterator[Period]:

@@ -53,12 +53,12 @@ class Numbers:
         return self.statement, self.credit_note
 
 
-def document_of(sums: AccountSums, currency: str) -> str:
+def document_of(sums: AccountSums, currency: str, rounding: money.Rounding) -> str:
     """Return whether the sums make a statement, or a credit note: their exact commission, rounded, is negative.
 
     Tax does not decide: the number of a document does not depend on a tax profile.
     """
-    return CREDIT_NOTE if money.on_statement(sums.commission, currency) < 0 else STATEMENT_DOCUMENT
+    return CREDIT_NOTE if money.on_statement(sums.commission, currency, rounding) < 0 else STATEMENT_DOCUMENT
 
 
 def roster(
@@ -79,7 +79,7 @@ def roster(
             else:
                 sums += found
         if sums.lines or (before and before.closing):
-            document = document_of(sums, account.currency)
+            document = document_of(sums, account.currency, numbers.plan.rounding)
             yield RosterEntry(account, numbers.next(document), document, sums, before)
 
 

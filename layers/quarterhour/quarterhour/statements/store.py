@@ -115,6 +115,11 @@ class PartyReader:
         owner = Owner() if content is None else read_owner(content)
         return owner if isinstance(owner, Owner) else Owner()
 
+    def agency(self, agency: str, known: datetime) -> "AgencyAt":
+        """Return a function that returns an agency's data at an instant; ``None`` if it was not registered then."""
+        document = agency_document(agency)
+        return _agency_at(KnownDocuments(self.entities, known).documents([document])[document])
+
     def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
         """Return the parties to each account's statement: the agencies of the instant, and their tax at any other."""
         documents = {account.agency: agency_document(account.agency) for account in accounts}
@@ -123,10 +128,10 @@ class PartyReader:
         return [Parties(owner, agencies[one.agency](at), _profile_at(agencies[one.agency])) for one in accounts]
 
 
-_AgencyAt = Callable[[datetime], Agency | None]
+AgencyAt = Callable[[datetime], Agency | None]
 
 
-def _agency_at(document: KnownDocument) -> _AgencyAt:
+def _agency_at(document: KnownDocument) -> AgencyAt:
     """Return a function that returns the agency at an instant; each version is read and parsed once."""
 
     @cache
@@ -138,7 +143,7 @@ def _agency_at(document: KnownDocument) -> _AgencyAt:
     return lambda at: of_version(version_at(document.timeline, at))
 
 
-def _profile_at(agency_at: _AgencyAt) -> Callable[[datetime], TaxProfile | None]:
+def _profile_at(agency_at: AgencyAt) -> Callable[[datetime], TaxProfile | None]:
     def profile_at(at: datetime) -> TaxProfile | None:
         agency = agency_at(at)
         return agency.tax if agency else None

@@ -78,7 +78,7 @@ def test_reports_without_statements_have_no_problem_of_statements(objects: Objec
 
 FREE = {
     *("owner", "customer", "not_issued", "taxes"),
-    *("issued_on", "payment_days", "language", "collects", "proceeds", "tax_in", "cancels", "replaces"),
+    *("issued_on", "payment_days", "language", "collects", "cancels", "replaces", "rounding"),
 }
 """What does not follow from other files."""
 
@@ -331,6 +331,35 @@ DAMAGE = {
         lambda objects: edit(objects, JSON, lambda document: document["taxes"][0].update(scheme="none")),
         JSON,
         "taxes[0].scheme: expected standard or reverse_charge or exempt or outside_scope, found none",
+    ),
+    "another collector": Damage(change_figures(collects="marketplace"), JSON, "proceeds: expected"),
+    "an unknown collector": Damage(
+        change_figures(collects="bank"), JSON, "collects: expected agency or marketplace, found bank"
+    ),
+    "tax in another currency": Damage(
+        lambda objects: edit(objects, JSON, lambda document: document["tax_in"].update(tax="0.51")),
+        JSON,
+        "tax_in.tax: expected 0.50, found 0.51",
+    ),
+    "no tax in another currency": Damage(
+        lambda objects: edit(objects, JSON, lambda document: document.update(tax_in=None)),
+        JSON,
+        "tax_in: expected {'currency': 'EUR', 'exchange_rate': '0.88', 'base': '2.58'",
+    ),
+    "tax in the currency of the statement": Damage(
+        lambda objects: edit(objects, f"{NOVEMBER}7/EUR/statement.json", lambda document: document.update(tax_in={})),
+        f"{NOVEMBER}7/EUR/statement.json",
+        "tax_in: expected null, found {}",
+    ),
+    "an unknown rounding": Damage(
+        change_figures(rounding="up"), JSON, "rounding: expected half-even or half-up, found up"
+    ),
+    "a tax point of a kind": Damage(
+        lambda objects: edit(
+            objects, JSON, lambda document: document["taxes"][0]["tax_points"][0].update(kind="chargeback_fee")
+        ),
+        JSON,
+        "taxes: no row has the tax point 2026-10-30",
     ),
     "a tax point without a tax": Damage(
         lambda objects: edit(

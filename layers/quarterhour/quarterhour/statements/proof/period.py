@@ -419,12 +419,13 @@ class PeriodVerifier:
         files, prefix = self._files, statement_prefix(self._sealed.period, row.account)
         content = files.content(prefix + STATEMENT, row.sealed(STATEMENT))
         page = files.content(prefix + PAGE, row.sealed(PAGE))
-        recomputed = self._recompute(prefix + LINES, row, chain)
-        if content is None or recomputed is None:
+        document, recomputed = self._opened(prefix + STATEMENT, content)
+        if not self._recompute(prefix + LINES, row, chain, recomputed):
             return None
         self.lines += recomputed.lines
+        if document is None:
+            return None
         try:
-            document = exact_json.parse_sealed(content)
             header = {**document, **self._header(row)}
             if knows_before:
                 header["previous"] = before.as_previous(self._previous.period) if before and self._previous else None
@@ -453,27 +454,39 @@ class PeriodVerifier:
             "agency": row.account.agency,
             "currency": row.account.currency,
             "base": None,
+            "tax_in": None,
         }
 
-    def _recompute(self, key: str, row: _Row, chain: Chain) -> Recomputation | None:
-        """Add up the lines of a statement, and compare them with the sealed ones; ``None`` if they cannot be read."""
+    def _opened(self, key: str, content: bytes | None) -> tuple[Json | None, Recomputation]:
+        """Return a statement, ``None`` if it cannot be read, and its recomputation, which has no lines yet."""
         sealed = self._sealed
-        recomputed = Recomputation(str(sealed.period), sealed.zone, self._units if sealed.base else None)
+        of_period = (str(sealed.period), sealed.zone, self._units if sealed.base else None)
+        if content is None:
+            return None, Recomputation(*of_period)
+        try:
+            document = exact_json.parse_sealed(content)
+            return document, Recomputation(*of_period, document.get("taxes", ()))
+        except UNREADABLE as error:
+            self._files.unreadable(key, error)
+            return None, Recomputation(*of_period)
+
+    def _recompute(self, key: str, row: _Row, chain: Chain, recomputed: Recomputation) -> bool:
+        """Add up the lines of a statement, and compare them with the sealed ones; return whether they can be read."""
         found = NO_LINES
         with SpooledTemporaryFile(IN_MEMORY) as file:
             if self._files.copy(key, file, row.sealed(LINES)) is None:
-                return None
+                return False
             try:
                 for line in read_lines(file):
                     recomputed.add(line)
                     found = found.after(line)
             except UNREADABLE as error:
                 self._files.unreadable(key, error)
-                return None
+                return False
             if found != chain:
                 file.seek(0)
                 self._files.problem(key, self._difference(row.account, read_lines(file)))
-        return recomputed
+        return True
 
     def _units(self, quarter_hour: str, currency: str) -> Decimal | None:
         """Return what one unit of the base currency is worth at the exchange rates that the reports pinned."""

@@ -4,17 +4,18 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from decimal import ROUND_HALF_EVEN, Context, Decimal, Inexact, InvalidOperation, Overflow
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow
 from fractions import Fraction
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from quarterhour.agencies.agency import SCHEMES, STANDARD
+from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, SCHEMES, STANDARD
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.identifiers import SEPARATOR
+from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.reports.lines import Line
-from quarterhour.statements.document import BY_KIND, IN_PART, WITH_PAYMENT_TERMS
+from quarterhour.statements.document import BY_COLLECTOR, BY_KIND, IN_PART, WITH_PAYMENT_TERMS
 from quarterhour.statements.figures import MAX_TERMS
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour.statements.orders import GROUPED_LINES
@@ -25,7 +26,12 @@ UnitsPerBase = Callable[[str, str], Decimal | None]
 """Returns what one unit of the base currency is worth, by quarter-hour and currency; ``None`` without a rate."""
 
 EXACT: Final = Context(prec=200, traps=[Inexact, InvalidOperation, Overflow])
-_ROUNDING: Final = Context(prec=200, rounding=ROUND_HALF_EVEN, traps=[InvalidOperation, Overflow])
+_ROUNDINGS: Final = {
+    name: Context(prec=200, rounding=mode, traps=[InvalidOperation, Overflow])
+    for name, mode in (("half-even", ROUND_HALF_EVEN), ("half-up", ROUND_HALF_UP))
+}
+_OF_0_2: Final = "half-even"
+"""The rounding of statements that show none."""
 _SOLD: Final = {SALE: "sales", VOID: "voids", REFUND: "refunds", ADJUSTMENT: "adjustments"}
 _BROUGHT_FORWARD: Final = "brought_forward"
 _PAYMENTS: Final = "payments"
@@ -36,12 +42,14 @@ _HEADER: Final = (
     *("owner", "customer", "previous"),
 )
 """The members of a statement that do not follow from its lines."""
-_TERMS_OF_PAYMENT: Final = (
-    *("issued_on", "payment_days", "language", "collects", "proceeds", "tax_in", "cancels", "replaces"),
-)
+_TERMS_OF_PAYMENT: Final = (*("issued_on", "payment_days", "language", "cancels", "replaces"),)
 """More of them, from ``WITH_PAYMENT_TERMS`` on; ``due_on`` follows from them and the closing balance."""
 _NUMBERS: Final = re.compile(r"(\d+)", re.ASCII)
 _SHOWN: Final = 100
+_NAMED: Final = ("kind", "category")
+"""The columns of a line that may decide its tax, beside its tax point."""
+_Taxable = tuple[str, str, str]
+"""A tax point, and the kind and the category that a statement names; else both are empty."""
 
 
 class _Sum:
@@ -84,22 +92,29 @@ class _InBase:
 class Recomputation:
     """The sums of a statement's lines, added one after the other.
 
-    ``units_per_base``: the exchange rates of the base currency; ``None`` without them. Memory grows with the kinds,
-    days and listed terms of the lines, not with their number.
+    ``units_per_base``: the exchange rates of the base currency; ``None`` without them. ``taxes``: those that the
+    statement shows; of the kinds and categories of its lines, only those that they name decide a tax. Memory grows with
+    these, the days and the listed terms of the lines, not with their number.
     """
 
-    def __init__(self, period: str, zone: tzinfo, units_per_base: UnitsPerBase | None = None) -> None:
+    def __init__(
+        self, period: str, zone: tzinfo, units_per_base: UnitsPerBase | None = None, taxes: Sequence[Json] = ()
+    ) -> None:
+        spans = [span for row in taxes for span in row["tax_points"]]
+        self._named = {name: {span[name] for span in spans if name in span} for name in _NAMED}
         self._period = period
         self._zone = zone
         self._units = units_per_base
         self._kinds = {name: _Sum() for name in _KINDS}
         self._prior = {name: _Sum() for name in _KINDS}
         self._days: dict[str, _Sum] = {}
-        self._tax_points: dict[str, _Sum] = {}
+        self._tax_points: dict[_Taxable, _Sum] = {}
         self._terms: dict[tuple[str, str], _Sum] = {}
         self._further_terms = 0
         self._grouped: list[tuple[str, Line, _Sum]] = []
         self._base = _InBase()
+        self._rate: tuple[bool, str, Decimal] | None = None
+        self._end = datetime.fromisoformat(bounds_of(Period.parse(period), zone)["to"])
         self.lines = 0
 
     def add(self, line: Line) -> None:
@@ -114,14 +129,19 @@ class Recomputation:
             self._prior[kind].add(amount, commission)
         if self._units:
             quarter_hour, _, _ = line["quarter_hour"].partition(SEPARATOR)
-            self._base.add(kind, amount, commission, quarter_hour, self._units(quarter_hour, line["currency"]))
+            units = self._units(quarter_hour, line["currency"])
+            self._base.add(kind, amount, commission, quarter_hour, units)
+            if units is not None:
+                rate = self._is_in_period(quarter_hour), quarter_hour, units
+                self._rate = max(rate, self._rate) if self._rate else rate
         if kind in {_BROUGHT_FORWARD, _PAYMENTS}:
             return
         net = Decimal(0) if kind == _OTHER else amount
         day = self._day(line)
         self._days.setdefault(day if day.startswith(self._period) else "", _Sum()).add(net, commission)
         tax_point = line.get("tax_point") or day
-        self._tax_points.setdefault(date.fromisoformat(tax_point).isoformat(), _Sum()).add(net, commission)
+        taxable = date.fromisoformat(tax_point).isoformat(), *self._named_of(line)
+        self._tax_points.setdefault(taxable, _Sum()).add(net, commission)
         terms = line.get("terms", ""), line["commission_rate"]
         if terms in self._terms or len(self._terms) < MAX_TERMS:
             self._terms.setdefault(terms, _Sum()).add(net, commission)
@@ -131,6 +151,14 @@ class Recomputation:
             some = _Sum()
             some.add(net, commission)
             self._grouped.append((kind, line, some))
+
+    def _is_in_period(self, quarter_hour: str) -> bool:
+        return datetime.strptime(quarter_hour, "%Y%m%d%H%M").replace(tzinfo=UTC) < self._end
+
+    def _named_of(self, line: Line) -> tuple[str, str]:
+        """Return the kind and the category of a line, as far as they decide its tax."""
+        kind, category = (text if (text := line.get(name, "")) in self._named[name] else "" for name in _NAMED)
+        return kind, category
 
     def _day(self, line: Line) -> str:
         """Return the date of business time."""
@@ -146,7 +174,7 @@ class Recomputation:
         """Return what ``statement.json`` must hold.
 
         ``header``: the members that do not follow from the lines: bounds, parties, number, the previous statement; and
-        the figures in the base currency if ``base`` is empty.
+        the figures and the exchange rate of the base currency if ``base`` is empty.
         """
         currency = header["currency"]
         previous = header["previous"]
@@ -154,32 +182,45 @@ class Recomputation:
         exact = _add(*(self._kinds[name].commission for name in (*_SOLD.values(), _OTHER)))
         brought_forward = self._kinds[_BROUGHT_FORWARD].commission
         opening = _add(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
-        rounded = _rounded(exact, currency)
+        unit = _Unit(currency, _rounding_of(header))
+        rounded = unit.rounded(exact)
         if header["schema"] < BY_TAX_POINT:
             profile = header["tax_profile"]
-            commission, tax, issued = rounded, _tax(rounded, currency, profile), profile is not None
+            commission, tax, issued = rounded, _tax(rounded, unit, profile), profile is not None
             is_credit, by_schema = _add(commission, tax) < 0, {"tax_profile": profile}
         else:
-            taxes = self._taxes(header["taxes"], currency)
+            taxes = self._taxes(header["taxes"], unit)
             commission, tax = (_add(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
             issued, is_credit = all(row["scheme"] is not None for row in taxes), rounded < 0
-            by_schema = {"taxes": taxes, "earlier_months": self._earlier_months()}
+            by_schema = {
+                "rounding": unit.rounding,
+                "taxes": taxes,
+                "tax_in": self._tax_in(header, base, commission, tax),
+                "earlier_months": self._earlier_months(),
+            }
         payments = self._kinds[_PAYMENTS].value
+        net = _add(*sold.values())
+        proceeds = unit.rounded(net if _is_collected(header) else Decimal(0))
         amounts = {
             "opening": opening,
             "brought_forward": brought_forward,
             **sold,
-            "net": _add(*sold.values()),
+            "net": net,
             "commission_exact": exact,
             "commission": commission,
             "tax": tax,
             "payable": _add(commission, tax),
+            "proceeds": proceeds,
             "payments": payments,
-            "closing": EXACT.subtract(_add(opening, commission, tax), payments),
+            "closing": EXACT.subtract(_add(opening, commission, tax), _add(proceeds, payments)),
         }
         if header["schema"] >= WITH_PAYMENT_TERMS:
             by_schema |= {name: header[name] for name in _TERMS_OF_PAYMENT}
             by_schema["due_on"] = _due_on(header, amounts["closing"])
+        if header["schema"] < BY_COLLECTOR:
+            del amounts["proceeds"]
+        else:
+            by_schema["collects"] = header["collects"]
         orders = self._orders() if header["schema"] >= BY_KIND else self._orders_of_0_2()
         return {
             **{name: header[name] for name in _HEADER},
@@ -192,7 +233,7 @@ class Recomputation:
             "prior_period_lines": sum(some.lines for some in self._prior.values()),
             "by_kind": {name: some.shown("amount") for name, some in self._kinds.items()},
             "prior_period": {name: some.shown("amount") for name, some in self._prior.items()},
-            "base": self._in_base(base, header["schema"]) if base else header["base"],
+            "base": self._in_base(unit._replace(currency=base), header["schema"]) if base else header["base"],
             "days": [
                 {"day": day or None, **some.shown("net")}
                 for day, some in sorted(self._days.items(), key=lambda entry: entry[0] or "~")
@@ -237,7 +278,7 @@ class Recomputation:
             for (order, product), some in sums.items()
         ]
 
-    def _taxes(self, shown: Sequence[Json], currency: str) -> list[dict[str, Any]]:
+    def _taxes(self, shown: Sequence[Json], unit: "_Unit") -> list[dict[str, Any]]:
         """Return the rows of tax, by the scheme and the percentage that the statement shows for each tax point.
 
         Raises ``ValueError`` if it shows none for a tax point.
@@ -246,39 +287,56 @@ class Recomputation:
         last_day = (first.replace(day=28) + timedelta(days=4)).replace(day=1) - timedelta(days=1)
         bases: dict[tuple[str | None, Decimal], Decimal] = {}
         rows: dict[tuple[str | None, Decimal], dict[str, Any]] = {}
-        before: Any = None
-        for day, some in sorted(self._tax_points.items()) or [(last_day.isoformat(), _Sum())]:
-            row = _row_of(shown, day)
+        last: dict[tuple[str, str], tuple[Any, dict[str, str]]] = {}
+        for (day, *names), some in sorted(self._tax_points.items()) or [((last_day.isoformat(), "", ""), _Sum())]:
+            kind, category = names
+            row = _row_of(shown, day, kind, category)
             key = row["scheme"], Decimal(row["percent"])
             bases[key] = _add(bases.get(key, Decimal(0)), some.commission)
             spans = rows.setdefault(key, {**row, "tax_points": []})["tax_points"]
-            if key == before:
-                spans[-1]["to"] = day
+            before, span = last.get((kind, category), (None, {}))
+            if before == key:
+                span["to"] = day
             else:
-                spans.append({"from": day, "to": day})
-            before = key
+                named = {name: text for name, text in zip(_NAMED, names, strict=True) if text}
+                spans.append({"from": day, "to": day, **named})
+                last[kind, category] = key, spans[-1]
         for key, row in rows.items():
-            base = _rounded(bases[key], currency)
-            row |= {"base": text_of(base), "tax": text_of(_tax(base, currency, row))}
+            base = unit.rounded(bases[key])
+            row |= {"base": text_of(base), "tax": text_of(_tax(base, unit, row))}
         return list(rows.values())
+
+    def _tax_in(self, header: Json, base: str, commission: Decimal, tax: Decimal) -> dict[str, str] | None:
+        """Return the totals of tax in the base currency; without ``base``, at the exchange rate that is shown."""
+        shown = header["tax_in"]
+        if shown and not base:
+            base, units = shown["currency"], Decimal(shown["exchange_rate"])
+        elif self._rate is None or header["currency"] in {base, NO_CURRENCY}:
+            return None
+        else:
+            _, _, units = self._rate
+        in_base = _Unit(base, _rounding_of(header))
+        figures = {"base": commission, "tax": tax}
+        return {
+            "currency": base,
+            "exchange_rate": text_of(units),
+            **{name: text_of(in_base.nearest(Fraction(value) / Fraction(units))) for name, value in figures.items()},
+        }
 
     def _earlier_months(self) -> list[dict[str, Any]]:
         months: dict[str, _Sum] = {}
-        for day, some in sorted(self._tax_points.items()):
+        for (day, _, _), some in sorted(self._tax_points.items()):
             if day[:7] < self._period:
                 months.setdefault(day[:7], _Sum()).add(some.value, some.commission, some.lines)
         return [{"month": month, **some.shown("net")} for month, some in months.items()]
 
-    def _in_base(self, currency: str, schema: int) -> dict[str, Any]:
+    def _in_base(self, unit: "_Unit", schema: int) -> dict[str, Any]:
         missing = sorted(self._base.missing)
-        places = MINOR_DIGITS.get(currency, 0)
         figures = {
-            name: None
-            if missing and schema < IN_PART
-            else text_of(EXACT.scaleb(Decimal(round(value * 10**places)), -places))
+            name: None if missing and schema < IN_PART else text_of(unit.nearest(value))
             for name, value in self._base.figures.items()
         }
-        return {"currency": currency, **figures, "missing": missing}
+        return {"currency": unit.currency, **figures, "missing": missing}
 
 
 def _place(order: str, sale: str, kind: str, product: str) -> tuple[Any, ...]:
@@ -294,11 +352,14 @@ def _due_on(header: Json, closing: Decimal) -> str | None:
     return (date.fromisoformat(header["issued_on"]) + days).isoformat() if closing > 0 else None
 
 
-def _row_of(taxes: Sequence[Json], day: str) -> Json:
+def _row_of(taxes: Sequence[Json], day: str, kind: str, category: str) -> Json:
     for row in taxes:
-        if any(span["from"] <= day <= span["to"] for span in row["tax_points"]):
-            return row
-    raise ValueError(f"taxes: no row has the tax point {day}")
+        for span in row["tax_points"]:
+            of_line = (span.get("kind", ""), span.get("category", "")) == (kind, category)
+            if of_line and span["from"] <= day <= span["to"]:
+                return row
+    names = "".join(f", {name} {text}" for name, text in zip(_NAMED, (kind, category), strict=True) if text)
+    raise ValueError(f"taxes: no row has the tax point {day}{names}")
 
 
 def _month(line: Line) -> str:
@@ -312,15 +373,47 @@ def _add(*values: Decimal) -> Decimal:
     return total
 
 
-def _rounded(value: Decimal, currency: str) -> Decimal:
-    return _ROUNDING.quantize(value, Decimal(1).scaleb(-MINOR_DIGITS.get(currency, 0)))
+def _rounding_of(header: Json) -> str:
+    """Return the rounding that a statement shows; raise ``ValueError`` for an unknown one."""
+    rounding: str = _OF_0_2 if header["schema"] < BY_TAX_POINT else header["rounding"]
+    if rounding not in _ROUNDINGS:
+        raise ValueError(f"rounding: expected {' or '.join(_ROUNDINGS)}, found {_short(rounding)}")
+    return rounding
 
 
-def _tax(commission: Decimal, currency: str, profile: Json | None) -> Decimal:
+def _is_collected(header: Json) -> bool:
+    """Return whether the marketplace holds the customers' money; raise ``ValueError`` if it is not clear who does."""
+    if header["schema"] < BY_COLLECTOR:
+        return False
+    if header["collects"] not in COLLECTORS:
+        raise ValueError(f"collects: expected {' or '.join(COLLECTORS)}, found {_short(header['collects'])}")
+    return bool(header["collects"] == BY_MARKETPLACE)
+
+
+class _Unit(NamedTuple):
+    """The minor unit of a currency, and how a statement rounds to it."""
+
+    currency: str
+    rounding: str
+
+    def rounded(self, value: Decimal) -> Decimal:
+        return _ROUNDINGS[self.rounding].quantize(value, Decimal(1).scaleb(-self._places))
+
+    def nearest(self, value: Fraction) -> Decimal:
+        units = value * 10**self._places
+        up = int(abs(units) + Fraction(1, 2)) * (1 if units > 0 else -1)
+        return EXACT.scaleb(Decimal(round(units) if self.rounding == _OF_0_2 else up), -self._places)
+
+    @property
+    def _places(self) -> int:
+        return MINOR_DIGITS.get(self.currency, 0)
+
+
+def _tax(commission: Decimal, unit: _Unit, profile: Json | None) -> Decimal:
     """Return the tax on a rounded commission by the scheme and percentage that the statement shows."""
     if profile is None or profile["scheme"] != STANDARD:
-        return _rounded(Decimal(0), currency)
-    return _rounded(EXACT.multiply(commission, Decimal(profile["percent"]).scaleb(-2)), currency)
+        return unit.rounded(Decimal(0))
+    return unit.rounded(EXACT.multiply(commission, Decimal(profile["percent"]).scaleb(-2)))
 
 
 def text_of(value: Decimal) -> str:

@@ -3,6 +3,7 @@
 import io
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from heapq import merge
 from itertools import chain, groupby, islice
 from tempfile import SpooledTemporaryFile, TemporaryFile
@@ -11,10 +12,11 @@ from typing import Final, Self
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import time_zone
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.lines import CsvWriter
 from quarterhour.reports.packing import QUICK, packed
-from quarterhour.statements.day_lines import CSV_COLUMNS, Block, read_blocks, read_pieces
+from quarterhour.statements.day_lines import CSV_COLUMNS, Block, TaxedLines, read_blocks, read_pieces
 from quarterhour.statements.document import BY_KIND, Statement, as_bytes
 from quarterhour.statements.keys import (
     LINES,
@@ -76,13 +78,18 @@ def _write_statements(
         for statement in statements:
             lines = opened.enter_context(_LinesFile(plan.schema))
             entry, prefix = statement.entry, statement_prefix(plan.period, statement.entry.account)
+            taxed = TaxedLines(statement.names, time_zone(plan.zone)) if any(statement.names) else None
             for block in blocks.of(entry.account):
                 lines.write(block)
+                if taxed:
+                    taxed.add(io.TextIOWrapper(io.BytesIO(block.text), encoding="utf-8", newline=""))
             if lines.number != entry.sums.lines:
                 raise SealedFileError(
                     f"{prefix}: {lines.number} lines where {entry.sums.lines} were collected: a piece is damaged"
                 )
             sealed = lines.seal()
+            if taxed:
+                statement = replace(statement, named=taxed.commissions)  # noqa: PLW2901 - the same, with its tax
             orders = orders_of if plan.schema >= BY_KIND else orders_of_0_2
             document = statement.document(orders(lines.first()), sealed)
             contents = {STATEMENT: as_bytes(document), PAGE: PAGES[plan.schema](document)}
