@@ -194,7 +194,7 @@ def answer_of(dump: Dump, world: World, path: str) -> Json:
 
 
 def in_words_of_0_2_0(found: Json, path: str) -> Json:
-    """Return an answer with sealed periods, locations, a schedule and the tax of a preview as 0.2.0 showed them."""
+    """Return an answer with sealed periods, locations, a schedule, previews and balances as 0.2.0 showed them."""
     body = found.get("body", {})
     for one in body.get("items", []):
         if one.get("state") == "sealed":
@@ -208,6 +208,10 @@ def in_words_of_0_2_0(found: Json, path: str) -> Json:
         (row,) = body.pop("taxes")
         named = {name: row[name] for name in ("scheme", "percent", "note")}
         body["tax_profile"] = named if row["scheme"] else None
+        assert Decimal(body.pop("proceeds")) == 0  # every agency of a release collects
+    if path.partition("?")[0].endswith("/balance") and "unbilled" in body:
+        assert body.pop("collects") == "agency"
+        assert Decimal(body["unbilled"].pop("proceeds")) == 0
     return found
 
 

@@ -19,6 +19,9 @@ FULL: dict[str, Any] = {
 
 
 def tax(**changed: Any) -> dict[str, Any]:
-    """Return an agency's content with these changes of its tax profile; without what is changed to ``None``."""
+    """Return the content of an agency that collects, with these changes of its tax profile.
+
+    It is without what is changed to ``None``.
+    """
     profile = {name: value for name, value in {**FULL["tax"], **changed}.items() if value is not None}
-    return {**FULL, "tax": profile}
+    return {**FULL, "collects": "agency", "tax": profile}
