@@ -194,7 +194,10 @@ def answer_of(dump: Dump, world: World, path: str) -> Json:
 
 
 def in_words_of_0_2_0(found: Json, path: str) -> Json:
-    """Return an answer with sealed periods, locations, a schedule and the tax of a preview as 0.2.0 showed them."""
+    """Return an answer with sealed periods, locations, a schedule and the tax of a preview as 0.2.0 showed them.
+
+    0.2.0 did not know that a marketplace can collect: no agency of it says so.
+    """
     body = found.get("body", {})
     for one in body.get("items", []):
         if one.get("state") == "sealed":
@@ -208,6 +211,9 @@ def in_words_of_0_2_0(found: Json, path: str) -> Json:
         (row,) = body.pop("taxes")
         named = {name: row[name] for name in ("scheme", "percent", "note")}
         body["tax_profile"] = named if row["scheme"] else None
+        assert not float(body.pop("proceeds"))
+    if "unbilled" in body:
+        assert (body.pop("collects"), body["unbilled"].pop("proceeds")) == ("agency", "0")
     return found
 
 
