@@ -19,19 +19,22 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
-from decimal import ROUND_HALF_EVEN, Decimal, getcontext
+from datetime import UTC, date, datetime, timedelta
+from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal, getcontext
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
 getcontext().prec = 100  # every sum is exact
+TaxPoint = tuple[date, str]
+"""The date by which a line is taxed, and its category."""
 
 GRACE_DAYS = 3
 BASE = "EUR"
 DIGITS = {"JPY": 0, "TND": 3}
 """The digits of the minor unit, where they are not two."""
+ROUNDINGS = {"half-even": ROUND_HALF_EVEN, "half-up": ROUND_HALF_UP}
 FIGURES = ("opening", "sales", "voids", "refunds", "adjustments", "net", "commission", "tax", "payments", "closing")
 KINDS = ("sales", "voids", "refunds", "adjustments")
 Row = dict[str, str]
@@ -41,7 +44,10 @@ Account = tuple[str, str]
 
 @dataclass
 class Event:
-    """One event: its business time in UTC, and what it adds to its account."""
+    """One event: its business time in UTC, and what it adds to its account.
+
+    ``taxed_at``: the time of the sale that it corrects, else its own. ``category``: that of the sale, too.
+    """
 
     time: datetime
     agency: str
@@ -49,23 +55,31 @@ class Event:
     kind: str
     amount: Decimal
     commission: Decimal = Decimal(0)
+    taxed_at: datetime | None = None
+    category: str = ""
 
 
 @dataclass
 class Sums:
-    """The exact sums of an account's lines in a month; ``base`` in the base currency."""
+    """The exact sums of an account's lines in a month; ``base`` in the base currency.
+
+    ``taxable``: the commissions by tax point and category. ``rate``: the exchange rate of the last line, of those
+    before the end of the month if there are any.
+    """
 
     lines: int = 0
     prior: int = 0
     amounts: dict[str, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
     commission: Decimal = Decimal(0)
     base: dict[str, Fraction] = field(default_factory=lambda: defaultdict(Fraction))
+    taxable: dict[TaxPoint, Decimal] = field(default_factory=lambda: defaultdict(Decimal))
+    rate: tuple[bool, datetime, Decimal] | None = None
 
 
 # ---------------------------------------------------------------- the data sets
 
 
-def retail(rows: Iterable[Row], _: dict[str, Any]) -> Iterator[Event]:
+def retail(rows: Iterable[Row], _: "Agencies") -> Iterator[Event]:
     """Yield the events of UCI Online Retail: 12.5 percent of each invoice line; its country is the agency."""
     zone = ZoneInfo("Europe/London")
     for row in rows:
@@ -84,7 +98,7 @@ CURRENCIES = {"GBR": "GBP", "USA": "USD", "CHE": "CHF", "JPN": "JPY", "TUN": "TN
 LATE_ROWS, LATE = 50, timedelta(days=45)
 
 
-def hotel(rows: Iterable[Row], agencies: dict[str, Any]) -> Iterator[Event]:
+def hotel(rows: Iterable[Row], agencies: "Agencies") -> Iterator[Event]:
     """Yield the events of the hotel bookings, by time: a sale, its void, and a payment; some are sent late."""
     zone = ZoneInfo("Europe/Lisbon")
     sent: list[tuple[datetime, Event]] = []
@@ -94,13 +108,17 @@ def hotel(rows: Iterable[Row], agencies: dict[str, Any]) -> Iterator[Event]:
         closed = datetime.fromisoformat(row["reservation_status_date"])
         agent = "direct" if row["agent"] in {"NULL", ""} else row["agent"]
         nights = int(row["stays_in_weekend_nights"]) + int(row["stays_in_week_nights"])
-        price = Decimal(row["adr"])
-        amount, commission = price * nights, price * nights * percent(agencies[agent], row["market_segment"]) / 100
+        segment, price = row["market_segment"], Decimal(row["adr"])
+        amount, commission = (
+            price * nights,
+            price * nights * percent(agencies.group(agent), segment) / 100,
+        )
         currency = CURRENCIES.get(row["country"], "EUR")
-        events = [Event(booked.replace(tzinfo=zone).astimezone(UTC), agent, currency, "sales", amount, commission)]
+        sold = booked.replace(tzinfo=zone).astimezone(UTC)
+        events = [Event(sold, agent, currency, "sales", amount, commission, category=segment)]
         closed = closed.replace(tzinfo=zone).astimezone(UTC)
         if row["is_canceled"] == "1":
-            events.append(Event(closed, agent, currency, "voids", -amount, -commission))
+            events.append(Event(closed, agent, currency, "voids", -amount, -commission, sold, segment))
         if row["customer_type"] == "Transient-Party":
             events.append(Event(closed, agent, currency, "payments", Decimal(nights * 9 + 5)))
         delay = LATE if number % LATE_ROWS == 0 else timedelta()
@@ -110,11 +128,11 @@ def hotel(rows: Iterable[Row], agencies: dict[str, Any]) -> Iterator[Event]:
         yield event
 
 
-def percent(agency: dict[str, Any], segment: str) -> Decimal:
+def percent(group: str, segment: str) -> Decimal:
     """Return the commission by the rate cards of the agents' groups."""
-    if agency["group"] == "online":
+    if group == "online":
         return Decimal(15)
-    if agency["group"] == "offline":
+    if group == "offline":
         return Decimal(8) if segment == "Groups" else Decimal("12.5")
     return Decimal(0)
 
@@ -134,6 +152,11 @@ def following(month: Month) -> Month:
 def cut_off(month: Month, zone: ZoneInfo) -> datetime:
     """Return the instant from which events of a month count in a later one."""
     return datetime(*following(month), 1 + GRACE_DAYS, tzinfo=zone).astimezone(UTC)
+
+
+def begin(month: Month, zone: ZoneInfo) -> datetime:
+    """Return the instant at which a month begins."""
+    return datetime(*month, 1, tzinfo=zone).astimezone(UTC)
 
 
 def month_of(instant: datetime, zone: ZoneInfo) -> Month:
@@ -168,9 +191,14 @@ def summed(events: Iterable[Event], zone: ZoneInfo, rates: "Rates") -> tuple[dic
         sums.prior += prior
         sums.amounts[event.kind] += event.amount
         sums.commission += event.commission
+        if event.kind in KINDS:
+            day = (event.taxed_at or event.time).astimezone(zone).date()
+            sums.taxable[day, event.category] += event.commission
         units = rates.units(event.currency, recorded)
         if units is None:
             continue
+        rate = (recorded < begin(following(month), zone), recorded, units)
+        sums.rate = max(rate, sums.rate) if sums.rate else rate
         if event.kind in KINDS:
             sums.base["net"] += Fraction(event.amount) / Fraction(units)
         else:
@@ -179,6 +207,38 @@ def summed(events: Iterable[Event], zone: ZoneInfo, rates: "Rates") -> tuple[dic
     if first is None:
         sys.exit("the file has no events")
     return months, first
+
+
+class Agencies:
+    """The registrations of a file: each line is a version of an agency, in force from ``valid_from`` on."""
+
+    def __init__(self, name: str) -> None:
+        self._versions: dict[str, list[dict[str, Any]]] = defaultdict(list)
+        for row in map(json.loads, Path(name).read_text("utf-8").splitlines()):
+            if "registered_at" in row:
+                sys.exit("a version that is registered later than the first event is not computed here")
+            self._versions[row["agency"]].append(row)
+        for versions in self._versions.values():
+            versions.sort(key=_since)
+
+    def at(self, agency: str, instant: datetime) -> dict[str, Any]:
+        """Return the registration in force at an instant; empty if there is none."""
+        return next((one for one in reversed(self._versions[agency]) if _since(one) <= instant), {})
+
+    def group(self, agency: str) -> str:
+        """Return the group of an agency, which is the same in all its versions."""
+        return str(self._versions[agency][0]["group"])
+
+    def percent(self, agency: str, tax_point: TaxPoint, zone: ZoneInfo) -> tuple[str, Decimal]:
+        """Return the scheme and the percentage of an agency for a tax point: 0 without tax."""
+        day, category = tax_point
+        tax = self.at(agency, datetime(day.year, day.month, day.day, tzinfo=zone)).get("tax") or {}
+        tax = tax.get("by_category", {}).get(category, tax)
+        return tax.get("scheme", ""), Decimal(tax.get("percent", 0))
+
+
+def _since(version: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(version.get("valid_from", "1970-01-01T00:00:00Z"))
 
 
 class Rates:
@@ -200,9 +260,17 @@ class Rates:
         return self._units[currency][at - 1] if at else None
 
 
-def statements(
-    months: dict[Month, dict[Account, Sums]], first: Month, agencies: dict[str, Any], rates: Rates
-) -> Iterator[dict[str, Any]]:
+@dataclass
+class Setting:
+    """What the statements depend on beside the events; ``rounding``: a mode of the module ``decimal``."""
+
+    agencies: Agencies
+    rates: Rates
+    zone: ZoneInfo
+    rounding: str
+
+
+def statements(months: dict[Month, dict[Account, Sums]], first: Month, setting: Setting) -> Iterator[dict[str, Any]]:
     """Yield the statements of every month up to the last one with events, by month and account."""
     closing: dict[Account, Decimal] = {}
     numbers = {"S": 1, "C": 1}
@@ -212,18 +280,22 @@ def statements(
         for account in sorted({*sums, *(name for name, balance in closing.items() if balance)}):
             agency, currency = account
             own = sums.get(account, Sums())
-            commission = rounded(own.commission, currency)
-            tax = rounded(commission * tax_percent(agencies.get(agency)) / 100, currency)
+            commission, tax = taxed(own, agency, currency, setting)
+            net = sum((own.amounts[name] for name in KINDS), Decimal(0))
+            end = begin(following(month), setting.zone) - timedelta(microseconds=1)
+            collected = setting.agencies.at(agency, end).get("collects") == "marketplace"
+            proceeds = rounded(net if collected else Decimal(0), currency, setting.rounding)
             opening = closing.get(account, Decimal(0))
             payments = own.amounts["payments"]
-            closing[account] = opening + commission + tax - payments
-            kind = "C" if commission < 0 else "S"
+            closing[account] = opening + commission + tax - proceeds - payments
+            kind = "C" if rounded(own.commission, currency, setting.rounding) < 0 else "S"
             figures = {
                 "opening": opening,
                 **{name: own.amounts[name] for name in KINDS},
-                "net": sum((own.amounts[name] for name in KINDS), Decimal(0)),
+                "net": net,
                 "commission": commission,
                 "tax": tax,
+                "proceeds": proceeds,
                 "payments": payments,
                 "closing": closing[account],
             }
@@ -235,27 +307,50 @@ def statements(
                 **{name: f"{value:f}" for name, value in figures.items()},
                 "lines": own.lines,
                 "prior_period_lines": own.prior,
-                **({"base": in_base(own)} if rates.given else {}),
+                **({"base": in_base(own, setting.rounding)} if setting.rates.given else {}),
+                **({"tax_in": tax_in_base(own, currency, (commission, tax), setting)} if setting.rates.given else {}),
             }
             numbers[kind] += 1
         month = following(month)
 
 
-def in_base(sums: Sums) -> dict[str, str]:
+def taxed(sums: Sums, agency: str, currency: str, setting: Setting) -> tuple[Decimal, Decimal]:
+    """Return commission and tax: each is rounded once for each scheme and percentage, and added up."""
+    bases: dict[tuple[str, Decimal], Decimal] = defaultdict(Decimal)
+    for tax_point, commission in sums.taxable.items():
+        bases[setting.agencies.percent(agency, tax_point, setting.zone)] += commission
+    total = tax = rounded(Decimal(0), currency, setting.rounding)
+    for (_, percentage), exact in bases.items():
+        base = rounded(exact, currency, setting.rounding)
+        total, tax = total + base, tax + rounded(base * percentage / 100, currency, setting.rounding)
+    return total, tax
+
+
+def in_base(sums: Sums, rounding: str) -> dict[str, str]:
     """Return the figures in the base currency, rounded once, of the lines that have an exchange rate."""
     names = ("net", "commission", "payments")
-    return {name: f"{Decimal(round(sums.base[name] * 100)) / 100:f}" for name in names}
+    return {name: f"{nearest(sums.base[name], rounding):f}" for name in names}
 
 
-def rounded(value: Decimal, currency: str) -> Decimal:
-    """Return an amount rounded to the currency's minor unit, half to even."""
-    return value.quantize(Decimal(1).scaleb(-DIGITS.get(currency, 2)), ROUND_HALF_EVEN)
+def tax_in_base(sums: Sums, currency: str, figures: tuple[Decimal, Decimal], setting: Setting) -> dict[str, str] | None:
+    """Return commission and tax in the base currency, at the exchange rate of the last line; ``None`` without one."""
+    if currency == BASE or sums.rate is None:
+        return None
+    _, _, units = sums.rate
+    base, tax = (f"{nearest(Fraction(one) / Fraction(units), setting.rounding):f}" for one in figures)
+    return {"exchange_rate": f"{units:f}", "base": base, "tax": tax}
 
 
-def tax_percent(agency: dict[str, Any] | None) -> Decimal:
-    """Return the percentage of an agency's tax profile: 0 for reverse charge, exempt, or no profile."""
-    tax = (agency or {}).get("tax") or {}
-    return Decimal(tax.get("percent", 0)) if tax.get("scheme") == "standard" else Decimal(0)
+def nearest(value: Fraction, rounding: str) -> Decimal:
+    """Return a fraction rounded to cents."""
+    below, part = divmod(abs(value) * 100, 1)
+    up = part * 2 > 1 or (part * 2 == 1 and (rounding == ROUND_HALF_UP or below % 2 == 1))
+    return Decimal(int(below) + up).scaleb(-2) * (-1 if value < 0 else 1)
+
+
+def rounded(value: Decimal, currency: str, rounding: str) -> Decimal:
+    """Return an amount rounded to the currency's minor unit."""
+    return value.quantize(Decimal(1).scaleb(-DIGITS.get(currency, 2)), rounding)
 
 
 # ---------------------------------------------------------------- comparing
@@ -282,8 +377,12 @@ def differences(expected: Iterable[dict[str, Any]], actual: Iterable[dict[str, A
             if one[name] != other[name]:
                 yield f"{key}: {name} is {other[name]}, expected {one[name]}"
         pairs = [(name, one[name], other[name]) for name in FIGURES]
-        if base:
-            pairs += [(f"base.{name}", value, (other["base"] or {}).get(name)) for name, value in one["base"].items()]
+        pairs += [("proceeds", one["proceeds"], other["proceeds"])] if "proceeds" in other else []
+        for name in ("base", "tax_in") if base else ():
+            found_, expected_ = other[name] or {}, one[name] or {}
+            pairs += [(f"{name}.{figure}", value, found_.get(figure)) for figure, value in expected_.items()]
+            if found_ and not expected_:
+                yield f"{key}: {name} is not expected"
         for name, value, actual_value in pairs:
             same = value == actual_value if None in {value, actual_value} else Decimal(value) == Decimal(actual_value)
             if not same:
@@ -310,16 +409,17 @@ def main() -> int:
     parser.add_argument("--agencies", required=True, metavar="FILE", help="the file that replay --agencies gets")
     parser.add_argument("--rates", metavar="FILE", help="the file that replay --rates gets; the base currency is EUR")
     parser.add_argument("--compare", type=Path, metavar="DIR", help="the folder of replay --out, or a file of --json")
+    parser.add_argument("--rounding", choices=ROUNDINGS, default="half-even", help="the parameter Rounding")
     args = parser.parse_args()
-    agencies = {row["agency"]: row for row in map(json.loads, Path(args.agencies).read_text("utf-8").splitlines())}
     events, zone = SETS[args.set]
-    rates = Rates(args.rates)
-    expected = list(statements(*summed(events(read(args.csv), agencies), ZoneInfo(zone), rates), agencies, rates))
+    setting = Setting(Agencies(args.agencies), Rates(args.rates), ZoneInfo(zone), ROUNDINGS[args.rounding])
+    sums = summed(events(read(args.csv), setting.agencies), setting.zone, setting.rates)
+    expected = list(statements(*sums, setting))
     if args.compare is None:
         json.dump(expected, sys.stdout, indent=1, ensure_ascii=False)
         print()
         return 0
-    wrong = list(differences(expected, found(args.compare), base=rates.given and args.compare.is_dir()))
+    wrong = list(differences(expected, found(args.compare), base=setting.rates.given and args.compare.is_dir()))
     print("\n".join([*wrong, f"{len(expected):,} statements, {len(wrong):,} differences"]))
     return 1 if wrong else 0
 

@@ -394,17 +394,21 @@ def test_the_statements_of_hotels_equal_an_independent_computation(
     agencies, rates = tmp_path / "agencies.ndjson", tmp_path / "rates.csv"
     hotel_file(file)
     rates.write_text(RATES, "utf-8")
-    agencies.write_text(script("hotel_agencies.py", text=file.read_text("utf-8"))[1], "utf-8")
+    agencies.write_text(script("hotel_agencies.py", "--history", text=file.read_text("utf-8"))[1], "utf-8")
     events.write_text(script("by_time.py", text=converted(file, "hotel_statements.toml", capsys))[1], "utf-8")
     replay = ["replay", str(events), "--statements", "--agencies", str(agencies), "--rates", str(rates)]
     replay += ["--cards", str(EXAMPLES / "hotel_rate_cards"), "--rate", "rate(1 day)", "--out", str(out)]
-    replay += ["--parameter", "BusinessTimeZone=Europe/Lisbon", "--parameter", "BaseCurrency=EUR"]
-    assert main(replay) == 0
-    truth = ["hotel", str(file), "--agencies", str(agencies), "--rates", str(rates)]
+    parameters = ("BusinessTimeZone=Europe/Lisbon", "BaseCurrency=EUR", "Rounding=half-up")
+    assert main([*replay, *(word for one in parameters for word in ("--parameter", one))]) == 0
+    truth = ["hotel", str(file), "--agencies", str(agencies), "--rates", str(rates), "--rounding", "half-up"]
     expected = json.loads(script("statements_truth.py", *truth)[1])
     assert {one["number"][0] for one in expected} == {"S", "C"}
     assert any(one["prior_period_lines"] for one in expected)
     made = [json.loads(one.read_text("utf-8")) for one in out.glob("statements/*/*/*/statement.json")]
     assert any(one["base"]["missing"] for one in made)
+    assert any(len(one["taxes"]) > 2 for one in made), "several profiles on one statement"
+    assert any("category" in span for one in made for row in one["taxes"] for span in row["tax_points"])
+    assert {one["collects"] for one in made} == {"agency", "marketplace"}
+    assert any(one["tax_in"] and float(one["tax_in"]["tax"]) for one in made)
     code, said = script("statements_truth.py", *truth, "--compare", str(out))
     assert (code, said) == (0, f"{len(expected)} statements, 0 differences\n")

@@ -31,6 +31,10 @@ def sold(id_: str, agency: str, amount: str = "100") -> Cloud:
     return sale(id_, amount, agency=agency, currency="EUR", commission_rate="0.10")
 
 
+def fee(id_: str, agency: str, commission: str) -> Cloud:
+    return adjustment(id_, commission, kind="chargeback_fee", agency=agency, currency="EUR")
+
+
 SEVERAL = STANDARD_21 | {
     "by_kind": {"chargeback_fee": {"scheme": "outside_scope"}},
     "by_category": {"books": {"scheme": "standard", "percent": "9"}},
@@ -55,6 +59,13 @@ def sealed() -> Iterator[Marketplace]:
         shop.write("/agencies/forth", agency("forth", REVERSE, "2026-10-09T22:00:00Z"), seen=1)
         shop.write("/agencies/forth", agency("forth", STANDARD_21, "2026-10-19T22:00:00Z"), seen=2)
         shop.write("/agencies/fees", agency("fees", SEVERAL))
+        shop.write("/agencies/turn", agency("turn", STANDARD_21))
+        shop.write("/agencies/turn", agency("turn", SEVERAL, "2026-10-09T22:00:00Z"), seen=1)
+        shop.write("/agencies/turn", agency("turn", REVERSE, "2026-10-19T22:00:00Z"), seen=2)
+        shop.record(
+            on("2026-09-30T21:59:00Z", sold("u0", "turn")),
+            *(on(f"2026-10-{day:02}T10:00:00Z", fee(f"u{day}", "turn", "1.004")) for day in (1, 2, 5)),
+        )
         shop.record(
             sold("p1", "fees"),
             sold("p2", "fees", "50") | {"data": sold("p2", "fees", "50")["data"] | {"category": "books"}},
@@ -69,10 +80,11 @@ def sealed() -> Iterator[Marketplace]:
             sold("f1", "forth", "10.05"),
         )
         shop.until(datetime(2026, 10, 12, 12, tzinfo=UTC))
-        shop.record(sold("f2", "forth", "100"))
+        shop.record(sold("f2", "forth", "100"), fee("u12", "turn", "3"), sold("u13", "turn", "10"))
         shop.until(datetime(2026, 10, 25, 10, tzinfo=UTC))
         shop.write("/agencies/chg", agency("chg renamed", REVERSE, OF_NOVEMBER), seen=1)
         shop.write("/documents/owner", {"legal_name": "Market N.V.", "valid_from": OF_NOVEMBER}, seen=1)
+        shop.record(fee("u25", "turn", "4"))
         shop.record(sold("c2", "chg"), sold("m2", "mid"), sold("f3", "forth", "10.02"), sold("n1", "nobody"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
         shop.watch()
@@ -83,6 +95,7 @@ def sealed() -> Iterator[Marketplace]:
             on("2026-11-20T11:00:00Z", void("b2", "b1", agency="big", **of)),
             void("e2", "e1", agency="early", **of),
             sold("c3", "chg"),
+            refund("u14", "-100", "u0", agency="turn", **of),
             refund("p5", "-20", "p2", agency="fees", **of),
             refund("p6", "-100", "p1", agency="fees", category="books", **of),
             adjustment("p7", "-1", "p2", agency="fees", **of),
@@ -194,6 +207,34 @@ def test_a_correction_gives_back_the_tax_of_the_category_of_its_sale_whatever_it
     }
 
 
+def test_a_kind_that_only_one_of_three_profiles_names_is_taxed_by_it_on_its_days_alone(sealed: Marketplace) -> None:
+    """Fees of 1.004 on 1, 2 and 5 October, of 3 and a commission of 1 on 12 October, and a fee of 4 on 25 October."""
+    october = sealed.statement(OCTOBER, "turn", "EUR")
+    assert taxes(october) == [
+        ("standard", "4.01", "0.84"),  # 3.012 and 1, rounded once
+        ("outside_scope", "3.00", "0.00"),
+        ("reverse_charge", "4.00", "0.00"),
+    ]
+    of_fees = {"kind": "chargeback_fee"}
+    assert [row["tax_points"] for row in october["taxes"]] == [
+        [
+            {"from": "2026-10-01", "to": "2026-10-05", **of_fees},
+            {"from": "2026-10-12", "to": "2026-10-12"},
+        ],
+        [{"from": "2026-10-12", "to": "2026-10-12", **of_fees}],
+        [{"from": "2026-10-25", "to": "2026-10-25", **of_fees}],
+    ]
+
+
+def test_a_sale_of_the_day_before_the_first_period_is_given_back_by_the_profile_of_that_day(
+    sealed: Marketplace,
+) -> None:
+    """Sold on 30 September, one minute before midnight in Amsterdam, and refunded after two changes of the profile."""
+    november = sealed.statement(NOVEMBER, "turn", "EUR")
+    assert taxes(november) == [("standard", "-10.00", "-2.10")]
+    assert november["earlier_months"] == [{"month": "2026-09", "lines": 1, "net": "-100", "commission": "-10.00"}]
+
+
 def test_the_statements_and_their_taxes_are_proven_by_the_files_alone(sealed: Marketplace) -> None:
     objects = sealed.files("")
     found = verify(opening(objects), objects)
@@ -229,6 +270,7 @@ def collected() -> Iterator[Marketplace]:
         shop.record(sold("s1", "paid", "100.005"), sold("t1", "turns"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
         shop.watch()
+        shop.write("/documents/owner", {"legal_name": "Market N.V.", "valid_from": "2026-11-15T00:00:00Z"}, seen=1)
         shop.record(payment("o1", "-87.90", agency="paid", currency="EUR"))
         shop.record(void("v1", "s1", agency="paid", currency="EUR"), sold("t2", "turns", "200"))
         shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
@@ -249,6 +291,7 @@ def test_a_marketplace_that_collects_owes_the_net_sales_less_commission_and_tax(
     assert flow(october) == ["marketplace", "0", "100.005", "10.00", "2.10", "100.00", "0", "-87.90"]
     voided = ["-100.005", "-10.00", "-2.10", "-100.00"]
     assert flow(november) == ["marketplace", "-87.90", *voided, "-87.90", "87.90"]
+    assert [one["owner"]["legal_name"] for one in (october, november)] == ["Market B.V.", "Market N.V."]
 
 
 def test_a_statement_is_of_who_collects_at_the_end_of_its_period(collected: Marketplace) -> None:
