@@ -33,6 +33,8 @@ _REACHABLE: Final = "dialog[open], body:not(:has(dialog[open]))"
 _PATIENCE: Final = 20_000
 """Milliseconds that a page may take to show something."""
 _PAUSE: Final = 50
+_NETWORK_CHANGED: Final = "net::ERR_NETWORK_CHANGED"
+"""Chromium gives up its requests when a network interface comes or goes, as one does with every container beside it."""
 
 
 def missing(*more: str) -> str:
@@ -95,6 +97,9 @@ class Tab:
         # Playwright's wait_for_function evaluates the text within the page, where the security policy forbids it.
         ends = time.monotonic() + _PATIENCE / 1000
         while not self._holds(expression):
+            if any(_NETWORK_CHANGED in error for error in self.errors):
+                self.errors = []
+                self.page.reload()
             assert time.monotonic() < ends, (expression, self.page.inner_text("body"), self.errors)
             self.page.wait_for_timeout(_PAUSE)
 
