@@ -21,6 +21,7 @@ from rich.text import Text
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.statements.proof.folder import verify_folder
 from quarterhour.statements.proof.verify import verify
+from quarterhour_tools.accounting import dac7, journal, payouts, vat
 from quarterhour_tools.bucket import Folder, prepare_folder
 from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
@@ -150,6 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     replay.set_defaults(run=_replay)
 
     _add_sealed(commands)
+    _add_accounting(commands)
     _add_loading(commands)
     rebuild = commands.add_parser(
         "rebuild",
@@ -292,6 +294,11 @@ def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name
         "watch.",
     )
     statements.configure(listed)
+
+
+def _add_accounting(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type
+    for name, module in {"journal": journal, "vat": vat, "dac7": dac7, "payouts": payouts}.items():
+        module.configure(commands.add_parser(name, help=module.HELP, description=module.DESCRIPTION))
 
 
 def _add_loading(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type

@@ -1,0 +1,1 @@
+"""Files for other systems, from sealed statements: journals, VAT, DAC7 and payouts."""

@@ -1,0 +1,153 @@
+"""A statement's document as accounting needs it: `statement.json` of every schema, parsed."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any, Final, NamedTuple, Self
+
+from quarterhour.model import money
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.statements.figures import Kind
+
+BY_AGENCY: Final = "agency"
+BY_MARKETPLACE: Final = "marketplace"
+"""Who collects the customers' money."""
+_DAY: Final = timedelta(days=1)
+
+
+class TaxedBase(NamedTuple):
+    """What a document charges by one scheme and percentage; ``scheme`` is ``None`` without a tax profile."""
+
+    scheme: str | None
+    percent: Decimal
+    base: Decimal
+    tax: Decimal
+
+    @property
+    def is_zero(self) -> bool:
+        """Whether nothing is charged."""
+        return self.base.is_zero() and self.tax.is_zero()
+
+
+class IssuerTotals(NamedTuple):
+    """The totals of a document's taxes in the issuer's currency; ``exchange_rate``: units of the document's for one."""
+
+    currency: str
+    exchange_rate: Decimal
+    base: Decimal
+    tax: Decimal
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the member ``tax_in``."""
+        rate, base, tax = (Decimal(values[name]) for name in ("exchange_rate", "base", "tax"))
+        return cls(values["currency"], rate, base, tax)
+
+
+class Party(NamedTuple):
+    """The issuer or the recipient of a document; what was not registered is ``None``."""
+
+    legal_name: str | None = None
+    address: str | None = None
+    country: str | None = None
+    vat_id: str | None = None
+    iban: str | None = None
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the member ``owner`` or ``customer``."""
+        return cls(*(values.get(name) for name in cls._fields))
+
+
+@dataclass(frozen=True, slots=True)
+class StatementDocument:
+    """A statement or a credit note.
+
+    Amounts are in the account's currency; those that the agency owes are above 0. ``issuer_currency``: ``None`` if the
+    deployment has no base currency. ``sales`` and ``cancelled``: numbers of lines. ``cancels``: the number of the
+    document that this one reverses whole. ``revision``: its number among the documents of the account and the period.
+    """
+
+    number: str
+    is_credit_note: bool
+    cancels: str | None
+    revision: int
+    period: Period
+    account: Account
+    issued_on: date
+    time_zone: str
+    owner: Party
+    customer: Party
+    collects: str
+    taxes: tuple[TaxedBase, ...]
+    tax_in: IssuerTotals | None
+    issuer_currency: str | None
+    opening: Decimal
+    brought_forward: Decimal
+    net: Decimal
+    commission: Decimal
+    tax: Decimal
+    payable: Decimal
+    proceeds: Decimal
+    payments: Decimal
+    closing: Decimal
+    sales: int
+    cancelled: int
+
+    @property
+    def name(self) -> str:
+        """The recipient's legal name, or the agency."""
+        return self.customer.legal_name or self.account.agency
+
+    @property
+    def age(self) -> tuple[date, bool, Period, int]:
+        """The order of an account's documents: a later one is larger. A release has its cancellations first."""
+        return self.issued_on, self.cancels is None, self.period, self.revision
+
+    @classmethod
+    def parse(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the content of ``statement.json``.
+
+        A document without a date of issue has the last day of its period. Raises ``KeyError``, ``TypeError``,
+        ``ValueError`` or ``ArithmeticError`` for any other content.
+        """
+        period, currency = Period.parse(values["period"]), values["currency"]
+        names = ("opening", "brought_forward", "net", "commission", "tax", "payable", "payments", "closing")
+        amounts = {name: Decimal(values[name]) for name in names}
+        issued_on, cancels, tax_in = values.get("issued_on"), values.get("cancels"), values.get("tax_in")
+        totals = IssuerTotals.parse(tax_in) if tax_in else None
+        base = values["base"]
+        return cls(
+            number=values["number"],
+            is_credit_note=values["document"] == "credit_note",
+            cancels=cancels["number"] if cancels else None,
+            revision=int(values.get("revision", 1)),
+            period=period,
+            account=Account(values["agency"], currency),
+            issued_on=date.fromisoformat(issued_on) if issued_on else period.next.first_day - _DAY,
+            time_zone=values["time_zone"],
+            owner=Party.parse(values["owner"]),
+            customer=Party.parse(values["customer"]),
+            collects=values.get("collects", BY_AGENCY),
+            taxes=tuple(_taxes(values)),
+            tax_in=totals,
+            issuer_currency=totals.currency if totals else (base["currency"] if base else None),
+            proceeds=Decimal(values.get("proceeds", money.ZERO)),
+            sales=int(values["by_kind"][Kind.SALES]["lines"]),
+            cancelled=int(values["by_kind"][Kind.VOIDS]["lines"]),
+            **amounts,
+        )
+
+
+def _taxes(values: Mapping[str, Any]) -> list[TaxedBase]:
+    """Return the rows of tax; a document of schema 1 has one, by its tax profile."""
+    if "taxes" in values:
+        return [
+            TaxedBase(row["scheme"], *(Decimal(row[name]) for name in ("percent", "base", "tax")))
+            for row in values["taxes"]
+        ]
+    profile = values["tax_profile"] or {"scheme": None, "percent": "0"}
+    base, tax = Decimal(values["commission"]), Decimal(values["tax"])
+    return [TaxedBase(profile["scheme"], Decimal(profile["percent"]), base, tax)]

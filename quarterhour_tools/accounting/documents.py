@@ -1,0 +1,70 @@
+"""The sealed documents of a period, read from a folder or a stack: the one place that knows their files."""
+
+import argparse
+from collections.abc import Iterator
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from quarterhour.model import exact_json
+from quarterhour.model.periods import PERIOD, Period
+from quarterhour.statements.keys import STATEMENT
+from quarterhour_tools.accounting.document import StatementDocument
+from quarterhour_tools.bucket import Objects
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.deployment import configure_target
+from quarterhour_tools.statement_files import read_period, sealed_periods
+
+_MALFORMED: Final = (KeyError, TypeError, ValueError, ArithmeticError)
+
+
+def statement_documents(files: Objects, period: Period) -> Iterator[StatementDocument]:
+    """Yield the documents of a sealed period, as they are listed.
+
+    Raises ``ToolError`` if one is missing, differs from its hash in the list, or cannot be read.
+    """
+    for one in read_period(files, period):
+        key = f"{one.prefix}{STATEMENT}"
+        try:
+            with files.open(key) as file:
+                content = file.read()
+        except FileNotFoundError as error:
+            raise ToolError(f"{key} is listed and is missing") from error
+        if sha256(content).hexdigest() != one.listed.files[STATEMENT].sha256:
+            raise ToolError(f"{key} is not the file that was sealed: its SHA-256 differs from the list's")
+        try:
+            yield StatementDocument.parse(exact_json.parse_sealed(content))
+        except _MALFORMED as error:
+            raise ToolError(f"{key} cannot be read: {error!r}") from error
+
+
+def configure_files(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments that select the folder, the deployed stack or the emulator whose documents are read."""
+    configure_target(parser).add_argument(
+        "folder", nargs="?", type=Path, metavar="DIR", help="the folder of replay --out, or a copy of the S3 bucket"
+    )
+
+
+def configure_period(parser: argparse.ArgumentParser) -> None:
+    """Add the argument that selects a sealed period, for ``chosen_period``."""
+    parser.add_argument(
+        "--period", type=month, metavar="MONTH", help="the period, such as 2026-11 (default: the last one)"
+    )
+
+
+def month(text: str) -> Period:
+    """Parse a month of an argument; raise ``ArgumentTypeError`` for any other text."""
+    try:
+        return Period.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"expected {PERIOD}") from error
+
+
+def chosen_period(files: Objects, chosen: Period | None) -> Period:
+    """Return the chosen period, or the last one without a choice; raise ``ToolError`` if it is not sealed."""
+    periods = sealed_periods(files)
+    if not periods:
+        raise ToolError("no period is sealed yet")
+    if chosen is not None and chosen not in periods:
+        raise ToolError(f"{chosen} is not sealed; the sealed periods are {', '.join(map(str, periods))}")
+    return chosen or periods[-1]

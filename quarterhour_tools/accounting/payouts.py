@@ -1,0 +1,211 @@
+"""`quarterhour payouts`: pays out the credits of agencies whose customers' money the marketplace collects.
+
+Each payout is recorded before the file is written. So no statement is paid twice: a second run conflicts with the
+recorded event, and the same run, repeated after a crash, writes the same file.
+"""
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from decimal import Decimal
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from rich import box
+from rich.table import Column, Table
+from rich.text import Text
+
+from quarterhour.ledger.http import BATCH, MAX_BATCH
+from quarterhour.model import clock, money
+from quarterhour.model.clock import parse_iso
+from quarterhour_tools.accounting.credit_transfer import BankAccount, Transfers, credit_transfers
+from quarterhour_tools.accounting.document import StatementDocument
+from quarterhour_tools.accounting.documents import configure_files, month, statement_documents
+from quarterhour_tools.accounting.payout_plan import (
+    SOURCE,
+    LeftOut,
+    Payout,
+    event_of,
+    plan_payouts,
+    reason_of,
+    transfers_of,
+)
+from quarterhour_tools.bucket import Objects
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.deployment import api, sealed_files
+from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
+from quarterhour_tools.output import counted, plain_console, print_table, printable
+from quarterhour_tools.statement_files import sealed_periods
+
+HELP: Final = "pay out the credits of agencies by SEPA credit transfer"
+DESCRIPTION: Final = (
+    "Write a file of SEPA credit transfers (pain.001.001.09) with what the marketplace owes agencies whose customers' "
+    "money it collects. With a stack, each payout is recorded first, and a statement is paid out once. The same "
+    "command again writes the same file. Exit code 1 if a credit could not be paid."
+)
+_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,34}", re.ASCII)
+_ATTEMPTS: Final = 5
+_PAUSE: Final = 2.0
+"""Seconds."""
+_UNAVAILABLE: Final = "unavailable"
+_CONFLICT: Final = "conflict"
+
+
+class Recorded(NamedTuple):
+    """The payouts that the ledger has, the instant of the first, and those that it refused."""
+
+    payouts: list[Payout]
+    since: datetime
+    refused: list[LeftOut]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour payouts``."""
+    configure_files(parser)
+    parser.add_argument(
+        "--name", type=_name, required=True, help="the run's name, such as 2026-12-05: the bank takes each once"
+    )
+    parser.add_argument("--date", type=_date, required=True, metavar="DATE", help="the day on which the bank pays")
+    parser.add_argument(
+        "--minimum",
+        type=_amount,
+        default=money.ZERO,
+        metavar="AMOUNT",
+        help="carry smaller credits forward (default: pay all)",
+    )
+    parser.add_argument(
+        "--period",
+        type=month,
+        metavar="MONTH",
+        help="the last period whose statements are paid (default: the last one)",
+    )
+    parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the XML file to write")
+    parser.set_defaults(run=_run)
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise argparse.ArgumentTypeError("expected 1 to 35 letters, digits, dots and hyphens")
+    return text
+
+
+def _date(text: str) -> date:
+    try:
+        return date.fromisoformat(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError("expected a date such as 2026-12-07") from error
+
+
+def _amount(text: str) -> Decimal:
+    amount = money.parse_decimal(text)
+    if amount is None or amount < 0:
+        raise argparse.ArgumentTypeError("expected an amount such as 25 or 25.00")
+    return amount
+
+
+def _run(args: argparse.Namespace) -> int:
+    files = sealed_files(args)
+    plan = plan_payouts(_documents(files, args), args.minimum)
+    left_out = list(plan.left_out)
+    paid: Sequence[Payout] = plan.payouts
+    if paid:
+        debtor = _debtor(paid)
+        content = _file(args, debtor, paid, clock.now())  # fails before anything is recorded
+        if not args.folder:
+            recorded = _record(api(args), paid, args.name, args.date)
+            paid = recorded.payouts
+            left_out += recorded.refused
+            content = _file(args, debtor, paid, recorded.since) if paid else b""
+        if paid:
+            args.out.write_bytes(content)
+    _show(args, paid, left_out)
+    return 0 if all(one.waits for one in left_out) else 1
+
+
+def _documents(files: Objects, args: argparse.Namespace) -> Iterator[StatementDocument]:
+    periods = [one for one in sealed_periods(files) if args.period is None or one <= args.period]
+    if not periods:
+        raise ToolError(
+            "no period is sealed yet" if args.period is None else f"no period up to {args.period} is sealed"
+        )
+    return (document for period in periods for document in statement_documents(files, period))
+
+
+def _debtor(payouts: Sequence[Payout]) -> BankAccount:
+    """Return the account of the newest statement's issuer; raise ``ToolError`` if the document ``owner`` lacks it."""
+    owner = max((one.document for one in payouts), key=lambda one: one.age).owner
+    if not owner.legal_name or not owner.iban:
+        lacking = "iban" if owner.legal_name else "legal_name"
+        raise ToolError(f"the owner has no {lacking} on the statements: register it with quarterhour owner")
+    return BankAccount(owner.legal_name, owner.iban)
+
+
+def _file(args: argparse.Namespace, debtor: BankAccount, payouts: Sequence[Payout], created_at: datetime) -> bytes:
+    try:
+        return credit_transfers(Transfers(args.name, created_at, debtor, args.date), transfers_of(payouts))
+    except ValueError as error:
+        raise ToolError(str(error)) from error
+
+
+def _record(remote: Remote, payouts: Sequence[Payout], run: str, execution_date: date) -> Recorded:
+    """Record payouts; raise ``ToolError`` if it is unknown whether one is recorded: the same command tries again."""
+    items: dict[str, Mapping[str, Any]] = {}
+    events = [event_of(one, run, execution_date) for one in payouts]
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            clock.sleep(_PAUSE)
+        open_ones = [one for one in events if items.get(one["id"], {}).get("verdict", _UNAVAILABLE) == _UNAVAILABLE]
+        for first in range(0, len(open_ones), MAX_BATCH):
+            items |= {one["id"]: one for one in _posted(remote, open_ones[first : first + MAX_BATCH])}
+        if all(one["verdict"] != _UNAVAILABLE for one in items.values()):
+            break
+    else:
+        raise ToolError("the ledger is unavailable: no file is written; the same command goes on")
+    paid = [one for one in payouts if items[one.event_id]["verdict"] in IN_LEDGER]
+    refused = [
+        LeftOut(one.document, one.amount, _why(remote, items[one.event_id], run)) for one in payouts if one not in paid
+    ]
+    since = (parse_iso(items[one.event_id]["receipt"]["recorded_at"]) for one in paid)
+    return Recorded(paid, min(since, default=clock.now()), refused)
+
+
+def _posted(remote: Remote, events: Sequence[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    status, answer = remote.post("/events", BATCH, events)
+    if "items" not in answer:
+        raise ToolError(f"POST /events failed with {status}: no file is written; the same command goes on: {answer}")
+    items: Iterable[Mapping[str, Any]] = answer["items"]
+    return items
+
+
+def _why(remote: Remote, item: Mapping[str, Any], run: str) -> str:
+    """Return why a payout is not in the ledger."""
+    if item["verdict"] != _CONFLICT:
+        return f"{item['verdict']}: {reasons(item)}"
+    recorded = remote.get(f"/events/{segment(SOURCE)}/{segment(item['id'])}", {})
+    if recorded.get("reason") == reason_of(run):
+        return "this run has paid it with another date or amount"
+    return f"paid already: {recorded.get('reason')}"
+
+
+def _show(args: argparse.Namespace, paid: Sequence[Payout], left_out: Sequence[LeftOut]) -> None:
+    console = plain_console()
+    table = Table("number", "agency", "currency", Column("amount", justify="right"), "", box=box.SIMPLE, padding=0)
+    rows = [(one.document, one.amount, "paid") for one in paid]
+    rows += [(one.document, one.amount, f"left out: {one.reason}") for one in left_out]
+    for document, amount, text in rows:
+        account = document.account
+        cells = (document.number, printable(account.agency), account.currency, money.plain(amount), printable(text))
+        table.add_row(*map(Text, cells))
+    if rows:
+        print_table(console, table)
+    if not paid:
+        console.print("nothing is paid: no file is written")
+        return
+    amount = money.ZERO
+    for one in paid:
+        amount = money.add(amount, one.amount)
+    console.print(f"{args.out}: {counted(len(paid), 'transfer')}, {money.plain(amount)} EUR on {args.date}")
+    if args.folder:
+        print("not recorded, as there is no stack: name it with --stack or --url", file=sys.stderr)

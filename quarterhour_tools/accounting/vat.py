@@ -1,0 +1,224 @@
+"""`quarterhour vat`: the VAT of a period by country, scheme and percentage, and the recapitulative statement.
+
+The recapitulative statement (EC sales list) of Article 262 of Directive 2006/112/EC names what is charged by reverse
+charge, by the VAT id of the recipient in another member state.
+"""
+
+import argparse
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from rich import box
+from rich.table import Column, Table
+from rich.text import Text
+
+from quarterhour.agencies.agency import REVERSE_CHARGE
+from quarterhour.model import money
+from quarterhour.reports.lines import escape_formula
+from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
+from quarterhour_tools.accounting.documents import (
+    chosen_period,
+    configure_files,
+    configure_period,
+    statement_documents,
+)
+from quarterhour_tools.accounting.journal_csv import csv_bytes
+from quarterhour_tools.operations.deployment import sealed_files
+from quarterhour_tools.output import as_json, plain_console, print_table, printable
+
+HELP: Final = "sum up the VAT of a period's statements"
+DESCRIPTION: Final = (
+    "Sum up what the documents of a period charge and its VAT, by the customer's country, scheme and percentage, in "
+    "each currency and in the issuer's. With --ec-sales, list what is charged by reverse charge to VAT ids in other "
+    "member states."
+)
+MEMBER_STATES: Final = frozenset(
+    (
+        *("AT", "BE", "BG", "CY", "CZ", "DE", "DK", "EE", "ES", "FI", "FR", "GR", "HR", "HU"),
+        *("IE", "IT", "LT", "LU", "LV", "MT", "NL", "PL", "PT", "RO", "SE", "SI", "SK"),
+    )
+)
+"""The member states of the European Union, by ISO 3166-1."""
+VAT_COLUMNS: Final = (
+    *("country", "scheme", "percent", "currency", "documents", "base", "tax"),
+    *("issuer_currency", "issuer_base", "issuer_tax"),
+)
+SALES_COLUMNS: Final = ("country", "vat_id", "currency", "documents", "base", "issuer_currency", "issuer_base")
+_NO_SCHEME: Final = "none"
+
+
+class IssuerFigures(NamedTuple):
+    """A base and a tax in the issuer's currency."""
+
+    currency: str
+    base: Decimal
+    tax: Decimal
+
+
+@dataclass(slots=True)
+class TaxSums:
+    """The sums of rows of tax; ``issuer`` is ``None`` if one of them is not known in the issuer's currency."""
+
+    documents: int
+    base: Decimal
+    tax: Decimal
+    issuer: IssuerFigures | None
+
+    def add(self, row: TaxedBase, issuer: IssuerFigures | None) -> None:
+        """Add a row of another document."""
+        self.documents += 1
+        self.base, self.tax = money.add(self.base, row.base), money.add(self.tax, row.tax)
+        ours, theirs = self.issuer, issuer
+        if ours and theirs and ours.currency == theirs.currency:
+            base, tax = money.add(ours.base, theirs.base), money.add(ours.tax, theirs.tax)
+            self.issuer = IssuerFigures(ours.currency, base, tax)
+        else:
+            self.issuer = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the sums as programs get them."""
+        issuer = self.issuer
+        return {
+            "documents": self.documents,
+            "base": money.plain(self.base),
+            "tax": money.plain(self.tax),
+            "issuer_currency": issuer.currency if issuer else None,
+            "issuer_base": money.plain(issuer.base) if issuer else None,
+            "issuer_tax": money.plain(issuer.tax) if issuer else None,
+        }
+
+
+class TaxKind(NamedTuple):
+    """What the VAT is summed up by; ``country`` is empty for a customer without one."""
+
+    country: str
+    scheme: str
+    percent: Decimal
+    currency: str
+
+
+class SoldTo(NamedTuple):
+    """The recipient of services by reverse charge, in a currency; ``vat_id`` is empty if it was not registered."""
+
+    country: str
+    vat_id: str
+    currency: str
+
+
+def vat_of(documents: Iterable[StatementDocument]) -> dict[TaxKind, TaxSums]:
+    """Return what documents charge by kind of tax, sorted; rows over nothing are left out."""
+    found: dict[TaxKind, TaxSums] = {}
+    for document in documents:
+        for row, issuer in _charged(document):
+            country, currency = document.customer.country or "", document.account.currency
+            kind = TaxKind(country, row.scheme or _NO_SCHEME, row.percent.normalize(), currency)
+            _add(found, kind, row, issuer)
+    return dict(sorted(found.items()))
+
+
+def ec_sales_of(documents: Iterable[StatementDocument]) -> dict[SoldTo, TaxSums]:
+    """Return what documents charge by reverse charge in other member states than the issuer's, by recipient, sorted."""
+    found: dict[SoldTo, TaxSums] = {}
+    for document in documents:
+        country, vat_id = document.customer.country, document.customer.vat_id or ""
+        if country not in MEMBER_STATES or country == document.owner.country:
+            continue
+        for row, issuer in _charged(document):
+            if row.scheme == REVERSE_CHARGE:
+                _add(found, SoldTo(country or "", "".join(vat_id.split()), document.account.currency), row, issuer)
+    return dict(sorted(found.items()))
+
+
+def _add(found: dict[Any, TaxSums], key: object, row: TaxedBase, issuer: IssuerFigures | None) -> None:
+    if key in found:
+        found[key].add(row, issuer)
+    else:
+        found[key] = TaxSums(1, row.base, row.tax, issuer)
+
+
+def _charged(document: StatementDocument) -> Iterator[tuple[TaxedBase, IssuerFigures | None]]:
+    """Yield the rows of a document that charge something, each with its figures in the issuer's currency."""
+    rows = [row for row in document.taxes if not row.is_zero]
+    return zip(rows, in_issuer_currency(document, rows), strict=True)
+
+
+def in_issuer_currency(document: StatementDocument, rows: Sequence[TaxedBase]) -> list[IssuerFigures | None]:
+    """Return a document's rows of tax in the issuer's currency, ``None`` if they are not known in it.
+
+    The rows of a document in another currency add up to its totals: the largest takes what rounding leaves.
+    """
+    currency, totals = document.issuer_currency, document.tax_in
+    if currency == document.account.currency:
+        return [IssuerFigures(currency, row.base, row.tax) for row in rows]
+    if totals is None or not rows:
+        return [None] * len(rows)
+    rate = Fraction(totals.exchange_rate)
+    bases = _shared(totals.base, [money.rounded(Fraction(row.base) / rate, totals.currency) for row in rows])
+    taxes = _shared(totals.tax, [money.rounded(Fraction(row.tax) / rate, totals.currency) for row in rows])
+    return [IssuerFigures(totals.currency, base, tax) for base, tax in zip(bases, taxes, strict=True)]
+
+
+def _shared(whole: Decimal, parts: list[Decimal]) -> list[Decimal]:
+    """Return the parts with the largest changed so that they add up to the whole."""
+    largest = max(range(len(parts)), key=lambda one: abs(parts[one]))
+    rest = whole
+    for part in parts:
+        rest = money.add(rest, money.negated(part))
+    return [money.add(part, rest) if number == largest else part for number, part in enumerate(parts)]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour vat``."""
+    configure_files(parser)
+    configure_period(parser)
+    parser.add_argument("--ec-sales", action="store_true", help="list the reverse charge by VAT id instead")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--json", action="store_true", help="print a JSON object instead of a table")
+    form.add_argument("--csv", type=Path, metavar="FILE", help="write a CSV file instead of a table")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    files = sealed_files(args)
+    period = chosen_period(files, args.period)
+    documents = statement_documents(files, period)
+    columns = SALES_COLUMNS if args.ec_sales else VAT_COLUMNS
+    sums: dict[Any, TaxSums] = dict(ec_sales_of(documents) if args.ec_sales else vat_of(documents))
+    rows = [_as_row(key, some, columns) for key, some in sums.items()]
+    if args.json:
+        print(as_json({"period": str(period), "ec_sales" if args.ec_sales else "vat": rows}))
+    elif args.csv:
+        args.csv.write_bytes(csv_bytes(columns, (map(_cell, row.values()) for row in rows)))
+        print(args.csv)
+    else:
+        _show(f"{'EC sales' if args.ec_sales else 'VAT'} of {period}", columns, rows)
+    return 0
+
+
+def _as_row(key: TaxKind | SoldTo, sums: TaxSums, columns: Sequence[str]) -> dict[str, Any]:
+    """Return a row as programs get it, with its columns in order."""
+    values = {**key._asdict(), **sums.as_dict()}
+    if isinstance(key, TaxKind):
+        values["percent"] = money.plain(key.percent)
+    return {name: values[name] for name in columns}
+
+
+def _cell(value: str | int | None) -> str:
+    """Return a value as a cell; only texts can be formulas, and a negative amount is none."""
+    if value is None:
+        return ""
+    text = str(value)
+    return text if money.parse_decimal(text) is not None else escape_formula(text)
+
+
+def _show(title: str, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+    figures = {"percent", "documents", "base", "tax", "issuer_base", "issuer_tax"}
+    heads = (Column(name.replace("_", " "), justify="right" if name in figures else "left") for name in columns)
+    table = Table(*heads, box=box.SIMPLE, padding=0, title=title, title_justify="left", title_style="")
+    for row in rows:
+        table.add_row(*(Text("" if value is None else printable(value)) for value in row.values()))
+    print_table(plain_console(), table)

@@ -1,0 +1,154 @@
+"""Payouts: recorded in the ledger before the file is written, once for each statement, by whichever run comes first."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quarterhour.model import clock
+from quarterhour_tools.accounting import payouts
+from quarterhour_tools.bucket import Folder
+from quarterhour_tools.cli import main
+from quarterhour_tools.operations.remote import Remote, segment
+from tests.e2e.test_rerate import serving
+from tests.support.accounting import CUSTOMER, OWNER, content, write_period
+from tests.support.system import World, opened
+
+SOURCE = segment("quarterhour/payouts")
+
+
+def credit(agency: str, number: str, **changed: Any) -> dict[str, Any]:
+    """Return a statement whose agency is owed 881.00."""
+    return content(agency=agency, number=number, **{"collects": "marketplace", "proceeds": "1000.00", **changed})
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """The sealed files of a period: two credits that can be paid, one below the minimum, one without an IBAN."""
+    sealed = tmp_path / "sealed"
+    small = credit("44", "S-000003", proceeds="129.00")
+    unknown = credit("45", "S-000004", customer={**CUSTOMER, "iban": None})
+    write_period(sealed, [credit("42", "S-000001"), credit("43", "S-000002"), small])
+    write_period(sealed, [{**unknown, "period": "2026-12"}], "2026-12")
+    return sealed
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """A system without events."""
+    with opened() as world:
+        yield world
+
+
+def command(where: list[str], out: Path, name: str = "run-1", day: str = "2026-12-07") -> list[str]:
+    return ["payouts", *where, "--name", name, "--date", day, "--minimum", "25", "--out", str(out)]
+
+
+@contextmanager
+def stack(world: World, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """Serve a system whose sealed files are those of the folder; yield its address."""
+    monkeypatch.setattr(payouts, "sealed_files", lambda _: Folder(folder))
+    with serving(world) as url:
+        yield url
+
+
+def test_a_folder_makes_a_file_that_is_not_recorded(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "payouts.xml"
+    assert main(command([str(folder)], out)) == 1
+    printed = capsys.readouterr()
+    rows = [line.split() for line in printed.out.splitlines()]
+    assert ["S-000001", "42", "EUR", "881.00", "paid"] in rows
+    assert ["S-000003", "44", "EUR", "10.00", "left", "out:", "below", "the", "minimum", "of", "25"] in rows
+    assert "S-000004 45     EUR      881.00 left out: the agency's registration has no IBAN" in printed.out
+    assert f"{out}: 2 transfers, 1762.00 EUR on 2026-12-07" in printed.out
+    assert "not recorded, as there is no stack" in printed.err
+    assert out.read_bytes().count(b"<CdtTrfTxInf>") == 2
+    assert main([*command([str(folder)], out), "--period", "2026-11"]) == 0
+
+
+def test_the_same_run_again_writes_the_same_file_and_another_run_pays_nothing_twice(
+    world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, again, other = (tmp_path / name for name in ("first.xml", "again.xml", "other.xml"))
+    with stack(world, folder, monkeypatch) as url:
+        where = ["--url", url]
+        assert main(command(where, first)) == 1
+        recorded = Remote(url).get(f"/events/{SOURCE}/payout-S-000001", {})
+        assert (recorded["type"], recorded["amount"], recorded["reason"]) == (
+            *("payment.recorded", "-881.00", "payout run-1"),
+        )
+        world.clock.advance(timedelta(hours=3))
+        assert main(command(where, again)) == 1
+        assert again.read_bytes() == first.read_bytes()
+        assert f"<CreDtTm>{recorded['recorded_at'][:19]}Z<".encode() in first.read_bytes()
+        capsys.readouterr()
+
+        write_period(folder, [credit("42", "S-000001"), credit("43", "S-000002"), credit("46", "S-000005")])
+        assert main(command(where, other, "run-2")) == 1
+        printed = capsys.readouterr().out
+        assert "S-000001 42     EUR      881.00 left out: paid already: payout run-1" in printed
+        assert f"{other}: 1 transfer, 881.00 EUR" in printed
+        assert main(command(where, tmp_path / "none.xml", day="2026-12-08")) == 1
+        printed = capsys.readouterr().out
+        assert "left out: this run has paid it with another date or amount" in printed
+        assert "nothing is paid: no file is written" in printed
+        assert not (tmp_path / "none.xml").exists()
+
+
+def test_no_file_is_written_while_the_ledger_is_unavailable(
+    world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "payouts.xml"
+    answers: list[Any] = []
+    plain = Remote.post
+
+    def post(remote: Remote, path: str, content_type: str, body: Any) -> tuple[int, Any]:
+        if answers:
+            return 207, {"items": [{"id": one["id"], "verdict": answers[0]} for one in body]}
+        return plain(remote, path, content_type, body)
+
+    pauses: list[float] = []
+    monkeypatch.setattr(Remote, "post", post)
+    monkeypatch.setattr(clock, "sleep", pauses.append)
+    with stack(world, folder, monkeypatch) as url:
+        answers.append("unavailable")
+        assert main(command(["--url", url], out)) == 2
+        assert "the ledger is unavailable: no file is written" in capsys.readouterr().err
+        assert (len(pauses), out.exists()) == (4, False)
+        answers[0] = "held"
+        assert main(command(["--url", url], out)) == 1
+        assert "left out: held" in capsys.readouterr().out
+        answers.clear()
+        assert main(command(["--url", url], out)) == 1
+        assert out.read_bytes().count(b"<CdtTrfTxInf>") == 2
+        monkeypatch.setattr(Remote, "post", lambda *_: (403, {"message": "Forbidden"}))
+        assert main(command(["--url", url], out)) == 2
+        assert "POST /events failed with 403: no file is written" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("owner", "lacking"), [({**OWNER, "iban": None}, "iban"), ({**OWNER, "legal_name": None}, "legal_name")]
+)
+def test_the_owner_has_a_name_and_an_iban(
+    owner: dict[str, Any], lacking: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_period(tmp_path, [credit("42", "S-000001", owner=owner)])
+    assert main(command([str(tmp_path)], tmp_path / "x")) == 2
+    assert f"the owner has no {lacking} on the statements" in capsys.readouterr().err
+
+
+def test_a_period_is_sealed_and_arguments_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    where = command([str(tmp_path)], tmp_path / "x")
+    assert main(where) == 2
+    assert "no period is sealed yet" in capsys.readouterr().err
+    assert main([*where, "--period", "2026-10"]) == 2
+    assert "no period up to 2026-10 is sealed" in capsys.readouterr().err
+    for option, value in (("--name", "a b"), ("--name", "x" * 36), ("--date", "7 December"), ("--minimum", "-1")):
+        with pytest.raises(SystemExit):
+            main([*where, option, value])
+        assert f"argument {option}: expected" in capsys.readouterr().err

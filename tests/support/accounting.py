@@ -1,0 +1,119 @@
+"""Documents of statements for accounting: parsed, and as the files of a sealed period."""
+
+import csv
+import json
+from collections.abc import Iterable
+from decimal import Decimal
+from hashlib import sha256
+from io import StringIO
+from pathlib import Path
+from typing import Any, Final
+
+from quarterhour.model import money
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, manifest_key, statement_prefix
+from quarterhour.statements.listing import FIGURES, Listed, ListWriter, SealedObject
+from quarterhour_tools.accounting.account_map import AccountMap, read_account_map
+from quarterhour_tools.accounting.document import StatementDocument
+from quarterhour_tools.accounting.journal import _FORMS
+from tests.support.repository import ROOT
+
+EXAMPLE: Final = (ROOT / "examples" / "accounts.toml").read_text("utf-8")
+OWNER: Final = {
+    "legal_name": "Corner Market B.V.",
+    "address": "Dam 1\n1012 JS Amsterdam",
+    "country": "NL",
+    "vat_id": "NL004495445B01",
+    "iban": "NL91 ABNA 0417 1643 00",
+}
+CUSTOMER: Final = {
+    "registered": True,
+    "legal_name": "Harbour Books GmbH",
+    "address": "Am Sandtorkai 1\n20457 Hamburg",
+    "country": "DE",
+    "vat_id": "DE136695976",
+    "iban": "DE89370400440532013000",
+}
+
+
+def tax(base: str, tax: str = "0.00", scheme: str | None = "standard", percent: str = "19") -> dict[str, Any]:
+    """Return a row of tax."""
+    return {"scheme": scheme, "percent": percent if scheme == "standard" else "0", "base": base, "tax": tax}
+
+
+def content(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """Return the content of a statement whose payable and closing follow from its other amounts."""
+    rows = list(taxes) or [tax("100.00", "19.00")]
+    base, taxed = (_total(row[name] for row in rows) for name in ("base", "tax"))
+    values: dict[str, Any] = {
+        "schema": 2,
+        "document": "credit_note" if base < 0 else "statement",
+        "number": "S-000001",
+        "period": "2026-11",
+        "issued_on": "2026-12-04",
+        "time_zone": "Europe/Amsterdam",
+        "agency": "42",
+        "currency": "EUR",
+        "collects": "agency",
+        "owner": OWNER,
+        "customer": CUSTOMER,
+        "taxes": rows,
+        "tax_in": None,
+        "cancels": None,
+        "opening": "0",
+        "brought_forward": "0",
+        "net": "1000.00",
+        "commission": money.plain(base),
+        "tax": money.plain(taxed),
+        "payable": money.plain(money.add(base, taxed)),
+        "proceeds": "0.00",
+        "payments": "0",
+        "base": {"currency": "EUR"},
+        "by_kind": {"sales": {"lines": 10}, "voids": {"lines": 1}},
+        **changed,
+    }
+    given = (money.negated(Decimal(values[name])) for name in ("proceeds", "payments"))
+    closing = _total((values["opening"], values["payable"], *map(str, given)))
+    return {"closing": money.plain(closing), **values}
+
+
+def _total(amounts: Iterable[str]) -> Decimal:
+    total = money.ZERO
+    for amount in amounts:
+        total = money.add(total, Decimal(amount))
+    return total
+
+
+def document(*taxes: dict[str, Any], **changed: Any) -> StatementDocument:
+    """Return a document as ``content`` describes it."""
+    return StatementDocument.parse(content(*taxes, **changed))
+
+
+def accounts(text: str = EXAMPLE, form: str = "csv") -> AccountMap:
+    """Return the map of a TOML text for a format."""
+    return read_account_map(text, _FORMS[form])
+
+
+def rows_of(file: bytes, delimiter: str = ",", encoding: str = "utf-8") -> list[list[str]]:
+    """Return the cells of a CSV file."""
+    return list(csv.reader(StringIO(file.decode(encoding), newline=""), delimiter=delimiter))
+
+
+def write_period(folder: Path, contents: Iterable[dict[str, Any]], period: str = "2026-11") -> None:
+    """Write the files of a sealed period into a folder, without pages and lines."""
+    of = Period.parse(period)
+    text = StringIO(newline="")
+    writer = ListWriter(text)
+    for values in contents:
+        account = Account(values["agency"], values["currency"])
+        bytes_ = json.dumps(values, ensure_ascii=False).encode()
+        file = folder / statement_prefix(of, account) / STATEMENT
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(bytes_)
+        sealed = SealedObject(sha256(bytes_).hexdigest(), len(bytes_))
+        figures = {name: Decimal(values.get(name, "0")) for name in FIGURES}
+        files = dict.fromkeys((PAGE, LINES), SealedObject("", 0)) | {STATEMENT: sealed}
+        writer.write(Listed(account, values["number"], values["document"], True, figures, 11, 0, files))  # noqa: FBT003
+    (folder / list_key(of)).write_text(text.getvalue(), "utf-8")
+    (folder / manifest_key(of)).write_text("{}", "utf-8")

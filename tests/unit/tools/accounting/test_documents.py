@@ -1,0 +1,83 @@
+"""The documents of a period: hash-checked, and of every schema."""
+
+from datetime import date
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from quarterhour.model.periods import Period
+from quarterhour.statements.keys import STATEMENT
+from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
+from quarterhour_tools.accounting.documents import chosen_period, statement_documents
+from quarterhour_tools.bucket import Folder
+from quarterhour_tools.errors import ToolError
+from tests.support.accounting import content, document, write_period
+
+NOVEMBER = Period(2026, 11)
+FILE = f"statements/2026-11/42/EUR/{STATEMENT}"
+
+
+def read(folder: Path) -> list[StatementDocument]:
+    return list(statement_documents(Folder(folder), NOVEMBER))
+
+
+def test_the_documents_of_a_period_are_read_as_they_are_listed(tmp_path: Path) -> None:
+    write_period(tmp_path, [content(), content(agency="43", number="S-000002")])
+    assert [(one.number, one.account.agency, one.closing) for one in read(tmp_path)] == [
+        ("S-000001", "42", Decimal("119.00")),
+        ("S-000002", "43", Decimal("119.00")),
+    ]
+
+
+def test_a_file_that_differs_from_its_hash_is_not_read(tmp_path: Path) -> None:
+    write_period(tmp_path, [content()])
+    (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes().replace(b"119.00", b"118.00"))
+    with pytest.raises(ToolError, match=r"42/EUR/statement.json is not the file that was sealed"):
+        read(tmp_path)
+
+
+def test_a_listed_file_that_is_missing_is_named(tmp_path: Path) -> None:
+    write_period(tmp_path, [content()])
+    (tmp_path / FILE).unlink()
+    with pytest.raises(ToolError, match=r"42/EUR/statement.json is listed and is missing"):
+        read(tmp_path)
+
+
+@pytest.mark.parametrize("changed", [{"by_kind": {}}, {"taxes": [{}]}, {"period": "2026-13"}, {"cancels": "S-1"}])
+def test_a_file_with_other_content_is_named(tmp_path: Path, changed: dict[str, object]) -> None:
+    write_period(tmp_path, [content() | changed])
+    with pytest.raises(ToolError, match=r"42/EUR/statement.json cannot be read"):
+        read(tmp_path)
+
+
+def test_a_statement_of_the_first_schema_has_one_row_of_tax_and_the_date_of_its_period() -> None:
+    values = content(schema=1, tax_profile={"scheme": "standard", "percent": "19"}, base=None)
+    for name in ("taxes", "issued_on", "collects", "proceeds", "tax_in", "cancels"):
+        del values[name]
+    found = StatementDocument.parse(values)
+    assert found.taxes == (TaxedBase("standard", Decimal(19), Decimal("100.00"), Decimal("19.00")),)
+    assert found.issued_on == date(2026, 11, 30)
+    assert (found.collects, found.proceeds, found.issuer_currency) == ("agency", Decimal(0), None)
+    values["tax_profile"] = None
+    assert StatementDocument.parse(values).taxes[0].scheme is None
+
+
+def test_documents_of_an_account_are_in_the_order_of_release() -> None:
+    older = document(issued_on="2026-12-04")
+    cancelling = document(issued_on="2026-12-09", cancels={"number": "S-000001"}, revision=2)
+    replacing = document(issued_on="2026-12-09", revision=3)
+    next_period = document(issued_on="2026-12-09", period="2026-12")
+    found = [next_period, replacing, cancelling, older]
+    assert sorted(found, key=lambda one: one.age) == [older, cancelling, replacing, next_period]
+
+
+def test_the_last_period_is_the_default(tmp_path: Path) -> None:
+    with pytest.raises(ToolError, match="no period is sealed yet"):
+        chosen_period(Folder(tmp_path), None)
+    write_period(tmp_path, [content()])
+    write_period(tmp_path, [content(period="2026-12")], "2026-12")
+    assert chosen_period(Folder(tmp_path), None) == Period(2026, 12)
+    assert chosen_period(Folder(tmp_path), NOVEMBER) == NOVEMBER
+    with pytest.raises(ToolError, match="2026-10 is not sealed; the sealed periods are 2026-11, 2026-12"):
+        chosen_period(Folder(tmp_path), Period(2026, 10))

@@ -1,0 +1,115 @@
+"""VAT by country, scheme and percentage, in the document's and in the issuer's currency; the EC sales list."""
+
+import json
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quarterhour_tools.accounting.document import TaxedBase
+from quarterhour_tools.accounting.vat import (
+    MEMBER_STATES,
+    IssuerFigures,
+    TaxSums,
+    ec_sales_of,
+    in_issuer_currency,
+    vat_of,
+)
+from quarterhour_tools.cli import main
+from tests.support.accounting import CUSTOMER, content, document, rows_of, tax, write_period
+
+TAX_IN = {"currency": "EUR", "exchange_rate": "3", "base": "66.67", "tax": "6.33"}
+
+
+def plain(sums: dict[Any, TaxSums]) -> list[tuple[Any, ...]]:
+    return [(*map(str, key), *one.as_dict().values()) for key, one in sums.items()]
+
+
+def test_documents_are_summed_up_by_country_scheme_percentage_and_currency() -> None:
+    found = vat_of(
+        [
+            document(),
+            document(tax("50.00", "9.50", percent="19.0"), tax("10.00", scheme="exempt"), number="S-000002"),
+            document(tax("-30.00", "-5.70"), number="C-000001"),
+            document(tax("8.00", scheme=None), tax("0.00", "0.00"), customer={}, base=None, number="S-000003"),
+        ]
+    )
+    assert plain(found) == [
+        ("", "none", "0", "EUR", 1, "8.00", "0.00", None, None, None),
+        ("DE", "exempt", "0", "EUR", 1, "10.00", "0.00", "EUR", "10.00", "0.00"),
+        ("DE", "standard", "19", "EUR", 3, "120.00", "22.80", "EUR", "120.00", "22.80"),
+    ]
+
+
+def test_a_foreign_document_adds_up_to_its_totals_in_the_issuer_s_currency() -> None:
+    # 100 / 3 is 33.33 twice: the totals say 66.67, so one row has a cent more.
+    one = document(tax("100.00", "19.00"), tax("100.00", scheme="exempt"), currency="GBP", tax_in=TAX_IN)
+    assert in_issuer_currency(one, one.taxes) == [
+        IssuerFigures("EUR", Decimal("33.34"), Decimal("6.33")),
+        IssuerFigures("EUR", Decimal("33.33"), Decimal("0.00")),
+    ]
+
+
+def test_a_sum_with_a_document_that_is_not_known_in_the_issuer_s_currency_is_not_known_either() -> None:
+    known = document(currency="GBP", tax_in={**TAX_IN, "base": "33.33"})
+    found = vat_of([known, document(currency="GBP", number="S-000002"), known])
+    assert plain(found) == [("DE", "standard", "19", "GBP", 3, "300.00", "57.00", None, None, None)]
+
+
+def test_the_ec_sales_list_has_the_reverse_charge_in_other_member_states() -> None:
+    reverse = tax("100.00", scheme="reverse_charge")
+    found = ec_sales_of(
+        [
+            document(reverse, customer={**CUSTOMER, "vat_id": "DE 136695976"}),
+            document(reverse, tax("5.00", scheme="exempt"), number="S-000002"),
+            document(reverse, customer={"country": "FR"}, number="S-000003"),
+            document(reverse, customer={"country": "NL"}, number="S-000004"),
+            document(reverse, customer={"country": "GB"}, number="S-000005"),
+            document(number="S-000006"),
+        ]
+    )
+    assert [(*key, one.documents, str(one.base)) for key, one in found.items()] == [
+        ("DE", "DE136695976", "EUR", 2, "200.00"),
+        ("FR", "", "EUR", 1, "100.00"),
+    ]
+
+
+def test_the_union_has_27_member_states() -> None:
+    assert len(MEMBER_STATES) == 27
+
+
+def test_a_row_over_nothing_is_zero_and_one_with_a_tax_alone_is_not() -> None:
+    assert TaxedBase("standard", Decimal(19), Decimal("0.00"), Decimal(0)).is_zero
+    assert not TaxedBase("standard", Decimal(19), Decimal("0.00"), Decimal("0.01")).is_zero
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_period(tmp_path, [content(), content(tax("-7.00", scheme="reverse_charge"), agency="43", number="C-000001")])
+    return tmp_path
+
+
+def test_the_command_prints_a_table_json_or_writes_csv(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["vat", str(folder)]) == 0
+    printed = capsys.readouterr().out
+    assert "VAT of 2026-11" in printed
+    assert ["DE", "standard", "19", "EUR", "1", "100.00", "19.00", "EUR", "100.00", "19.00"] in [
+        line.split() for line in printed.splitlines()
+    ]
+    assert main(["vat", str(folder), "--period", "2026-11", "--ec-sales", "--json"]) == 0
+    row = {"country": "DE", "vat_id": "DE136695976", "currency": "EUR", "documents": 1, "base": "-7.00"}
+    assert json.loads(capsys.readouterr().out) == {
+        "period": "2026-11",
+        "ec_sales": [{**row, "issuer_currency": "EUR", "issuer_base": "-7.00"}],
+    }
+    file = folder / "vat.csv"
+    assert main(["vat", str(folder), "--csv", str(file)]) == 0
+    assert rows_of(file.read_bytes()) == [
+        [
+            *("country", "scheme", "percent", "currency", "documents", "base", "tax"),
+            *("issuer_currency", "issuer_base", "issuer_tax"),
+        ],
+        ["DE", "reverse_charge", "0", "EUR", "1", "-7.00", "0.00", "EUR", "-7.00", "0.00"],
+        ["DE", "standard", "19", "EUR", "1", "100.00", "19.00", "EUR", "100.00", "19.00"],
+    ]
