@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quarterhour.agencies.agency import Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
-from quarterhour.model.periods import start_of, time_zone
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.statements.day_lines import OrderLine
 from quarterhour.statements.figures import (
     CHARGED,
@@ -28,7 +29,6 @@ from quarterhour.statements.keys import LINES
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import BY_TAX_POINT, StatementPlan
-from quarterhour.statements.roster import RosterEntry
 from quarterhour.statements.tax import TaxRow, note_of, taxed
 
 GROUPED_LINES: Final = 200
@@ -52,12 +52,29 @@ class Parties:
     profile_at: Callable[[datetime], TaxProfile | None]
 
 
+class StatementEntry(NamedTuple):
+    """What a statement states. ``previous``: the account's last document, and the period that it is of.
+
+    ``cancels``: the document that this one reverses whole. ``replaces``: the number of the cancelled statement of the
+    same lines.
+    """
+
+    account: Account
+    number: str
+    document: str
+    sums: AccountSums
+    previous: Listed | None
+    previous_period: Period | None
+    cancels: Mapping[str, str] | None = None
+    replaces: str | None = None
+
+
 @dataclass(frozen=True)
 class Statement:
-    """The statement of an account on the roster, for these parties."""
+    """The statement of an entry, for these parties."""
 
     plan: StatementPlan
-    entry: RosterEntry
+    entry: StatementEntry
     parties: Parties
 
     @cached_property
@@ -112,7 +129,7 @@ class Statement:
             "by_kind": {kind.value: sums.of_kind(kind).as_dict() for kind in Kind},
             "prior_period": {kind.value: sums.of_kind(kind, prior_only=True).as_dict() for kind in Kind},
             "base": _base(plan, sums.base),
-            "previous": _previous(plan, entry),
+            "previous": _previous(entry),
             **({} if plan.schema < BY_TAX_POINT else {"earlier_months": _earlier_months(sums, str(plan.period))}),
             "days": _days(sums),
             "terms": [
@@ -194,13 +211,13 @@ def _base(plan: StatementPlan, base: BaseFigures | None) -> dict[str, Any] | Non
     return {"currency": currency, **rounded, "missing": sorted(base.missing)}
 
 
-def _previous(plan: StatementPlan, entry: RosterEntry) -> dict[str, Any] | None:
+def _previous(entry: StatementEntry) -> dict[str, Any] | None:
     before = entry.previous
     if before is None:
         return None
     names = ("net", "commission", "tax", "payments", "closing")
     figures = {name: money.plain(before.figures[name]) for name in names}
-    return {"period": str(plan.previous_period), "number": before.number, **figures, "lines": before.lines}
+    return {"period": str(entry.previous_period), "number": before.number, **figures, "lines": before.lines}
 
 
 def _earlier_months(sums: AccountSums, period: str) -> list[dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""Starts the run of a period that is due; the watch calls it at each tick."""
+"""Starts the run of a period or of a release that is due; the watch calls it at each tick."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
