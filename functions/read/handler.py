@@ -39,8 +39,13 @@ from quarterhour.orders.queries import OrderQueries
 from quarterhour.rate_cards import routes as rate_cards
 from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.releases import routes as releases
+from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.queries import DraftQueries
+from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports import routes as reports
 from quarterhour.reports.queries import ReportQueries
+from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import began
 from quarterhour.schedule import routes as schedule
 from quarterhour.schedule.expression import EXPECTED, checked
@@ -55,6 +60,7 @@ from quarterhour.statement_status.queries import StatementStatusQueries
 from quarterhour.statements import routes as statements
 from quarterhour.statements.owner import OWNERS
 from quarterhour.statements.queries import StatementQueries
+from quarterhour.statements.store import ProgressStore, plan_of_period
 from quarterhour.threads import routes as threads
 from quarterhour.threads.queries import ThreadQueries
 from quarterhour.threads.subjects import Subjects
@@ -91,6 +97,12 @@ events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABL
 ledger_queries = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, began_at)
 retention = Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
 statement_queries = StatementQueries(entities, s3, bucket, calendar_of(env), retention, began_at, rounding_of(env))
+draft_queries = DraftQueries(
+    ReleaseStore(dynamodb, entities.table, workers),
+    DraftContexts(entities, cache(partial(plan_of_period, entities))),
+    SealedFiles(s3, bucket),
+    ProgressStore(dynamodb, entities.table),
+)
 reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
 operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
 
@@ -105,6 +117,7 @@ held.read(routes, HeldQueries(entities))
 locations.read(routes, LocationQueries(entities))
 statements.read(routes, statement_queries, account_queries)
 statement_status.read(routes, StatementStatusQueries(entities), statement_queries, account_queries)
+releases.read(routes, draft_queries)
 orders.read(routes, OrderQueries(entities))
 documents.read(routes, document_queries, (AGENCIES, OWNERS, RATE_CARDS))
 agencies.read(routes, agency_queries)

@@ -1,14 +1,14 @@
-"""Seals the statements of every period that is due: what each account owes, from sealed lines alone.
+"""Makes the drafts of every period that is due, from sealed lines alone, and releases those that are decided.
 
-A state machine, which the watch starts, invokes it with `{}` until no period is due. It runs a large period in parts:
-`{"collect": {"period": "2026-11", "day": "2026-11-03"}}` for each day, `{"number": "2026-11"}`,
+A state machine, which the watch starts, invokes it with `{}` until nothing is due. It makes a large period in parts:
+`{"collect": {"period": "2026-11", "day": "2026-11-03"}}` for each day, `{"number": "2026-11"}` to add up the accounts,
 `{"write": {"period": "2026-11", "group": 3}}` for each group of accounts, and `{"publish": "2026-11"}`.
 
 An operator may invoke it with `{}`, or with `{"period": "2026-11"}`, which fails if that period is not the next one.
 Invoked with `{"reseal": "2026-11"}`, it rewrites the lost files of a sealed period; `"from": 3` continues with a group.
 """
 
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -18,12 +18,16 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.settings import Environment, calendar_of, rounding_of
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
+from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.run import ReleaseRunner
+from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore, began
+from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.plan import StatementSettings, read_period
 from quarterhour.statements.reseal import StatementResealer
-from quarterhour.statements.service import StatementRunner
-from quarterhour.statements.store import PartyReader, ProgressStore, StatementStores
+from quarterhour.statements.service import DraftRunner
+from quarterhour.statements.store import DraftStore, PartyReader, ProgressStore, StatementStores, plan_of_period
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
@@ -37,6 +41,7 @@ stores = StatementStores(
     ProjectionStore(dynamodb, table, workers),
     SealedFiles(clients.s3(), env.text("REPORT_BUCKET")),
     ProgressStore(dynamodb, table),
+    DraftStore(dynamodb, table, workers),
     PartyReader(entities),
     workers,
     partial(began, entities),
@@ -47,15 +52,25 @@ settings = StatementSettings(
     env.text("CODE_VERSION"),
     env.currency("BASE_CURRENCY"),
     (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
+    env.text("STATEMENT_RELEASE"),
     rounding_of(env),
 )
-runner = StatementRunner(stores, settings)
+plan_of = cache(partial(plan_of_period, entities))
+runner = DraftRunner(stores, settings)
+releaser = ReleaseRunner(
+    ReleaseStore(dynamodb, table, workers),
+    stores.files,
+    stores.progress,
+    StatementStatusStore(dynamodb, entities),
+    DraftContexts(entities, plan_of),
+    settings,
+)
 resealer = StatementResealer(stores, entities)
 
 
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Seal every period that is due, or run a step of a large one; return what was sealed and what is next."""
+    """Make drafts and releases that are due, or run a step of a large period; return what was made and what is next."""
 
     def seconds() -> float:
         return context.get_remaining_time_in_millis() / 1000
@@ -68,12 +83,16 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         runner.collect(**event["collect"])
         return event
     if "number" in event:
-        runner.number(event["number"])
+        runner.add_up(event["number"])
         return event
     if "write" in event:
         runner.write(**event["write"])
         return event
-    result = runner.publish(event["publish"]) if "publish" in event else runner.run(seconds, read_period(event))
-    count(Metric.STATEMENTS_SEALED, result.statements)
-    logger.info("sealed", **result.as_dict())
-    return result.as_dict()
+    made = runner.publish(event["publish"]) if "publish" in event else runner.run(seconds, read_period(event))
+    result = made.as_dict()
+    if made.complete and "publish" not in event:
+        released = releaser.run(seconds)
+        result |= released.as_dict() | ({} if released.complete else {"next": "run"})
+        count(Metric.STATEMENTS_SEALED, released.documents)
+    logger.info("made", **result)
+    return result

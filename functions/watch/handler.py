@@ -18,6 +18,7 @@ from quarterhour.ledger.held.service import HeldPoster
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.ledger.service import recorder_of
+from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.service import ScheduleReconciler
@@ -47,6 +48,7 @@ starter = StatementStarter(
     Executions(clients.stepfunctions(), env.text("STATEMENTS_ARN")),
     calendar_of(env),
     partial(began, entities),
+    ReleaseStore(dynamodb, entity_table, workers).due_release,
 )
 
 RESERVE_SECONDS = 10

@@ -3,6 +3,7 @@
 Each feature registers its routes in its ``routes.py``.
 """
 
+from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -27,6 +28,10 @@ from quarterhour.orders import routes as orders
 from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
 from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.releases import routes as releases
+from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.service import ReleaseService
+from quarterhour.releases.store import ReleaseStore
 from quarterhour.schedule import routes as schedule
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.service import ScheduleReconciler
@@ -35,6 +40,7 @@ from quarterhour.statement_status import routes as statement_status
 from quarterhour.statement_status.service import StatementStatusService
 from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.owner import OWNERS
+from quarterhour.statements.store import plan_of_period
 from quarterhour.threads import routes as threads
 from quarterhour.threads.service import ThreadService
 from quarterhour.threads.store import ThreadStore
@@ -67,6 +73,14 @@ threads.write(
     Subjects(events, entities, DocumentQueries(entities).may_read),
 )
 schedule.write(routes, ScheduleReconciler(schedule_store, env.parsed("REPORT_RATE", EXPECTED, checked)))
+releases.write(
+    routes,
+    ReleaseService(
+        ReleaseStore(dynamodb, table, workers),
+        DraftContexts(entities, cache(partial(plan_of_period, entities))),
+        env.integer("RELEASE_APPROVALS", minimum=1) > 1,
+    ),
+)
 statement_status.write(routes, StatementStatusService(StatementStatusStore(dynamodb, entities), events))
 
 

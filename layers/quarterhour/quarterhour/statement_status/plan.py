@@ -27,11 +27,13 @@ class Status(StrEnum):
     """The status of a statement: whether it was issued, and whether the agency agrees with it."""
 
     NOT_ISSUED = "not_issued"
-    """It is sealed without a tax profile, and not sent to the agency yet."""
+    """It is one of 0.2.0, sealed without a tax profile, and not sent to the agency yet."""
     ISSUED = "issued"
     ACCEPTED = "accepted"
     DISPUTED = "disputed"
     RESOLVED = "resolved"
+    CANCELLED = "cancelled"
+    """A document reverses it whole, and a new statement of the same lines follows."""
 
 
 class DisputeStatus(StrEnum):
@@ -59,6 +61,7 @@ FOLLOWING: Final[Mapping[Status, tuple[Status, ...]]] = {
     Status.ACCEPTED: (),
     Status.DISPUTED: (Status.RESOLVED,),
     Status.RESOLVED: (),
+    Status.CANCELLED: (),
 }
 """The statuses that may follow each status."""
 OF_AGENCY: Final = (Status.ACCEPTED, Status.DISPUTED)

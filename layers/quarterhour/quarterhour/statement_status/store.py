@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
-from quarterhour.aws.retries import with_retries
+from quarterhour.aws.retries import optimistically, with_retries
 from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.model.identifiers import Identity
 from quarterhour.statement_status.keys import (
@@ -18,7 +18,7 @@ from quarterhour.statement_status.keys import (
     disputes_of,
     with_changes,
 )
-from quarterhour.statement_status.plan import Dispute, DisputeStatus, StatementHistory, StatementName
+from quarterhour.statement_status.plan import Dispute, DisputeStatus, StatementChange, StatementHistory, StatementName
 from quarterhour.statements.keys import period_key
 from quarterhour.statements.plan import StatementPlan
 
@@ -89,6 +89,16 @@ class StatementStatusStore:
         """Write a change and its dispute; raise botocore's ``ClientError`` if another change has the number."""
         request = change_request(self.entities.table, change, dispute)
         with_retries(lambda: self.client.transact_write_items(**request), _TABLE)
+
+    def add(self, name: StatementName, change: StatementChange) -> None:
+        """Add a change to a statement, after those that it has, unless it has it already."""
+
+        def attempt() -> None:
+            history = self.history(name)
+            if history and change not in history.changes:
+                self.record(change.as_item(name, len(history.changes) + 1))
+
+        optimistically(attempt, str(name))
 
     def cursor(self) -> str:
         """Return the place after which the next look at open disputes begins."""

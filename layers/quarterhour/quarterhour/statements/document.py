@@ -7,12 +7,13 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quarterhour.agencies.agency import BY_AGENCY, DEFAULT_LANGUAGE, Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds, parse_iso
-from quarterhour.model.periods import day_in, start_of, time_zone
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period, day_in, start_of, time_zone
 from quarterhour.statements.figures import (
     OTHER_DAYS,
     SOLD,
@@ -27,13 +28,14 @@ from quarterhour.statements.keys import LINES
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
 from quarterhour.statements.owner import PAYMENT_DAYS, Owner
 from quarterhour.statements.plan import BY_TAX_POINT, StatementPlan
-from quarterhour.statements.roster import RosterEntry
 from quarterhour.statements.tax import Taxable, TaxNames, TaxRow, note_of, taxed
 
 WITH_PAYMENT_TERMS: Final = 2
 """The first schema whose statements say when they are issued, and where and until when they must be paid."""
 BY_KIND: Final = 2
 """The first schema whose orders are sorted, and list corrections below their sales."""
+BY_RELEASE: Final = 2
+"""The first schema whose statements are released from drafts. Before, one could be sealed and not be issued."""
 BY_COLLECTOR: Final = 2
 """The first schema whose statements say who holds the customers' money."""
 IN_PART: Final = 2
@@ -55,16 +57,33 @@ class Parties:
     profile_at: Callable[[datetime], TaxProfile | None]
 
 
+class StatementEntry(NamedTuple):
+    """What a statement states. ``previous``: the account's last document, and the period that it is of.
+
+    ``cancels``: the document that this one reverses whole. ``replaces``: the number of the cancelled statement of the
+    same lines.
+    """
+
+    account: Account
+    number: str
+    document: str
+    sums: AccountSums
+    previous: Listed | None
+    previous_period: Period | None
+    cancels: Mapping[str, str] | None = None
+    replaces: str | None = None
+
+
 @dataclass(frozen=True)
 class Statement:
-    """The statement of an account on the roster, for these parties.
+    """The statement of an entry, for these parties.
 
     ``named``: the commissions of its lines by what decides their tax. Only a statement whose tax profiles name kinds or
     categories needs it, as the sums of a day know neither.
     """
 
     plan: StatementPlan
-    entry: RosterEntry
+    entry: StatementEntry
     parties: Parties
     named: Mapping[Taxable, Decimal] | None = None
 
@@ -136,8 +155,7 @@ class Statement:
             "recorded_until": iso_seconds(plan.bound.end),
             "agency": entry.account.agency,
             "currency": entry.account.currency,
-            "issued": self.not_issued is None,
-            "not_issued": self.not_issued,
+            **self._whether_issued(),
             "owner": self.parties.owner.as_dict(with_iban=plan.schema >= WITH_PAYMENT_TERMS),
             "customer": _customer(self.parties.agency),
             **self._shown_taxes(),
@@ -147,7 +165,7 @@ class Statement:
             "by_kind": {kind.value: sums.of_kind(kind).as_dict() for kind in Kind},
             "prior_period": {kind.value: sums.of_kind(kind, prior_only=True).as_dict() for kind in Kind},
             "base": _base(plan, sums.base),
-            "previous": _previous(plan, entry),
+            "previous": _previous(entry),
             **({} if plan.schema < BY_TAX_POINT else {"earlier_months": _earlier_months(sums, str(plan.period))}),
             "days": _days(sums),
             "terms": [
@@ -159,6 +177,12 @@ class Statement:
             "lines_in_orders": sum(one["lines"] for one in orders),
             "lines_file": {"name": LINES, "sha256": lines.sha256, "size": lines.size},
         }
+
+    def _whether_issued(self) -> dict[str, Any]:
+        """Return whether the statement is issued, and why not; later statements are not made before they can be."""
+        if self.plan.schema >= BY_RELEASE:
+            return {}
+        return {"issued": self.not_issued is None, "not_issued": self.not_issued}
 
     def _terms_of_payment(self) -> dict[str, Any]:
         """Return when the statement is issued and due, what it corrects, and its language; nothing in schema 1."""
@@ -173,8 +197,8 @@ class Statement:
             "due_on": due_on.isoformat() if due_on else None,
             "payment_days": days,
             "language": agency.language if agency else DEFAULT_LANGUAGE,
-            "cancels": None,
-            "replaces": None,
+            "cancels": self.entry.cancels,
+            "replaces": self.entry.replaces,
         }
 
     def _shown_taxes(self) -> dict[str, Any]:
@@ -276,13 +300,13 @@ def _base(plan: StatementPlan, base: BaseFigures | None) -> dict[str, Any] | Non
     return {"currency": currency, **rounded, "missing": sorted(base.missing)}
 
 
-def _previous(plan: StatementPlan, entry: RosterEntry) -> dict[str, Any] | None:
+def _previous(entry: StatementEntry) -> dict[str, Any] | None:
     before = entry.previous
     if before is None:
         return None
     names = ("net", "commission", "tax", "payments", "closing")
     figures = {name: money.plain(before.figures[name]) for name in names}
-    return {"period": str(plan.previous_period), "number": before.number, **figures, "lines": before.lines}
+    return {"period": str(entry.previous_period), "number": before.number, **figures, "lines": before.lines}
 
 
 def _earlier_months(sums: AccountSums, period: str) -> list[dict[str, Any]]:

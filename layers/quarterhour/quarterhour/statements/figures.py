@@ -5,12 +5,14 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model import money
 from quarterhour.statements.tax import TaxRow, base_and_tax
+
+K = TypeVar("K")
 
 MAX_TERMS: Final = 50
 """The most commission terms that a statement lists; lines of others are counted. The sums of a day keep all terms."""
@@ -216,6 +218,25 @@ class AccountSums:
             if some := self.parts.get((kind, prior)):
                 total.add(some.lines, some.amount, some.commission)
         return total
+
+    def reversed(self) -> "AccountSums":
+        """Return the sums of the same lines with all amounts and commissions negated, as a cancellation has them."""
+
+        def negated(sums: Mapping[K, Sum]) -> dict[K, Sum]:
+            return {
+                key: Sum(some.lines, money.negated(some.amount), money.negated(some.commission))
+                for key, some in sums.items()
+            }
+
+        base = self.base
+        return AccountSums(
+            negated(self.parts),
+            negated(self.days),
+            negated(self.terms),
+            self.further_terms,
+            negated(self.tax_points),
+            BaseFigures(-base.net, -base.commission, -base.payments, set(base.missing), base.rate) if base else None,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Return the sums as plain values, to be stored."""

@@ -15,9 +15,13 @@ WORK: Final = "work/"
 """The prefix of work objects, which the steps of a run pass on; they are needed until the run is finished."""
 MANIFEST: Final = "manifest.json"
 LIST: Final = "statements.csv"
-"""The file of a period that lists its statements, with their figures and the hashes of their files."""
+"""The file of a release, and of a period of 0.2.0, that lists its statements with figures and hashes."""
+DRAFT: Final = "draft.json"
+DRAFT_LIST: Final = "drafts.csv"
+"""The file of a period that lists its drafts, with their figures and the hashes of their files."""
 STATEMENT: Final = "statement.json"
 PAGE: Final = "statement.html"
+XML: Final = "statement.xml"
 LINES: Final = "lines.csv.gz"
 
 PROGRESS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "statements"}
@@ -27,6 +31,9 @@ PERIODS: Final = "PERIOD"
 
 _OF_PERIOD: Final = f"STATEMENTS{SEPARATOR}"
 _OF_AGENCY: Final = f"STATEMENTS-OF{SEPARATOR}"
+_DRAFTS_OF: Final = f"DRAFTS{SEPARATOR}"
+_OPEN_DRAFTS: Final = "OPEN-DRAFTS"
+_DUE_DRAFTS: Final = "DUE-DRAFTS"
 _FIRST: Final = " "
 _LAST: Final = "\U0010ffff"
 """Before the first and after the last name; no name has a character like the last."""
@@ -52,9 +59,19 @@ def list_key(period: Period) -> str:
     return f"{period_prefix(period)}{LIST}"
 
 
-def statement_prefix(period: Period, account: Account) -> str:
-    """Return the prefix of a statement's objects: ``statements/2026-11/42/GBP/`` (``folder_of`` the agency)."""
-    return f"{period_prefix(period)}{folder_of(account.agency)}/{account.currency}/"
+def draft_list_key(period: Period) -> str:
+    """Return the object key of the list of a period's drafts: ``statements/2026-11/drafts.csv``."""
+    return f"{period_prefix(period)}{DRAFT_LIST}"
+
+
+def statement_prefix(period: Period, account: Account, revision: int = 1) -> str:
+    """Return the prefix of a statement's objects: ``statements/2026-11/42/GBP/`` (``folder_of`` the agency).
+
+    ``revision``: the number of the document among those of the account and the period. The second one is a
+    cancellation, and is in ``statements/2026-11/42/GBP/2/``. The draft and its lines are beside the first.
+    """
+    first = f"{period_prefix(period)}{folder_of(account.agency)}/{account.currency}/"
+    return first if revision == 1 else f"{first}{revision}/"
 
 
 def period_of_object(key: str) -> Period | None:
@@ -109,6 +126,33 @@ def statement_index(period: Period, account: Account) -> dict[str, str]:
     return {"gsi1pk": f"{_OF_AGENCY}{account.agency}", "gsi1sk": f"{period}{SEPARATOR}{account.currency}"}
 
 
+def draft_key(period: Period, account: Account) -> Key:
+    """Return the key of a draft's item: ``DRAFTS#2026-11``, ``42#GBP``."""
+    return {"pk": f"{_DRAFTS_OF}{period}", "sk": str(account)}
+
+
+def draft_index(period: Period, account: Account, *, is_open: bool, due: str) -> dict[str, str]:
+    """Return the index attributes of a draft: one lists all that have no statement, one what is ``due``."""
+    place = draft_place(period, account)
+    of_open = {"gsi1pk": _OPEN_DRAFTS, "gsi1sk": place} if is_open else {}
+    return {**of_open, **({"gsi2pk": _DUE_DRAFTS, "gsi2sk": place} if due else {})}
+
+
+def draft_place(period: Period, account: Account) -> str:
+    """Return the place of a draft in the indexes: ``2026-11#42#GBP``."""
+    return f"{period}{SEPARATOR}{account}"
+
+
+def open_drafts(after: str = _FIRST) -> IndexRange:
+    """Return the drafts without a statement by period and account, from a place on."""
+    return IndexRange("gsi1", _OPEN_DRAFTS, after, _LAST)
+
+
+def due_drafts() -> IndexRange:
+    """Return the drafts that the next run of the releases changes, by period and account."""
+    return IndexRange("gsi2", _DUE_DRAFTS, _FIRST, _LAST)
+
+
 def statements_of_period(period: Period, after: str | None = None) -> Range:
     """Return the statements of a period and the changes of their statuses, from the sort key ``after`` on."""
     return Range(f"{_OF_PERIOD}{period}", _FIRST, _LAST, after=after)
@@ -126,7 +170,7 @@ def folder_of(agency: str) -> str:
     On disk it differs from the names of the period's own files, and from the folder itself and the one above.
     """
     encoded = quote(agency, safe="")
-    if not agency.strip(".") or agency in {MANIFEST, LIST}:
+    if not agency.strip(".") or agency in {MANIFEST, LIST, DRAFT_LIST}:
         return encoded.replace(".", "%2E")
     if len(encoded) <= _MAX_FOLDER:
         return encoded

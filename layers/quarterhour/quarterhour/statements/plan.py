@@ -19,10 +19,15 @@ from quarterhour.reports.plan import Checkpoint
 SCHEMA: Final = 2
 """The schema of the files of a new run; a run under way keeps the schema of its plan.
 
-2: the lines have the columns of schema 4 of the sealed lines; each tax point is taxed by the profile that is valid
-then; the parties are those at the end of the period; what has an exchange rate is in the base currency;
-the page begins with local dates.
+1: of 0.2.0, whose runs numbered and sealed statements at once. 2: a run makes drafts, which are released afterwards;
+the lines have the columns of schema 4 of the sealed lines; each tax point is taxed by the profile that is valid then.
 """
+AUTOMATIC: Final = "automatic"
+MANUAL: Final = "manual"
+RELEASES: Final = (AUTOMATIC, MANUAL)
+"""How drafts are released: those without a failed check at once, or all by a person's decision."""
+AT_ONCE: Final = 1
+"""The schema of 0.2.0."""
 BY_TAX_POINT: Final = 2
 """The first schema whose statements are taxed by tax point. Before, all was taxed by the profile at the cut-off."""
 
@@ -38,7 +43,8 @@ _ZONES: Final = timedelta(days=2)
 class StatementSettings:
     """The deployment's settings for statements.
 
-    ``base``: the base currency, empty for none. ``prefixes``: of the numbers of statements and of credit notes.
+    ``base``: the base currency, empty for none. ``prefixes``: of the numbers of statements and of credit notes, with
+    ``{year}`` for the year of issue. ``release``: one of ``RELEASES``.
     """
 
     calendar: Calendar
@@ -46,6 +52,7 @@ class StatementSettings:
     code_version: str
     base: str = ""
     prefixes: tuple[str, str] = ("S-", "C-")
+    release: str = AUTOMATIC
     rounding: Rounding = Rounding.HALF_EVEN
 
 
@@ -78,6 +85,7 @@ class StatementPlan:
     groups: int = 1
     schema: int = SCHEMA
     rounding: Rounding = Rounding.HALF_EVEN
+    is_automatic: bool = False
 
     @property
     def days(self) -> list[date]:
@@ -134,6 +142,7 @@ class StatementPlan:
             "groups": self.groups,
             "schema": self.schema,
             "rounding": self.rounding.value,
+            **({"automatic": True} if self.is_automatic else {}),
         }
 
     @classmethod
@@ -159,6 +168,7 @@ class StatementPlan:
             int(values["groups"]),
             int(values["schema"]),
             Rounding(values.get("rounding", Rounding.HALF_EVEN)),
+            bool(values.get("automatic")),
         )
 
 
@@ -171,8 +181,8 @@ def _pair(values: Sequence[str]) -> tuple[str, str]:
 class Progress:
     """The progress of the statements: the last sealed period, its bound and manifest, and the plan under way.
 
-    ``numbers`` are the next numbers of statements and of credit notes. ``accounts`` is the number of statements of the
-    last sealed period.
+    ``numbers`` are the next numbers of statements and of credit notes of 0.2.0. ``drafted_from`` is the first period
+    with drafts; 0.2.0 sealed the statements of those before at once.
     """
 
     first_period: Period | None = None
@@ -181,7 +191,13 @@ class Progress:
     manifest_sha256: str = ""
     numbers: tuple[int, int] = (1, 1)
     plan: StatementPlan | None = None
-    accounts: int = 0
+    drafted_from: Period | None = None
+
+    @property
+    def last_of_0_2(self) -> Period | None:
+        """The last period that 0.2.0 sealed; ``None`` if it sealed none."""
+        first, drafted = self.first_period, self.drafted_from
+        return drafted.previous if first and drafted and first < drafted else None
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -194,7 +210,7 @@ class Progress:
             values.get("manifest_sha256", ""),
             (int(values["numbers"][0]), int(values["numbers"][1])),
             StatementPlan.of(plan) if plan else None,
-            int(values.get("accounts", 0)),
+            Period.parse(values["drafted_from"]) if values.get("drafted_from") else None,
         )
 
     def next_period(self, calendar: Calendar, began: datetime) -> Period:
@@ -264,8 +280,9 @@ def next_plan(
         settings.prefixes,
         sealed.checkpoint.previous,
         settings.base,
-        min(MOST_GROUPS, max(1, -(-(sealed.lines + progress.accounts) // LINES_OF_A_GROUP))),
+        min(MOST_GROUPS, max(1, -(-sealed.lines // LINES_OF_A_GROUP))),
         rounding=settings.rounding,
+        is_automatic=settings.release == AUTOMATIC,
     )
 
 

@@ -7,16 +7,12 @@ from typing import Any
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.model.periods import Period
-from quarterhour.statements.keys import manifest_key, period_key, statement_key, statement_prefix
-from quarterhour.statements.listing import Listed
-from quarterhour.statements.plan import StatementPlan
-from quarterhour.statements.sealing import Upload
-from quarterhour.statements.service import RESERVE_SECONDS
+from quarterhour.statements.keys import draft_key, manifest_key, period_key, statement_key, statement_prefix
+from quarterhour.statements.plan import AT_ONCE, StatementPlan
+from quarterhour.statements.sealing import Listed, Upload
+from quarterhour.statements.service import RESERVE_SECONDS, Steps
 from quarterhour.statements.steps.collect import collect
-from quarterhour.statements.steps.number import number
-from quarterhour.statements.steps.publish import publish
-from quarterhour.statements.steps.write import write
-from quarterhour.statements.store import StatementStores
+from quarterhour.statements.store import StatementStores, plan_of_period
 
 
 @dataclass(slots=True)
@@ -43,11 +39,12 @@ class SameBytesSealer:
     entities: EntityReader
     result: StatementResealResult
 
-    def seal_statements(self, plan: StatementPlan, statements: Sequence[Listed], files: Sequence[Upload]) -> None:
-        """Create the lost files of some statements, side by side."""
-        items = self.entities.get_many([statement_key(plan.period, one.account) for one in statements])
+    def seal_files(self, plan: StatementPlan, listed: Sequence[Listed], files: Sequence[Upload]) -> None:
+        """Create the lost files of some drafts, side by side."""
+        key_of = statement_key if plan.schema == AT_ONCE else draft_key
+        items = self.entities.get_many([key_of(plan.period, one.account) for one in listed])
         sealed = {values["sk"]: {name: sha256 for name, (sha256, _) in values["files"].items()} for values in items}
-        for one in statements:
+        for one in listed:
             if sealed.get(str(one.account)) != {name: file.sha256 for name, file in one.files.items()}:
                 raise _other_bytes(statement_prefix(plan.period, one.account))
         self._note(files, self.stores.workers.map(self._create, files))
@@ -81,21 +78,22 @@ class StatementResealer:
         """
         result = StatementResealResult()
         sealer = SameBytesSealer(self.stores, self.entities, result)
-        plan = StatementPlan.of(sealed_period(self.entities, Period.parse(period)))
+        plan = plan_of_period(self.entities, Period.parse(period))
         began = False
         for day in plan.days:
             if began and remaining_seconds() < RESERVE_SECONDS:
                 result.next = group
                 return result
             began |= collect(self.stores, plan, day)
-        began |= number(self.stores, plan)
+        steps = Steps.of(plan)
+        began |= steps.add_up(self.stores, plan)
         for one in range(group, plan.groups):
             if began and remaining_seconds() < RESERVE_SECONDS:
                 result.next = one
                 return result
-            write(self.stores, plan, one, sealer)
+            steps.write(self.stores, plan, one, sealer)
             began = True
-        publish(self.stores, plan, sealer)
+        steps.publish(self.stores, plan, sealer)
         return result
 
 

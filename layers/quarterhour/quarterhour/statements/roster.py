@@ -1,107 +1,35 @@
-"""The roster of a period: every account with a statement, its sums, its number and its previous statement."""
+"""The roster of a period: every account that has lines of the period, with its sums."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from heapq import merge
 from itertools import groupby
-from typing import IO, Final, NamedTuple, Self
+from typing import IO
 
-from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.statements.figures import AccountSums
-from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, Listed
-from quarterhour.statements.plan import StatementPlan
-from quarterhour.statements.work_objects import last_value, read_values, value_writer
-
-_DIGITS: Final = 6
+from quarterhour.statements.work_objects import read_values, value_writer
 
 
-class RosterEntry(NamedTuple):
-    """An account on the roster. ``previous``: its statement of the previous period, ``None`` without one."""
+def roster(days: Iterable[Iterable[tuple[Account, AccountSums]]]) -> Iterator[tuple[Account, AccountSums]]:
+    """Yield each account with the sums of all days; memory does not grow with the accounts.
 
-    account: Account
-    number: str
-    document: str
-    sums: AccountSums
-    previous: Listed | None
-
-
-@dataclass(slots=True)
-class Numbers:
-    """The next numbers of statements and of credit notes: each without a gap, in the order of the accounts."""
-
-    plan: StatementPlan
-    statement: int
-    credit_note: int
-
-    @classmethod
-    def of(cls, plan: StatementPlan) -> Self:
-        """Return the next numbers before a run."""
-        return cls(plan, *plan.numbers)
-
-    def next(self, document: str) -> str:
-        """Return the next number of a kind of document, such as ``S-000001``, and count it."""
-        if document == CREDIT_NOTE:
-            number, self.credit_note = self.credit_note, self.credit_note + 1
-            return f"{self.plan.prefixes[1]}{number:0{_DIGITS}d}"
-        number, self.statement = self.statement, self.statement + 1
-        return f"{self.plan.prefixes[0]}{number:0{_DIGITS}d}"
-
-    @property
-    def as_pair(self) -> tuple[int, int]:
-        """Both numbers, as a plan holds them."""
-        return self.statement, self.credit_note
-
-
-def document_of(sums: AccountSums, currency: str, rounding: money.Rounding) -> str:
-    """Return whether the sums make a statement, or a credit note: their exact commission, rounded, is negative.
-
-    Tax does not decide: the number of a document does not depend on a tax profile.
+    ``days``: each day's sums in the order of the accounts, the days in their order.
     """
-    return CREDIT_NOTE if money.on_statement(sums.commission, currency, rounding) < 0 else STATEMENT_DOCUMENT
-
-
-def roster(
-    days: Iterable[Iterable[tuple[Account, AccountSums]]], previous: Iterable[Listed], numbers: Numbers
-) -> Iterator[RosterEntry]:
-    """Yield each account that has lines of the period, or had a closing balance other than 0.
-
-    ``days``: each day's sums in the order of the accounts, the days in their order. ``previous``: the statements of the
-    previous period, in that order too. Memory does not grow with the accounts.
-    """
-    earlier: Iterator[tuple[Account, AccountSums | Listed]] = ((one.account, one) for one in previous)
-    merged: Iterator[tuple[Account, AccountSums | Listed]] = merge(*days, earlier, key=lambda entry: entry[0])
-    for account, some in groupby(merged, key=lambda entry: entry[0]):
-        sums, before = AccountSums(), None
+    for account, some in groupby(merge(*days, key=lambda entry: entry[0]), key=lambda entry: entry[0]):
+        sums = AccountSums()
         for _, found in some:
-            if isinstance(found, Listed):
-                before = found
-            else:
-                sums += found
-        if sums.lines or (before and before.closing):
-            document = document_of(sums, account.currency, numbers.plan.rounding)
-            yield RosterEntry(account, numbers.next(document), document, sums, before)
+            sums += found
+        yield account, sums
 
 
-def pack_roster(entries: Iterable[RosterEntry], numbers: Numbers, file: IO[bytes]) -> None:
-    """Write the work object of a roster: a value for each account, then the next numbers."""
+def pack_roster(entries: Iterable[tuple[Account, AccountSums]], file: IO[bytes]) -> None:
+    """Write the work object of a roster: a value for each account."""
     with value_writer(file) as write:
-        for one in entries:
-            previous = one.previous.as_row() if one.previous else None
-            write([one.account.agency, one.account.currency, one.number, one.document, one.sums.as_dict(), previous])
-        write({"numbers": list(numbers.as_pair)})
+        for account, sums in entries:
+            write([account.agency, account.currency, sums.as_dict()])
 
 
-def read_roster(file: IO[bytes]) -> Iterator[RosterEntry]:
+def read_roster(file: IO[bytes]) -> Iterator[tuple[Account, AccountSums]]:
     """Yield the accounts of a roster; raise ``ValueError`` if the object is damaged."""
-    for values in read_values(file):
-        if isinstance(values, list):
-            agency, currency, number, document, sums, previous = values
-            before = Listed.of_row(previous) if previous else None
-            yield RosterEntry(Account(agency, currency), number, document, AccountSums.of(sums), before)
-
-
-def read_numbers(file: IO[bytes]) -> tuple[int, int]:
-    """Return the next numbers after the run from the object of its roster."""
-    statement, credit_note = last_value(file)["numbers"]
-    return int(statement), int(credit_note)
+    for agency, currency, sums in read_values(file):
+        yield Account(agency, currency), AccountSums.of(sums)

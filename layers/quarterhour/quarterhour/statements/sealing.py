@@ -1,12 +1,13 @@
-"""Sealing the files of statements: how the steps of a run create what they have written."""
+"""Sealing the files of a period: how the steps of a run create what they have written."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import IO, NamedTuple, Protocol
 
 from quarterhour.aws.workers import Workers
+from quarterhour.model.identifiers import Account
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.listing import Listed
+from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.plan import StatementPlan
 
 
@@ -18,11 +19,23 @@ class Upload(NamedTuple):
     sha256: str
 
 
-class Sealer(Protocol):
-    """Seals the files of statements, and those of their period."""
+class Listed(Protocol):
+    """A draft in the list of its period, or a statement of 0.2.0: its account, and its files by name."""
 
-    def seal_statements(self, plan: StatementPlan, statements: Sequence[Listed], files: Sequence[Upload]) -> None:
-        """Create the files of some statements, side by side."""
+    @property
+    def account(self) -> Account:
+        """The account."""
+
+    @property
+    def files(self) -> Mapping[str, SealedObject]:
+        """The files."""
+
+
+class Sealer(Protocol):
+    """Seals the files of a period."""
+
+    def seal_files(self, plan: StatementPlan, listed: Sequence[Listed], files: Sequence[Upload]) -> None:
+        """Create the files of some drafts, side by side."""
 
     def seal_period(self, plan: StatementPlan, manifest_sha256: str, files: Sequence[Upload]) -> None:
         """Create the list of the period, and then its manifest."""
@@ -30,13 +43,13 @@ class Sealer(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FirstSealer:
-    """Seals the statements of a period for the first time; a file that exists must have the same bytes."""
+    """Seals the files of a period for the first time; a file that exists must have the same bytes."""
 
     files: SealedFiles
     workers: Workers
 
-    def seal_statements(self, _plan: StatementPlan, _statements: Sequence[Listed], files: Sequence[Upload]) -> None:
-        """Create the files of some statements, side by side."""
+    def seal_files(self, _plan: StatementPlan, _listed: Sequence[Listed], files: Sequence[Upload]) -> None:
+        """Create the files of some drafts, side by side."""
         self.workers.map(lambda file: self.files.create(*file), files)
 
     def seal_period(self, _plan: StatementPlan, _manifest_sha256: str, files: Sequence[Upload]) -> None:

@@ -1,14 +1,18 @@
-"""Runs the statements of a period: store the plan, collect its lines, number the accounts, write, publish."""
+"""Makes the drafts of a period: store the plan, collect its lines, add up the accounts, write, publish."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quarterhour.model import clock
 from quarterhour.model.periods import Period
+from quarterhour.statements.of_0_2 import number as of_0_2_number
+from quarterhour.statements.of_0_2 import publish as of_0_2_publish
+from quarterhour.statements.of_0_2 import write as of_0_2_write
 from quarterhour.statements.plan import (
+    AT_ONCE,
     Sealed,
     StatementPlan,
     StatementSettings,
@@ -17,11 +21,9 @@ from quarterhour.statements.plan import (
     first_day_of,
     next_plan,
 )
-from quarterhour.statements.sealing import FirstSealer
+from quarterhour.statements.sealing import FirstSealer, Sealer
+from quarterhour.statements.steps import publish, roster, write
 from quarterhour.statements.steps.collect import collect
-from quarterhour.statements.steps.number import number
-from quarterhour.statements.steps.publish import publish
-from quarterhour.statements.steps.write import is_written, write
 from quarterhour.statements.store import StatementStores
 
 RESERVE_SECONDS: Final = 300.0
@@ -30,8 +32,23 @@ GROUPS_OF_AN_INVOCATION: Final = 8
 """The most groups that one invocation writes; more are written side by side."""
 
 
+class Steps(NamedTuple):
+    """The steps of a run after its days are collected."""
+
+    add_up: Callable[[StatementStores, StatementPlan], bool]
+    write: Callable[[StatementStores, StatementPlan, int, Sealer], None]
+    publish: Callable[[StatementStores, StatementPlan, Sealer], int]
+
+    @classmethod
+    def of(cls, plan: StatementPlan) -> "Steps":
+        """Return the steps of a plan: one of 0.2.0 numbers its statements, and seals them at once."""
+        if plan.schema == AT_ONCE:
+            return cls(of_0_2_number.number, of_0_2_write.write, of_0_2_publish.publish)
+        return cls(roster.add_up, write.write, publish.publish)
+
+
 @dataclass(slots=True)
-class StatementResult:
+class DraftResult:
     """The result of an invocation.
 
     ``parts``: the steps of a large period, which a state machine must run. ``complete`` is false if the time ran
@@ -39,38 +56,38 @@ class StatementResult:
     """
 
     periods: list[str] = field(default_factory=list)
-    statements: int = 0
+    drafts: int = 0
     complete: bool = True
     parts: dict[str, Any] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Return the result as the function's response."""
         next_ = "done" if self.complete else "parts" if self.parts else "run"
-        return {"periods": self.periods, "statements": self.statements, "next": next_, "parts": self.parts}
+        return {"periods": self.periods, "drafts": self.drafts, "next": next_, "parts": self.parts}
 
-    def add(self, period: Period, statements: int) -> None:
-        """Add a published period with the number of its statements."""
+    def add(self, period: Period, drafts: int) -> None:
+        """Add a published period with the number of its drafts."""
         self.periods.append(str(period))
-        self.statements += statements
+        self.drafts += drafts
 
 
-class StatementRunner:
-    """Seals the statements of every period that is due, exactly once, whatever interrupts it."""
+class DraftRunner:
+    """Makes the drafts of every period that is due, exactly once, whatever interrupts it."""
 
     def __init__(self, stores: StatementStores, settings: StatementSettings) -> None:
         self._stores = stores
         self._settings = settings
         self._sealer = FirstSealer(stores.files, stores.workers)
 
-    def run(self, remaining_seconds: Callable[[], float], requested: Period | None = None) -> StatementResult:
-        """Seal the statements of every period that is due, or of as many as the time allows.
+    def run(self, remaining_seconds: Callable[[], float], requested: Period | None = None) -> DraftResult:
+        """Make the drafts of every period that is due, or of as many as the time allows.
 
         ``requested``: the period to begin with. The steps of a large period are left to the state machine. Raises
         ``ConflictError`` if the requested period cannot be sealed now, ``SealedFileError`` if a file exists with other
         bytes or is gone, ``OvertakenError`` if another run has taken over, ``UnavailableError`` if AWS keeps failing.
         The next invocation continues where this one stopped.
         """
-        result = StatementResult()
+        result = DraftResult()
         if requested:
             self._check(requested)
         while plan := self._plan():
@@ -85,7 +102,7 @@ class StatementRunner:
             if not in_time(self._steps(plan), remaining_seconds):
                 result.complete = False
                 return result
-            result.add(plan.period, publish(self._stores, plan, self._sealer))
+            result.add(plan.period, Steps.of(plan).publish(self._stores, plan, self._sealer))
         return result
 
     def collect(self, period: str, day: str) -> None:
@@ -93,21 +110,21 @@ class StatementRunner:
         if plan := self._under_way(period):
             collect(self._stores, plan, date.fromisoformat(day))
 
-    def number(self, period: str) -> None:
-        """Number the accounts of the run under way, whose days are collected."""
+    def add_up(self, period: str) -> None:
+        """Add up the accounts of the run under way, whose days are collected."""
         if plan := self._under_way(period):
-            number(self._stores, plan)
+            Steps.of(plan).add_up(self._stores, plan)
 
     def write(self, period: str, group: int) -> None:
-        """Write the statements of one group of accounts of the run under way, whose accounts are numbered."""
+        """Write the drafts of one group of accounts of the run under way, whose accounts are added up."""
         if plan := self._under_way(period):
             self._write(plan, group)
 
-    def publish(self, period: str) -> StatementResult:
+    def publish(self, period: str) -> DraftResult:
         """Publish and finish the run whose groups are written, if it is under way."""
-        result = StatementResult()
+        result = DraftResult()
         if plan := self._under_way(period):
-            result.add(plan.period, publish(self._stores, plan, self._sealer))
+            result.add(plan.period, Steps.of(plan).publish(self._stores, plan, self._sealer))
         return result
 
     def _check(self, period: Period) -> None:
@@ -139,15 +156,15 @@ class StatementRunner:
         """Yield the steps before publishing, in their order; each returns whether it had anything to do."""
         for day in plan.days:
             yield partial(collect, self._stores, plan, day)
-        yield partial(number, self._stores, plan)
+        yield partial(Steps.of(plan).add_up, self._stores, plan)
         for group in range(plan.groups):
             yield partial(self._write, plan, group)
 
     def _write(self, plan: StatementPlan, group: int) -> bool:
-        """Write the statements of a group, unless that is done already; return whether it was not."""
-        if is_written(self._stores, plan, group):
+        """Write the drafts of a group, unless that is done already; return whether it was not."""
+        if write.is_written(self._stores, plan, group):
             return False
-        write(self._stores, plan, group, self._sealer)
+        Steps.of(plan).write(self._stores, plan, group, self._sealer)
         return True
 
 

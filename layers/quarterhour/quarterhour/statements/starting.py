@@ -1,4 +1,4 @@
-"""Starts the run of a period that is due; the watch calls it at each tick."""
+"""Starts the run of a period or of a release that is due; the watch calls it at each tick."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from quarterhour.statements.store import ProgressStore
 
 @dataclass(frozen=True, slots=True)
 class StatementStarter:
-    """Starts an execution of the statements' state machine for each period that is due."""
+    """Starts an execution of the statements' state machine when a period or a release is due."""
 
     checkpoints: CheckpointStore
     progress: ProgressStore
@@ -21,6 +21,8 @@ class StatementStarter:
     calendar: Calendar
     began: Callable[[], datetime | None]
     """Returns when the first run of the reports begins; ``None`` before it."""
+    due_release: Callable[[], int | None]
+    """Returns the number of the release that is due; ``None`` if none is."""
 
     def tick(self) -> Period | None:
         """Start the run of the period that is due, unless it is running; return that period, ``None`` without one.
@@ -31,4 +33,6 @@ class StatementStarter:
         period = due_period(self.progress.progress(), at, self.calendar, self.began) if at else None
         if period:
             self.executions.start(str(period), {"period": str(period)})
+        elif number := self.due_release():
+            self.executions.start(f"release-{number}", {})
         return period

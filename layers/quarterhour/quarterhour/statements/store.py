@@ -1,40 +1,43 @@
 """The DynamoDB stores of the statements: progress and plan, sealed periods, and the parties as of an instant."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
+from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from quarterhour.agencies.agency import Agency, TaxProfile, read_agency
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, from_item, to_item
-from quarterhour.aws.tables import conditional_write, get_item
+from quarterhour.aws.tables import conditional_write, get_item, insert_items
 from quarterhour.aws.workers import Workers
 from quarterhour.documents.keys import agency_document
 from quarterhour.documents.queries import KnownDocument, KnownDocuments
 from quarterhour.documents.timeline import version_at
-from quarterhour.model.errors import OvertakenError
+from quarterhour.model.errors import NotFoundError, OvertakenError, UnavailableError
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.statements.document import Parties
-from quarterhour.statements.keys import PROGRESS_KEY
+from quarterhour.statements.draft_items import DraftItem
+from quarterhour.statements.keys import PROGRESS_KEY, period_key
 from quarterhour.statements.owner import OWNER, Owner, read_owner
-from quarterhour.statements.plan import Progress, StatementPlan
+from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _TABLE: Final = "the Entity table"
+_WRITTEN_AT_A_TIME: Final = 500
 
 
 class Published(NamedTuple):
-    """A published period: its manifest's SHA-256, the next numbers after it, and the number of its statements."""
+    """A published period: its manifest's SHA-256, and the next numbers of 0.2.0 after it."""
 
     manifest_sha256: str
     numbers: tuple[int, int]
-    accounts: int
 
 
 def plan_request(table: str, progress: Progress, plan: StatementPlan) -> Request:
@@ -55,11 +58,12 @@ def plan_request(table: str, progress: Progress, plan: StatementPlan) -> Request
 
 def finish_request(table: str, plan: StatementPlan, published: Published) -> Request:
     """Build the UpdateItem that makes a plan's period the last sealed one, if the plan is the one under way."""
+    drafted = "" if plan.schema == AT_ONCE else " drafted_from = if_not_exists(drafted_from, :period),"
     return {
         "TableName": table,
         "Key": to_item(dict(PROGRESS_KEY)),
-        "UpdateExpression": "SET stated = :period, bound = :bound, manifest_sha256 = :sha256,"
-        " numbers = :numbers, accounts = :accounts REMOVE #plan",
+        "UpdateExpression": f"SET stated = :period, bound = :bound, manifest_sha256 = :sha256,{drafted}"
+        " numbers = :numbers REMOVE #plan",
         "ConditionExpression": "#plan.period = :period AND #plan.planned_at = :planned_at",
         "ExpressionAttributeNames": {"#plan": "plan"},
         "ExpressionAttributeValues": to_item(
@@ -68,7 +72,6 @@ def finish_request(table: str, plan: StatementPlan, published: Published) -> Req
                 ":bound": str(plan.bound),
                 ":sha256": published.manifest_sha256,
                 ":numbers": list(published.numbers),
-                ":accounts": published.accounts,
                 ":planned_at": plan.planned_at,
             }
         ),
@@ -101,6 +104,33 @@ class ProgressStore:
 
     def _update(self, request: Request) -> bool:
         return conditional_write(lambda: self.client.update_item(**request), _TABLE).applied
+
+
+def plan_of_period(entities: EntityReader, period: Period) -> StatementPlan:
+    """Return the plan of the run that sealed a period; raise ``NotFoundError`` if it is not sealed."""
+    values = entities.get(period_key(period))
+    if values is None:
+        raise NotFoundError(f"{period} is not sealed")
+    return StatementPlan.of(values)
+
+
+@dataclass(frozen=True, slots=True)
+class DraftStore:
+    """Writes the items of new drafts."""
+
+    client: "DynamoDBClient"
+    table: str
+    workers: Workers
+
+    def insert(self, drafts: Iterable[DraftItem]) -> None:
+        """Insert drafts, some at a time; leave those that exist as they are.
+
+        Raises ``UnavailableError`` if some could not be written.
+        """
+        items = (to_item(one.as_item()) for one in drafts)
+        while some := list(islice(items, _WRITTEN_AT_A_TIME)):
+            if insert_items(self.client, self.table, some, self.workers).unwritten:
+                raise UnavailableError(f"{_TABLE} did not take all items in time")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +191,7 @@ class StatementStores:
     projections: ProjectionStore
     files: SealedFiles
     progress: ProgressStore
+    drafts: DraftStore
     parties: PartyReader
     workers: Workers
     began: Callable[[], datetime | None]

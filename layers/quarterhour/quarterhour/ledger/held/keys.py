@@ -53,6 +53,11 @@ def agency_partition(status: HeldStatus, agency: str) -> str:
     return f"{HELD}{status}{SEPARATOR}{agency}"
 
 
+def agency_of_partition(partition: str, status: HeldStatus) -> str:
+    """Return the agency in what ``agency_partition`` returned."""
+    return partition.removeprefix(f"{HELD}{status}{SEPARATOR}")
+
+
 def index_values(identity: Identity, agency: str, status: HeldStatus, place: str) -> dict[str, str]:
     """Return the index attributes of a held event."""
     shard = identity.hash[0] % HELD_SHARDS

@@ -1,4 +1,4 @@
-"""The second step: number the accounts of all days and of the previous period, in one roster."""
+"""The second step of 0.2.0: number the accounts of all days and of the previous period, in one roster."""
 
 import io
 from collections.abc import Iterator
@@ -8,9 +8,9 @@ from tempfile import TemporaryFile
 from quarterhour.reports.digests import stream_digest
 from quarterhour.statements.day_lines import read_totals
 from quarterhour.statements.keys import day_totals_key, list_key, roster_key
-from quarterhour.statements.listing import Listed, read_list
+from quarterhour.statements.listing import Listed, read_list_of_0_2
+from quarterhour.statements.of_0_2.roster import Numbers, pack_roster, roster
 from quarterhour.statements.plan import StatementPlan
-from quarterhour.statements.roster import Numbers, pack_roster, roster
 from quarterhour.statements.store import StatementStores
 
 
@@ -42,4 +42,4 @@ def _previous(stores: StatementStores, plan: StatementPlan) -> Iterator[Iterator
         stores.files.copied(list_key(plan.previous_period)) as file,
         io.TextIOWrapper(file, encoding="utf-8", newline="") as text,
     ):
-        yield read_list(text)
+        yield read_list_of_0_2(text)

@@ -1,0 +1,1 @@
+"""Releases: decisions about drafts, and the runs that make numbered statements of them."""

@@ -1,0 +1,286 @@
+"""Planning of a release, pure: its documents, their order and their numbers."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from decimal import Decimal
+from enum import StrEnum
+from itertools import groupby
+from typing import Any, Final, NamedTuple, Self
+
+from quarterhour.model import money
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.statements.draft_items import DraftItem, DraftState
+from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, Listed
+from quarterhour.statements.plan import StatementSettings
+
+SCHEMA: Final = 2
+DOCUMENTS_OF_A_GROUP: Final = 1_000
+"""The most documents that are written between two looks at the time that is left."""
+YEAR: Final = "{year}"
+"""What stands for the year of issue in a prefix."""
+_DIGITS: Final = 6
+
+
+class Numbers(NamedTuple):
+    """The next number of each series, by the prefix of the series."""
+
+    next: dict[str, int]
+
+    def take(self, prefix: str) -> str:
+        """Return the next number of a series, such as ``S-000001``, and count it."""
+        number = self.next.setdefault(prefix, 1)
+        self.next[prefix] = number + 1
+        return f"{prefix}{number:0{_DIGITS}d}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleasePlan:
+    """The bounds and the settings of a release. They are stored before it begins; no crash changes them.
+
+    ``prefixes``: of the numbers of statements and of credit notes. ``series``: the next numbers before the release, by
+    prefix. ``previous_sha256``: of the manifest of the release before, empty for the first.
+    """
+
+    number: int
+    planned_at: str
+    code_version: str
+    prefixes: tuple[str, str]
+    series: Mapping[str, int]
+    previous_sha256: str
+    schema: int = SCHEMA
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the plan as plain values, to be stored."""
+        return {
+            "number": self.number,
+            "planned_at": self.planned_at,
+            "code_version": self.code_version,
+            "prefixes": list(self.prefixes),
+            "series": dict(self.series),
+            "previous_sha256": self.previous_sha256,
+            "schema": self.schema,
+        }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse what ``as_dict`` returned."""
+        statements, credit_notes = values["prefixes"]
+        return cls(
+            int(values["number"]),
+            values["planned_at"],
+            values["code_version"],
+            (statements, credit_notes),
+            {prefix: int(number) for prefix, number in values["series"].items()},
+            values["previous_sha256"],
+            int(values["schema"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseProgress:
+    """The progress of the releases: the number and the manifest of the last one, the series, the plan under way."""
+
+    last: int = 0
+    manifest_sha256: str = ""
+    series: Mapping[str, int] = field(default_factory=dict)
+    plan: ReleasePlan | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the progress from its control item."""
+        plan = values.get("plan")
+        return cls(
+            int(values.get("last", 0)),
+            values.get("manifest_sha256", ""),
+            {prefix: int(number) for prefix, number in values.get("series", {}).items()},
+            ReleasePlan.of(plan) if plan else None,
+        )
+
+
+def next_plan(
+    progress: ReleaseProgress, numbers_of_0_2: tuple[int, int], now: datetime, settings: StatementSettings
+) -> ReleasePlan:
+    """Plan a release.
+
+    ``numbers_of_0_2``: the next numbers after the statements of 0.2.0. The first release continues them, unless its
+    prefixes have the year of issue: then a series begins with 1 each year.
+    """
+    year = f"{day_in(time_zone(settings.zone), now).year}"
+    prefixes = tuple(prefix.replace(YEAR, year) for prefix in settings.prefixes)
+    series = dict(progress.series)
+    if progress.last == 0:
+        series = {
+            prefix: number
+            for prefix, number in zip(settings.prefixes, numbers_of_0_2, strict=True)
+            if YEAR not in prefix
+        }
+    return ReleasePlan(
+        progress.last + 1,
+        iso_millis(now),
+        settings.code_version,
+        (prefixes[0], prefixes[1]),
+        series,
+        progress.manifest_sha256,
+    )
+
+
+class LastDocument(NamedTuple):
+    """The last document of an account: its closing balance is the opening balance of the next one."""
+
+    period: Period
+    listed: Listed
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Parse what ``as_list`` returned."""
+        period, row = values
+        return cls(Period.parse(period), Listed.of_row(row))
+
+    def as_list(self) -> list[Any]:
+        """Return the document as plain values."""
+        return [str(self.period), self.listed.as_row()]
+
+
+class Action(StrEnum):
+    """What a release does with a draft."""
+
+    STATE = "state"
+    """Make a statement of it."""
+    CANCEL = "cancel"
+    """Cancel its statement with a document that reverses it whole."""
+
+
+class PlannedDocument(NamedTuple):
+    """A document of a release.
+
+    ``document``: a statement or a credit note. ``draft_sha256``: of ``draft.json``. ``revision``: its number among the
+    documents of the draft. ``cancels``: for a cancellation, the number, the document, the date of issue and the plan's
+    instant of the statement. ``replaces``: the number of the cancelled statement of the same draft, empty without one.
+    """
+
+    action: Action
+    period: Period
+    number: str
+    document: str
+    draft_sha256: str
+    revision: int
+    cancels: Mapping[str, str] | None = None
+    replaces: str = ""
+
+    def as_list(self) -> list[Any]:
+        """Return the document as plain values."""
+        return [self.action, str(self.period), *self[2:]]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Parse what ``as_list`` returned."""
+        action, period, number, document, draft_sha256, revision, cancels, replaces = values
+        return cls(
+            Action(action), Period.parse(period), number, document, draft_sha256, int(revision), cancels, replaces
+        )
+
+
+class ReleaseEntry(NamedTuple):
+    """The documents of an account in a release, in their order, and its last document before."""
+
+    account: Account
+    last: LastDocument | None
+    documents: Sequence[PlannedDocument]
+
+    def as_list(self) -> list[Any]:
+        """Return the entry as plain values."""
+        last = self.last.as_list() if self.last else None
+        return [self.account.agency, self.account.currency, last, [one.as_list() for one in self.documents]]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Parse what ``as_list`` returned."""
+        agency, currency, last, documents = values
+        return cls(
+            Account(agency, currency),
+            LastDocument.of(last) if last else None,
+            list(map(PlannedDocument.of, documents)),
+        )
+
+
+def in_order(drafts: Iterable[DraftItem]) -> list[DraftItem]:
+    """Return the drafts without a statement of which none of an earlier period must come first.
+
+    ``drafts``: all without a statement. An account's periods are released in order, so only those that are decided up
+    to the first one that is not can be released now.
+    """
+    released: list[DraftItem] = []
+    ordered = sorted(drafts, key=lambda one: (one.account, one.period))
+    for _, some in groupby(ordered, key=lambda one: one.account):
+        for one in some:
+            if one.state is not DraftState.RELEASING:
+                break
+            released.append(one)
+    return released
+
+
+def document_of(commission: Decimal, currency: str, rounding: money.Rounding) -> str:
+    """Return whether an exact commission makes a statement, or a credit note: rounded, it is negative.
+
+    Tax does not decide: the number of a document does not depend on a tax profile.
+    """
+    return CREDIT_NOTE if money.on_statement(commission, currency, rounding) < 0 else STATEMENT_DOCUMENT
+
+
+def numbered(
+    plan: ReleasePlan,
+    drafts: Iterable[DraftItem],
+    statements: Mapping[tuple[Period, Account], Mapping[str, Any]],
+    last: Mapping[Account, LastDocument],
+    rounding_of: Callable[[Period], money.Rounding],
+) -> Iterator[ReleaseEntry]:
+    """Yield the documents of a release by account: its cancellations first, then its statements by period.
+
+    ``statements``: the items of the statements that are cancelled or replaced. ``last``: the last documents.
+    ``rounding_of``: returns the rounding of a period.
+    """
+    numbers = Numbers(dict(plan.series))
+    prefixes = dict(zip((STATEMENT_DOCUMENT, CREDIT_NOTE), plan.prefixes, strict=True))
+
+    def planned(one: DraftItem) -> PlannedDocument:
+        commission = one.facts.listed.figures["commission_exact"]
+        statement = statements.get((one.period, one.account))
+        cancels = one.state is DraftState.CANCELLING
+        exact = money.negated(commission) if cancels else commission
+        document = document_of(exact, one.account.currency, rounding_of(one.period))
+        if cancels and statement:
+            # What reverses a statement over nothing is a credit note, too.
+            document = CREDIT_NOTE if statement["document"] == STATEMENT_DOCUMENT else STATEMENT_DOCUMENT
+        return PlannedDocument(
+            Action.CANCEL if cancels else Action.STATE,
+            one.period,
+            numbers.take(prefixes[document]),
+            document,
+            one.facts.listed.files[_DRAFT].sha256,
+            one.revision + 1,
+            {name: statement[name] for name in CANCELLED} if cancels and statement else None,
+            statement["number"] if statement and not cancels else "",
+        )
+
+    ordered = sorted(drafts, key=lambda one: (one.account, one.state is not DraftState.CANCELLING, one.period))
+    for account, some in groupby(ordered, key=lambda one: one.account):
+        yield ReleaseEntry(account, last.get(account), list(map(planned, some)))
+
+
+CANCELLED: Final = ("number", "document", "issued_on", "planned_at")
+"""What a cancellation needs of the statement's item."""
+_DRAFT: Final = "draft.json"
+
+
+def next_numbers(plan: ReleasePlan, entries: Iterable[ReleaseEntry]) -> dict[str, int]:
+    """Return the next numbers after a release, by prefix."""
+    series = dict(plan.series)
+    prefixes = dict(zip((STATEMENT_DOCUMENT, CREDIT_NOTE), plan.prefixes, strict=True))
+    for entry in entries:
+        for one in entry.documents:
+            prefix = prefixes[one.document]
+            series[prefix] = series.get(prefix, 1) + 1
+    return series

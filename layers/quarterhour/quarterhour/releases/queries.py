@@ -1,0 +1,129 @@
+"""Reads drafts with their checks, and releases."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, Final
+
+from quarterhour.model import clock, money
+from quarterhour.model.clock import iso_millis, iso_seconds
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.fields import shown
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.releases.checks import Check, checks
+from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.keys import releases
+from quarterhour.releases.plan import document_of
+from quarterhour.releases.store import ReleaseStore
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.statements.document import Statement, StatementEntry
+from quarterhour.statements.draft_items import DraftItem
+from quarterhour.statements.drafts import FIGURES, Draft
+from quarterhour.statements.keys import DRAFT, draft_place, open_drafts, statement_prefix
+from quarterhour.statements.store import PartyReader, ProgressStore
+from quarterhour.web.paging import Page, Paging
+
+_PAGE: Final = 200
+_OF_RELEASE: Final = ("planned_at", "code_version", "manifest_sha256", "currencies")
+_COUNTS: Final = ("statements", "credit_notes", "lines")
+EXAMINED: Final = 1_000
+"""The most drafts that a page examines; a page of one agency can be short though more follow."""
+
+
+@dataclass(frozen=True, slots=True)
+class DraftQueries:
+    """Reads drafts and releases."""
+
+    store: ReleaseStore
+    contexts: DraftContexts
+    files: SealedFiles
+    statements: ProgressStore
+
+    def drafts(self, period: Period | None, agency: str | None, paging: Paging) -> Page:
+        """Return a page of the drafts without a statement, by period and account, with the checks they do not pass."""
+        after = paging.start(str, "")
+        examined = list(islice(self._after(after), EXAMINED))
+        fitting = [one for one in examined if period in {None, one.period} and agency in {None, one.account.agency}][
+            : paging.limit + 1
+        ]
+        contexts = self.contexts.gather(fitting, clock.now())
+        shown_drafts = {
+            _place(one): shown_draft(one, checks(one, context)) for one, context in zip(fitting, contexts, strict=True)
+        }
+        page = paging.cut(fitting, lambda one: shown_drafts[_place(one)], _place)
+        if page.after is None and len(examined) == EXAMINED:
+            return Page(page.items, (_place(examined[-1]),))
+        return page
+
+    def _after(self, place: str) -> Iterator[DraftItem]:
+        entries = self.store.entities.read_index(open_drafts(place) if place else open_drafts(), _PAGE)
+        return (DraftItem.of(values) for values in entries if values["gsi1sk"] > place)
+
+    def draft(self, period: Period, account: Account) -> dict[str, Any]:
+        """Return a draft with its decisions, its checks, and the statement that it would be now.
+
+        Raises ``NotFoundError`` if there is no such draft.
+        """
+        draft = self.store.draft(period, account)
+        if draft is None:
+            raise NotFoundError(f"there is no draft of {shown(account.agency)} in {account.currency} for {period}")
+        now = clock.now()
+        (context,) = self.contexts.gather([draft], now)
+        decisions = [one.as_dict() for one in draft.decisions]
+        return {
+            **shown_draft(draft, checks(draft, context)),
+            "decisions": decisions,
+            "statement": self._statement(draft, iso_millis(now)),
+        }
+
+    def _statement(self, draft: DraftItem, at: str) -> dict[str, Any]:
+        """Return the content of ``statement.json`` as it would be without a number, if it were released now."""
+        account, now = draft.account, clock.now()
+        content = Draft.of(self.files.open(statement_prefix(draft.period, account) + DRAFT).read())
+        plan = replace(self.contexts.plan_of(draft.period), planned_at=at)
+        reader = PartyReader(self.store.entities)
+        (parties,) = reader.parties(reader.owner(plan.parties_at, now), [account], plan.parties_at, now)
+        last = self.store.last_documents([account], self.statements.progress().last_of_0_2).get(account)
+        document = document_of(content.sums.commission, account.currency, plan.rounding)
+        entry = StatementEntry(
+            account, "", document, content.sums, last.listed if last else None, last.period if last else None
+        )
+        return Statement(plan, entry, parties).document(content.orders, content.lines)
+
+    def releases(self, paging: Paging) -> Page:
+        """Return a page of the releases, the newest first."""
+        after = paging.start(str, None)
+        items = self.store.entities.read(releases(after), _PAGE)
+        return paging.cut(items, shown_release, lambda values: str(values["sk"]))
+
+
+def _place(draft: DraftItem) -> str:
+    return draft_place(draft.period, draft.account)
+
+
+def shown_draft(draft: DraftItem, found: Sequence[Check]) -> dict[str, Any]:
+    """Return a draft as lists show it."""
+    listed = draft.facts.listed
+    return {
+        "period": str(draft.period),
+        "agency": draft.account.agency,
+        "currency": draft.account.currency,
+        "state": draft.state,
+        **{name: money.plain(listed.figures[name]) for name in FIGURES},
+        "lines": listed.lines,
+        "prior_period_lines": listed.prior_period_lines,
+        "recorded_until": iso_seconds(draft.bound.end),
+        "number": draft.number or None,
+        "seen": len(draft.decisions),
+        "checks": [one.as_dict() for one in found],
+    }
+
+
+def shown_release(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a release as lists show it."""
+    return {
+        "release": int(values["number"]),
+        **{name: values[name] for name in _OF_RELEASE},
+        **{name: int(values[name]) for name in _COUNTS},
+    }

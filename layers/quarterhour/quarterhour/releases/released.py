@@ -1,0 +1,92 @@
+"""A document that a release has written: what its list, the statement's item and the draft's item hold of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final, NamedTuple, Self
+
+from quarterhour.releases.keys import balance_key
+from quarterhour.releases.listing import ReleasedDocument
+from quarterhour.releases.plan import Action, PlannedDocument, ReleasePlan
+from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
+
+BY: Final = "release"
+"""Who made the decisions that a release itself makes."""
+
+
+class Released(NamedTuple):
+    """A document of a release. ``issued_on``: its date of issue, ISO 8601."""
+
+    planned: PlannedDocument
+    document: ReleasedDocument
+    issued_on: str
+
+    def as_list(self) -> list[Any]:
+        """Return the document as plain values."""
+        return [self.planned.as_list(), self.document.as_row(), self.issued_on]
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Parse what ``as_list`` returned."""
+        planned, row, issued_on = values
+        return cls(PlannedDocument.of(planned), ReleasedDocument.of_row(row), issued_on)
+
+
+def balance_item(plan: ReleasePlan, released: Released) -> dict[str, Any]:
+    """Return the item with the last document of an account, which is found by its key alone."""
+    listed = released.document.listed
+    item = listed.as_item(released.planned.period)
+    return {
+        **{name: value for name, value in item.items() if name not in {"gsi1pk", "gsi1sk"}},
+        **balance_key(listed.account),
+        "release": plan.number,
+    }
+
+
+def statement_item(
+    plan: ReleasePlan, released: Released, draft: DraftItem, existing: Mapping[str, Any] | None
+) -> dict[str, Any]:
+    """Return the item of a statement with all its documents; a cancellation is noted in that of its statement."""
+    planned, document = released.planned, released.document
+    before = [one for one in (existing or {}).get("documents", ()) if one["release"] != plan.number]
+    shown = {"issued_on": released.issued_on, "planned_at": plan.planned_at}
+    documents = [
+        *before,
+        {
+            "number": planned.number,
+            "document": planned.document,
+            "revision": planned.revision,
+            "release": plan.number,
+            "cancels": document.cancels,
+            "closing": str(document.listed.closing),
+            **shown,
+            "files": {name: list(file) for name, file in document.listed.files.items()},
+        },
+    ]
+    if planned.cancels and existing:
+        cancelled = {"number": planned.number, "issued_on": released.issued_on}
+        return {**existing, "documents": documents, "cancelled": cancelled, "release": plan.number}
+    return {
+        **document.listed.as_item(planned.period),
+        **shown,
+        "bound": str(draft.bound),
+        "revision": planned.revision,
+        "documents": documents,
+        "release": plan.number,
+    }
+
+
+def released_draft(plan: ReleasePlan, released: Released, draft: DraftItem) -> DraftItem:
+    """Return a draft after its release, or after the cancellation of its statement: then it is held."""
+    planned = released.planned
+    if planned.action is Action.CANCEL:
+        state, reason, number = DraftState.HELD, f"cancelled: {decided_by(planned, draft).reason}", ""
+    else:
+        state, reason, number = DraftState.RELEASED, planned.number, planned.number
+    decision = DraftDecision(state, BY, plan.planned_at, reason)
+    return replace(draft.decided(decision), revision=planned.revision, number=number)
+
+
+def decided_by(planned: PlannedDocument, draft: DraftItem) -> DraftDecision:
+    """Return the decision that a document carries out."""
+    state = DraftState.CANCELLING if planned.action is Action.CANCEL else DraftState.RELEASING
+    return next(one for one in reversed(draft.decisions) if one.state is state)

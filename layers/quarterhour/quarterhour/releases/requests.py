@@ -1,0 +1,44 @@
+"""The body of a decision about a draft."""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any, Final, NamedTuple
+
+from quarterhour.model import fields
+from quarterhour.model.fields import TEXT, Fields
+
+
+class Wanted(StrEnum):
+    """What a person wants to do with a draft."""
+
+    RELEASE = "release"
+    HOLD = "hold"
+    CANCEL = "cancel"
+    """Cancel its statement."""
+
+
+_WANTED: Final = f"one of {', '.join(Wanted)}"
+_SEEN: Final = "the number of decisions that was seen, a whole number, or 0 for none"
+
+
+class DecisionRequest(NamedTuple):
+    """A request to decide about a draft. ``seen``: the number of decisions that its sender has seen."""
+
+    wanted: Wanted
+    reason: str
+    seen: int
+
+
+def read_decision(body: Mapping[str, Any]) -> DecisionRequest:
+    """Return the decision in a request's body; raise ``InvalidError`` with every problem in it."""
+    outer = Fields(body)
+    outer.report_unknown(frozenset({"decision", "reason", "seen"}))
+    wanted = outer.value("decision", _WANTED, _wanted)
+    reason = outer.value("reason", TEXT, fields.text, optional=wanted is Wanted.RELEASE)
+    seen = outer.value("seen", _SEEN, fields.whole)
+    fields.refuse(outer.problems, "decision, reason and seen")
+    return DecisionRequest(wanted, reason or "", seen)
+
+
+def _wanted(value: object) -> Wanted | None:
+    return Wanted(value) if isinstance(value, str) and value in set(Wanted) else None

@@ -1,0 +1,144 @@
+"""Runs the releases: decide about new drafts, store the plan, number the documents, write and publish them."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import groupby
+from typing import Any
+
+from quarterhour.aws.items import chunks
+from quarterhour.model import clock
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.money import Rounding
+from quarterhour.model.periods import Period
+from quarterhour.releases.checks import failed
+from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.plan import ReleasePlan, in_order, next_plan, numbered
+from quarterhour.releases.publish import ReleasePublisher
+from quarterhour.releases.released import BY
+from quarterhour.releases.roster import is_numbered, read_numbered, write_roster
+from quarterhour.releases.store import ReleaseStore
+from quarterhour.releases.write import ReleaseWriter
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.statement_status.store import StatementStatusStore
+from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
+from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
+from quarterhour.statements.plan import StatementSettings
+from quarterhour.statements.service import in_time
+from quarterhour.statements.store import ProgressStore
+
+
+@dataclass(slots=True)
+class ReleaseResult:
+    """The numbers of the releases of an invocation, and of their documents.
+
+    ``complete`` is false if the time ran short: then another invocation must continue.
+    """
+
+    releases: list[int] = field(default_factory=list)
+    documents: int = 0
+    complete: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as the function's response."""
+        return {"releases": self.releases, "documents": self.documents}
+
+
+class ReleaseRunner:
+    """Releases what was decided, each draft once, whatever interrupts it."""
+
+    def __init__(  # noqa: PLR0913, PLR0917 - the stores of a release
+        self,
+        store: ReleaseStore,
+        files: SealedFiles,
+        statements: ProgressStore,
+        statuses: StatementStatusStore,
+        contexts: DraftContexts,
+        settings: StatementSettings,
+    ) -> None:
+        self._store = store
+        self._files = files
+        self._statements = statements
+        self._contexts = contexts
+        self._settings = settings
+        self._writer = ReleaseWriter(store, files, contexts)
+        self._publisher = ReleasePublisher(store, files, statuses)
+
+    def run(self, remaining_seconds: Callable[[], float]) -> ReleaseResult:
+        """Release all drafts that are decided, or as many as the time allows.
+
+        Raises ``SealedFileError`` if a file exists with other bytes or is gone, ``OvertakenError`` if another run has
+        taken over, ``UnavailableError`` if AWS keeps failing. The next invocation continues where this one stopped.
+        """
+        result = ReleaseResult()
+        self._decide()
+        while plan := self._plan():
+            if not in_time(self._steps(plan), remaining_seconds):
+                result.complete = False
+                return result
+            result.documents += self._publisher.publish(plan, read_numbered(self._files, plan))
+            result.releases.append(plan.number)
+        return result
+
+    # ------------------------------------------------------------ which drafts
+
+    def _decide(self) -> None:
+        """Decide about new drafts: release those without a failed check, and leave the others to a person."""
+        new = (one for one in self._store.due() if one.state is DraftState.NEW)
+        in_periods = sorted(new, key=lambda one: (one.period, one.account))
+        for _, of_period in groupby(in_periods, key=lambda one: one.period):
+            for some in chunks(list(of_period), WRITTEN_AT_A_TIME):
+                contexts = self._contexts.gather(some, clock.now(), counted=False)
+                self._store.decide_all(
+                    [
+                        draft.decided(_decision(DraftState.OPEN if failed(draft, context) else DraftState.RELEASING))
+                        for draft, context in zip(some, contexts, strict=True)
+                    ]
+                )
+
+    def _releasable(self) -> list[DraftItem]:
+        """Return the drafts that a release can take now."""
+        due = [one for one in self._store.due() if one.state is not DraftState.NEW]
+        accounts = {one.account for one in due if one.state is DraftState.RELEASING}
+        waiting = {(one.period, one.account) for one in self._store.without_statement() if one.account in accounts}
+        waiting |= {(one.period, one.account) for one in due if one.state is DraftState.RELEASING}
+        current = self._store.drafts(waiting)
+        cancelling = [one for one in due if one.state is DraftState.CANCELLING]
+        return [*cancelling, *in_order(one for one in current if one.state is not DraftState.RELEASED)]
+
+    def _plan(self) -> ReleasePlan | None:
+        """Return the plan under way, or a new one; ``None`` if there is nothing to release."""
+        while True:
+            progress = self._store.progress()
+            if progress.plan:
+                return progress.plan
+            if not self._releasable():
+                return None
+            plan = next_plan(progress, self._statements.progress().numbers, clock.now(), self._settings)
+            self._store.save_plan(progress, plan)  # another run may have stored its plan first
+
+    # ------------------------------------------------------------ the steps
+
+    def _steps(self, plan: ReleasePlan) -> Iterator[Callable[[], bool]]:
+        """Yield the steps before publishing, in their order; each returns whether it had anything to do."""
+        yield partial(self._number, plan)
+        for group in range(read_numbered(self._files, plan).groups):
+            yield partial(self._writer.write, plan, group)
+
+    def _number(self, plan: ReleasePlan) -> bool:
+        """Number the documents, unless that is done already; return whether it was not."""
+        if is_numbered(self._files, plan):
+            return False
+        drafts = self._releasable()
+        statements = self._store.statements((one.period, one.account) for one in drafts if one.revision)
+        accounts = sorted({one.account for one in drafts})
+        last = self._store.last_documents(accounts, self._statements.progress().last_of_0_2)
+        write_roster(self._files, plan, list(numbered(plan, drafts, statements, last, self._rounding_of)))
+        return True
+
+    def _rounding_of(self, period: Period) -> Rounding:
+        return self._contexts.plan_of(period).rounding
+
+
+def _decision(state: DraftState) -> DraftDecision:
+    return DraftDecision(state, BY, iso_millis(clock.now()), "")

@@ -1,0 +1,58 @@
+"""Decides about drafts: releases, holds, cancellations."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+
+from quarterhour.aws.retries import attempts
+from quarterhour.model import clock
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import NotFoundError, UnavailableError
+from quarterhour.model.fields import shown
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.releases.checks import Check, failed
+from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.decisions import Decider, planned_decision
+from quarterhour.releases.requests import DecisionRequest
+from quarterhour.releases.store import ReleaseStore
+from quarterhour.statements.draft_items import DraftItem
+from quarterhour.web.access import Caller
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseService:
+    """Decides about drafts. ``needs_two``: whether a second person must agree to releases and cancellations.
+
+    Of two decisions at once, one is planned again. Every request may be repeated.
+    """
+
+    store: ReleaseStore
+    contexts: DraftContexts
+    needs_two: bool
+
+    def decide(self, period: Period, account: Account, request: DecisionRequest, caller: Caller) -> DraftItem:
+        """Decide about a draft; return it.
+
+        Raises ``NotFoundError`` if there is no such draft, ``ConflictError`` if it does not allow the decision.
+        """
+        for _ in attempts():
+            draft = self.store.draft(period, account)
+            if draft is None:
+                raise NotFoundError(f"there is no draft of {shown(account.agency)} in {account.currency} for {period}")
+            now = clock.now()
+            decided = planned_decision(
+                draft,
+                request,
+                Decider(caller.name, iso_millis(now), self.needs_two),
+                partial(self._failed, draft, now),
+            )
+            if decided is None:
+                return draft
+            if self.store.decide(decided, len(draft.decisions)):
+                return decided
+        raise UnavailableError(f"others kept deciding about the draft of {account} for {period}: try again")
+
+    def _failed(self, draft: DraftItem, now: datetime) -> list[Check]:
+        (context,) = self.contexts.gather([draft], now, counted=False)
+        return failed(draft, context)

@@ -1,0 +1,182 @@
+"""Writes the documents of a release: each from its draft, for the parties of its period, after the one before."""
+
+import io
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import groupby, islice
+from tempfile import TemporaryFile
+from typing import NamedTuple
+
+from quarterhour.model import money
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.errors import SealedFileError
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.keys import release_written_key
+from quarterhour.releases.listing import ReleasedDocument
+from quarterhour.releases.plan import LastDocument, PlannedDocument, ReleaseEntry, ReleasePlan
+from quarterhour.releases.released import Released
+from quarterhour.releases.roster import read_entries
+from quarterhour.releases.store import ReleaseStore
+from quarterhour.reports.digests import hexdigest, stream_digest
+from quarterhour.reports.packing import unpacked
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.statements.day_lines import TaxedLines
+from quarterhour.statements.document import Parties, Statement, StatementEntry, as_bytes
+from quarterhour.statements.drafts import Draft
+from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, statement_prefix
+from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
+from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.page import statement_page
+from quarterhour.statements.store import PartyReader
+from quarterhour.statements.tax import Taxable
+from quarterhour.statements.work_objects import value_writer
+
+
+class _Source(NamedTuple):
+    """What a document is made of: its account, plan and draft, and the parties to it."""
+
+    account: Account
+    planned: PlannedDocument
+    draft: Draft
+    parties: Parties
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseWriter:
+    """Writes the files of the documents of a release, and returns what is published of them."""
+
+    store: ReleaseStore
+    files: SealedFiles
+    contexts: DraftContexts
+
+    def write(self, plan: ReleasePlan, group: int) -> bool:
+        """Write the documents of a group of accounts, unless that is done already; return whether it was not.
+
+        Their rows come last, so they say that the group is written.
+        """
+        key = release_written_key(plan.number, group)
+        if self.files.exists(key):
+            return False
+        entries = read_entries(self.files, plan, group)
+        with TemporaryFile() as file:
+            with value_writer(file) as write:
+                while some := list(islice(entries, WRITTEN_AT_A_TIME)):
+                    for released in self._write_entries(plan, some):
+                        write([one.as_list() for one in released])
+            file.seek(0)
+            self.files.create(key, file, stream_digest(file))
+        return True
+
+    def _write_entries(self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]) -> list[list[Released]]:
+        """Write the files of some accounts' documents side by side; return the documents of each account."""
+        sources = iter(self._sources(plan, entries))
+        released: list[list[Released]] = []
+        uploads: list[tuple[str, bytes, str]] = []
+        for entry in entries:
+            last = entry.last
+            released.append([])
+            for _ in entry.documents:
+                source = next(sources)
+                document, files = self._statement(plan, source, last)
+                released[-1].append(Released(source.planned, document, self._issued_on(plan, source.planned)))
+                uploads += [(document.prefix + name, content, hexdigest(content)) for name, content in files.items()]
+                last = LastDocument(source.planned.period, document.listed)
+        self.store.workers.map(lambda file: self.files.create(*file), uploads)
+        return released
+
+    def _issued_on(self, plan: ReleasePlan, planned: PlannedDocument) -> str:
+        zone = time_zone(self.contexts.plan_of(planned.period).zone)
+        return day_in(zone, parse_iso(plan.planned_at)).isoformat()
+
+    # ------------------------------------------------------------ what they are made of
+
+    def _sources(self, plan: ReleasePlan, entries: Iterable[ReleaseEntry]) -> list[_Source]:
+        planned = [(entry.account, one) for entry in entries for one in entry.documents]
+        drafts = self.store.workers.map(lambda pair: self._draft(*pair), planned)
+        parties = self._parties(plan, planned)
+        return [
+            _Source(account, one, draft, parties[account, one.number])
+            for (account, one), draft in zip(planned, drafts, strict=True)
+        ]
+
+    def _draft(self, account: Account, planned: PlannedDocument) -> Draft:
+        key = statement_prefix(planned.period, account) + DRAFT
+        content = self.files.open(key).read()
+        if hexdigest(content) != planned.draft_sha256:
+            raise SealedFileError(f"{key} is not the draft that was sealed: restore its version")
+        return Draft.of(content)
+
+    def _parties(
+        self, plan: ReleasePlan, planned: Iterable[tuple[Account, PlannedDocument]]
+    ) -> dict[tuple[Account, str], Parties]:
+        """Return the parties to each document by account and number.
+
+        They are those at the end of its period, as known at the release; to a cancellation, as known when the cancelled
+        statement was released.
+        """
+
+        def known(pair: tuple[Account, PlannedDocument]) -> tuple[Period, str]:
+            one = pair[1]
+            return one.period, one.cancels["planned_at"] if one.cancels else plan.planned_at
+
+        reader = PartyReader(self.store.entities)
+        found: dict[tuple[Account, str], Parties] = {}
+        for (period, at), some in groupby(sorted(planned, key=known), key=known):
+            pairs, of_period = list(some), self.contexts.plan_of(period)
+            instants = of_period.parties_at, parse_iso(at)
+            parties = reader.parties(reader.owner(*instants), [account for account, _ in pairs], *instants)
+            found |= {(account, one.number): both for (account, one), both in zip(pairs, parties, strict=True)}
+        return found
+
+    # ------------------------------------------------------------ a document
+
+    def _statement(
+        self, plan: ReleasePlan, source: _Source, last: LastDocument | None
+    ) -> tuple[ReleasedDocument, dict[str, bytes]]:
+        """Return a document and its files by name."""
+        account, planned, draft, parties = source
+        cancels = planned.cancels
+        shown = {name: cancels[name] for name in ("number", "document", "issued_on")} if cancels else None
+        entry = StatementEntry(
+            account,
+            planned.number,
+            planned.document,
+            draft.sums.reversed() if cancels else draft.sums,
+            last.listed if last else None,
+            last.period if last else None,
+            shown,
+            planned.replaces or None,
+        )
+        made = replace(
+            self.contexts.plan_of(planned.period), planned_at=plan.planned_at, code_version=plan.code_version
+        )
+        statement = Statement(made, entry, parties)
+        if any(statement.names):
+            statement = replace(statement, named=self._named(statement, draft))
+        content = statement.document([] if cancels else draft.orders, draft.lines)
+        files = {STATEMENT: as_bytes(content), PAGE: statement_page(content)}
+        sealed = {name: SealedObject(hexdigest(some), len(some)) for name, some in files.items()}
+        listed = statement.listed({**sealed, LINES: draft.lines})
+        return ReleasedDocument(planned.period, planned.revision, cancels["number"] if cancels else "", listed), files
+
+    def _named(self, statement: Statement, draft: Draft) -> dict[Taxable, Decimal]:
+        """Return the commissions of a draft's lines by what decides their tax; those of a cancellation are negated."""
+        found = taxed_lines(self.files, statement, draft)
+        return {key: money.negated(one) for key, one in found.items()} if statement.entry.cancels else found
+
+
+def taxed_lines(files: SealedFiles, statement: Statement, draft: Draft) -> dict[Taxable, Decimal]:
+    """Return the commissions of a draft's lines by what decides their tax, of a statement of it."""
+    plan, key = statement.plan, statement_prefix(statement.plan.period, draft.account) + LINES
+    taxed = TaxedLines(statement.names, time_zone(plan.zone))
+    with files.copied(key) as file:
+        if stream_digest(file) != draft.lines.sha256:
+            raise SealedFileError(f"{key} is not the file that was sealed: restore its version")
+        file.seek(0)
+        with unpacked(file) as content, io.TextIOWrapper(content, encoding="utf-8", newline="") as text:
+            next(text)  # the names of the columns
+            taxed.add(text)
+    return taxed.commissions
