@@ -11,7 +11,7 @@ from quarterhour.releases.keys import release_key, release_list_key, release_man
 from quarterhour.releases.listing import COLUMNS
 from quarterhour.releases.manifest import manifest
 from quarterhour.releases.plan import ReleasePlan
-from quarterhour.releases.released import Released, balance_item, decided_by, released_draft, statement_item
+from quarterhour.releases.released import Released, decided_by, last_document_item, released_draft, statement_item
 from quarterhour.releases.roster import Numbered
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.digests import hexdigest, stream_digest
@@ -71,7 +71,7 @@ class ReleasePublisher:
 
     def _record(self, plan: ReleasePlan, accounts: Sequence[Sequence[Released]]) -> None:
         """Write the items of some accounts' documents: last documents, statements, statuses, and then the drafts."""
-        self.store.write_later([balance_item(plan, documents[-1]) for documents in accounts])
+        self.store.write_later([last_document_item(plan, documents) for documents in accounts])
         released = list(chain.from_iterable(accounts))
         keys = [(one.planned.period, one.document.listed.account) for one in released]
         existing = self.store.statements(keys)

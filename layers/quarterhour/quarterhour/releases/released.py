@@ -4,10 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.releases.keys import balance_key
 from quarterhour.releases.listing import ReleasedDocument
 from quarterhour.releases.plan import Action, PlannedDocument, ReleasePlan
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
+from quarterhour.statements.keys import last_document_key
 
 BY: Final = "release"
 """Who made the decisions that a release itself makes."""
@@ -31,13 +31,18 @@ class Released(NamedTuple):
         return cls(PlannedDocument.of(planned), ReleasedDocument.of_row(row), issued_on)
 
 
-def balance_item(plan: ReleasePlan, released: Released) -> dict[str, Any]:
-    """Return the item with the last document of an account, which is found by its key alone."""
+def last_document_item(plan: ReleasePlan, documents: Sequence[Released]) -> dict[str, Any]:
+    """Return the item with the last document of an account, which is found by its key alone.
+
+    ``documents``: those of the account in the release, in their order. ``revisions`` names them by their periods.
+    """
+    released = documents[-1]
     listed = released.document.listed
     item = listed.as_item(released.planned.period)
     return {
         **{name: value for name, value in item.items() if name not in {"gsi1pk", "gsi1sk"}},
-        **balance_key(listed.account),
+        **last_document_key(listed.account),
+        "revisions": {str(one.planned.period): one.planned.revision for one in documents},
         "release": plan.number,
     }
 

@@ -1,6 +1,5 @@
 """Writes the documents of a release: each from its draft, for the parties of its period, after the one before."""
 
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -21,9 +20,7 @@ from quarterhour.releases.released import Released
 from quarterhour.releases.roster import read_entries
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.digests import hexdigest, stream_digest
-from quarterhour.reports.packing import unpacked
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.day_lines import TaxedLines
 from quarterhour.statements.document import Parties, Statement, StatementEntry, as_bytes
 from quarterhour.statements.drafts import Draft
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, statement_prefix
@@ -32,6 +29,7 @@ from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.page import statement_page
 from quarterhour.statements.store import PartyReader
 from quarterhour.statements.tax import Taxable
+from quarterhour.statements.unreleased import taxed_lines
 from quarterhour.statements.work_objects import value_writer
 
 
@@ -166,17 +164,3 @@ class ReleaseWriter:
         """Return the commissions of a draft's lines by what decides their tax; those of a cancellation are negated."""
         found = taxed_lines(self.files, statement, draft)
         return {key: money.negated(one) for key, one in found.items()} if statement.entry.cancels else found
-
-
-def taxed_lines(files: SealedFiles, statement: Statement, draft: Draft) -> dict[Taxable, Decimal]:
-    """Return the commissions of a draft's lines by what decides their tax, of a statement of it."""
-    plan, key = statement.plan, statement_prefix(statement.plan.period, draft.account) + LINES
-    taxed = TaxedLines(statement.names, time_zone(plan.zone))
-    with files.copied(key) as file:
-        if stream_digest(file) != draft.lines.sha256:
-            raise SealedFileError(f"{key} is not the file that was sealed: restore its version")
-        file.seek(0)
-        with unpacked(file) as content, io.TextIOWrapper(content, encoding="utf-8", newline="") as text:
-            next(text)  # the names of the columns
-            taxed.add(text)
-    return taxed.commissions
