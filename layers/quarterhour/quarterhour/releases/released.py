@@ -14,21 +14,22 @@ BY: Final = "release"
 
 
 class Released(NamedTuple):
-    """A document of a release. ``issued_on``: its date of issue, ISO 8601."""
+    """A document of a release. ``issued_on`` and ``due_on``: its dates, ISO 8601; not every one has the second."""
 
     planned: PlannedDocument
     document: ReleasedDocument
     issued_on: str
+    due_on: str | None
 
     def as_list(self) -> list[Any]:
         """Return the document as plain values."""
-        return [self.planned.as_list(), self.document.as_row(), self.issued_on]
+        return [self.planned.as_list(), self.document.as_row(), self.issued_on, self.due_on]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Parse what ``as_list`` returned."""
-        planned, row, issued_on = values
-        return cls(PlannedDocument.of(planned), ReleasedDocument.of_row(row), issued_on)
+        planned, row, issued_on, due_on = values
+        return cls(PlannedDocument.of(planned), ReleasedDocument.of_row(row), issued_on, due_on)
 
 
 def last_document_item(plan: ReleasePlan, documents: Sequence[Released]) -> dict[str, Any]:
@@ -53,7 +54,7 @@ def statement_item(
     """Return the item of a statement with all its documents; a cancellation is noted in that of its statement."""
     planned, document = released.planned, released.document
     before = [one for one in (existing or {}).get("documents", ()) if one["release"] != plan.number]
-    shown = {"issued_on": released.issued_on, "planned_at": plan.planned_at}
+    shown = {"issued_on": released.issued_on, "due_on": released.due_on, "planned_at": plan.planned_at}
     documents = [
         *before,
         {

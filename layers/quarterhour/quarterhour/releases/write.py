@@ -11,7 +11,7 @@ from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
-from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.model.periods import Period
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.keys import release_written_key
 from quarterhour.releases.listing import ReleasedDocument
@@ -78,16 +78,13 @@ class ReleaseWriter:
             released.append([])
             for _ in entry.documents:
                 source = next(sources)
-                document, files = self._statement(plan, source, last)
-                released[-1].append(Released(source.planned, document, self._issued_on(plan, source.planned)))
-                uploads += [(document.prefix + name, content, hexdigest(content)) for name, content in files.items()]
-                last = LastDocument(source.planned.period, document.listed)
+                one, files = self._statement(plan, source, last)
+                released[-1].append(one)
+                prefix = one.document.prefix
+                uploads += [(prefix + name, content, hexdigest(content)) for name, content in files.items()]
+                last = LastDocument(source.planned.period, one.document.listed)
         self.store.workers.map(lambda file: self.files.create(*file), uploads)
         return released
-
-    def _issued_on(self, plan: ReleasePlan, planned: PlannedDocument) -> str:
-        zone = time_zone(self.contexts.plan_of(planned.period).zone)
-        return day_in(zone, parse_iso(plan.planned_at)).isoformat()
 
     # ------------------------------------------------------------ what they are made of
 
@@ -133,7 +130,7 @@ class ReleaseWriter:
 
     def _statement(
         self, plan: ReleasePlan, source: _Source, last: LastDocument | None
-    ) -> tuple[ReleasedDocument, dict[str, bytes]]:
+    ) -> tuple[Released, dict[str, bytes]]:
         """Return a document and its files by name."""
         account, planned, draft, parties = source
         cancels = planned.cancels
@@ -158,7 +155,8 @@ class ReleaseWriter:
         files = {STATEMENT: as_bytes(content), PAGE: statement_page(content)}
         sealed = {name: SealedObject(hexdigest(some), len(some)) for name, some in files.items()}
         listed = statement.listed({**sealed, LINES: draft.lines})
-        return ReleasedDocument(planned.period, planned.revision, cancels["number"] if cancels else "", listed), files
+        document = ReleasedDocument(planned.period, planned.revision, cancels["number"] if cancels else "", listed)
+        return Released(planned, document, content["issued_on"], content["due_on"]), files
 
     def _named(self, statement: Statement, draft: Draft) -> dict[Taxable, Decimal]:
         """Return the commissions of a draft's lines by what decides their tax; those of a cancellation are negated."""

@@ -46,9 +46,7 @@ from quarterhour.statements.balance import (
 )
 from quarterhour.statements.keys import (
     LINES,
-    PAGE,
     PROGRESS_KEY,
-    STATEMENT,
     draft_key,
     last_document_key,
     period_key,
@@ -56,7 +54,7 @@ from quarterhour.statements.keys import (
     statement_key,
     statement_prefix,
 )
-from quarterhour.statements.listing import FIGURES
+from quarterhour.statements.listing import FIGURES, FILES
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
 from quarterhour.statements.store import PartyReader, plan_of_period
 from quarterhour.statements.unreleased import UnreleasedStatements
@@ -71,6 +69,7 @@ _COUNTERS: Final = 1000
 _DAY: Final = timedelta(days=1)
 _INSTANT: Final = timedelta(microseconds=1)
 _SHOWN: Final = ("number", "document", "issued")
+_DATES: Final = ("issued_on", "due_on")
 _OF_PERIOD: Final = ("planned_at", "code_version", "manifest_sha256")
 _COUNTS: Final = ("drafts", "lines")
 _COUNTS_OF_0_2: Final = ("statements", "credit_notes", "lines")
@@ -99,6 +98,7 @@ def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
         "agency": values["agency"],
         "currency": values["currency"],
         **{name: values[name] for name in (*_SHOWN, *FIGURES)},
+        **{name: values.get(name) for name in _DATES},
         "lines": int(values["lines"]),
         "prior_period_lines": int(values["prior_period_lines"]),
         "recorded_until": iso_seconds(QuarterHour.parse(values["bound"]).end),
@@ -200,23 +200,42 @@ class StatementQueries:
 
     # ------------------------------------------------------------ a statement
 
-    def links(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return links to the files of a statement."""
-        account = Account(values["agency"], values["currency"])
-        prefix = statement_prefix(Period.parse(values["period"]), account)
-        files = ((name, *values["files"][name]) for name in (STATEMENT, PAGE, LINES))  # a stored map has no order
+    def files_of(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return links to the files of a statement, and of each document of the account and the period."""
         return {
             "links_valid_seconds": int(LINKS_VALID.total_seconds()),
-            "files": [
+            "files": self._links(values, int(values.get("revision", 1)), values["files"]),
+            "cancelled": values.get("cancelled"),
+            "documents": [
                 {
-                    "key": prefix + name,
-                    "sha256": sha256,
-                    "size": int(size),
-                    "url": self.s3.generate_presigned_url(**link_request(self.bucket, prefix + name)),
+                    "number": one["number"],
+                    "document": one["document"],
+                    "release": int(one["release"]) if "release" in one else None,
+                    "issued_on": one.get("issued_on"),
+                    "cancels": one.get("cancels") or None,
+                    "closing": one["closing"],
+                    "files": self._links(values, int(one.get("revision", 1)), one["files"]),
                 }
-                for name, sha256, size in files
+                for one in values.get("documents", [values])
             ],
         }
+
+    def _links(
+        self, values: Mapping[str, Any], revision: int, files: Mapping[str, tuple[str, int]]
+    ) -> list[dict[str, Any]]:
+        """Return links to the files of a document. All documents of a draft share its lines, beside the first one."""
+        period, account = Period.parse(values["period"]), Account(values["agency"], values["currency"])
+        first, prefix = statement_prefix(period, account), statement_prefix(period, account, revision)
+        keys = ((first if name == LINES else prefix) + name for name in FILES if name in files)
+        return [
+            {
+                "key": key,
+                "sha256": (file := files[key.rpartition("/")[2]])[0],
+                "size": int(file[1]),
+                "url": self.s3.generate_presigned_url(**link_request(self.bucket, key)),
+            }
+            for key in keys
+        ]
 
     def preview(self, account: Account, period: Period) -> dict[str, Any]:
         """Return what the statement of a period without one would be now; nothing of it is stored.
