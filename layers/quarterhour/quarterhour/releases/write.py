@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
@@ -70,21 +70,30 @@ class ReleaseWriter:
 
     def _write_entries(self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]) -> list[list[Released]]:
         """Write the files of some accounts' documents side by side; return the documents of each account."""
+        made = self.documents(plan, entries)
+        uploads = [
+            (one.document.prefix + name, content, hexdigest(content))
+            for one, files in chain.from_iterable(made)
+            for name, content in files.items()
+        ]
+        self.store.workers.map(lambda file: self.files.create(*file), uploads)
+        return [[one for one, _ in some] for some in made]
+
+    def documents(
+        self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]
+    ) -> list[list[tuple[Released, dict[str, bytes]]]]:
+        """Return the documents of each account, with their files by name; nothing is written."""
         sources = iter(self._sources(plan, entries))
-        released: list[list[Released]] = []
-        uploads: list[tuple[str, bytes, str]] = []
+        made: list[list[tuple[Released, dict[str, bytes]]]] = []
         for entry in entries:
             last = entry.last
-            released.append([])
+            made.append([])
             for _ in entry.documents:
                 source = next(sources)
-                one, files = self._statement(plan, source, last)
-                released[-1].append(one)
-                prefix = one.document.prefix
-                uploads += [(prefix + name, content, hexdigest(content)) for name, content in files.items()]
-                last = LastDocument(source.planned.period, one.document.listed)
-        self.store.workers.map(lambda file: self.files.create(*file), uploads)
-        return released
+                released, files = self._statement(plan, source, last)
+                made[-1].append((released, files))
+                last = LastDocument(source.planned.period, released.document.listed)
+        return made
 
     # ------------------------------------------------------------ what they are made of
 

@@ -153,6 +153,20 @@ class Listed:
             {name: SealedObject(sha256, int(size)) for name, (sha256, size) in values["files"].items()},
         )
 
+    @classmethod
+    def of_document(cls, values: Mapping[str, Any], files: Mapping[str, SealedObject]) -> Self:
+        """Return the entry of a released document. ``values``: the content of its ``statement.json``."""
+        return cls(
+            Account(values["agency"], values["currency"]),
+            values["number"],
+            values["document"],
+            issued=True,
+            figures={name: Decimal(values[name]) for name in FIGURES},
+            lines=values["lines"],
+            prior_period_lines=values["prior_period_lines"],
+            files=files,
+        )
+
 
 @dataclass(slots=True)
 class ListTotals:
