@@ -1,4 +1,4 @@
-"""Statements as a finished run leaves them in the Entity table, and months that are sealed within minutes."""
+"""Statements as a run of 0.2.0 leaves them in the Entity table, and months that are sealed within minutes."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -12,9 +12,8 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements.keys import LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key
-from quarterhour.statements.listing import FIGURES, STATEMENT_DOCUMENT, Listed, SealedObject
-from quarterhour.statements.manifest import ListTotals
-from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.listing import FIGURES, STATEMENT_DOCUMENT, Listed, ListTotals, SealedObject
+from quarterhour.statements.plan import AT_ONCE, StatementPlan
 from tests.support.system import World, opened
 
 LAST_HOUR: Final = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
@@ -40,6 +39,7 @@ def plan_of(period: str = "2026-10", bound: str = "202611040000", **changed: Any
         "numbers": (1, 1),
         "prefixes": ("S-", "C-"),
         "report": ("2026-11-04T0000-0015", "0" * 64),
+        "schema": AT_ONCE,
         **changed,
     }
     return StatementPlan(**values)
@@ -58,7 +58,7 @@ def sealed_items(plan: StatementPlan, *statements: Listed) -> list[dict[str, Any
     for one in statements:
         totals.add(one)
     return [
-        *(one.as_item(plan.period, plan.bound) for one in statements),
+        *({**one.as_item(plan.period), "bound": str(plan.bound)} for one in statements),
         {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64},
         {
             **PROGRESS_KEY,
