@@ -1,4 +1,4 @@
-"""Statements: what each account owes for a month, from the first sale to the sealed files."""
+"""Drafts and statements: what each account owes for a month, from the first sale to the released documents."""
 
 import csv
 import io
@@ -26,6 +26,13 @@ OCTOBER, NOVEMBER = Period(2026, 10), Period(2026, 11)
 EVE = datetime(2026, 10, 31, 22, tzinfo=UTC)
 LONDON: dict[str, str | int] = {"BusinessTimeZone": "Europe/London", "PeriodGraceDays": 1, "FirstPeriod": "2026-10"}
 LONG = "字" * 200
+OWNER = {
+    "legal_name": "Market Ltd",
+    "address": "1 Quay, London",
+    "country": "GB",
+    "vat_id": "GB980780684",
+    "iban": "GB82WEST12345698765432",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,9 +73,29 @@ class Marketplace:
         content = self.read(statement_prefix(period, Account(agency, currency)) + "lines.csv.gz")
         return list(csv.DictReader(io.StringIO(unpacked(content), newline="")))
 
-    def listed(self, period: Period) -> list[dict[str, str]]:
-        content = self.read(f"statements/{period}/statements.csv").decode()
-        return list(csv.DictReader(io.StringIO(content, newline="")))
+    def register(self, *agencies: str) -> None:
+        """Register the marketplace, and agencies that are complete."""
+        self.write("/documents/owner", OWNER)
+        for agency in agencies:
+            self.write(f"/agencies/{agency}", tax())
+
+    def drafts(self, period: Period) -> list[dict[str, str]]:
+        return self._rows(f"statements/{period}/drafts.csv")
+
+    def listed(self, release: int) -> list[dict[str, str]]:
+        """Return the documents of a release."""
+        return self._rows(f"statements/releases/{release:06d}/statements.csv")
+
+    def _rows(self, key: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(self.read(key).decode(), newline="")))
+
+    def waiting(self) -> dict[str, list[str]]:
+        """Return the drafts without a statement, by agency, with the names of their failed checks."""
+        answer = self.world.stack.request(Request("GET", "/drafts", headers=(("host", "localhost"),)))
+        return {
+            one["agency"]: [check["check"] for check in one["checks"] if check["level"] == "failed"]
+            for one in answer.json()["items"]
+        }
 
     def read(self, key: str) -> bytes:
         return self.world.stack.bucket.open(key).read()
@@ -92,9 +119,10 @@ def figures(statement: dict[str, Any]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def sealed() -> Iterator[Marketplace]:
-    """Two months of a marketplace, both sealed."""
+    """Two months of a marketplace, both released but for what lacks a party."""
     with opened(LONDON, start=EVE) as world:
         shop = Marketplace(world)
+        shop.register("8")
         shop.write("/agencies/42", tax(percent="20"))
         shop.write("/agencies/7", tax(scheme="reverse_charge", percent=None, vat_id="DE136695976") | {"country": "DE"})
         rated = {"commission_rate": "0.125"}
@@ -105,6 +133,7 @@ def sealed() -> Iterator[Marketplace]:
             sale("s4", "1000", agency="7", currency="JPY", **rated),
             sale("s5", "1.0004", agency="7", currency="BHD", **rated),
             refund("r1", "-30", of=None, agency="8", **rated),
+            sale("u1", "5", agency="9", **rated),
             sale("s6", "9", agency="..", **rated),
             sale("s7", "8", agency=LONG, **rated),
             adjustment("a0", "7.77", kind="opening"),
@@ -141,7 +170,12 @@ def test_a_statement_has_every_kind_of_line_and_what_is_owed(sealed: Marketplace
         "closing": "16.87",
     }
     assert (found["commission_exact"], found["payable"], found["brought_forward"]) == ("11.75000", "14.10", "7.77")
-    assert (found["number"], found["document"], found["issued"], found["lines"]) == ("S-000002", "statement", True, 7)
+    assert (found["number"], found["document"], found["issued_on"], found["lines"]) == (
+        "S-000001",
+        "statement",
+        "2026-11-02",
+        7,
+    )
     assert (found["from"], found["to"]) == ("2026-09-30T23:00:00Z", "2026-11-01T00:00:00Z")
     assert found["customer"]["legal_name"] == FULL["legal_name"]
     assert [day["day"] for day in found["days"]] == ["2026-10-31"]
@@ -183,15 +217,16 @@ def test_a_negative_total_is_a_credit_note_with_its_own_number(sealed: Marketpla
     assert (found["document"], found["number"], found["commission"]) == ("credit_note", "C-000001", "-3.75")
 
 
-def test_without_a_tax_profile_it_is_made_and_not_issued(sealed: Marketplace) -> None:
-    found = sealed.statement(OCTOBER, "8")
-    assert (found["issued"], found["tax"]) == (False, "0.00")
-    assert "no tax profile" in found["not_issued"]
+def test_an_agency_that_is_not_registered_keeps_its_draft(sealed: Marketplace) -> None:
+    assert sealed.waiting() == dict.fromkeys(["..", "9", LONG], ["agency", "tax"])
+    prefix = statement_prefix(OCTOBER, Account("9", "GBP"))
+    assert sorted(key.removeprefix(prefix) for key in sealed.files(prefix)) == ["draft.json", "lines.csv.gz"]
 
 
 @pytest.mark.parametrize("agency", ["..", LONG])
 def test_an_agency_of_any_name_has_files_of_its_own(sealed: Marketplace, agency: str) -> None:
-    assert sealed.statement(OCTOBER, agency)["agency"] == agency
+    content = sealed.read(statement_prefix(OCTOBER, Account(agency, "GBP")) + "draft.json")
+    assert json.loads(content)["agency"] == agency
 
 
 def test_the_next_statement_continues_the_balance_and_the_numbers(sealed: Marketplace) -> None:
@@ -222,34 +257,40 @@ def test_a_late_line_is_on_the_next_statement_as_one_of_a_prior_period(sealed: M
     assert [day["day"] for day in november["days"]] == ["2026-11-01", None]
 
 
-def test_an_idle_account_has_a_statement_of_its_balance(sealed: Marketplace) -> None:
-    november = sealed.statement(NOVEMBER, "7")
-    assert (november["lines"], november["opening"], november["closing"]) == (0, "0.02", "0.02")
-    assert sealed.lines(NOVEMBER, "7") == []
+def test_an_account_without_lines_has_no_document_and_takes_no_number(sealed: Marketplace) -> None:
+    assert [one["agency"] for one in sealed.drafts(NOVEMBER)] == ["42"]
+    assert [(one["period"], one["agency"], one["number"]) for one in sealed.listed(2)] == [
+        ("2026-11", "42", "S-000005")
+    ]
 
 
-def test_the_list_names_every_statement_in_the_order_of_the_numbers(sealed: Marketplace) -> None:
-    listed = [*sealed.listed(OCTOBER), *sealed.listed(NOVEMBER)]
-    for prefix in ("S-", "C-"):
-        numbers = [one["number"] for one in listed if one["number"].startswith(prefix)]
-        assert numbers == [f"{prefix}{number:06d}" for number in range(1, len(numbers) + 1)]
-    for period in (OCTOBER, NOVEMBER):
-        accounts = [(one["agency"].removeprefix("'"), one["currency"]) for one in sealed.listed(period)]
-        assert accounts == sorted(accounts)
+def test_the_lists_name_every_document_in_the_order_of_the_numbers(sealed: Marketplace) -> None:
+    listed = [*sealed.listed(1), *sealed.listed(2)]
+    numbers = [one["number"] for one in listed]
+    assert [one for one in numbers if one.startswith("S-")] == [f"S-{number:06d}" for number in range(1, 6)]
+    assert [one for one in numbers if one.startswith("C-")] == ["C-000001"]
+    accounts = [(one["agency"], one["currency"]) for one in sealed.listed(1)]
+    assert accounts == sorted(accounts)
 
 
 def test_the_manifests_are_chained_and_add_up(sealed: Marketplace) -> None:
     october, november = (json.loads(sealed.read(f"statements/{one}/manifest.json")) for one in (OCTOBER, NOVEMBER))
     assert october["previous"] is None
     assert november["previous"]["period"] == "2026-10"
-    assert november["numbers"]["statements"]["first"] == october["numbers"]["statements"]["next"]
-    assert october["lines"] == sum(int(one["lines"]) for one in sealed.listed(OCTOBER))
-    assert october["currencies"]["JPY"]["commission"] == "125"
+    assert october["lines"] == sum(int(one["lines"]) for one in sealed.drafts(OCTOBER))
+    assert october["currencies"]["JPY"]["commission_exact"] == "125.000"
+    first, second = (json.loads(sealed.read(f"statements/releases/00000{one}/manifest.json")) for one in (1, 2))
+    assert first["previous"] is None
+    assert second["previous"]["release"] == 1
+    assert first["numbers"] == {"C-": {"first": 1, "next": 2}, "S-": {"first": 1, "next": 5}}
+    assert second["numbers"] == {"C-": {"first": 2, "next": 2}, "S-": {"first": 5, "next": 6}}
+    assert first["currencies"]["JPY"]["commission"] == "125"
 
 
 def test_another_run_seals_nothing_and_changes_nothing(sealed: Marketplace) -> None:
     before = sealed.files()
-    assert sealed.seal() == {"periods": [], "statements": 0, "next": "done", "parts": None}
+    nothing = {"periods": [], "drafts": 0, "next": "done", "parts": None, "releases": [], "documents": 0}
+    assert sealed.seal() == nothing
     assert sealed.watch() is None
     assert sealed.files() == before
 
@@ -270,6 +311,7 @@ def shop() -> Iterator[Marketplace]:
     """A marketplace on the eve of its first cut-off, with sales of many accounts over two days."""
     with opened(LONDON, start=EVE) as world:
         found = Marketplace(world)
+        found.register(*(f"a{number}" for number in range(4)))
         for number in range(12):
             found.record(sale(f"s{number}", f"{number}.10", agency=f"a{number % 5}", commission_rate="0.1"))
             world.clock.advance(timedelta(minutes=5))
@@ -289,8 +331,9 @@ def test_a_run_that_is_out_of_time_continues(shop: Marketplace, monkeypatch: pyt
     while not results or results[-1]["next"] == "run":
         results.append(shop.seal())
     assert len(results) > 4
-    assert results[-1]["periods"] == ["2026-10"]
-    assert len(shop.listed(OCTOBER)) == 5
+    assert [one["periods"] for one in results if one["periods"]] == [["2026-10"]]
+    assert len(shop.drafts(OCTOBER)) == 5
+    assert len(shop.listed(1)) == 4
 
 
 def test_a_large_period_is_sealed_in_parts_by_the_state_machine(
@@ -301,8 +344,8 @@ def test_a_large_period_is_sealed_in_parts_by_the_state_machine(
     monkeypatch.setattr(day_lines, "PIECE", 400)
     assert shop.watch() == "2026-10"
     assert shop.seal()["periods"] == []
-    assert sum(int(one["lines"]) for one in shop.listed(OCTOBER)) == 12
-    assert [one["number"] for one in shop.listed(OCTOBER)] == [f"S-{number:06d}" for number in range(1, 6)]
+    assert sum(int(one["lines"]) for one in shop.drafts(OCTOBER)) == 12
+    assert [one["number"] for one in shop.listed(1)] == [f"S-{number:06d}" for number in range(1, 5)]
     pieces = [key for key in shop.files(WORK) if "lines-" in key]
     assert len({key.rpartition("-")[0] for key in pieces}) > 2
     assert len({key.rpartition("-")[2] for key in pieces}) > 1
@@ -318,9 +361,10 @@ def test_steps_that_come_again_or_late_change_nothing(shop: Marketplace, monkeyp
     for step in [*steps, *steps, {"publish": "2026-10"}]:
         shop.seal(step)
     before = shop.files()
-    for step in [*steps, {"publish": "2026-10"}, {}]:
+    for step in [*steps, {"publish": "2026-10"}]:
         shop.seal(step)
     assert shop.files() == before
+    assert shop.seal()["documents"] == 4
 
 
 @pytest.mark.parametrize("missing", ["work/2026-10/2026-10-31/totals", "work/2026-10/2026-10-31/lines"])
@@ -353,16 +397,19 @@ def test_the_next_tick_of_the_watch_starts_a_failed_run_again(shop: Marketplace)
     bucket = shop.world.stack.ref("ReportBucket")
     shop.world.stack.engine.s3().put_object(Bucket=bucket, Key=key, Body=content, IfNoneMatch="*")
     assert shop.watch() == "2026-10"
-    assert len(shop.listed(OCTOBER)) == 5
+    assert len(shop.drafts(OCTOBER)) == 5
 
 
-def test_an_agency_that_is_registered_later_for_before_does_not_change_a_run(
+def test_an_agency_that_is_registered_during_a_release_does_not_change_it(
     shop: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "RESERVE_SECONDS", 10_000.0)
-    assert shop.seal()["next"] == "run"
+    while not any("releases/000001/roster" in key for key in shop.files(WORK)):
+        assert shop.seal()["next"] == "run"
     shop.world.clock.advance(timedelta(minutes=1))
-    shop.write("/agencies/a1", {**tax(percent="20"), "valid_from": "2026-01-01T00:00:00Z"})
+    shop.write("/agencies/a1", {**tax(percent="5"), "valid_from": "2026-01-01T00:00:00Z"}, seen=1)
+    shop.write("/agencies/a4", {**tax(percent="20"), "valid_from": "2026-01-01T00:00:00Z"})
     monkeypatch.undo()
-    shop.seal()
-    assert shop.statement(OCTOBER, "a1")["issued"] is False
+    assert shop.seal()["documents"] == 4
+    assert shop.statement(OCTOBER, "a1")["taxes"][0]["percent"] == "20"
+    assert list(shop.waiting()) == ["a4"]
