@@ -288,10 +288,11 @@ def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name
 
     listed = commands.add_parser(
         "statements",
-        help="list, download and open the statements of a period",
+        help="list, download and open the statements of a period; list and decide drafts",
         description="List the statements of a period, from a folder, a deployed stack or an emulator; download their "
-        "files, and open them in the browser. With --run, seal the periods that are due, without waiting for the "
-        "watch.",
+        "files, and open them in the browser. With --drafts, list the drafts that have no statement yet, and why. "
+        "Release them, hold one back, or cancel a statement. With --run, seal the periods that are due, without "
+        "waiting for the watch.",
     )
     statements.configure(listed)
 

@@ -19,6 +19,8 @@ AMSTERDAM: dict[str, str | int] = {
 }
 STANDARD_21 = {"scheme": "standard", "percent": "21"}
 REVERSE = {"scheme": "reverse_charge"}
+VAT_ID = "NL004495445B01"
+OWNER = {"legal_name": "Market B.V.", "address": "1 Dam, Amsterdam", "country": "NL", "vat_id": VAT_ID}
 OF_NOVEMBER = "2026-10-31T23:00:00Z"
 """The beginning of November in Amsterdam."""
 
@@ -43,7 +45,9 @@ SEVERAL = STANDARD_21 | {
 
 
 def agency(name: str, tax: dict[str, Any], valid_from: str | None = None) -> dict[str, Any]:
-    return {"legal_name": name, "country": "NL", "tax": tax, **({"valid_from": valid_from} if valid_from else {})}
+    """Return the content of a complete registration."""
+    whole = {"legal_name": name, "address": "1 Gracht, Utrecht", "country": "NL", "tax": {**tax, "vat_id": VAT_ID}}
+    return {**whole, **({"valid_from": valid_from} if valid_from else {})}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +55,7 @@ def sealed() -> Iterator[Marketplace]:
     """October and November of a marketplace whose agencies change their tax."""
     with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
         shop = Marketplace(world)
-        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        shop.write("/documents/owner", OWNER)
         for name in ("chg", "mid", "big", "early", "forth"):
             shop.write(f"/agencies/{name}", agency(name, STANDARD_21))
         shop.write("/agencies/mid", agency("mid", REVERSE, "2026-10-14T22:00:00Z"), seen=1)
@@ -83,7 +87,7 @@ def sealed() -> Iterator[Marketplace]:
         shop.record(sold("f2", "forth", "100"), fee("u12", "turn", "3"), sold("u13", "turn", "10"))
         shop.until(datetime(2026, 10, 25, 10, tzinfo=UTC))
         shop.write("/agencies/chg", agency("chg renamed", REVERSE, OF_NOVEMBER), seen=1)
-        shop.write("/documents/owner", {"legal_name": "Market N.V.", "valid_from": OF_NOVEMBER}, seen=1)
+        shop.write("/documents/owner", {**OWNER, "legal_name": "Market N.V.", "valid_from": OF_NOVEMBER}, seen=1)
         shop.record(fee("u25", "turn", "4"))
         shop.record(sold("c2", "chg"), sold("m2", "mid"), sold("f3", "forth", "10.02"), sold("n1", "nobody"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
@@ -100,6 +104,7 @@ def sealed() -> Iterator[Marketplace]:
             refund("p6", "-100", "p1", agency="fees", category="books", **of),
             adjustment("p7", "-1", "p2", agency="fees", **of),
             adjustment("p8", "-15", agency="fees", kind="chargeback_fee", **of),
+            payment("m3", "22.10", agency="mid", **of),
         )
         shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
         shop.watch()
@@ -126,7 +131,7 @@ def test_a_registration_from_the_first_of_the_next_month_changes_nothing_of_this
 
 def test_a_change_within_a_month_taxes_each_sale_by_its_date(sealed: Marketplace) -> None:
     october = sealed.statement(OCTOBER, "mid", "EUR")
-    assert (october["commission"], october["tax"], october["issued"]) == ("20.00", "2.10", True)
+    assert (october["commission"], october["tax"]) == ("20.00", "2.10")
     assert taxes(october) == [("standard", "10.00", "2.10"), ("reverse_charge", "10.00", "0.00")]
     assert spans(october) == [[("2026-10-05", "2026-10-05")], [("2026-10-25", "2026-10-25")]]
 
@@ -151,7 +156,7 @@ def test_a_sale_from_before_the_first_period_is_given_back_with_the_tax_of_its_d
     november = sealed.statement(NOVEMBER, "early", "EUR")
     assert taxes(november) == [("standard", "-10.00", "-2.10")]
     assert spans(november) == [[("2026-09-20", "2026-09-20")]]
-    assert "early" not in {row["agency"] for row in sealed.listed(OCTOBER)}
+    assert "early" not in {row["agency"] for row in sealed.drafts(OCTOBER)}
 
 
 def test_a_profile_that_changes_back_and_forth_is_rounded_once_for_each_tax(sealed: Marketplace) -> None:
@@ -163,15 +168,17 @@ def test_a_profile_that_changes_back_and_forth_is_rounded_once_for_each_tax(seal
 
 
 def test_an_agency_without_a_profile_names_the_first_date_without_one(sealed: Marketplace) -> None:
-    october = sealed.statement(OCTOBER, "nobody", "EUR")
-    assert (october["issued"], october["not_issued"]) == (False, "the agency has no tax profile on 2026-10-25")
-    assert taxes(october) == [(None, "10.00", "0.00")]
+    draft = sealed.world.read("/drafts/nobody/EUR/2026-10")
+    messages = {one["check"]: one["message"] for one in draft["checks"]}
+    assert messages["tax"] == "the agency has no tax profile on 2026-10-25: register one valid from then on"
+    assert taxes(draft["statement"]) == [(None, "10.00", "0.00")]
 
 
-def test_an_idle_account_shows_the_tax_at_the_end_of_the_period_on_nothing(sealed: Marketplace) -> None:
+def test_payments_alone_show_the_tax_at_the_end_of_the_period_on_nothing(sealed: Marketplace) -> None:
     november = sealed.statement(NOVEMBER, "mid", "EUR")
-    assert (november["lines"], taxes(november), november["issued"]) == (0, [("reverse_charge", "0.00", "0.00")], True)
+    assert (november["lines"], taxes(november)) == (1, [("reverse_charge", "0.00", "0.00")])
     assert spans(november) == [[("2026-11-30", "2026-11-30")]]
+    assert (november["opening"], november["closing"]) == ("22.10", "0.00")
 
 
 def test_an_agency_is_taxed_by_kind_of_adjustment_by_category_and_else_at_its_own_rate(sealed: Marketplace) -> None:
@@ -239,7 +246,7 @@ def test_the_statements_and_their_taxes_are_proven_by_the_files_alone(sealed: Ma
     objects = sealed.files("")
     found = verify(opening(objects), objects)
     assert found.problems == []
-    assert found.statements == len(sealed.listed(OCTOBER)) + len(sealed.listed(NOVEMBER))
+    assert found.statements == len(sealed.listed(1)) + len(sealed.listed(2))
 
 
 def test_a_preview_is_taxed_as_of_its_last_day_or_today(sealed: Marketplace) -> None:
@@ -260,7 +267,7 @@ def collected() -> Iterator[Marketplace]:
     """October to December: the marketplace collects for one agency, and for another in November alone."""
     with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
         shop = Marketplace(world)
-        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        shop.write("/documents/owner", OWNER)
         by_marketplace = {"collects": "marketplace"}
         shop.write("/agencies/paid", agency("paid", STANDARD_21) | by_marketplace)
         shop.write("/agencies/turns", agency("turns", STANDARD_21))
@@ -270,7 +277,7 @@ def collected() -> Iterator[Marketplace]:
         shop.record(sold("s1", "paid", "100.005"), sold("t1", "turns"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
         shop.watch()
-        shop.write("/documents/owner", {"legal_name": "Market N.V.", "valid_from": "2026-11-15T00:00:00Z"}, seen=1)
+        shop.write("/documents/owner", {**OWNER, "legal_name": "Market N.V.", "valid_from": "2026-11-15T00:00:00Z"}, seen=1)
         shop.record(payment("o1", "-87.90", agency="paid", currency="EUR"))
         shop.record(void("v1", "s1", agency="paid", currency="EUR"), sold("t2", "turns", "200"))
         shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
@@ -329,7 +336,7 @@ def rounded(request: pytest.FixtureRequest) -> Iterator[tuple[str, Marketplace]]
     parameters = AMSTERDAM | {"Rounding": request.param}
     with opened(parameters, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
         shop = Marketplace(world)
-        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        shop.write("/documents/owner", OWNER)
         shop.write("/agencies/one", agency("one", {"scheme": "standard", "percent": "50"}))
         shop.record(sold("s", "one", "10.25"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
