@@ -19,8 +19,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.ledger.http import MAX_BATCH
-from quarterhour.statements.proof.folder import verify_folder
-from quarterhour.statements.proof.verify import verify
+from quarterhour.proof.folder import verify_folder
+from quarterhour.proof.verify import verify
 from quarterhour_tools.accounting import dac7, journal, payouts, vat
 from quarterhour_tools.bucket import Folder, prepare_folder
 from quarterhour_tools.csv import command as csv_command

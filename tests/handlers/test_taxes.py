@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.statements.proof.verify import verify
+from quarterhour.proof.verify import verify
 from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
 from tests.support.events import Cloud, adjustment, payment, refund, sale, void
 from tests.support.sealing import opening

@@ -27,7 +27,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import STATEMENTS
 from quarterhour.statements.plan import StatementSettings
-from quarterhour.statements.proof.verify import verify
+from quarterhour.proof.verify import verify
 from quarterhour_tools.emulator.faults import Killed
 from tests.support.sealing import line, opening, seal
 from tests.support.statements_in_memory import StatementRuns

@@ -9,13 +9,14 @@ from quarterhour.statements.keys import LIST, MANIFEST, STATEMENTS, WORK
 PROGRESS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "releases"}
 """The key of the control item with the last release, the next numbers, and the plan under way."""
 _DIGITS: Final = 6
-_RELEASES: Final = "RELEASE"
-_FOLDER: Final = f"{STATEMENTS}releases/"
+_PARTITION: Final = "RELEASE"
+RELEASES: Final = f"{STATEMENTS}releases/"
+"""The prefix of the files of all releases."""
 _MANIFEST: Final = re.compile(r"statements/releases/(\d{6})/manifest\.json", re.ASCII)
 
 
 def _folder(number: int) -> str:
-    return f"{_FOLDER}{number:0{_DIGITS}d}/"
+    return f"{RELEASES}{number:0{_DIGITS}d}/"
 
 
 def release_manifest_key(number: int) -> str:
@@ -46,9 +47,9 @@ def release_written_key(number: int, group: int) -> str:
 
 def release_key(number: int) -> Key:
     """Return the key of a finished release's item."""
-    return {"pk": _RELEASES, "sk": f"{number:0{_DIGITS}d}"}
+    return {"pk": _PARTITION, "sk": f"{number:0{_DIGITS}d}"}
 
 
 def releases(after: str | None = None) -> Range:
     """Return the items of the releases, the newest first, from the sort key ``after`` on."""
-    return Range(_RELEASES, "0", "9" * _DIGITS, descending=True, after=after, consistent=True)
+    return Range(_PARTITION, "0", "9" * _DIGITS, descending=True, after=after, consistent=True)

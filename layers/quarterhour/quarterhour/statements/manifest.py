@@ -13,6 +13,7 @@ def manifest(plan: StatementPlan, totals: DraftTotals, listed: SealedObject) -> 
     """Return the manifest of a period; ``listed``: the file of the list."""
     return {
         **bounds(plan),
+        "rounding": plan.rounding.value,
         **totals.as_dict(),
         "files": [{"key": draft_list_key(plan.period), "sha256": listed.sha256, "size": listed.size}],
     }

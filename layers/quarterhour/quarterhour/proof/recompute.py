@@ -15,7 +15,7 @@ from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.reports.lines import Line
-from quarterhour.statements.document import BY_COLLECTOR, BY_KIND, IN_PART, WITH_PAYMENT_TERMS
+from quarterhour.statements.document import BY_COLLECTOR, BY_KIND, BY_RELEASE, IN_PART, WITH_PAYMENT_TERMS
 from quarterhour.statements.figures import MAX_TERMS
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour.statements.orders import GROUPED_LINES
@@ -65,6 +65,16 @@ class _Sum:
         self.value = EXACT.add(self.value, value)
         self.commission = EXACT.add(self.commission, commission)
 
+    def without(self, other: "_Sum") -> "_Sum":
+        """Return the sum without a part of it."""
+        rest = _Sum()
+        rest.add(EXACT.subtract(self.value, other.value), EXACT.subtract(self.commission, other.commission))
+        rest.lines = self.lines - other.lines
+        return rest
+
+    def as_list(self) -> list[Any]:
+        return [self.lines, text_of(self.value), text_of(self.commission)]
+
     def shown(self, name: str) -> dict[str, Any]:
         return {"lines": self.lines, name: text_of(self.value), "commission": text_of(self.commission)}
 
@@ -94,12 +104,20 @@ class Recomputation:
 
     ``units_per_base``: the exchange rates of the base currency; ``None`` without them. ``taxes``: those that the
     statement shows; of the kinds and categories of its lines, only those that they name decide a tax. Memory grows with
-    these, the days and the listed terms of the lines, not with their number.
+    these, the days and the listed terms of the lines, not with their number. ``reverses``: whether all amounts and
+    commissions are negated, as in a cancellation.
     """
 
     def __init__(
-        self, period: str, zone: tzinfo, units_per_base: UnitsPerBase | None = None, taxes: Sequence[Json] = ()
+        self,
+        period: str,
+        zone: tzinfo,
+        units_per_base: UnitsPerBase | None = None,
+        taxes: Sequence[Json] = (),
+        *,
+        reverses: bool = False,
     ) -> None:
+        self._sign = Decimal(-1 if reverses else 1)
         spans = [span for row in taxes for span in row["tax_points"]]
         self._named = {name: {span[name] for span in spans if name in span} for name in _NAMED}
         self._period = period
@@ -119,7 +137,7 @@ class Recomputation:
 
     def add(self, line: Line) -> None:
         """Add a line; raise ``ValueError`` or ``ArithmeticError`` if it cannot be read."""
-        amount, commission = Decimal(line["amount"]), Decimal(line["commission"])
+        amount, commission = (EXACT.multiply(self._sign, Decimal(line[name])) for name in ("amount", "commission"))
         kind = _BROUGHT_FORWARD if line.get("kind") == OPENING else _SOLD.get(line["type"], _OTHER)
         if kind == _OTHER and line["type"] == PAYMENT:
             kind = _PAYMENTS
@@ -186,12 +204,12 @@ class Recomputation:
         rounded = unit.rounded(exact)
         if header["schema"] < BY_TAX_POINT:
             profile = header["tax_profile"]
-            commission, tax, issued = rounded, _tax(rounded, unit, profile), profile is not None
+            commission, tax = rounded, _tax(rounded, unit, profile)
             is_credit, by_schema = _add(commission, tax) < 0, {"tax_profile": profile}
         else:
             taxes = self._taxes(header["taxes"], unit)
             commission, tax = (_add(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
-            issued, is_credit = all(row["scheme"] is not None for row in taxes), rounded < 0
+            is_credit = rounded < 0
             by_schema = {
                 "rounding": unit.rounding,
                 "taxes": taxes,
@@ -221,13 +239,16 @@ class Recomputation:
             del amounts["proceeds"]
         else:
             by_schema["collects"] = header["collects"]
-        orders = self._orders() if header["schema"] >= BY_KIND else self._orders_of_0_2()
+        if header["schema"] < BY_RELEASE:
+            issued = header["tax_profile"] is not None
+            by_schema |= {"issued": issued, "not_issued": None if issued else header["not_issued"] or "a reason"}
+        elif header["cancels"]:
+            is_credit = header["cancels"]["document"] == STATEMENT_DOCUMENT
+        orders = self._shown_orders(header)
         return {
             **{name: header[name] for name in _HEADER},
             **by_schema,
             "document": CREDIT_NOTE if is_credit else STATEMENT_DOCUMENT,
-            "issued": issued,
-            "not_issued": None if issued else header["not_issued"] or "a reason",
             **{name: text_of(value) for name, value in amounts.items()},
             "lines": self.lines,
             "prior_period_lines": sum(some.lines for some in self._prior.values()),
@@ -247,6 +268,47 @@ class Recomputation:
             "lines_in_orders": sum(one["lines"] for one in orders),
             "lines_file": dict(lines_file),
         }
+
+    def draft(self, header: Json, lines_file: Json) -> dict[str, Any]:
+        """Return what ``draft.json`` must hold, as ``comparable`` has it. ``header``: what the lines do not give."""
+        rate = self._rate and [self._rate[0], self._rate[1], text_of(self._rate[2])]
+        parts: dict[str, list[Any]] = {}
+        for name in _KINDS:
+            late = self._prior[name]
+            rest = self._kinds[name].without(late)
+            parts |= {f"{name}, {which}": some.as_list() for which, some in (("late", late), ("", rest)) if some.lines}
+        return {
+            **header,
+            "sums": {
+                "parts": parts,
+                "days": {day: some.as_list() for day, some in self._days.items()},
+                "terms": [[*terms, *some.as_list()] for terms, some in self._terms.items()],
+                "further_terms": self._further_terms,
+                "tax_points": {day: some.as_list() for (day, _, _), some in self._tax_points.items()},
+                "base": [*map(str, self._base.figures.values()), sorted(self._base.missing), rate]
+                if self._units
+                else None,
+            },
+            "orders": self._orders(),
+            "lines_file": dict(lines_file),
+        }
+
+    def figures(self) -> dict[str, str]:
+        """Return the figures of the draft's row in its list."""
+        sold = [self._kinds[name] for name in _SOLD.values()]
+        return {
+            "brought_forward": text_of(self._kinds[_BROUGHT_FORWARD].commission),
+            "net": text_of(_add(*(some.value for some in sold))),
+            "commission_exact": text_of(_add(*(some.commission for some in (*sold, self._kinds[_OTHER])))),
+            "payments": text_of(self._kinds[_PAYMENTS].value),
+            "lines": str(self.lines),
+            "prior_period_lines": str(sum(some.lines for some in self._prior.values())),
+        }
+
+    def _shown_orders(self, header: Json) -> list[dict[str, Any]]:
+        if header["schema"] < BY_KIND:
+            return self._orders_of_0_2()
+        return [] if header["cancels"] else self._orders()
 
     def _orders(self) -> list[dict[str, Any]]:
         """Return the sums by order: a correction without an order has that of its sale, if that is among the lines."""
@@ -337,6 +399,29 @@ class Recomputation:
             for name, value in self._base.figures.items()
         }
         return {"currency": unit.currency, **figures, "missing": missing}
+
+
+def comparable(draft: Json) -> dict[str, Any]:
+    """Return the content of ``draft.json`` with its parts by name, as their order does not matter."""
+    sums = draft["sums"]
+    parts = {f"{kind}, {'late' if late else ''}": some for kind, late, *some in sums["parts"]}
+    if len(parts) != len(sums["parts"]):
+        raise ValueError("sums.parts: a kind is there twice")
+    return {**draft, "sums": {**sums, "parts": parts}}
+
+
+def in_base(sums: Json, header: Json, base: str, *, reverses: bool) -> tuple[Json | None, str | None]:
+    """Return what a statement must show of a draft's verified figures in the base currency, and the exchange rate."""
+    if not base:
+        return None, None
+    net, commission, payments, missing, rate = sums["base"]
+    unit = _Unit(base, _rounding_of(header))
+    figures = {"net": net, "commission": commission, _PAYMENTS: payments}
+    shown = {
+        name: text_of(unit.nearest(-Fraction(one) if reverses else Fraction(one))) for name, one in figures.items()
+    }
+    is_foreign = rate and header["currency"] not in {base, NO_CURRENCY}
+    return {"currency": base, **shown, "missing": missing}, rate[2] if is_foreign else None
 
 
 def _place(order: str, sale: str, kind: str, product: str) -> tuple[Any, ...]:

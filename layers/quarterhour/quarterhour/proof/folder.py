@@ -10,14 +10,14 @@ from quarterhour.model import exact_json
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position, position_suffix
 from quarterhour.model.periods import Period, time_zone
+from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
+from quarterhour.proof.recompute import Json, Recomputation, bounds_of, differences, tax_problems
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import Line, read_lines
 from quarterhour.reports.verify import OpenObject
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT
 from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.pages import PAGES
-from quarterhour.statements.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
-from quarterhour.statements.proof.recompute import Json, Recomputation, bounds_of, differences, tax_problems
 
 NOT_CHECKED: Final = (
     "whether this is the sealed statement: compare the SHA-256 with the list of its period, statements.csv",

@@ -10,7 +10,7 @@ import pytest
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT
 from quarterhour.statements.page import statement_page
-from quarterhour.statements.proof.folder import NOT_CHECKED, FolderVerification, verify_folder
+from quarterhour.proof.folder import NOT_CHECKED, FolderVerification, verify_folder
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.unit.statements.three_months import DECEMBER, NOVEMBER, sealed
 

@@ -1,140 +1,40 @@
-"""Verifies the statements of one period: their lines, figures, numbers, balances, files, list and manifest."""
+"""Verifies the statements of a period that 0.2.0 sealed: figures, numbers, balances, files and list."""
 
 import csv
 import io
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import timedelta, tzinfo
 from decimal import Decimal
-from hashlib import sha256
-from itertools import zip_longest
 from tempfile import SpooledTemporaryFile
 from typing import Any, Final, NamedTuple
 
 from quarterhour.model import exact_json
-from quarterhour.model.clock import iso_seconds, parse_iso
-from quarterhour.model.identifiers import Account, Identity
-from quarterhour.model.money import NO_CURRENCY
-from quarterhour.model.periods import Period, time_zone
-from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.keys import MANIFEST as RUN_MANIFEST
-from quarterhour.reports.keys import part_of_lines, run_bounds, run_prefix
-from quarterhour.reports.lines import Line, read_lines, unescape_formula
-from quarterhour.reports.verify import OpenObject
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, manifest_key, statement_prefix
-from quarterhour.statements.listing import COLUMNS, CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT, SealedObject
-from quarterhour.statements.pages import PAGES
-from quarterhour.statements.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
-from quarterhour.statements.proof.recompute import (
-    EXACT,
-    Json,
-    Recomputation,
-    bounds_of,
-    differences,
-    tax_problems,
-    text_of,
+from quarterhour.model.clock import iso_seconds
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
+from quarterhour.proof.period import NO_LINES, Chain, Chains, LinesFile, PeriodVerifier, SealedPeriod, Sources
+from quarterhour.proof.recompute import EXACT, Json, Recomputation, bounds_of, differences, tax_problems, text_of
+from quarterhour.reports.lines import unescape_formula
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, statement_prefix
+from quarterhour.statements.listing import (
+    COLUMNS_OF_0_2,
+    CREDIT_NOTE,
+    FIGURES_OF_0_2,
+    STATEMENT_DOCUMENT,
+    SealedObject,
 )
+from quarterhour.statements.page_of_0_2 import page_of_0_2
 
-EARLIER: Final = timedelta(days=2)
-"""A month begins in no time zone earlier than in UTC by more than this."""
-
-_COMPARED: Final = 20
-"""The most statements whose lines are compared one by one with the sealed ones, to name the first that differs."""
 _NUMBERED: Final = {STATEMENT_DOCUMENT: "statements", CREDIT_NOTE: "credit_notes"}
 _DIGITS: Final = 6
 _HASHES: Final = {STATEMENT: "json", PAGE: "html", LINES: "csv"}
 """How the columns of a file's hash and size begin in the list, by the file's name."""
-_TOTALLED: Final = tuple(name for name in FIGURES if name != "commission_exact")
-_LISTED: Final = ("number", "document", "issued", *FIGURES, "lines", "prior_period_lines")
+_TOTALLED: Final = tuple(name for name in FIGURES_OF_0_2 if name != "commission_exact")
+_LISTED: Final = ("number", "document", "issued", *FIGURES_OF_0_2, "lines", "prior_period_lines")
 """The columns of the list that repeat members of a statement."""
 _PREVIOUS: Final = ("number", "net", "commission", "tax", "payments", "closing")
-
-Rates = tuple[str, Mapping[str, Decimal | None]]
-"""The base currency of a quarter-hour, and what one unit of it is worth in each currency; ``None`` without a rate."""
-
-
-class Chain(NamedTuple):
-    """A number of lines, and a hash that their content and their order determine."""
-
-    lines: int = 0
-    digest: bytes = b""
-
-    def after(self, line: Line) -> "Chain":
-        """Return the chain after one more line."""
-        return Chain(self.lines + 1, sha256(self.digest + _content(line).encode()).digest())
-
-
-NO_LINES: Final = Chain()
-Chains = dict[tuple[str, str], Chain]
-"""The lines of each agency in each currency."""
-
-
-def _content(line: Line) -> str:
-    """Return a text that differs for different lines; empty cells at the end, as of a newer schema, do not count."""
-    text = "\0".join(line.values())
-    if text.count("\0") >= len(line):
-        raise ValueError("a cell holds a NUL character")
-    return text.rstrip("\0")
-
-
-@dataclass(slots=True)
-class Sources:
-    """What the periods are verified from. ``ledger``: the keys of the sealed lines, in their order."""
-
-    open: OpenObject
-    files: CheckedFiles
-    ledger: list[str]
-    rates: dict[QuarterHour, Rates] = field(default_factory=dict)
-    compared: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class SealedPeriod:
-    """A sealed period, as its manifest has it."""
-
-    period: Period
-    manifest: Json
-    sha256: str
-    zone: tzinfo
-    first_period: str
-    bound: QuarterHour
-    previous: Period | None
-    after: QuarterHour | None
-    base: str
-
-    @classmethod
-    def of(cls, period: Period, content: bytes) -> "SealedPeriod":
-        """Parse a manifest; raise ``ValueError`` for an unknown schema."""
-        manifest = exact_json.parse_sealed(content)
-        if manifest["schema"] not in PAGES:
-            raise ValueError(f"the schema {manifest['schema']} is unknown: use the version that wrote it")
-        previous, after = manifest["previous"], manifest["previous_bound"]
-        return cls(
-            period,
-            manifest,
-            hexdigest(content),
-            time_zone(manifest["time_zone"]),
-            str(Period.parse(manifest["first_period"])),
-            QuarterHour.parse(manifest["bound"]),
-            Period.parse(previous["period"]) if previous else None,
-            QuarterHour.parse(after) if after else None,
-            manifest["base_currency"] or "",
-        )
-
-    @property
-    def since(self) -> QuarterHour:
-        """The first quarter-hour that may hold a line of the period's statements."""
-        first = QuarterHour.first_of(self.period.first_day - EARLIER)
-        return min(first, self.after) if self.after else first
-
-    def has(self, period: str, quarter_hour: QuarterHour) -> bool:
-        """Return whether a line of a period, sealed in a quarter-hour, is on a statement of this period."""
-        this = str(self.period)
-        if not self.first_period <= period <= this or quarter_hour > self.bound:
-            return False
-        return period == this or self.after is None or quarter_hour > self.after
 
 
 class _Row(NamedTuple):
@@ -160,10 +60,10 @@ class _Row(NamedTuple):
 
 def _read_rows(file: Any) -> Iterator[_Row]:  # noqa: ANN401 - a temporary file
     reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8", newline=""), strict=True)
-    if tuple(next(reader, [])) != COLUMNS:
+    if tuple(next(reader, [])) != COLUMNS_OF_0_2:
         raise ValueError("the columns are not those of a list")
     for line, values in enumerate(reader, 2):
-        cells = dict(zip(COLUMNS, values, strict=True))
+        cells = dict(zip(COLUMNS_OF_0_2, values, strict=True))
         cells |= {name: unescape_formula(cells[name]) for name in ("agency", "number")}
         yield _Row(line, Account(cells["agency"], cells["currency"]), cells)
 
@@ -235,53 +135,19 @@ class _Sums:
         return {**self.counts, "lines": self.lines, "currencies": currencies}
 
 
-class PeriodVerifier:
-    """Verifies one period. ``chains``: the sealed lines that are to be on its statements."""
+class StatementsVerifier(PeriodVerifier):
+    """Verifies the statements of one period of 0.2.0.
+
+    ``next_numbers``: those after it, by prefix. ``last``: its statements as the next ones show them.
+    """
 
     def __init__(self, sources: Sources, sealed: SealedPeriod, previous: SealedPeriod | None, chains: Chains) -> None:
-        self._sources = sources
-        self._files = sources.files
-        self._sealed = sealed
-        self._previous = previous
-        self._chains = chains
+        super().__init__(sources, sealed, previous, chains)
         self._sums = _Sums()
         self.statements = 0
         self.lines = 0
-
-    def verify(self, keys: set[str]) -> None:
-        """Verify the period, whose files are ``keys``."""
-        key = manifest_key(self._sealed.period)
-        try:
-            self._check_bounds(key)
-            numbers = self._numbers()
-            listed = self._verify_list(keys - {key}, numbers)
-            self._files.report(key, differences(self._sealed.manifest, self._manifest(numbers, listed)))
-        except UNREADABLE as error:
-            self._files.unreadable(key, error)
-
-    @property
-    def _is_lost(self) -> bool:
-        """Whether the previous period's manifest cannot be read, so that nothing can be compared with it."""
-        return self._previous is None and self._sealed.previous is not None
-
-    # ------------------------------------------------------------ the manifest
-
-    def _check_bounds(self, key: str) -> None:
-        sealed, manifest, files = self._sealed, self._sealed.manifest, self._files
-        cut_off = parse_iso(manifest["cut_off"])
-        if cut_off < parse_iso(bounds_of(sealed.period, sealed.zone)["to"]):
-            files.problem(key, f"cut_off: {manifest['cut_off']} is before the end of the period")
-        if sealed.bound.end < cut_off:
-            files.problem(key, f"bound: {sealed.bound} ends before the cut-off")
-        if sealed.after and sealed.bound < sealed.after:  # they are the same if both periods were sealed at once
-            files.problem(key, f"bound: {sealed.bound} is before that of the previous period, {sealed.after}")
-        if sealed.previous is None and sealed.first_period != str(sealed.period):
-            files.problem(key, f"first_period: expected {sealed.period}, found {sealed.first_period}")
-        if sealed.previous and sealed.previous.next != sealed.period:
-            files.problem(key, f"previous.period: expected {sealed.period.previous}, found {sealed.previous}")
-        run = manifest["report"]["run"]
-        if run_bounds(run)[1] != sealed.bound.end:
-            files.problem(key, f"report.run: {run} does not end with the bound, {sealed.bound}")
+        self.next_numbers: dict[str, int] = {}
+        self.last: dict[Account, Json] = {}
 
     def _numbers(self) -> _Numbers:
         """Return the numbers before the period: those after the previous one; without one, they begin with 1."""
@@ -293,31 +159,6 @@ class PeriodVerifier:
             {document: numbers[name]["prefix"] for document, name in _NUMBERED.items()},
             {document: int(first[name]) for document, name in _NUMBERED.items()},
         )
-
-    def _manifest(self, numbers: _Numbers, listed: SealedObject | None) -> dict[str, Any]:
-        """Return what the manifest must hold; ``listed``: the list, ``None`` if it cannot be read."""
-        sealed, manifest, previous = self._sealed, self._sealed.manifest, self._previous
-        run = manifest["report"]["run"]
-        report = self._files.content(run_prefix(run) + RUN_MANIFEST)
-        expected = {
-            **manifest,
-            "period": str(sealed.period),
-            **bounds_of(sealed.period, sealed.zone),
-            "report": {"run": run, "sha256": hexdigest(report) if report else manifest["report"]["sha256"]},
-        }
-        if not self._is_lost:
-            expected |= {
-                "previous_bound": str(previous.bound) if previous else None,
-                "previous": {"period": str(previous.period), "sha256": previous.sha256} if previous else None,
-                "first_period": previous.first_period if previous else str(sealed.period),
-            }
-        if listed:
-            expected |= {
-                "numbers": self._shown_numbers(numbers),
-                **self._sums.as_dict(),
-                "files": [{"key": list_key(sealed.period), **listed._asdict()}],
-            }
-        return expected
 
     def _shown_numbers(self, numbers: _Numbers) -> dict[str, Any]:
         return {
@@ -331,16 +172,15 @@ class PeriodVerifier:
 
     # ------------------------------------------------------------ the list
 
-    def _verify_list(self, keys: set[str], numbers: _Numbers) -> SealedObject | None:
-        """Verify every statement in the list; return the list's hash and size, ``None`` if it cannot be read."""
-        files, key = self._files, list_key(self._sealed.period)
+    def _verify_list(self, keys: set[str]) -> dict[str, Any]:
+        files, key, numbers = self._files, list_key(self._sealed.period), self._numbers()
         named = {key}
         with SpooledTemporaryFile(IN_MEMORY) as file, SpooledTemporaryFile(IN_MEMORY) as previous:
             listed = files.copy(key, file)
             balances = self._balances(previous)
             if listed is None:
                 self._check_unlisted(keys, balances)
-                return None
+                return {}
             last: Account | None = None
             try:
                 for row in _read_rows(file):
@@ -353,12 +193,17 @@ class PeriodVerifier:
             except UNREADABLE as error:
                 files.unreadable(key, error)
                 self._check_unlisted(keys, balances)
-                return None
+                return {}
         for (agency, currency), chain in sorted(self._chains.items()):
             files.problem(key, f"has no statement of {Account(agency, currency)}, which has {chain.lines} sealed lines")
         for stray in sorted(keys - named):
             files.problem(stray, "is in no list")
-        return listed
+        self.next_numbers = {numbers.prefixes[one]: number for one, number in numbers.next.items()}
+        return {
+            "numbers": self._shown_numbers(numbers),
+            **self._sums.as_dict(),
+            "files": [{"key": key, **listed._asdict()}],
+        }
 
     def _check_unlisted(self, keys: set[str], balances: _Balances | None) -> None:
         """Name the lost files of the statements that no row lists, by the sealed lines and the previous balances."""
@@ -397,6 +242,7 @@ class PeriodVerifier:
         if balances and not chain.lines and not (before and before.has_balance):
             self._files.problem(f"{key}: line {row.line}", f"{row.account} has neither sealed lines nor a balance")
         self._sums.add(row)
+        self.last[row.account] = row.as_previous(self._sealed.period)
         self.statements += 1
         expected = self._verify_statement(row, before, chain, numbers, knows_before=balances is not None)
         if expected is None:
@@ -420,7 +266,7 @@ class PeriodVerifier:
         content = files.content(prefix + STATEMENT, row.sealed(STATEMENT))
         page = files.content(prefix + PAGE, row.sealed(PAGE))
         document, recomputed = self._opened(prefix + STATEMENT, content)
-        if not self._recompute(prefix + LINES, row, chain, recomputed):
+        if not self._recompute(LinesFile(row.account, prefix + LINES, row.sealed(LINES), chain), recomputed):
             return None
         self.lines += recomputed.lines
         if document is None:
@@ -434,7 +280,7 @@ class PeriodVerifier:
             expected["number"] = numbers.expected(expected["document"], document["number"])
             files.report(prefix + STATEMENT, differences(document, expected))
             files.report(prefix + STATEMENT, tax_problems(document))
-            if page is not None and page != PAGES[self._sealed.manifest["schema"]](document):
+            if page is not None and page != page_of_0_2(document):
                 files.problem(prefix + PAGE, f"is not the page of {STATEMENT}")
         except UNREADABLE as error:
             files.unreadable(prefix + STATEMENT, error)
@@ -454,7 +300,6 @@ class PeriodVerifier:
             "agency": row.account.agency,
             "currency": row.account.currency,
             "base": None,
-            "tax_in": None,
         }
 
     def _opened(self, key: str, content: bytes | None) -> tuple[Json | None, Recomputation]:
@@ -465,72 +310,10 @@ class PeriodVerifier:
             return None, Recomputation(*of_period)
         try:
             document = exact_json.parse_sealed(content)
-            return document, Recomputation(*of_period, document.get("taxes", ()))
+            return document, Recomputation(*of_period)
         except UNREADABLE as error:
             self._files.unreadable(key, error)
             return None, Recomputation(*of_period)
-
-    def _recompute(self, key: str, row: _Row, chain: Chain, recomputed: Recomputation) -> bool:
-        """Add up the lines of a statement, and compare them with the sealed ones; return whether they can be read."""
-        found = NO_LINES
-        with SpooledTemporaryFile(IN_MEMORY) as file:
-            if self._files.copy(key, file, row.sealed(LINES)) is None:
-                return False
-            try:
-                for line in read_lines(file):
-                    recomputed.add(line)
-                    found = found.after(line)
-            except UNREADABLE as error:
-                self._files.unreadable(key, error)
-                return False
-            if found != chain:
-                file.seek(0)
-                self._files.problem(key, self._difference(row.account, read_lines(file)))
-        return True
-
-    def _units(self, quarter_hour: str, currency: str) -> Decimal | None:
-        """Return what one unit of the base currency is worth at the exchange rates that the reports pinned."""
-        if currency in {self._sealed.base, NO_CURRENCY}:
-            return Decimal(1)
-        base, rates = self._sources.rates.get(QuarterHour.parse(quarter_hour), ("", {}))
-        return rates.get(currency) if base == self._sealed.base else None
-
-    def _difference(self, account: Account, lines: Iterator[Line]) -> str:
-        """Return the first place at which the lines of a statement are not the sealed ones."""
-        if self._sources.compared < _COMPARED:
-            self._sources.compared += 1
-            for number, (found, sealed) in enumerate(zip_longest(lines, self._sealed_lines(account)), 2):
-                if found is None or sealed is None or _content(found) != _content(sealed):
-                    return f"line {number}: {_in_words(found, sealed)}"
-        return "the lines are not the sealed ones"
-
-    def _sealed_lines(self, account: Account) -> Iterator[Line]:
-        """Yield the sealed lines of an account's statement; it reads the ledger once more."""
-        sealed = self._sealed
-        for key in self._sources.ledger:
-            part = part_of_lines(key)
-            if part is None or not sealed.since <= part.quarter_hour <= sealed.bound:
-                continue
-            with SpooledTemporaryFile(IN_MEMORY) as file:
-                CheckedFiles(self._sources.open).copy(key, file)
-                for line in read_lines(file):
-                    period = line.get("period") or line["recorded_at"][:7]
-                    if Account(line["agency"], line["currency"]) == account and sealed.has(period, part.quarter_hour):
-                        yield line
-
-
-def _in_words(found: Line | None, sealed: Line | None) -> str:
-    """Return how a statement's line differs from the sealed one; ``None``: there is none."""
-    if found is None or sealed is None:
-        return f"{_identity(sealed)} is missing" if sealed else f"{_identity(found)} is not of this statement"
-    if _identity(found) != _identity(sealed):
-        return f"expected {_identity(sealed)}, found {_identity(found)}"
-    names = [name for name in found if found[name] != sealed.get(name, "")]
-    return f"{_identity(found)}: {next(differences(found[names[0]], sealed.get(names[0], ''), names[0]))}"
-
-
-def _identity(line: Line | None) -> str:
-    return str(Identity(line["source"], line["id"])) if line else ""
 
 
 def _cell(value: object) -> str:

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quarterhour.statements.proof.verify import Verification, verify
+from quarterhour.proof.verify import Verification, verify
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.support.statements_in_memory import StatementRuns, cover_up, edit_row, read_rows, write_rows
 from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, sealed

@@ -1,4 +1,4 @@
-"""Verifies the statements next to the reports: each sealed line is on the right one, and on no other."""
+"""Verifies drafts, releases and statements next to the reports: each sealed line is on the right one, and no other."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -9,29 +9,38 @@ from typing import TYPE_CHECKING, Final
 
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.proof.drafts import DraftsVerifier
+from quarterhour.proof.files import UNREADABLE, CheckedFiles
+from quarterhour.proof.of_0_2 import StatementsVerifier
+from quarterhour.proof.period import EARLIER, NO_LINES, Rates, SealedPeriod, Sources
+from quarterhour.proof.recompute import Json
+from quarterhour.proof.releases import Before, Drafts, ReleasesVerifier
+from quarterhour.releases.keys import RELEASES
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.verify import Lines, OpenObject, ReportVerification
 from quarterhour.reports.verify import verify as verify_reports
 from quarterhour.statements.keys import STATEMENTS, manifest_key, period_of_manifest, period_of_object, period_prefix
-from quarterhour.statements.proof.files import UNREADABLE, CheckedFiles
-from quarterhour.statements.proof.period import EARLIER, NO_LINES, PeriodVerifier, Rates, SealedPeriod, Sources
-from quarterhour.statements.proof.recompute import Json
+from quarterhour.statements.plan import AT_ONCE
 
 if TYPE_CHECKING:
-    from quarterhour.statements.proof.period import Chains
+    from quarterhour.proof.period import Chains
 
 _UNDER_WAY: Final = ": if their run is under way, verify again when it has ended"
 
 
 @dataclass(slots=True)
 class Verification:
-    """The counts of what was verified of reports and statements, and every problem found.
+    """The counts of what was verified of reports, drafts and statements, and every problem found.
 
-    ``lines``: on statements.
+    ``statements``: all documents, those of 0.2.0 too. ``waiting``: drafts without a statement. ``lines``: in drafts and
+    on statements of 0.2.0.
     """
 
     reports: ReportVerification = field(default_factory=ReportVerification)
     periods: int = 0
+    drafts: int = 0
+    waiting: int = 0
+    releases: int = 0
     statements: int = 0
     lines: int = 0
     problems: list[str] = field(default_factory=list)
@@ -43,7 +52,7 @@ class Verification:
 
 
 def verify(open_object: OpenObject, keys: Iterable[str], retention: timedelta | None = None) -> Verification:
-    """Verify the sealed files of reports and statements among these objects, in the order of time.
+    """Verify the sealed files of reports, drafts and statements among these objects, in the order of time.
 
     Each ledger file is read once. Beyond what the reports need, memory grows with the accounts, not with their
     lines. ``retention``: how long the deployment remembers identities, ``None`` for ever.
@@ -60,12 +69,18 @@ class _Verifier:
         self._found = Verification()
         self._sources = Sources(open_object, CheckedFiles(open_object), [key for key in names if part_of_lines(key)])
         self._keys = {
-            prefix: set(keys) for prefix, keys in groupby((key for key in names if key.startswith(STATEMENTS)), _folder)
+            prefix: set(keys)
+            for prefix, keys in groupby(
+                (key for key in names if key.startswith(STATEMENTS) and not key.startswith(RELEASES)), _folder
+            )
         }
         self._manifests = [period for key in names if (period := period_of_manifest(key))]
         self._periods = [sealed for period in self._manifests if (sealed := self._period(period))]
         self._chains: dict[Period, Chains] = {one.period: {} for one in self._periods}
         self._last: SealedPeriod | None = None
+        self._of_releases = {key for key in names if key.startswith(RELEASES)}
+        self._drafts: list[Drafts] = []
+        self._before = Before()
 
     def _period(self, period: Period) -> SealedPeriod | None:
         """Read a period's manifest; if it cannot be read, leave out the period's files."""
@@ -112,18 +127,32 @@ class _Verifier:
             # A run publishes the manifest last, but a manifest that somebody deleted leaves the same files.
             hint = _UNDER_WAY if last is None or period > last else ""
             files.problem(manifest_key(period), f"is missing, so {len(keys)} files of {period} are in no list{hint}")
+        releases = ReleasesVerifier(self._sources, self._drafts, self._before)
+        releases.verify(self._of_releases)
+        self._found.releases, self._found.waiting = releases.releases, releases.waiting
+        self._found.statements += releases.documents
         self._found.reports = found
         self._found.problems = [*found.problems, *files.problems]
         return self._found
 
     def _verify_next(self) -> None:
         sealed = self._periods.pop(0)
-        period = PeriodVerifier(self._sources, sealed, self._previous(sealed), self._chains.pop(sealed.period))
-        period.verify(self._keys.pop(period_prefix(sealed.period)))
+        what = self._sources, sealed, self._previous(sealed), self._chains.pop(sealed.period)
+        keys = self._keys.pop(period_prefix(sealed.period))
+        if sealed.manifest["schema"] == AT_ONCE:
+            statements = StatementsVerifier(*what)
+            statements.verify(keys)
+            self._before = Before(statements.next_numbers, statements.last)
+            self._found.statements += statements.statements
+            self._found.lines += statements.lines
+        else:
+            drafts = DraftsVerifier(*what)
+            drafts.verify(keys)
+            self._drafts.append(Drafts(sealed, drafts.drafts, drafts.unlisted))
+            self._found.drafts += len(drafts.drafts)
+            self._found.lines += drafts.lines
         self._last = sealed
         self._found.periods += 1
-        self._found.statements += period.statements
-        self._found.lines += period.lines
         needed = min(sealed.bound.next, QuarterHour.first_of(sealed.period.next.first_day - EARLIER))
         for quarter_hour in [one for one in self._sources.rates if one < needed]:
             del self._sources.rates[quarter_hour]
