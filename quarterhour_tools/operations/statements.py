@@ -78,9 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(run=_run)
 
 
-def show(
-    console: Console, statements: Iterable[ListedStatement], statuses: Mapping[str, str] | None = None
-) -> None:
+def show(console: Console, statements: Iterable[ListedStatement], statuses: Mapping[str, str] | None = None) -> None:
     """Print a table of a period's statements; ``statuses``: the current ones by number, otherwise what lists say."""
     figures = (Column(name, justify="right") for name in _FIGURES)
     table = Table(
@@ -182,7 +180,7 @@ def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement
         statuses = _statuses(args, statements)
     except (ToolError, BotoCoreError, ClientError) as error:
         print(f"the statuses are missing, because the API gives none: {printable(error)}", file=sys.stderr)
-        statuses, code = {number: _UNKNOWN for number in _listed_statuses(statements)}, 1
+        statuses, code = dict.fromkeys(_listed_statuses(statements), _UNKNOWN), 1
     show(plain_console(), statements, statuses)
     return code
 

@@ -16,8 +16,8 @@ from typing import Any, Final
 import pytest
 
 from quarterhour.model.clock import parse_iso, using
-from quarterhour.reports.plan import SCHEMA, Plan
 from quarterhour.proof.verify import verify
+from quarterhour.reports.plan import SCHEMA, Plan
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.operations.remote import segment

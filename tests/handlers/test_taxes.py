@@ -277,7 +277,9 @@ def collected() -> Iterator[Marketplace]:
         shop.record(sold("s1", "paid", "100.005"), sold("t1", "turns"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
         shop.watch()
-        shop.write("/documents/owner", {**OWNER, "legal_name": "Market N.V.", "valid_from": "2026-11-15T00:00:00Z"}, seen=1)
+        shop.write(
+            "/documents/owner", {**OWNER, "legal_name": "Market N.V.", "valid_from": "2026-11-15T00:00:00Z"}, seen=1
+        )
         shop.record(payment("o1", "-87.90", agency="paid", currency="EUR"))
         shop.record(void("v1", "s1", agency="paid", currency="EUR"), sold("t2", "turns", "200"))
         shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))

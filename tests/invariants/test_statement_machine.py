@@ -24,10 +24,10 @@ from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxPro
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.proof.verify import verify
 from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import STATEMENTS
 from quarterhour.statements.plan import StatementSettings
-from quarterhour.proof.verify import verify
 from quarterhour_tools.emulator.faults import Killed
 from tests.support.sealing import line, opening, seal
 from tests.support.statements_in_memory import StatementRuns

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
+from quarterhour.proof.folder import NOT_CHECKED, FolderVerification, verify_folder
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT
 from quarterhour.statements.page import statement_page
-from quarterhour.proof.folder import NOT_CHECKED, FolderVerification, verify_folder
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.unit.statements.three_months import DECEMBER, NOVEMBER, sealed
 
