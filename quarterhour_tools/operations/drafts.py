@@ -107,7 +107,7 @@ def _is_chosen(draft: Json, args: argparse.Namespace) -> bool:
 def show_drafts(console: Console, drafts: Iterable[Json]) -> None:
     """Print a table of drafts, with a line for each check that one does not pass."""
     figures = (Column(name.removesuffix("_exact"), justify="right") for name in _FIGURES)
-    columns = ("period", "agency", "currency", *figures, "state", "checks")
+    columns: list[str | Column] = ["period", "agency", "currency", *figures, "state", "checks"]
     table = Table(*columns, box=box.SIMPLE, padding=0, title="Drafts", title_justify="left", title_style="")
     number = 0
     for number, one in enumerate(drafts, 1):
@@ -220,7 +220,9 @@ def _finish(args: argparse.Namespace, decided: Sequence[Decided]) -> int:
     if not args.json:
         for one in decided:
             print(one.in_words(), flush=True)
-    released = _release_now(args) if any(one.state in _STARTED for one in decided) else {"releases": [], "documents": 0}
+    released: dict[str, Any] = {"releases": [], "documents": 0}
+    if any(one.state in _STARTED for one in decided):
+        released = _release_now(args)
     if args.json:
         print(as_json({"decided": [one.as_dict() for one in decided], **released}))
     elif not decided:
