@@ -138,10 +138,18 @@ def _run(args: argparse.Namespace) -> int:
     code = 0
     if args.json:
         print(as_json([one.as_dict() for one in statements]))
+    elif not statements:
+        print("no statement is released yet: --drafts lists what waits, and why")
     elif args.folder:
         show(plain_console(), statements)
     else:
         code = _show_current(args, statements)
+    _show_files(args, files, statements)
+    return code
+
+
+def _show_files(args: argparse.Namespace, files: Objects, statements: Sequence[ListedStatement]) -> None:
+    """Download the statements' files if that is wanted; print where their pages are, and open them."""
     folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
     if folder and folder != args.folder:
         for one in statements:
@@ -152,7 +160,24 @@ def _run(args: argparse.Namespace) -> int:
             print(page)
             if args.open:
                 webbrowser.open(page.as_uri())
-    return code
+
+
+def _action(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:
+    """Return what is done instead of listing statements; raise ``ToolError`` for options that do not go with it."""
+    decides = args.hold is not None or args.cancel is not None
+    if args.json and (args.open or args.run_due):
+        raise ToolError("--json does not go with --open or --run: leave it out")
+    if bool(args.reason) != decides:
+        raise ToolError("--reason goes with --hold and --cancel: both need it" if decides else _ONLY_REASON)
+    if decides and not args.period:
+        raise ToolError("--hold and --cancel need a --period")
+    if args.release is not None:
+        return drafts.release
+    if decides:
+        return drafts.hold if args.hold is not None else drafts.cancel
+    if args.drafts:
+        return drafts.list_drafts
+    return _run_due if args.run_due else None
 
 
 def _action(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:
