@@ -62,7 +62,7 @@ class DraftQueries:
         return (DraftItem.of(values) for values in entries if values["gsi1sk"] > place)
 
     def draft(self, period: Period, account: Account) -> dict[str, Any]:
-        """Return a draft with its decisions, its checks, and the statement that it would be now.
+        """Return a draft with its decisions, its checks, and the statement that it would be now, if it has none.
 
         Raises ``NotFoundError`` if there is no such draft.
         """
@@ -75,7 +75,7 @@ class DraftQueries:
         return {
             **shown_draft(draft, checks(draft, context)),
             "decisions": decisions,
-            "statement": self._statement(draft, now),
+            "statement": None if draft.number else self._statement(draft, now),
         }
 
     def _statement(self, draft: DraftItem, now: datetime) -> dict[str, Any]:

@@ -97,7 +97,8 @@ def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
         "period": values["period"],
         "agency": values["agency"],
         "currency": values["currency"],
-        **{name: values[name] for name in (*_SHOWN, *FIGURES)},
+        **{name: values[name] for name in _SHOWN},
+        **{name: values.get(name, "0") for name in FIGURES},  # 0.2.0 has no proceeds
         **{name: values.get(name) for name in _DATES},
         "lines": int(values["lines"]),
         "prior_period_lines": int(values["prior_period_lines"]),
