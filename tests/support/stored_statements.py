@@ -14,7 +14,6 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements.keys import LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key
 from quarterhour.statements.listing import FIGURES, FIGURES_OF_0_2, STATEMENT_DOCUMENT, Listed, ListTotals, SealedObject
 from quarterhour.statements.plan import AT_ONCE, StatementPlan
-from tests.support.agencies import OWNER, tax
 from tests.support.system import World, opened
 
 LAST_HOUR: Final = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
