@@ -180,24 +180,6 @@ def _action(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | N
     return _run_due if args.run_due else None
 
 
-def _action(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:
-    """Return what is done instead of listing statements; raise ``ToolError`` for options that do not go with it."""
-    decides = args.hold is not None or args.cancel is not None
-    if args.json and (args.open or args.run_due):
-        raise ToolError("--json does not go with --open or --run: leave it out")
-    if bool(args.reason) != decides:
-        raise ToolError("--reason goes with --hold and --cancel: both need it" if decides else _ONLY_REASON)
-    if decides and not args.period:
-        raise ToolError("--hold and --cancel need a --period")
-    if args.release is not None:
-        return drafts.release
-    if decides:
-        return drafts.hold if args.hold is not None else drafts.cancel
-    if args.drafts:
-        return drafts.list_drafts
-    return _run_due if args.run_due else None
-
-
 def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> int:
     """Print the table with the current statuses; return 1 if they are missing because the API gives none."""
     code = 0

@@ -33,7 +33,6 @@ from quarterhour.reports.lines import read_lines as read_sealed_lines
 from quarterhour.schedule.expression import Expression
 from quarterhour.statements.drafts import FIGURES
 from quarterhour.statements.keys import STATEMENT
-from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack

@@ -1,4 +1,4 @@
-"""Statements as a run of 0.2.0 leaves them in the Entity table, and months that are sealed within minutes."""
+"""Statements as a finished run leaves them in the Entity table, and months that are sealed within minutes."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,6 +14,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements.keys import LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key
 from quarterhour.statements.listing import FIGURES, FIGURES_OF_0_2, STATEMENT_DOCUMENT, Listed, ListTotals, SealedObject
 from quarterhour.statements.plan import AT_ONCE, StatementPlan
+from tests.support.agencies import OWNER, tax
 from tests.support.system import World, opened
 
 LAST_HOUR: Final = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
@@ -40,7 +41,6 @@ def plan_of(period: str = "2026-10", bound: str = "202611040000", **changed: Any
         "numbers": (1, 1),
         "prefixes": ("S-", "C-"),
         "report": ("2026-11-04T0000-0015", "0" * 64),
-        "schema": AT_ONCE,
         **changed,
     }
     return StatementPlan(**values)
