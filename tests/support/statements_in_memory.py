@@ -1,4 +1,4 @@
-"""Statements in a dict, made by the product's own run from sealed reports, and ways to tamper with them."""
+"""Drafts and statements in a dict, made by the product's own runs from sealed reports, and ways to tamper with them."""
 
 import csv
 import io
@@ -17,41 +17,55 @@ from quarterhour.agencies.agency import Agency, TaxProfile
 from quarterhour.aws.workers import Workers
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.releases.checks import DraftContext
+from quarterhour.releases.keys import release_of_manifest
+from quarterhour.releases.listing import COLUMNS
+from quarterhour.releases.plan import LastDocument, ReleasePlan, ReleaseProgress
+from quarterhour.releases.run import ReleaseRunner
 from quarterhour.reports.base_currency import Pins, pins_of
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, part_of_lines, run_bounds
 from quarterhour.reports.plan import Checkpoint, Run
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statements.document import Parties
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT, folder_of, period_of_manifest
-from quarterhour.statements.listing import COLUMNS
+from quarterhour.statements.draft_items import DONE, DUE, DraftDecision, DraftItem, DraftState
+from quarterhour.statements.drafts import COLUMNS as DRAFT_COLUMNS
+from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, folder_of, period_of_manifest, statement_key
+from quarterhour.statements.listing import Listed
 from quarterhour.statements.owner import Owner
-from quarterhour.statements.pages import PAGES as MAKERS
+from quarterhour.statements.page import statement_page
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
-from quarterhour.statements.service import StatementRunner
+from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.store import Published, StatementStores
 from tests.support import sealing
 from tests.support.sealing import Objects
 
-OWNER: Final = Owner(legal_name="Market Ltd", country="GB", vat_id="GB123456789")
+OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="GB", vat_id="GB123456789")
+LISTS: Final = {"drafts.csv": DRAFT_COLUMNS, "statements.csv": COLUMNS}
+"""The columns of the lists by the names of their files."""
 
 
 @dataclass(slots=True)
 class StatementRuns:
-    """Seals periods from the sealed reports among the objects; ``profiles``: tax by agency."""
+    """Makes drafts from the sealed reports among the objects, and releases them; ``profiles``: tax by agency."""
 
     objects: Objects
     settings: StatementSettings
     profiles: Mapping[str, TaxProfile] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
+    released: ReleaseProgress = field(default_factory=ReleaseProgress)
+    plans: dict[Period, StatementPlan] = field(default_factory=dict)
+    drafts: dict[tuple[Period, Account], DraftItem] = field(default_factory=dict)
+    items: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
 
     def run(self, now: datetime) -> list[str]:
-        """Seal the statements of every period that is due; return the periods."""
+        """Make the drafts of every period that is due, and release all that can be; return the periods."""
         stores = StatementStores(
             **cast(
                 "dict[str, Any]",
-                dict.fromkeys(("checkpoints", "runs", "pins", "projections", "progress"), _Stores(self)),
+                dict.fromkeys(("checkpoints", "runs", "pins", "projections", "progress", "drafts"), _Stores(self)),
             ),
             parties=cast("Any", _Parties(self.profiles)),
             files=SealedFiles(cast("Any", _Bucket(self.objects)), "bucket"),
@@ -59,10 +73,20 @@ class StatementRuns:
             began=lambda: run_bounds(self.runs[0]["sk"])[0],
         )
         with using(ManualClock(now)):
-            periods = StatementRunner(stores, self.settings).run(lambda: 900.0).periods
+            periods = DraftRunner(stores, self.settings).run(lambda: 900.0).periods
+            releases = cast("Any", _Releases(self))
+            statuses, contexts = cast("Any", releases), cast("Any", _Contexts(self))
+            runner = ReleaseRunner(releases, stores.files, stores.progress, statuses, contexts, self.settings)
+            runner.run(lambda: 900.0)
         for key in [key for key in self.objects if key.startswith("work/")]:
             del self.objects[key]
         return periods
+
+    def decide(self, period: str, account: str, state: DraftState) -> None:
+        """Let somebody decide about a draft: the next run carries it out."""
+        draft = self.drafts[Period.parse(period), Account.parse(account)]
+        decided = draft.decided(DraftDecision(state, "ann", "2027-01-06T09:00:00.000Z", "a wrong name"))
+        self.drafts[draft.period, draft.account] = decided
 
     @property
     def manifests(self) -> list[dict[str, Any]]:
@@ -113,6 +137,9 @@ class _Stores:
     def write(self, items: Iterable[Mapping[str, Any]]) -> None:
         list(items)
 
+    def insert(self, drafts: Iterable[DraftItem]) -> None:
+        self.statements.drafts |= {(one.period, one.account): one for one in drafts}
+
     def progress(self) -> Progress:
         return self.statements.progress
 
@@ -120,9 +147,90 @@ class _Stores:
         self.statements.progress = replace(progress, first_period=plan.first_period, plan=plan)
 
     def finish(self, plan: StatementPlan, published: Published) -> None:
+        self.statements.plans[plan.period] = plan
         self.statements.progress = Progress(
             plan.first_period, plan.period, plan.bound, published.manifest_sha256, published.numbers
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Releases:
+    """What the releases keep in the Entity table."""
+
+    of: StatementRuns
+    workers: Workers = field(default_factory=lambda: Workers(1))
+
+    def progress(self) -> ReleaseProgress:
+        return self.of.released
+
+    def save_plan(self, progress: ReleaseProgress, plan: ReleasePlan) -> None:
+        self.of.released = replace(progress, plan=plan)
+
+    def finish(self, plan: ReleasePlan, sha256: str, series: dict[str, int]) -> None:
+        self.of.released = ReleaseProgress(plan.number, sha256, series)
+
+    def due(self) -> list[DraftItem]:
+        return [one for one in self.of.drafts.values() if one.state in DUE]
+
+    def without_statement(self) -> Iterator[DraftItem]:
+        return (one for one in self.of.drafts.values() if one.state not in DONE)
+
+    def drafts(self, keys: Iterable[tuple[Period, Account]]) -> list[DraftItem]:
+        return [self.of.drafts[key] for key in keys]
+
+    def decide_all(self, drafts: Sequence[DraftItem]) -> None:
+        self.of.drafts |= {(one.period, one.account): one for one in drafts}
+
+    def statements(self, keys: Iterable[tuple[Period, Account]]) -> dict[tuple[Period, Account], dict[str, Any]]:
+        found = {key: self.of.items.get(_key(statement_key(*key))) for key in keys}
+        return {key: item for key, item in found.items() if item}
+
+    def last_documents(self, accounts: Sequence[Account], _: Period | None) -> dict[Account, LastDocument]:
+        found = {one: self.of.items.get((f"BILLED#{one}", "last")) for one in accounts}
+        return {
+            account: LastDocument(Period.parse(item["period"]), Listed.of_item(item))
+            for account, item in found.items()
+            if item
+        }
+
+    def write_later(self, items: Sequence[dict[str, Any]]) -> None:
+        self.of.items |= {_key(one): one for one in items}
+
+    def put(self, item: dict[str, Any]) -> None:
+        self.write_later([item])
+
+    def add(self, *_: object) -> None:
+        """Add a change of a statement's status; the files have none."""
+
+
+def _key(item: Mapping[str, Any]) -> tuple[str, str]:
+    return item["pk"], item["sk"]
+
+
+@dataclass(frozen=True, slots=True)
+class _Contexts:
+    """What drafts are checked against."""
+
+    statements: StatementRuns
+
+    def plan_of(self, period: Period) -> StatementPlan:
+        return self.statements.plans[period]
+
+    @property
+    def parties(self) -> "_Parties":
+        return _Parties(self.statements.profiles)
+
+    def gather(self, drafts: Sequence[DraftItem], known: datetime, *, counted: bool) -> list[DraftContext]:
+        assert not counted
+        found = self.parties.parties(OWNER, [one.account for one in drafts], known, known)
+        return [
+            DraftContext(OWNER, one.agency, partial(_constant_on, one.agency.tax if one.agency else None))
+            for one in found
+        ]
+
+
+def _constant_on(profile: TaxProfile | None, _: date) -> TaxProfile | None:
+    return profile
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +243,9 @@ class _Parties:
 
     def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
         assert at <= known
-        agencies = [Agency(at, f"Agency {one.agency}", tax=self.profiles.get(one.agency)) for one in accounts]
+        agencies = [
+            Agency(at, f"Agency {one.agency}", "2 Quay", "GB", tax=self.profiles.get(one.agency)) for one in accounts
+        ]
         return [Parties(owner, one if one.tax else None, partial(_constant, one.tax)) for one in agencies]
 
 
@@ -180,7 +290,7 @@ def read_rows(objects: Objects, key: str) -> list[dict[str, str]]:
 def write_rows(objects: Objects, key: str, rows: Iterable[Mapping[str, str]]) -> None:
     """Write the rows of a list."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    writer = csv.DictWriter(text, LISTS[key.rpartition("/")[2]], lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     objects[key] = text.getvalue().encode()
@@ -201,27 +311,54 @@ def cover_up(objects: Objects, *, pages: bool = True) -> None:
     previous = None
     for key in sorted(key for key in objects if period_of_manifest(key)):
         document = json.loads(objects[key])
-        listed = key.replace(MANIFEST, "statements.csv")
+        listed = key.replace(MANIFEST, "drafts.csv")
         if listed in objects:
-            _cover_up_list(objects, listed, pages=pages)
+            _cover_up_drafts(objects, listed)
             document["files"] = [{"key": listed, **_sealed(objects[listed])}]
         document |= {"previous": previous, "report": {**document["report"], "sha256": runs[document["report"]["run"]]}}
         objects[key] = json.dumps(document).encode()
         previous = {"period": document["period"], "sha256": hexdigest(objects[key])}
+    before = None
+    for key in sorted(key for key in objects if release_of_manifest(key)):
+        document = json.loads(objects[key])
+        listed = key.replace(MANIFEST, "statements.csv")
+        if listed in objects:
+            _cover_up_documents(objects, listed, pages=pages)
+            document["files"] = [{"key": listed, **_sealed(objects[listed])}]
+        document |= {"previous": before}
+        objects[key] = json.dumps(document).encode()
+        before = {"release": document["release"], "sha256": hexdigest(objects[key])}
 
 
-def _cover_up_list(objects: Objects, key: str, *, pages: bool) -> None:
+def _cover_up_drafts(objects: Objects, key: str) -> None:
     rows = read_rows(objects, key)
     for row in rows:
-        folder = key.replace("statements.csv", f"{folder_of(row['agency'])}/{row['currency']}/")
-        document = json.loads(objects[folder + STATEMENT])
+        folder = key.replace("drafts.csv", f"{folder_of(row['agency'])}/{row['currency']}/")
+        document = json.loads(objects[folder + DRAFT])
         document["lines_file"] |= _sealed(objects[folder + LINES])
+        objects[folder + DRAFT] = json.dumps(document).encode()
+        _cover_up_row(objects, folder, row, {DRAFT: "draft", LINES: "csv"})
+    write_rows(objects, key, rows)
+
+
+def _cover_up_documents(objects: Objects, key: str, *, pages: bool) -> None:
+    rows = read_rows(objects, key)
+    for row in rows:
+        lines = f"statements/{row['period']}/{folder_of(row['agency'])}/{row['currency']}/"
+        folder = lines if row["revision"] == "1" else f"{lines}{row['revision']}/"
+        document = json.loads(objects[folder + STATEMENT])
+        document["lines_file"] |= _sealed(objects[lines + LINES])
         objects[folder + STATEMENT] = json.dumps(document).encode()
         if pages:
-            objects[folder + PAGE] = MAKERS[document["schema"]](document)
-        for name, column in ((STATEMENT, "json"), (PAGE, "html"), (LINES, "csv")):
-            row |= {f"{column}_{what}": str(value) for what, value in _sealed(objects[folder + name]).items()}
+            objects[folder + PAGE] = statement_page(document)
+        _cover_up_row(objects, folder, row, {STATEMENT: "json", PAGE: "html"})
+        _cover_up_row(objects, lines, row, {LINES: "csv"})
     write_rows(objects, key, rows)
+
+
+def _cover_up_row(objects: Objects, folder: str, row: dict[str, str], files: Mapping[str, str]) -> None:
+    for name, column in files.items():
+        row |= {f"{column}_{what}": str(value) for what, value in _sealed(objects[folder + name]).items()}
 
 
 def _sealed(content: bytes) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Three sealed months, from which tests take copies."""
+"""Three months whose drafts are released, and a statement that is cancelled and replaced; tests take copies."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,6 +12,7 @@ from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.reports.base_currency import Pins
+from quarterhour.statements.draft_items import DraftState
 from quarterhour.statements.plan import StatementSettings
 from tests.support.sealing import Objects, line, seal
 from tests.support.statements_in_memory import StatementRuns
@@ -23,6 +24,7 @@ PROFILES = {
     "7": TaxProfile(REVERSE_CHARGE, vat_id="DE123456789"),
     "8": TaxProfile(EXEMPT),
     "books": TaxProfile(STANDARD, Decimal(7)),
+    "ünï 7/..": TaxProfile(EXEMPT),
 }
 LONG = "ünï 7/.."
 NOVEMBER, DECEMBER = "statements/2026-11/", "statements/2026-12/"
@@ -62,7 +64,9 @@ PINS: Mapping[str, Pins] = {
 
 @cache
 def sealed() -> Objects:
-    """Return three sealed months, with lines of all kinds, schemas and parts. The reports have gaps between them.
+    """Return three months, with lines of all kinds, schemas and parts. The reports have gaps between them.
+
+    Each month is a release. The fourth cancels November's statement of 42 in GBP, and the fifth replaces it.
 
     Change a copy.
     """
@@ -102,4 +106,8 @@ def sealed() -> Objects:
     last = [sold("2027-01-05 00:01", "x1", "3", time="2026-12-24T00:00:00Z", prior_period="1")]
     run = seal(objects, "202701050000", "202701050000", last, run, base="EUR", pins=PINS)
     assert runs.run(at("2027-01-05 00:17")) == ["2026-12"]
+    runs.decide("2026-11", "42#GBP", DraftState.CANCELLING)
+    assert runs.run(at("2027-01-06 09:00")) == []
+    runs.decide("2026-11", "42#GBP", DraftState.RELEASING)
+    assert runs.run(at("2027-01-06 10:00")) == []
     return objects

@@ -24,18 +24,19 @@ from quarterhour.proof.recompute import (
     tax_problems,
     text_of,
 )
-from quarterhour.releases.keys import release_list_key, release_manifest_key, release_of_manifest
+from quarterhour.releases.keys import release_list_key, release_manifest_key, release_of_list, release_of_manifest
 from quarterhour.releases.listing import ReleasedDocument, read_release
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import read_lines
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, statement_prefix
-from quarterhour.statements.listing import CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT
+from quarterhour.statements.listing import CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT, SealedObject
 from quarterhour.statements.page import statement_page
 
 if TYPE_CHECKING:
     from quarterhour.model.periods import Period
 
 _DIGITS: Final = 6
+_UNDER_WAY: Final = ": if a release is under way, verify again when it has ended"
 _COUNTS: Final = {STATEMENT_DOCUMENT: "statements", CREDIT_NOTE: "credit_notes"}
 _TOTALLED: Final = tuple(name for name in FIGURES if name != "commission_exact")
 _COPIED: Final = ("number", "document", *FIGURES, "lines", "prior_period_lines")
@@ -118,10 +119,17 @@ class ReleasesVerifier:
             self._verify_release(number)
             keys -= {release_manifest_key(number), release_list_key(number)}
         for key in sorted(keys):
-            self._files.problem(key, "is in no list")
+            lost = release_of_list(key)
+            if lost is None:
+                self._files.problem(key, "is in no list")
+            else:
+                self._files.problem(
+                    release_manifest_key(lost), f"is missing{_UNDER_WAY if lost > self.releases else ''}"
+                )
         for one in self._drafts.values():
             for key in sorted(one.unlisted):
-                self._files.problem(key, "is in no list")
+                is_document = key.endswith((STATEMENT, PAGE))
+                self._files.problem(key, f"is in no list{_UNDER_WAY if is_document else ''}")
 
     @property
     def waiting(self) -> int:
@@ -140,14 +148,7 @@ class ReleasesVerifier:
         try:
             manifest = exact_json.parse_sealed(content)
             series, totals = dict(self._series), _Totals()
-            with SpooledTemporaryFile(IN_MEMORY) as file:
-                listed = files.copy(release_list_key(number), file)
-                if listed:
-                    prefixes = _Prefixes(manifest["numbers"], self._series)
-                    for line, row in enumerate(_rows(file), 2):
-                        place = f"{release_list_key(number)}: line {line}: {row.listed.account}"
-                        self._verify_row(place, row, manifest, prefixes)
-                        totals.add(row)
+            listed = self._verify_list(number, manifest, totals)
             expected = {**manifest, "release": number, "previous": self._before(number)}
             if listed:
                 expected |= {
@@ -164,6 +165,22 @@ class ReleasesVerifier:
         except UNREADABLE as error:
             files.unreadable(key, error)
         self._sha256 = hexdigest(content)
+
+    def _verify_list(self, number: int, manifest: Json, totals: _Totals) -> SealedObject | None:
+        """Verify every document in the list; return the list's hash and size, ``None`` if it cannot be read."""
+        key, prefixes = release_list_key(number), _Prefixes(manifest["numbers"], self._series)
+        with SpooledTemporaryFile(IN_MEMORY) as file:
+            listed = self._files.copy(key, file)
+            if listed is None:
+                return None
+            try:
+                for line, row in enumerate(_rows(file), 2):
+                    self._verify_row(f"{key}: line {line}: {row.listed.account}", row, manifest, prefixes)
+                    totals.add(row)
+            except UNREADABLE as error:
+                self._files.unreadable(key, error)
+                return None
+        return listed
 
     def _before(self, number: int) -> Json | None:
         return {"release": number - 1, "sha256": self._sha256} if self._sha256 else None

@@ -37,6 +37,11 @@ class DraftContexts:
     entities: EntityReader
     plan_of: Callable[[Period], StatementPlan]
 
+    @property
+    def parties(self) -> PartyReader:
+        """The reader of the parties to a document."""
+        return PartyReader(self.entities)
+
     def gather(self, drafts: Sequence[DraftItem], known: datetime, *, counted: bool = True) -> list[DraftContext]:
         """Return the context of each draft, whose order is by period, as known at an instant.
 
@@ -44,7 +49,7 @@ class DraftContexts:
         """
         parties: dict[tuple[Period, Account], Parties] = {}
         for period, of_period in groupby(drafts, lambda one: one.period):
-            plan, reader = self.plan_of(period), PartyReader(self.entities)
+            plan, reader = self.plan_of(period), self.parties
             accounts = [one.account for one in of_period]
             owner = reader.owner(plan.parties_at, known)
             found = reader.parties(owner, accounts, plan.parties_at, known)

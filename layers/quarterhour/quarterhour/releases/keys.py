@@ -13,6 +13,7 @@ _PARTITION: Final = "RELEASE"
 RELEASES: Final = f"{STATEMENTS}releases/"
 """The prefix of the files of all releases."""
 _MANIFEST: Final = re.compile(r"statements/releases/(\d{6})/manifest\.json", re.ASCII)
+_LIST: Final = re.compile(r"statements/releases/(\d{6})/statements\.csv", re.ASCII)
 
 
 def _folder(number: int) -> str:
@@ -32,6 +33,12 @@ def release_list_key(number: int) -> str:
 def release_of_manifest(key: str) -> int | None:
     """Parse the number of a release from the object key of its manifest; return ``None`` for any other key."""
     match = _MANIFEST.fullmatch(key)
+    return int(match[1]) if match else None
+
+
+def release_of_list(key: str) -> int | None:
+    """Parse the number of a release from the object key of its list; return ``None`` for any other key."""
+    match = _LIST.fullmatch(key)
     return int(match[1]) if match else None
 
 

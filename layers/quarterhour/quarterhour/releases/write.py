@@ -27,7 +27,6 @@ from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, statement
 from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
 from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.page import statement_page
-from quarterhour.statements.store import PartyReader
 from quarterhour.statements.tax import Taxable
 from quarterhour.statements.unreleased import taxed_lines
 from quarterhour.statements.work_objects import value_writer
@@ -126,7 +125,7 @@ class ReleaseWriter:
             one = pair[1]
             return one.period, one.cancels["planned_at"] if one.cancels else plan.planned_at
 
-        reader = PartyReader(self.store.entities)
+        reader = self.contexts.parties
         found: dict[tuple[Account, str], Parties] = {}
         for (period, at), some in groupby(sorted(planned, key=known), key=known):
             pairs, of_period = list(some), self.contexts.plan_of(period)
