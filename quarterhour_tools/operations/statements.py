@@ -26,7 +26,7 @@ from quarterhour_tools.operations.deployment import api, configure_target, invok
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.statement_files import ListedStatement, read_statements, sealed_periods
 
-_FIGURES: Final = ("net", "commission", "tax", "payments", "closing")
+_FIGURES: Final = ("net", "commission", "tax", "proceeds", "payments", "closing")
 _MOST_ROWS: Final = 100
 """The most statements that a table shows."""
 _MOST_OPENED: Final = 10

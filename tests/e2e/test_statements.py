@@ -222,7 +222,7 @@ def test_the_statements_of_a_folder_are_listed(folder: Path, capsys: pytest.Capt
     assert main(["statements", str(folder), "--period", "2026-11"]) == 0
     out = capsys.readouterr().out
     assert "Statements of 2026-11" in out
-    assert ["S-000002", "42", "GBP", "4.00", "0.50", "0.10", "0", "2.10", "issued"] in [
+    assert ["S-000002", "42", "GBP", "4.00", "0.50", "0.10", "0.00", "0", "2.10", "issued"] in [
         line.split() for line in out.splitlines()
     ]
     assert str(folder / "statements/2026-11/Caf%C3%A9%2F7/GBP/statement.html") in out
@@ -332,7 +332,7 @@ def test_an_operator_runs_downloads_and_opens_statements_of_a_stack(
         assert Remote(url).put("/statements/42/GBP/2026-10/status", status)[0] == 200
         capsys.readouterr()
         assert main(["statements", "--url", url, "--agency", "42"]) == 0
-        assert ["S-000001", "42", "GBP", "10.00", "1.25", "0.00", "0", "1.25", "accepted"] in [
+        assert ["S-000001", "42", "GBP", "10.00", "1.25", "0.00", "0.00", "0", "1.25", "accepted"] in [
             line.split() for line in printed_lines(capsys)
         ]
         assert main(["statements", "--url", url, "--run", "--period", "2026-10"]) == 2
@@ -390,7 +390,7 @@ def test_an_operator_releases_holds_and_cancels(month_end: World, capsys: pytest
         }
         assert decide("--release", "42", *of_month)[-1] == "release 3: 1 document"
         numbers = [line.split() for line in decide(*of_month) if "42" in line.split()]
-        assert [(row[0], row[5], row[7], " ".join(row[8:])) for row in numbers] == [
+        assert [(row[0], row[5], row[8], " ".join(row[9:])) for row in numbers] == [
             ("S-000001", "0.00", "1.25", "cancelled"),
             ("C-000001", "0.00", "0.00", "cancels S-000001"),
             ("S-000002", "0.00", "1.25", "issued"),
