@@ -41,7 +41,7 @@ BY_US = StatementDecision("arn:shop", Party.MARKETPLACE, "2026-11-06T10:00:00.00
 
 
 def history(*changes: StatementChange, issued: bool = True) -> StatementHistory:
-    statement = listed(issued=issued).as_item(NAME.period, QuarterHour.parse("202611040000"))
+    statement = listed(issued=issued).as_item(NAME.period)
     found = StatementHistory.of([statement, *(one.as_item(NAME, number) for number, one in enumerate(changes, 1))])
     assert found
     return found
