@@ -13,11 +13,13 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.core.transport import Response
 from schemathesis.specs.openapi import checks
 
+from quarterhour.model.identifiers import Account
+from quarterhour.statements.plan import SCHEMA
 from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, Json, parameters, session
 from tests.handlers.desk import place
 from tests.support.events import refund, sale
 from tests.support.requests import LINES, post
-from tests.support.stored_statements import keep_sealed, listed, plan_of
+from tests.support.stored_statements import keep_draft, keep_sealed, listed, plan_of
 from tests.support.system import World, opened
 
 CHECKS: Final = [
@@ -95,6 +97,8 @@ def described_system() -> Iterator[World]:
     with opened({"BaseCurrency": "EUR"}) as world:
         for period in ("2026-10", "2026-09"):
             keep_sealed(world, plan_of(period, bound="202610230130"), listed())
+        for agency in ("7", "42"):
+            keep_draft(world, plan_of("2026-10", bound="202610230130", schema=SCHEMA), Account(agency, "GBP"))
         for route in WRITES:
             assert answered(session(world.stack), example(route)).status_code in {200, 201, 202}
         assert place(world, "1002").status == 201

@@ -11,7 +11,14 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.statements.keys import LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key
+from quarterhour.releases.keys import release_key
+from quarterhour.releases.plan import ReleasePlan
+from quarterhour.reports.digests import hexdigest
+from quarterhour.statements.document import as_bytes
+from quarterhour.statements.draft_items import DraftDecision, DraftFacts, DraftItem, DraftState
+from quarterhour.statements.drafts import Draft, DraftTotals, ListedDraft
+from quarterhour.statements.figures import AccountSums
+from quarterhour.statements.keys import DRAFT, LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key, statement_prefix
 from quarterhour.statements.listing import FIGURES, FIGURES_OF_0_2, STATEMENT_DOCUMENT, Listed, ListTotals, SealedObject
 from quarterhour.statements.plan import AT_ONCE, StatementPlan
 from tests.support.agencies import OWNER, tax
@@ -75,6 +82,24 @@ def sealed_items(plan: StatementPlan, *statements: Listed) -> list[dict[str, Any
 def keep_sealed(world: World, plan: StatementPlan, *statements: Listed) -> None:
     """Put into the Entity table what the run of a plan leaves there."""
     for values in sealed_items(plan, *statements):
+        world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(values))
+
+
+def keep_draft(world: World, plan: StatementPlan, account: Account) -> None:
+    """Put into the system what the run of a plan leaves of a draft without lines, and a release of no documents."""
+    s3, bucket = world.stack.engine.s3(), world.stack.ref("ReportBucket")
+    draft = Draft(account, AccountSums(), [], SealedObject("0" * 64, 100))
+    content = as_bytes(draft.document(plan))
+    s3.put_object(Bucket=bucket, Key=statement_prefix(plan.period, account) + DRAFT, Body=content)
+    files = {DRAFT: SealedObject(hexdigest(content), len(content)), LINES: draft.lines}
+    facts = DraftFacts(ListedDraft(account, draft.figures, 0, 0, files), 0, [])
+    release = ReleasePlan(1, plan.planned_at, "0.3.0", ("S-", "C-"), {}, "")
+    decided = DraftDecision(DraftState.OPEN, "release", plan.planned_at, "")
+    for values in (
+        DraftItem(plan.period, plan.bound, facts, DraftState.NEW).decided(decided).as_item(),
+        {**period_key(plan.period), **plan.as_dict(), **DraftTotals(1).as_dict(), "manifest_sha256": "0" * 64},
+        {**release_key(1), **release.as_dict(), **ListTotals().as_dict(), "manifest_sha256": "0" * 64},
+    ):
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(values))
 
 

@@ -281,7 +281,7 @@ class StatementQueries:
         """Return the drafts of an account that have no statement that is not cancelled, by period."""
         if not (progress.drafted_from and progress.sealed):
             return {}
-        periods = [one for one in _months(progress.drafted_from, progress.sealed) if one not in billed.stated]
+        periods = [one for one in _months(progress.drafted_from, progress.sealed) if one not in billed.with_statement]
         items = self.entities.get_many([draft_key(one, account) for one in periods])
         return {Period.parse(values["period"]): values for values in items}
 
