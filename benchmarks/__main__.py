@@ -539,14 +539,14 @@ def memory(extent: Extent) -> Iterator[Line]:
 
 
 def statements(extent: Extent) -> Iterator[Line]:
-    """Time a statement run against reading its sealed files, and measure its memory and the cost of a statement."""
+    """Time drafts and their release against reading the sealed files; measure memory, and the cost of a statement."""
     for lines, accounts in extent.statements:
         arguments = ["-m", "benchmarks.statements", str(lines), str(accounts)]
         measured: dict[str, float] = children.run("statements", arguments)
         what = f"{_shown(lines)} lines of {_shown(accounts)} {'accounts' if accounts > 1 else 'account'}"
         compares = (lines, accounts) == extent.statements[0]
         yield Line(
-            f"statement run over {what}, lines per second and core, against csv.reader",
+            f"drafts and release of {what}, lines per second and core, against csv.reader",
             f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
             f">= {LEAST_STATEMENTS}x" if compares else "",
             at_least(LEAST_STATEMENTS, measured["ratio"]) if compares else "",

@@ -1,4 +1,4 @@
-"""Measures a statement run over a month of generated sealed files, in another process: speed, memory, requests.
+"""Measures a month of drafts from generated sealed files, and their release, in another process.
 
 Arguments: the number of lines, the number of accounts. AWS is made up: what is created is kept in a folder.
 """
@@ -21,18 +21,24 @@ from typing import IO, Any, Final, cast
 from botocore.exceptions import ClientError
 
 from benchmarks.prices import INVOCATION, S3_PUT, WRITE
+from quarterhour.agencies.agency import EXEMPT, Agency, TaxProfile
 from quarterhour.aws.workers import Workers
+from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
+from quarterhour.releases.checks import DraftContext
+from quarterhour.releases.plan import ReleasePlan, ReleaseProgress
+from quarterhour.releases.run import ReleaseRunner
 from quarterhour.reports.keys import Part, part_of_lines
 from quarterhour.reports.plan import SCHEMA, Checkpoint, SealedFile
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.writer import SealedFileWriter
 from quarterhour.statements.document import Parties
+from quarterhour.statements.draft_items import DUE, DraftItem
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
-from quarterhour.statements.service import StatementRunner
+from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.store import Published, StatementStores
 
 PERIOD: Final = Period(2026, 11)
@@ -41,20 +47,24 @@ LAST_SOLD: Final = QuarterHour.parse("202611302345")
 BOUND: Final = QuarterHour.parse("202612040000")
 FILES: Final = 16
 """Different sealed files, at least: the quarter-hours take them in turns, so that a million lines are quickly made."""
+CUT_OFF: Final = datetime(2026, 12, 4, 1, tzinfo=UTC)
 _INDEXED: Final = 2
-"""Writes of an item: to the table, and to the index of agencies."""
+"""Writes of an item: to the table, and to an index."""
 
 
 def measure(lines: int, accounts: int) -> dict[str, float]:
     """Seal a month's statements; return the speed against ``csv.reader`` over the same files, memory and requests."""
     with TemporaryDirectory() as folder:
         bucket = _Bucket(Path(folder), _files(lines, accounts))
-        projections = _Projections()
-        runner = _runner(bucket, projections)
+        table, progress = _Table(), _Progress()
+        drafts, releases = _runners(bucket, table, progress)
         start = process_time()
-        statements = _state(runner)
+        made = _make(drafts)
+        with using(ManualClock(CUT_OFF)):
+            statements = releases.run(lambda: 1e9).documents
         ours = process_time() - start
         mib = _peak()
+        _expect(statements, made)
         _expect(statements, min(accounts, lines))
         start = process_time()
         read = sum(1 for key in bucket.sealed for _ in _rows(bucket.sealed[key])) - len(bucket.sealed)
@@ -65,22 +75,22 @@ def measure(lines: int, accounts: int) -> dict[str, float]:
         "rate": read / ours,
         "mib": mib,
         "puts": bucket.calls["put_object"] / statements,
-        "units": projections.units / statements,
-        "cost": float(bucket.calls["put_object"] * S3_PUT + projections.units * WRITE + INVOCATION) / statements,
+        "units": table.units / statements,
+        "cost": float(bucket.calls["put_object"] * S3_PUT + table.units * WRITE + INVOCATION) / statements,
     }
 
 
-def _state(runner: StatementRunner) -> int:
-    """Run the period, in parts as the state machine does if it is large; return the number of statements."""
+def _make(runner: DraftRunner) -> int:
+    """Make the drafts of the period, in parts as the state machine does if it is large; return their number."""
     result = runner.run(lambda: 1e9)
     if result.parts is None:
-        return result.statements
+        return result.drafts
     for day in result.parts["days"]:
         runner.collect(str(PERIOD), day)
-    runner.number(str(PERIOD))
+    runner.add_up(str(PERIOD))
     for group in result.parts["groups"]:
         runner.write(str(PERIOD), group)
-    return runner.publish(str(PERIOD)).statements
+    return runner.publish(str(PERIOD)).drafts
 
 
 def _files(lines: int, accounts: int) -> list[tuple[SealedFile, bytes]]:
@@ -167,40 +177,95 @@ class _Runs:
         return ((day, [run]) for day, run in self.runs if first <= day <= last.day)
 
 
-class _Projections:
-    """Stands for the table's items of statements, and counts their write units."""
+class _Table:
+    """Stands for the table's items of drafts, statements and releases, and counts their write units."""
 
-    units = 0
+    def __init__(self) -> None:
+        self.units = 0
+        self.workers = Workers(1)
+        self._drafts: dict[tuple[Period, Account], DraftItem] = {}
+        self._releases = ReleaseProgress()
 
-    def write(self, projections: Iterable[Mapping[str, Any]]) -> None:
-        for one in projections:
+    def write(self, items: Iterable[Mapping[str, Any]]) -> None:
+        for one in items:
             self.units += _INDEXED * -(-len(json.dumps(one)) // 1024)
+
+    def insert(self, drafts: Iterable[DraftItem]) -> None:
+        self.decide_all(list(drafts))
+
+    def decide_all(self, drafts: Sequence[DraftItem]) -> None:
+        self._drafts |= {(one.period, one.account): one for one in drafts}
+        self.write(one.as_item() for one in drafts)
+
+    def write_later(self, items: Sequence[Mapping[str, Any]]) -> None:
+        self.write(items)
+
+    def put(self, item: Mapping[str, Any]) -> None:
+        self.write([item])
+
+    def progress(self) -> ReleaseProgress:
+        return self._releases
+
+    def save_plan(self, _: ReleaseProgress, plan: ReleasePlan) -> None:
+        self._releases = ReleaseProgress(plan=plan)
+
+    def finish(self, plan: ReleasePlan, sha256: str, series: Mapping[str, int]) -> None:
+        self._releases = ReleaseProgress(plan.number, sha256, series)
+
+    def due(self) -> list[DraftItem]:
+        return [one for one in self._drafts.values() if one.state in DUE]
+
+    def without_statement(self) -> Iterator[DraftItem]:
+        return iter(self.due())
+
+    def drafts(self, keys: Iterable[tuple[Period, Account]]) -> list[DraftItem]:
+        return [self._drafts[key] for key in keys]
+
+    def statements(self, _: object) -> dict[Any, Any]:
+        return {}
+
+    def last_documents(self, *_: object) -> dict[Any, Any]:
+        return {}
 
 
 class _Progress:
-    """Stands for the control item of the statements."""
+    """Stands for the control item of the statements, and for what drafts are checked against."""
 
     def __init__(self) -> None:
         self._at = Progress()
+        self._plan: StatementPlan | None = None
+        self.parties = _Parties()
 
     def progress(self) -> Progress:
         return self._at
 
     def save_plan(self, _: Progress, plan: StatementPlan) -> None:
+        self._plan = plan
         self._at = Progress(plan.first_period, plan=plan)
 
     def finish(self, plan: StatementPlan, published: Published) -> None:
         self._at = Progress(plan.first_period, plan.period, plan.bound, *published[:2])
+
+    def plan_of(self, _: Period) -> StatementPlan | None:
+        return self._plan
+
+    def gather(self, drafts: Sequence[DraftItem], *_: datetime, counted: bool) -> list[DraftContext]:
+        _expect(counted, 0)
+        return [DraftContext(OWNER, AGENCY, lambda _: AGENCY.tax) for _ in drafts]
+
+
+OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="GB")
+AGENCY: Final = Agency(FIRST.start, "Harbour Books Ltd", "2 Quay", "GB", tax=TaxProfile(EXEMPT))
 
 
 class _Parties:
     """Stands for the documents of the owner and the agencies."""
 
     def owner(self, *_: datetime) -> Owner:
-        return Owner(legal_name="Market Ltd")
+        return OWNER
 
     def parties(self, owner: Owner, accounts: Sequence[Account], *_: datetime) -> list[Parties]:
-        return [Parties(owner, None, lambda _: None) for _ in accounts]
+        return [Parties(owner, AGENCY, lambda _: AGENCY.tax) for _ in accounts]
 
 
 class _Checkpoints:
@@ -208,20 +273,24 @@ class _Checkpoints:
         return Checkpoint(BOUND, ("2026-12-04T0000-0015", "0" * 64), None)
 
 
-def _runner(bucket: _Bucket, projections: _Projections) -> StatementRunner:
+def _runners(bucket: _Bucket, table: _Table, progress: _Progress) -> tuple[DraftRunner, ReleaseRunner]:
     made_up: Any = partial(cast, Any)
+    files = SealedFiles(made_up(bucket), "reports")
     stores = StatementStores(
         made_up(_Checkpoints()),
         made_up(_Runs(bucket)),
         made_up(None),
-        made_up(projections),
-        SealedFiles(made_up(bucket), "reports"),
-        made_up(_Progress()),
+        made_up(table),
+        files,
+        made_up(progress),
+        made_up(table),
         made_up(_Parties()),
         Workers(1),
         lambda: FIRST.start,
     )
-    return StatementRunner(stores, StatementSettings(Calendar(UTC, first_period=PERIOD), "UTC", "bench"))
+    settings = StatementSettings(Calendar(UTC, first_period=PERIOD), "UTC", "bench")
+    releases = ReleaseRunner(made_up(table), files, made_up(progress), made_up(None), made_up(progress), settings)
+    return DraftRunner(stores, settings), releases
 
 
 def _rows(sealed: tuple[SealedFile, bytes]) -> Iterator[list[str]]:

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.releases.checks import Level
-from quarterhour.releases.requests import Wanted
+from quarterhour.releases.requests import Desired
 from quarterhour.statement_status.plan import Status
 from quarterhour.statements.draft_items import DraftState
 from quarterhour_tools.bucket import Folder
@@ -22,7 +22,7 @@ from quarterhour_tools.operations.remote import Remote, segment
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.statement_files import draft_as_dict, sealed_periods, without_statement
 
-Json = Mapping[str, Any]
+DraftRow = Mapping[str, Any]
 
 _FIGURES: Final = ("net", "commission_exact", "payments")
 _MOST_ROWS: Final = 100
@@ -46,8 +46,8 @@ _DONE: Final[Mapping[str, str]] = {
 class Decided(NamedTuple):
     """A decision about a draft: its state afterwards, or why it was refused."""
 
-    draft: Json
-    wanted: Wanted
+    draft: DraftRow
+    wanted: Desired
     state: str | None
     refused: str | None = None
 
@@ -84,7 +84,7 @@ def list_drafts(args: argparse.Namespace) -> int:
     return 0
 
 
-def _of_folder(args: argparse.Namespace) -> Iterator[Json]:
+def _of_folder(args: argparse.Namespace) -> Iterator[DraftRow]:
     files = Folder(args.folder)
     for period in [args.period] if args.period else sealed_periods(files):
         for one in without_statement(files, period):
@@ -93,18 +93,18 @@ def _of_folder(args: argparse.Namespace) -> Iterator[Json]:
                 yield draft
 
 
-def _drafts(remote: Remote, args: argparse.Namespace, agency: str | None = None) -> Iterator[Json]:
+def _drafts(remote: Remote, args: argparse.Namespace, agency: str | None = None) -> Iterator[DraftRow]:
     """Yield the chosen drafts without a statement, by period and account."""
     chosen = {"period": args.period, "agency": agency or args.agency}
     query = {name: str(value) for name, value in chosen.items() if value}
     return (one for one in remote.pages("/drafts", query) if _is_chosen(one, args))
 
 
-def _is_chosen(draft: Json, args: argparse.Namespace) -> bool:
+def _is_chosen(draft: DraftRow, args: argparse.Namespace) -> bool:
     return args.agency in {None, draft["agency"]} and args.currency in {None, draft["currency"]}
 
 
-def show_drafts(console: Console, drafts: Iterable[Json]) -> None:
+def show_drafts(console: Console, drafts: Iterable[DraftRow]) -> None:
     """Print a table of drafts, with a line for each check that one does not pass."""
     figures = (Column(name.removesuffix("_exact"), justify="right") for name in _FIGURES)
     columns: list[str | Column] = ["period", "agency", "currency", *figures, "state", "checks"]
@@ -143,20 +143,20 @@ def release(args: argparse.Namespace) -> int:
     return _finish(args, [_release(remote, one, named=bool(named)) for one in drafts])
 
 
-def _release(remote: Remote, draft: Json, *, named: bool) -> Decided:
+def _release(remote: Remote, draft: DraftRow, *, named: bool) -> Decided:
     """Release a draft; a held one must be named, as somebody has kept it back."""
     held = next((one["message"] for one in draft["checks"] if one["check"] == _HELD), None)
     if held and not named:
-        return Decided(draft, Wanted.RELEASE, None, f"{held}: name the agency to release it")
+        return Decided(draft, Desired.RELEASE, None, f"{held}: name the agency to release it")
     if draft["state"] == DraftState.RELEASING:
-        return Decided(draft, Wanted.RELEASE, DraftState.RELEASING)
-    return _decide(remote, draft, Wanted.RELEASE)
+        return Decided(draft, Desired.RELEASE, DraftState.RELEASING)
+    return _decide(remote, draft, Desired.RELEASE)
 
 
 def hold(args: argparse.Namespace) -> int:
     """Hold a draft back, for a reason; return 1 if that was refused."""
     remote = _remote(args)
-    return _finish(args, [_decide(remote, _only(args, _drafts(remote, args, args.hold)), Wanted.HOLD, args.reason)])
+    return _finish(args, [_decide(remote, _only(args, _drafts(remote, args, args.hold)), Desired.HOLD, args.reason)])
 
 
 def cancel(args: argparse.Namespace) -> int:
@@ -169,7 +169,7 @@ def cancel(args: argparse.Namespace) -> int:
     status, draft = remote.send("GET", path)
     if status != HTTPStatus.OK:
         raise ToolError(str(draft.get("detail", draft)))
-    return _finish(args, [_decide(remote, draft, Wanted.CANCEL, args.reason)])
+    return _finish(args, [_decide(remote, draft, Desired.CANCEL, args.reason)])
 
 
 def _remote(args: argparse.Namespace) -> Remote:
@@ -178,7 +178,7 @@ def _remote(args: argparse.Namespace) -> Remote:
     return api(args)
 
 
-def _only(args: argparse.Namespace, found: Iterable[Json]) -> Json:
+def _only(args: argparse.Namespace, found: Iterable[DraftRow]) -> DraftRow:
     """Return the only one of an agency's drafts or statements of a period."""
     agency = args.hold or args.cancel
     some = [one for one in found if one["agency"] == agency]
@@ -195,11 +195,11 @@ def _of(args: argparse.Namespace) -> str:
     return (f" in {args.currency}" if args.currency else "") + (f" for {args.period}" if args.period else "")
 
 
-def _path(draft: Json) -> str:
+def _path(draft: DraftRow) -> str:
     return f"/drafts/{segment(draft['agency'])}/{draft['currency']}/{draft['period']}"
 
 
-def _decide(remote: Remote, draft: Json, wanted: Wanted, reason: str | None = None) -> Decided:
+def _decide(remote: Remote, draft: DraftRow, wanted: Desired, reason: str | None = None) -> Decided:
     body = {"decision": wanted.value, "seen": draft["seen"], **({"reason": reason} if reason else {})}
     status, answer = remote.put(_path(draft), body)
     if status == HTTPStatus.OK:
@@ -209,7 +209,7 @@ def _decide(remote: Remote, draft: Json, wanted: Wanted, reason: str | None = No
     return Decided(draft, wanted, None, "; ".join(_reasons(answer)))
 
 
-def _reasons(answer: Json) -> Sequence[str]:
+def _reasons(answer: DraftRow) -> Sequence[str]:
     """Return why a decision was refused: by the checks that failed, or by what others have decided."""
     checks = [one["expected"] for one in answer.get("errors", ()) if one["problem"] == Level.FAILED]
     return checks or [answer["detail"]]

@@ -25,7 +25,7 @@ from quarterhour.documents.keys import (
     rate_card_name,
 )
 from quarterhour.documents.permissions import Permissions
-from quarterhour.documents.plan import MAX_CONTENT, Draft, read_draft
+from quarterhour.documents.plan import MAX_CONTENT, WrittenDocument, read_draft
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.documents.service import DocumentService
 from quarterhour.documents.store import DocumentStore
@@ -88,7 +88,7 @@ class Archive:
         return self.meter.take()
 
 
-def draft(document: str, seen: int, content: Any) -> Draft:
+def draft(document: str, seen: int, content: Any) -> WrittenDocument:
     return read_draft(document, {"seen": Decimal(seen), "content": content}, [AGENCIES, RATE_CARDS])
 
 

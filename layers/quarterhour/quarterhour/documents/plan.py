@@ -57,7 +57,7 @@ DOCUMENT: Final = "document"
 
 
 @dataclass(frozen=True)
-class Draft:
+class WrittenDocument:
     """A version to write as the successor of the version that its sender has seen (0 for a new document).
 
     ``content`` is canonical JSON. ``valid`` is ``None`` for a document without a schema.
@@ -80,7 +80,7 @@ class Draft:
         return self.seen + 1
 
 
-def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[DocumentKind]) -> Draft:
+def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[DocumentKind]) -> WrittenDocument:
     """Return the draft in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
     outer.report_unknown(_BODY)
@@ -93,8 +93,8 @@ def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[DocumentK
         outer.problems.extend(valid)
     fields.refuse(outer.problems, "a document's version as described")
     if kind and isinstance(valid, Valid):
-        return Draft(document, seen, content, kind.name, valid)
-    return Draft(document, seen, content)
+        return WrittenDocument(document, seen, content, kind.name, valid)
+    return WrittenDocument(document, seen, content)
 
 
 def _check_name(document: str, kind: DocumentKind | None, outer: Fields) -> None:
@@ -117,7 +117,7 @@ def _canonical(value: object) -> str | None:
     return text if len(text) <= MAX_CONTENT else None
 
 
-def repeated(draft: Draft, existing: Values | None, latest: int) -> Values:
+def repeated(draft: WrittenDocument, existing: Values | None, latest: int) -> Values:
     """Return the existing version of the draft's number if it has the same content: then the draft is a retry.
 
     Raises ``ConflictError`` if its content differs, or if there is none because the draft's sender has seen a
@@ -129,7 +129,7 @@ def repeated(draft: Draft, existing: Values | None, latest: int) -> Values:
     raise ConflictError(f"{draft.document} has changed: its latest version is {latest}, not {draft.seen}", problem)
 
 
-def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> list[Values]:
+def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: datetime) -> list[Values]:
     """Return the items of a new version: the latest, the one of the history, and for a new document its metadata.
 
     The latest version of a document with a schema also holds the timeline of all versions. ``listed`` in it says that
@@ -157,13 +157,13 @@ def new_version(draft: Draft, latest: Values | None, by: str, now: datetime) -> 
     return items
 
 
-def first_metadata(draft: Draft, by: str, now: datetime) -> Values:
+def first_metadata(draft: WrittenDocument, by: str, now: datetime) -> Values:
     """Return the metadata of a new document."""
     written = {"kind": draft.kind, "created_at": iso_millis(now), "created_by": by}
     return {**metadata_key(draft.document), **listing(draft.kind, draft.document), **written}
 
 
-def missing_listing(draft: Draft, latest: Values | None) -> dict[str, str]:
+def missing_listing(draft: WrittenDocument, latest: Values | None) -> dict[str, str]:
     """Return the index attributes that the metadata of a document of 0.1.0 lack; none for any other document."""
     return {} if latest is None or "listed" in latest else listing(draft.kind, draft.document)
 

@@ -7,7 +7,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import optimistically
 from quarterhour.documents.keys import latest_key, metadata_key, version_key
 from quarterhour.documents.permissions import Permissions, permissions_values
-from quarterhour.documents.plan import Draft, missing_listing, new_version, repeated
+from quarterhour.documents.plan import WrittenDocument, missing_listing, new_version, repeated
 from quarterhour.documents.store import DocumentStore
 from quarterhour.model import clock
 
@@ -19,7 +19,7 @@ class DocumentService:
     entities: EntityReader
     store: DocumentStore
 
-    def write(self, draft: Draft, by: str) -> tuple[Values, bool]:
+    def write(self, draft: WrittenDocument, by: str) -> tuple[Values, bool]:
         """Write a draft; return its version, and whether this call wrote it (or an earlier try did).
 
         Raises ``ConflictError`` if another version follows the one seen; nothing is written then.

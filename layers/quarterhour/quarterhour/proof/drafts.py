@@ -9,7 +9,7 @@ from typing import Any, Final, NamedTuple
 from quarterhour.model import exact_json
 from quarterhour.model.identifiers import Account
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE
-from quarterhour.proof.period import NO_LINES, Chains, LinesFile, PeriodVerifier, SealedPeriod, Sources
+from quarterhour.proof.period import NO_LINES, AccountLines, Chains, PeriodVerifier, SealedPeriod, Sources
 from quarterhour.proof.recompute import EXACT, Recomputation, comparable, differences, text_of
 from quarterhour.statements.drafts import FIGURES, ListedDraft, read_drafts
 from quarterhour.statements.keys import DRAFT, LINES, draft_list_key, statement_prefix
@@ -86,7 +86,7 @@ class DraftsVerifier(PeriodVerifier):
         self.drafts[row.account] = FoundDraft(row.files[DRAFT], row.files[LINES])
         recomputed = Recomputation(str(sealed.period), sealed.zone, self._units if sealed.base else None)
         content = files.content(prefix + DRAFT, row.files[DRAFT])
-        if not self._recompute(LinesFile(row.account, prefix + LINES, row.files[LINES], chain), recomputed):
+        if not self._recompute(AccountLines(row.account, prefix + LINES, row.files[LINES], chain), recomputed):
             return
         self.lines += recomputed.lines
         figures = recomputed.figures()

@@ -14,7 +14,7 @@ from quarterhour.model.clock import iso_seconds
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
-from quarterhour.proof.period import NO_LINES, Chain, Chains, LinesFile, PeriodVerifier, SealedPeriod, Sources
+from quarterhour.proof.period import NO_LINES, AccountLines, Chain, Chains, PeriodVerifier, SealedPeriod, Sources
 from quarterhour.proof.recompute import EXACT, Json, Recomputation, bounds_of, differences, tax_problems, text_of
 from quarterhour.reports.lines import unescape_formula
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, statement_prefix
@@ -266,7 +266,7 @@ class StatementsVerifier(PeriodVerifier):
         content = files.content(prefix + STATEMENT, row.sealed(STATEMENT))
         page = files.content(prefix + PAGE, row.sealed(PAGE))
         document, recomputed = self._opened(prefix + STATEMENT, content)
-        if not self._recompute(LinesFile(row.account, prefix + LINES, row.sealed(LINES), chain), recomputed):
+        if not self._recompute(AccountLines(row.account, prefix + LINES, row.sealed(LINES), chain), recomputed):
             return None
         self.lines += recomputed.lines
         if document is None:

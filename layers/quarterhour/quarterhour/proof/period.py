@@ -123,7 +123,7 @@ class SealedPeriod:
         return period == this or self.after is None or quarter_hour > self.after
 
 
-class LinesFile(NamedTuple):
+class AccountLines(NamedTuple):
     """The file of an account's lines: its key, its sealed hash and size, and the sealed lines that it must hold."""
 
     account: Account
@@ -201,7 +201,7 @@ class PeriodVerifier(ABC):
 
     # ------------------------------------------------------------ the lines of an account
 
-    def _recompute(self, lines: LinesFile, recomputed: Recomputation) -> bool:
+    def _recompute(self, lines: AccountLines, recomputed: Recomputation) -> bool:
         """Add up the lines of an account, and compare them with the sealed ones; return whether they can be read."""
         found = NO_LINES
         with SpooledTemporaryFile(IN_MEMORY) as file:

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import shown
 from quarterhour.releases.checks import Check
-from quarterhour.releases.requests import DecisionRequest, Desired
+from quarterhour.releases.requests import Desired, DraftRequest
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
 
 HELD: Final = "held"
@@ -47,7 +47,7 @@ def name_of(draft: DraftItem) -> str:
 
 def planned_decision(
     draft: DraftItem,
-    request: DecisionRequest,
+    request: DraftRequest,
     decider: Decider,
     failed: Callable[[], Sequence[Check]],
 ) -> DraftItem | None:

@@ -24,7 +24,7 @@ YEAR: Final = "{year}"
 _DIGITS: Final = 6
 
 
-class Numbers(NamedTuple):
+class SeriesNumbers(NamedTuple):
     """The next number of each series, by the prefix of the series."""
 
     next: dict[str, int]
@@ -242,7 +242,7 @@ def numbered(
     ``statements``: the items of the statements that are cancelled or replaced. ``last``: the last documents.
     ``rounding_of``: returns the rounding of a period.
     """
-    numbers = Numbers(dict(plan.series))
+    numbers = SeriesNumbers(dict(plan.series))
     prefixes = dict(zip((STATEMENT_DOCUMENT, CREDIT_NOTE), plan.prefixes, strict=True))
 
     def planned(one: DraftItem) -> PlannedDocument:

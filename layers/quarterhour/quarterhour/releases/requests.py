@@ -21,7 +21,7 @@ _DESIRED: Final = f"one of {', '.join(Desired)}"
 _SEEN: Final = "the number of decisions that was seen, a whole number, or 0 for none"
 
 
-class DecisionRequest(NamedTuple):
+class DraftRequest(NamedTuple):
     """A request to decide about a draft. ``seen``: the number of decisions that its sender has seen."""
 
     desired: Desired
@@ -29,7 +29,7 @@ class DecisionRequest(NamedTuple):
     seen: int
 
 
-def read_decision(body: Mapping[str, Any]) -> DecisionRequest:
+def read_decision(body: Mapping[str, Any]) -> DraftRequest:
     """Return the decision in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
     outer.report_unknown(frozenset({"decision", "reason", "seen"}))
@@ -37,7 +37,7 @@ def read_decision(body: Mapping[str, Any]) -> DecisionRequest:
     reason = outer.value("reason", TEXT, fields.text, optional=desired is Desired.RELEASE)
     seen = outer.value("seen", _SEEN, fields.whole)
     fields.refuse(outer.problems, "decision, reason and seen")
-    return DecisionRequest(desired, reason or "", seen)
+    return DraftRequest(desired, reason or "", seen)
 
 
 def _desired(value: object) -> Desired | None:

@@ -14,7 +14,7 @@ from quarterhour.model.periods import Period
 from quarterhour.releases.checks import Check, failed
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.decisions import Decider, planned_decision
-from quarterhour.releases.requests import DecisionRequest
+from quarterhour.releases.requests import DraftRequest
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.web.access import Caller
@@ -31,7 +31,7 @@ class ReleaseService:
     contexts: DraftContexts
     needs_two: bool
 
-    def decide(self, period: Period, account: Account, request: DecisionRequest, caller: Caller) -> DraftItem:
+    def decide(self, period: Period, account: Account, request: DraftRequest, caller: Caller) -> DraftItem:
         """Decide about a draft; return it.
 
         Raises ``NotFoundError`` if there is no such draft, ``ConflictError`` if it does not allow the decision.

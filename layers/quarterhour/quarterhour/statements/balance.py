@@ -17,7 +17,7 @@ from quarterhour.statements.figures import SOLD, AccountSums, Amounts, Kind, pro
 from quarterhour.statements.tax import ProfileAt, Taxable, TaxRow, base_and_tax, taxed
 
 
-class LastDocument(NamedTuple):
+class LastBilled(NamedTuple):
     """The last document of an account: a statement, or a document that cancels one."""
 
     period: Period
@@ -33,7 +33,7 @@ class Billed(NamedTuple):
     commission and the payments of these statements, as counted.
     """
 
-    last: LastDocument | None = None
+    last: LastBilled | None = None
     with_statement: frozenset[Period] = frozenset()
     charged: Totals = Totals()
 
@@ -51,7 +51,7 @@ class Billed(NamedTuple):
         """
         items = list(statements)
         released = _released(items, last)
-        found: list[tuple[tuple[int, bool, Period], LastDocument]] = []
+        found: list[tuple[tuple[int, bool, Period], LastBilled]] = []
         with_statement: dict[Period, Totals] = {}
         for values in items:
             period, bound = Period.parse(values["period"]), QuarterHour.parse(values["bound"])
@@ -60,7 +60,7 @@ class Billed(NamedTuple):
                     found.append(
                         (
                             (0, False, period),
-                            LastDocument(period, values["number"], bound, Decimal(values["closing"])),
+                            LastBilled(period, values["number"], bound, Decimal(values["closing"])),
                         )
                     )
                     with_statement[period] = charged(values)
@@ -74,7 +74,7 @@ class Billed(NamedTuple):
             found += [
                 (
                     (int(one["release"]), not one["cancels"], period),
-                    LastDocument(period, one["number"], bound, Decimal(one["closing"])),
+                    LastBilled(period, one["number"], bound, Decimal(one["closing"])),
                 )
                 for one in documents
             ]
@@ -110,7 +110,7 @@ class Balance:
     ``collects``: who holds the customers' money now.
     """
 
-    last: LastDocument | None
+    last: LastBilled | None
     unbilled: Totals
     collects: str = BY_AGENCY
 

@@ -9,7 +9,7 @@ from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import draft_key, manifest_key, period_key, statement_key, statement_prefix
 from quarterhour.statements.plan import AT_ONCE, StatementPlan
-from quarterhour.statements.sealing import Listed, Upload
+from quarterhour.statements.sealing import Sealable, Upload
 from quarterhour.statements.service import RESERVE_SECONDS, Steps
 from quarterhour.statements.steps.collect import collect
 from quarterhour.statements.store import StatementStores, plan_of_period
@@ -39,7 +39,7 @@ class SameBytesSealer:
     entities: EntityReader
     result: StatementResealResult
 
-    def seal_files(self, plan: StatementPlan, listed: Sequence[Listed], files: Sequence[Upload]) -> None:
+    def seal_files(self, plan: StatementPlan, listed: Sequence[Sealable], files: Sequence[Upload]) -> None:
         """Create the lost files of some drafts, side by side."""
         key_of = statement_key if plan.schema == AT_ONCE else draft_key
         items = self.entities.get_many([key_of(plan.period, one.account) for one in listed])

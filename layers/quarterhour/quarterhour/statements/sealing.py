@@ -19,7 +19,7 @@ class Upload(NamedTuple):
     sha256: str
 
 
-class Listed(Protocol):
+class Sealable(Protocol):
     """A draft in the list of its period, or a statement of 0.2.0: its account, and its files by name."""
 
     @property
@@ -34,7 +34,7 @@ class Listed(Protocol):
 class Sealer(Protocol):
     """Seals the files of a period."""
 
-    def seal_files(self, plan: StatementPlan, listed: Sequence[Listed], files: Sequence[Upload]) -> None:
+    def seal_files(self, plan: StatementPlan, listed: Sequence[Sealable], files: Sequence[Upload]) -> None:
         """Create the files of some drafts, side by side."""
 
     def seal_period(self, plan: StatementPlan, manifest_sha256: str, files: Sequence[Upload]) -> None:
@@ -48,7 +48,7 @@ class FirstSealer:
     files: SealedFiles
     workers: Workers
 
-    def seal_files(self, _plan: StatementPlan, _listed: Sequence[Listed], files: Sequence[Upload]) -> None:
+    def seal_files(self, _plan: StatementPlan, _listed: Sequence[Sealable], files: Sequence[Upload]) -> None:
         """Create the files of some drafts, side by side."""
         self.workers.map(lambda file: self.files.create(*file), files)
 
