@@ -11,16 +11,10 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.releases.keys import release_key
-from quarterhour.releases.plan import ReleasePlan
-from quarterhour.reports.digests import hexdigest
-from quarterhour.statements.document import as_bytes
-from quarterhour.statements.draft_items import DraftDecision, DraftFacts, DraftItem, DraftState
-from quarterhour.statements.drafts import Draft, DraftTotals, ListedDraft
-from quarterhour.statements.figures import AccountSums
-from quarterhour.statements.keys import DRAFT, LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key, statement_prefix
+from quarterhour.statements.keys import LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key
 from quarterhour.statements.listing import FIGURES, FIGURES_OF_0_2, STATEMENT_DOCUMENT, Listed, ListTotals, SealedObject
 from quarterhour.statements.plan import AT_ONCE, StatementPlan
+from tests.support.agencies import OWNER, tax
 from tests.support.system import World, opened
 
 LAST_HOUR: Final = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
@@ -84,33 +78,21 @@ def keep_sealed(world: World, plan: StatementPlan, *statements: Listed) -> None:
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(values))
 
 
-def keep_draft(world: World, plan: StatementPlan, account: Account) -> None:
-    """Put into the system what the run of a plan leaves of a draft without lines, and a release of no documents."""
-    s3, bucket = world.stack.engine.s3(), world.stack.ref("ReportBucket")
-    draft = Draft(account, AccountSums(), [], SealedObject("0" * 64, 100))
-    content = as_bytes(draft.document(plan))
-    s3.put_object(Bucket=bucket, Key=statement_prefix(plan.period, account) + DRAFT, Body=content)
-    files = {DRAFT: SealedObject(hexdigest(content), len(content)), LINES: draft.lines}
-    facts = DraftFacts(ListedDraft(account, draft.figures, 0, 0, files), 0, [])
-    release = ReleasePlan(1, plan.planned_at, "0.3.0", ("S-", "C-"), {}, "")
-    decided = DraftDecision(DraftState.OPEN, "release", plan.planned_at, "")
-    for values in (
-        DraftItem(plan.period, plan.bound, facts, DraftState.NEW).decided(decided).as_item(),
-        {**period_key(plan.period), **plan.as_dict(), **DraftTotals(1).as_dict(), "manifest_sha256": "0" * 64},
-        {**release_key(1), **release.as_dict(), **ListTotals().as_dict(), "manifest_sha256": "0" * 64},
-    ):
-        world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(values))
-
-
 @contextmanager
 def end_of_october(parameters: Mapping[str, str | int] | None = None) -> Iterator[World]:
-    """Deploy the system half an hour before October ends and is cut off."""
+    """Deploy the system half an hour before October ends and is cut off; its owner is registered."""
     with opened({"PeriodGraceDays": 0, **(parameters or {})}, start=LAST_HOUR) as world:
+        world.write("/documents/owner", OWNER)
         yield world
 
 
+def register(world: World, agency: str, **profile: str | None) -> None:
+    """Register an agency, with what a statement needs and this tax profile, so its drafts are released at once."""
+    world.write(f"/agencies/{agency}", tax(**(profile or {"scheme": "exempt", "percent": None, "vat_id": None})))
+
+
 def seal_statements(world: World) -> Any:
-    """Let an hour pass, seal it and the statements that are due; return what the function returns."""
+    """Let an hour pass, make the drafts that are due and release them; return what the function returns."""
     world.pass_time(hours=1)
     world.report()
     result = world.stack.invoke("statements", {})
