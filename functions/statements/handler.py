@@ -5,7 +5,8 @@ A state machine, which the watch starts, invokes it with `{}` until nothing is d
 `{"write": {"period": "2026-11", "group": 3}}` for each group of accounts, and `{"publish": "2026-11"}`.
 
 An operator may invoke it with `{}`, or with `{"period": "2026-11"}`, which fails if that period is not the next one.
-Invoked with `{"reseal": "2026-11"}`, it rewrites the lost files of a sealed period; `"from": 3` continues with a group.
+Invoked with `{"reseal": "2026-11"}`, it rewrites the lost files of a sealed period and of the releases of its drafts;
+`"from": 3` continues with a part of it.
 """
 
 from functools import cache, partial
@@ -19,6 +20,7 @@ from quarterhour.aws.settings import Environment, calendar_of, rounding_of
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.reseal import PeriodResealer
 from quarterhour.releases.run import ReleaseRunner
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.sealed_files import SealedFiles
@@ -65,7 +67,7 @@ releaser = ReleaseRunner(
     DraftContexts(entities, plan_of),
     settings,
 )
-resealer = StatementResealer(stores, entities)
+resealer = PeriodResealer(StatementResealer(stores, entities), releaser.writer, stores.files)
 
 
 @observed

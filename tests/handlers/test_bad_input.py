@@ -16,8 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.aws.telemetry import logger
+from quarterhour.model.identifiers import Account
+from quarterhour.statements.plan import SCHEMA
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.support.agencies import FULL
+from tests.support.drafts import keep_draft
 from tests.support.events import sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
@@ -35,6 +38,7 @@ NEWEST: Final = {"order": "newest", "limit": "10"}
 RULES: Final = {"document": "house%20rules"}
 AGENCY: Final = {"agency": "42"}
 STATEMENT: Final = {**ACCOUNT, "period": "2026-10"}
+DRAFT: Final = {**ACCOUNT, "period": "2026-08"}
 STATES: Final = {"layer": "5m", "last": "3"}
 
 Path = tuple[str | int, ...]
@@ -163,6 +167,10 @@ GOOD: dict[str, Good] = {
         {**STATEMENT, "source": "shop", "event": "e0"}, body={"reason": "agreed"}
     ),
     "GET /disputes": Good(query={"status": "open", "agency": "42", "limit": "10"}),
+    "GET /drafts": Good(query={"period": "2026-08", "agency": "42", "limit": "10"}),
+    "GET /drafts/{agency}/{currency}/{period}": Good(DRAFT),
+    "PUT /drafts/{agency}/{currency}/{period}": Good(DRAFT, body={"decision": "hold", "reason": "checked", "seen": 0}),
+    "GET /releases": Good(query={"limit": "10"}),
     "GET /documents": Good(query={"kind": "document", "limit": "10"}),
     "PUT /documents/{document}": Good(
         RULES,
@@ -416,6 +424,7 @@ def world() -> Iterator[World]:
         world.report()
         for period in ("2026-10", "2026-09"):
             keep_sealed(world, plan_of(period, bound="202610230200"), listed())
+        keep_draft(world, plan_of("2026-08", bound="202610230200", schema=SCHEMA), Account("42", "GBP"))
         for route in sorted(GOOD, key=lambda route: route.startswith("GET")):
             response = world.stack.request(request(route, GOOD[route]))
             assert response.status in GOOD[route].statuses, (route, response.body)
@@ -450,6 +459,7 @@ NOT_UTF_8: Final = {
     "PUT /documents/{document}/permissions": ["bad%25ff", "rate-card:x%25fe"],
     "PUT /statements/{agency}/{currency}/{period}/status": ["a%25ff", "a%ff"],
     "POST /statements/{agency}/{currency}/{period}/disputes": ["a%25ff", "a%ff"],
+    "PUT /drafts/{agency}/{currency}/{period}": ["a%25ff", "a%ff"],
 }
 RATE_CARD: Final = {"seen": 0, "content": {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "10"}]}}
 

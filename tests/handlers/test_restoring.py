@@ -8,8 +8,10 @@ import pytest
 from quarterhour_tools.emulator.template import table_request
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.restore import Restored, restore
+from tests.support.agencies import OWNER
 from tests.support.events import sale
 from tests.support.requests import post, verdicts
+from tests.support.stored_statements import register
 from tests.support.system import World, opened
 from tests.support.tables import counter, entity, items, ledger
 
@@ -116,14 +118,17 @@ def test_a_table_that_is_no_copy_is_refused(reported: World) -> None:
 
 def test_lost_items_of_statements_are_restored_so_that_lost_files_can_be_resealed() -> None:
     with opened({"PeriodGraceDays": 0}, start=datetime(2026, 11, 30, 23, 0, tzinfo=UTC)) as world:
+        world.write("/documents/owner", OWNER)
+        register(world, "42")
         world.sell("10.00")
         world.pass_time(minutes=75)
         world.report()
-        assert world.stack.invoke("statements", {})["statements"] == 1
+        assert world.stack.invoke("statements", {})["documents"] == 1
         copy(world, "EntityTable")
-        assert sum(lose(world, "EntityTable", "pk", "sk", of=of) for of in ("STATEMENTS#", "PERIOD")) == 2
-        assert put_back(world, "EntityTable").missing == 2
+        partitions = ("STATEMENTS#", "PERIOD", "DRAFTS#", "RELEASE", "BILLED#")
+        assert sum(lose(world, "EntityTable", "pk", "sk", of=of) for of in partitions) == 5
+        assert put_back(world, "EntityTable").missing == 5
         for key in list(world.stack.bucket.keys()):
             if key.startswith("statements/"):
                 world.stack.engine.s3().delete_object(Bucket=world.stack.ref("ReportBucket"), Key=key)
-        assert len(world.stack.invoke("statements", {"reseal": "2026-11"})["written"]) == 5
+        assert len(world.stack.invoke("statements", {"reseal": "2026-11"})["written"]) == 8

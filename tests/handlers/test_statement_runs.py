@@ -1,4 +1,4 @@
-"""Statements: what each account owes for a month, from the first sale to the sealed files."""
+"""Drafts and statements: what each account owes for a month, from the first sale to the sealed files."""
 
 import csv
 import io
@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -15,8 +17,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import STATEMENTS, WORK, statement_prefix
-from quarterhour_tools.emulator.http_api import Request
-from tests.support.agencies import FULL, tax
+from tests.support.agencies import FULL, OWNER, tax
 from tests.support.events import Cloud, adjustment, cloud_event, refund, sale, void
 from tests.support.requests import events_request
 from tests.support.statement_plans import unpacked
@@ -26,6 +27,9 @@ OCTOBER, NOVEMBER = Period(2026, 10), Period(2026, 11)
 EVE = datetime(2026, 10, 31, 22, tzinfo=UTC)
 LONDON: dict[str, str | int] = {"BusinessTimeZone": "Europe/London", "PeriodGraceDays": 1, "FirstPeriod": "2026-10"}
 LONG = "字" * 200
+EXEMPT: dict[str, Any] = {"scheme": "exempt", "percent": None, "vat_id": None}
+NOTHING = {"periods": [], "drafts": 0, "next": "done", "parts": None, "releases": [], "documents": 0}
+"""The response of a run that has nothing to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,10 +43,7 @@ class Marketplace:
         assert [one["verdict"] for one in answer.json()["items"]] == ["recorded"] * len(events), answer.json()
 
     def write(self, path: str, content: dict[str, Any], seen: int = 0) -> None:
-        body = json.dumps({"seen": seen, "content": content}).encode()
-        headers = (("content-type", "application/json"), ("host", "localhost"))
-        answer = self.world.stack.request(Request("PUT", path, headers=headers, body=body))
-        assert answer.status in {200, 201}, answer.json()
+        self.world.write(path, content, seen)
 
     def until(self, instant: datetime) -> None:
         """Let time pass, and seal what has closed by then."""
@@ -67,8 +68,16 @@ class Marketplace:
         return list(csv.DictReader(io.StringIO(unpacked(content), newline="")))
 
     def listed(self, period: Period) -> list[dict[str, str]]:
-        content = self.read(f"statements/{period}/statements.csv").decode()
-        return list(csv.DictReader(io.StringIO(content, newline="")))
+        """Return the released documents of a period, in the order of the releases."""
+        lists = [key for key in self.files("statements/releases/") if key.endswith(".csv")]
+        return [row for key in lists for row in self._rows(key) if row["period"] == str(period)]
+
+    def drafts(self, period: Period) -> list[dict[str, str]]:
+        """Return the drafts of a period, as its list has them."""
+        return self._rows(f"statements/{period}/drafts.csv")
+
+    def _rows(self, key: str) -> list[dict[str, str]]:
+        return list(csv.DictReader(io.StringIO(self.read(key).decode(), newline="")))
 
     def read(self, key: str) -> bytes:
         return self.world.stack.bucket.open(key).read()
@@ -92,11 +101,14 @@ def figures(statement: dict[str, Any]) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def sealed() -> Iterator[Marketplace]:
-    """Two months of a marketplace, both sealed."""
+    """Two months of a marketplace, with the drafts of both and the statements of all agencies that are registered."""
     with opened(LONDON, start=EVE) as world:
         shop = Marketplace(world)
+        shop.write("/documents/owner", OWNER)
         shop.write("/agencies/42", tax(percent="20"))
         shop.write("/agencies/7", tax(scheme="reverse_charge", percent=None, vat_id="DE136695976") | {"country": "DE"})
+        for agency in ("8", "..", LONG):
+            shop.write(f"/agencies/{quote(agency, safe='').replace('.', '%2E')}", tax(**EXEMPT))
         rated = {"commission_rate": "0.125"}
         shop.record(
             sale("s1", "100.00", order_id="o1", product='Tea, "green"', **rated),
@@ -107,6 +119,7 @@ def sealed() -> Iterator[Marketplace]:
             refund("r1", "-30", of=None, agency="8", **rated),
             sale("s6", "9", agency="..", **rated),
             sale("s7", "8", agency=LONG, **rated),
+            sale("n1", "6", agency="nobody", **rated),
             adjustment("a0", "7.77", kind="opening"),
         )
         shop.record(void("v1", of="s2"), refund("r2", "-10.00", of="s1"), payment("p1", "5.00"))
@@ -141,7 +154,7 @@ def test_a_statement_has_every_kind_of_line_and_what_is_owed(sealed: Marketplace
         "closing": "16.87",
     }
     assert (found["commission_exact"], found["payable"], found["brought_forward"]) == ("11.75000", "14.10", "7.77")
-    assert (found["number"], found["document"], found["issued"], found["lines"]) == ("S-000002", "statement", True, 7)
+    assert (found["number"], found["document"], found["lines"]) == ("S-000002", "statement", 7)
     assert (found["from"], found["to"]) == ("2026-09-30T23:00:00Z", "2026-11-01T00:00:00Z")
     assert found["customer"]["legal_name"] == FULL["legal_name"]
     assert [day["day"] for day in found["days"]] == ["2026-10-31"]
@@ -183,10 +196,14 @@ def test_a_negative_total_is_a_credit_note_with_its_own_number(sealed: Marketpla
     assert (found["document"], found["number"], found["commission"]) == ("credit_note", "C-000001", "-3.75")
 
 
-def test_without_a_tax_profile_it_is_made_and_not_issued(sealed: Marketplace) -> None:
-    found = sealed.statement(OCTOBER, "8")
-    assert (found["issued"], found["tax"]) == (False, "0.00")
-    assert "no tax profile" in found["not_issued"]
+def test_without_a_registration_a_draft_waits_and_says_why(sealed: Marketplace) -> None:
+    found = sealed.world.read("/drafts/nobody/GBP/2026-10")
+    assert (found["state"], found["commission_exact"], found["number"]) == ("open", "0.750", None)
+    assert [(one["check"], one["message"]) for one in found["checks"]] == [
+        ("agency", "the agency is not registered at the end of 2026-10: register it"),
+        ("tax", "the agency has no tax profile on 2026-10-31: register one valid from then on"),
+    ]
+    assert "nobody" not in {row["agency"] for row in sealed.listed(OCTOBER)}
 
 
 @pytest.mark.parametrize("agency", ["..", LONG])
@@ -222,34 +239,57 @@ def test_a_late_line_is_on_the_next_statement_as_one_of_a_prior_period(sealed: M
     assert [day["day"] for day in november["days"]] == ["2026-11-01", None]
 
 
-def test_an_idle_account_has_a_statement_of_its_balance(sealed: Marketplace) -> None:
-    november = sealed.statement(NOVEMBER, "7")
-    assert (november["lines"], november["opening"], november["closing"]) == (0, "0.02", "0.02")
-    assert sealed.lines(NOVEMBER, "7") == []
+def test_an_idle_account_has_no_draft_and_no_statement_and_keeps_its_balance(sealed: Marketplace) -> None:
+    assert [row["agency"] for row in sealed.drafts(NOVEMBER)] == ["42"]
+    assert [row["agency"] for row in sealed.listed(NOVEMBER)] == ["42"]
+    assert sealed.world.read("/accounts/7/GBP/balance")["balance"] == "0.02000"
 
 
-def test_the_list_names_every_statement_in_the_order_of_the_numbers(sealed: Marketplace) -> None:
+def test_the_list_of_drafts_has_the_exact_figures_of_every_account(sealed: Marketplace) -> None:
+    listed = sealed.drafts(OCTOBER)
+    accounts = [(one["agency"].removeprefix("'"), one["currency"]) for one in listed]
+    assert accounts == sorted(accounts)
+    assert [one["commission_exact"] for one in listed if one["agency"] == "nobody"] == ["0.750"]
+    (of_42,) = (one for one in listed if one["agency"] == "42")
+    names = ("brought_forward", "net", "commission_exact", "payments", "lines", "prior_period_lines")
+    assert [of_42[name] for name in names] == ["7.77", "94.00", "11.75000", "5.00", "7", "0"]
+
+
+def test_a_release_names_every_statement_in_the_order_of_the_numbers(sealed: Marketplace) -> None:
     listed = [*sealed.listed(OCTOBER), *sealed.listed(NOVEMBER)]
     for prefix in ("S-", "C-"):
         numbers = [one["number"] for one in listed if one["number"].startswith(prefix)]
         assert numbers == [f"{prefix}{number:06d}" for number in range(1, len(numbers) + 1)]
-    for period in (OCTOBER, NOVEMBER):
-        accounts = [(one["agency"].removeprefix("'"), one["currency"]) for one in sealed.listed(period)]
-        assert accounts == sorted(accounts)
+    accounts = [(one["agency"].removeprefix("'"), one["currency"]) for one in sealed.listed(OCTOBER)]
+    assert accounts == sorted(accounts)
+    assert {(one["revision"], one["cancels"]) for one in listed} == {("1", "")}
 
 
-def test_the_manifests_are_chained_and_add_up(sealed: Marketplace) -> None:
+def test_the_manifests_of_the_periods_are_chained_and_add_up(sealed: Marketplace) -> None:
     october, november = (json.loads(sealed.read(f"statements/{one}/manifest.json")) for one in (OCTOBER, NOVEMBER))
     assert october["previous"] is None
-    assert november["previous"]["period"] == "2026-10"
-    assert november["numbers"]["statements"]["first"] == october["numbers"]["statements"]["next"]
-    assert october["lines"] == sum(int(one["lines"]) for one in sealed.listed(OCTOBER))
-    assert october["currencies"]["JPY"]["commission"] == "125"
+    digest = sha256(sealed.read(f"statements/{OCTOBER}/manifest.json")).hexdigest()
+    assert november["previous"] == {"period": "2026-10", "sha256": digest}
+    assert (october["drafts"], october["lines"]) == (8, sum(int(one["lines"]) for one in sealed.drafts(OCTOBER)))
+    assert october["currencies"]["JPY"]["commission_exact"] == "125.000"
+    assert "numbers" not in october
+
+
+def test_the_manifests_of_the_releases_are_chained_and_add_up(sealed: Marketplace) -> None:
+    first, second = (json.loads(sealed.read(f"statements/releases/00000{one}/manifest.json")) for one in (1, 2))
+    assert first["previous"] is None
+    digest = sha256(sealed.read("statements/releases/000001/manifest.json")).hexdigest()
+    assert second["previous"] == {"release": 1, "sha256": digest}
+    assert first["numbers"] == {"C-": {"first": 1, "next": 2}, "S-": {"first": 1, "next": 7}}
+    assert second["numbers"] == {"C-": {"first": 2, "next": 2}, "S-": {"first": 7, "next": 8}}
+    assert (first["statements"], first["credit_notes"], second["statements"]) == (6, 1, 1)
+    assert first["lines"] == sum(int(one["lines"]) for one in sealed.listed(OCTOBER))
+    assert first["currencies"]["JPY"]["commission"] == "125"
 
 
 def test_another_run_seals_nothing_and_changes_nothing(sealed: Marketplace) -> None:
     before = sealed.files()
-    assert sealed.seal() == {"periods": [], "statements": 0, "next": "done", "parts": None}
+    assert sealed.seal() == NOTHING
     assert sealed.watch() is None
     assert sealed.files() == before
 
@@ -270,6 +310,9 @@ def shop() -> Iterator[Marketplace]:
     """A marketplace on the eve of its first cut-off, with sales of many accounts over two days."""
     with opened(LONDON, start=EVE) as world:
         found = Marketplace(world)
+        found.write("/documents/owner", OWNER)
+        for agency in range(5):
+            found.write(f"/agencies/a{agency}", tax(**EXEMPT))
         for number in range(12):
             found.record(sale(f"s{number}", f"{number}.10", agency=f"a{number % 5}", commission_rate="0.1"))
             world.clock.advance(timedelta(minutes=5))
@@ -277,19 +320,15 @@ def shop() -> Iterator[Marketplace]:
         yield found
 
 
-def expected(shop: Marketplace) -> dict[str, bytes]:
-    """Return the files of an undisturbed run of an equal marketplace."""
-    shop.seal()
-    return shop.files()
-
-
 def test_a_run_that_is_out_of_time_continues(shop: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(service, "RESERVE_SECONDS", 10_000.0)
     results: list[dict[str, Any]] = []
     while not results or results[-1]["next"] == "run":
         results.append(shop.seal())
-    assert len(results) > 4
-    assert results[-1]["periods"] == ["2026-10"]
+    assert len(results) > 6
+    assert [one["periods"] for one in results if one["periods"]] == [["2026-10"]]
+    assert [one["releases"] for one in results if one.get("releases")] == [[1]]
+    assert (results[-1]["documents"], results[-1]["next"]) == (5, "done")
     assert len(shop.listed(OCTOBER)) == 5
 
 
@@ -320,7 +359,8 @@ def test_steps_that_come_again_or_late_change_nothing(shop: Marketplace, monkeyp
     before = shop.files()
     for step in [*steps, {"publish": "2026-10"}, {}]:
         shop.seal(step)
-    assert shop.files() == before
+    assert {key: content for key, content in shop.files().items() if key in before} == before
+    assert len(shop.listed(OCTOBER)) == 5
 
 
 @pytest.mark.parametrize("missing", ["work/2026-10/2026-10-31/totals", "work/2026-10/2026-10-31/lines"])
@@ -356,13 +396,16 @@ def test_the_next_tick_of_the_watch_starts_a_failed_run_again(shop: Marketplace)
     assert len(shop.listed(OCTOBER)) == 5
 
 
-def test_an_agency_that_is_registered_later_for_before_does_not_change_a_run(
+def test_an_agency_that_is_registered_later_for_before_does_not_change_a_release(
     shop: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "RESERVE_SECONDS", 10_000.0)
-    assert shop.seal()["next"] == "run"
+    while not shop.files("work/releases/"):
+        assert shop.seal()["next"] == "run"
     shop.world.clock.advance(timedelta(minutes=1))
-    shop.write("/agencies/a1", {**tax(percent="20"), "valid_from": "2026-01-01T00:00:00Z"})
+    renamed = {**tax(percent="20"), "legal_name": "Renamed Ltd", "valid_from": "2026-01-01T00:00:00Z"}
+    shop.write("/agencies/a1", renamed, seen=1)
     monkeypatch.undo()
     shop.seal()
-    assert shop.statement(OCTOBER, "a1")["issued"] is False
+    found = shop.statement(OCTOBER, "a1")
+    assert (found["customer"]["legal_name"], found["tax"]) == (FULL["legal_name"], "0.00")

@@ -15,7 +15,14 @@ from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.support.events import adjustment, refund, sale, void
 from tests.support.requests import post
-from tests.support.stored_statements import end_of_october, keep_sealed, listed, plan_of, seal_statements
+from tests.support.stored_statements import (
+    end_of_october,
+    keep_sealed,
+    listed,
+    plan_of,
+    register,
+    seal_statements,
+)
 from tests.support.system import World, faulty, opened
 from tests.support.tables import items
 
@@ -248,7 +255,7 @@ def test_the_path_of_the_messages_about_a_line_holds_for_names_with_slashes() ->
     with end_of_october() as world:
         event = sale("50%/1", "10.00") | {"source": "https://shop.example"}
         assert post(world, event).status == 202
-        assert send(world, "PUT", "/agencies/42", {"seen": 0, "content": {"tax": {"scheme": "exempt"}}}).status == 201
+        register(world, "42")
         seal_statements(world)
         line = {"source": "https://shop.example", "id": "50%/1", "reason": "what is this?"}
         response = send(world, "POST", DISPUTES, line)
@@ -383,7 +390,7 @@ def test_a_correction_of_before_the_dispute_or_of_another_line_resolves_nothing(
 def test_the_next_statement_shows_the_correction() -> None:
     with end_of_october() as world:
         world.sell("100.00")
-        send(world, "PUT", "/agencies/42", {"seen": 0, "content": {"tax": {"scheme": "exempt"}}})
+        register(world, "42")
         seal_statements(world)
         assert dispute(world).status == 201
         world.pass_time(minutes=1)
@@ -398,7 +405,7 @@ def test_the_next_statement_shows_the_correction() -> None:
 def test_a_disputed_refund_is_resolved_by_a_correction_of_its_sale() -> None:
     with end_of_october() as world:
         post(world, [sale("s1", "100"), refund("r1", "-10", of="s1")])
-        send(world, "PUT", "/agencies/42", {"seen": 0, "content": {"tax": {"scheme": "exempt"}}})
+        register(world, "42")
         seal_statements(world)
         assert dispute(world, "r1").status == 201
         world.pass_time(minutes=1)

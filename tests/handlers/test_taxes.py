@@ -8,6 +8,7 @@ import pytest
 
 from quarterhour.statements.proof.verify import verify
 from tests.handlers.test_statement_runs import NOVEMBER, OCTOBER, Marketplace
+from tests.support.agencies import OWNER
 from tests.support.events import Cloud, adjustment, payment, refund, sale, void
 from tests.support.sealing import opening
 from tests.support.system import opened
@@ -43,7 +44,12 @@ SEVERAL = STANDARD_21 | {
 
 
 def agency(name: str, tax: dict[str, Any], valid_from: str | None = None) -> dict[str, Any]:
-    return {"legal_name": name, "country": "NL", "tax": tax, **({"valid_from": valid_from} if valid_from else {})}
+    at = {"valid_from": valid_from} if valid_from else {}
+    return {"legal_name": name, "address": "1 Quay", "country": "DE", "tax": tax | {"vat_id": "DE136695976"}, **at}
+
+
+def owner(name: str, valid_from: str | None = None) -> dict[str, Any]:
+    return {**OWNER, "legal_name": name, **({"valid_from": valid_from} if valid_from else {})}
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +57,7 @@ def sealed() -> Iterator[Marketplace]:
     """October and November of a marketplace whose agencies change their tax."""
     with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
         shop = Marketplace(world)
-        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        shop.write("/documents/owner", owner("Market B.V."))
         for name in ("chg", "mid", "big", "early", "forth"):
             shop.write(f"/agencies/{name}", agency(name, STANDARD_21))
         shop.write("/agencies/mid", agency("mid", REVERSE, "2026-10-14T22:00:00Z"), seen=1)
@@ -83,7 +89,7 @@ def sealed() -> Iterator[Marketplace]:
         shop.record(sold("f2", "forth", "100"), fee("u12", "turn", "3"), sold("u13", "turn", "10"))
         shop.until(datetime(2026, 10, 25, 10, tzinfo=UTC))
         shop.write("/agencies/chg", agency("chg renamed", REVERSE, OF_NOVEMBER), seen=1)
-        shop.write("/documents/owner", {"legal_name": "Market N.V.", "valid_from": OF_NOVEMBER}, seen=1)
+        shop.write("/documents/owner", owner("Market N.V.", OF_NOVEMBER), seen=1)
         shop.record(fee("u25", "turn", "4"))
         shop.record(sold("c2", "chg"), sold("m2", "mid"), sold("f3", "forth", "10.02"), sold("n1", "nobody"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
@@ -126,7 +132,7 @@ def test_a_registration_from_the_first_of_the_next_month_changes_nothing_of_this
 
 def test_a_change_within_a_month_taxes_each_sale_by_its_date(sealed: Marketplace) -> None:
     october = sealed.statement(OCTOBER, "mid", "EUR")
-    assert (october["commission"], october["tax"], october["issued"]) == ("20.00", "2.10", True)
+    assert (october["commission"], october["tax"]) == ("20.00", "2.10")
     assert taxes(october) == [("standard", "10.00", "2.10"), ("reverse_charge", "10.00", "0.00")]
     assert spans(october) == [[("2026-10-05", "2026-10-05")], [("2026-10-25", "2026-10-25")]]
 
@@ -162,16 +168,12 @@ def test_a_profile_that_changes_back_and_forth_is_rounded_once_for_each_tax(seal
     assert (october["commission"], october["tax"]) == ("12.01", "0.42")
 
 
-def test_an_agency_without_a_profile_names_the_first_date_without_one(sealed: Marketplace) -> None:
-    october = sealed.statement(OCTOBER, "nobody", "EUR")
-    assert (october["issued"], october["not_issued"]) == (False, "the agency has no tax profile on 2026-10-25")
-    assert taxes(october) == [(None, "10.00", "0.00")]
-
-
-def test_an_idle_account_shows_the_tax_at_the_end_of_the_period_on_nothing(sealed: Marketplace) -> None:
-    november = sealed.statement(NOVEMBER, "mid", "EUR")
-    assert (november["lines"], taxes(november), november["issued"]) == (0, [("reverse_charge", "0.00", "0.00")], True)
-    assert spans(november) == [[("2026-11-30", "2026-11-30")]]
+def test_a_draft_of_an_agency_without_a_profile_names_the_first_date_without_one(sealed: Marketplace) -> None:
+    draft = sealed.world.read("/drafts/nobody/EUR/2026-10")
+    messages = {one["check"]: one["message"] for one in draft["checks"]}
+    assert messages["tax"] == "the agency has no tax profile on 2026-10-25: register one valid from then on"
+    assert taxes(draft["statement"]) == [(None, "10.00", "0.00")]
+    assert "nobody" not in {row["agency"] for row in sealed.listed(OCTOBER)}
 
 
 def test_an_agency_is_taxed_by_kind_of_adjustment_by_category_and_else_at_its_own_rate(sealed: Marketplace) -> None:
@@ -260,7 +262,7 @@ def collected() -> Iterator[Marketplace]:
     """October to December: the marketplace collects for one agency, and for another in November alone."""
     with opened(AMSTERDAM, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
         shop = Marketplace(world)
-        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        shop.write("/documents/owner", owner("Market B.V."))
         by_marketplace = {"collects": "marketplace"}
         shop.write("/agencies/paid", agency("paid", STANDARD_21) | by_marketplace)
         shop.write("/agencies/turns", agency("turns", STANDARD_21))
@@ -270,7 +272,7 @@ def collected() -> Iterator[Marketplace]:
         shop.record(sold("s1", "paid", "100.005"), sold("t1", "turns"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))
         shop.watch()
-        shop.write("/documents/owner", {"legal_name": "Market N.V.", "valid_from": "2026-11-15T00:00:00Z"}, seen=1)
+        shop.write("/documents/owner", owner("Market N.V.", "2026-11-15T00:00:00Z"), seen=1)
         shop.record(payment("o1", "-87.90", agency="paid", currency="EUR"))
         shop.record(void("v1", "s1", agency="paid", currency="EUR"), sold("t2", "turns", "200"))
         shop.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
@@ -329,7 +331,7 @@ def rounded(request: pytest.FixtureRequest) -> Iterator[tuple[str, Marketplace]]
     parameters = AMSTERDAM | {"Rounding": request.param}
     with opened(parameters, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
         shop = Marketplace(world)
-        shop.write("/documents/owner", {"legal_name": "Market B.V."})
+        shop.write("/documents/owner", owner("Market B.V."))
         shop.write("/agencies/one", agency("one", {"scheme": "standard", "percent": "50"}))
         shop.record(sold("s", "one", "10.25"))
         shop.until(datetime(2026, 11, 2, 1, tzinfo=UTC))

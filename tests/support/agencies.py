@@ -16,6 +16,14 @@ FULL: dict[str, Any] = {
     "valid_from": "2026-10-01T00:00:00Z",
 }
 """The content of an agency's document with every field."""
+OWNER: dict[str, Any] = {
+    "legal_name": "Market Ltd",
+    "address": "1 Quay\nBristol BS1 4ER",
+    "country": "GB",
+    "vat_id": "GB980780684",
+    "iban": "GB82WEST12345698765432",
+}
+"""The content of the owner's document with all that a statement needs."""
 
 
 def tax(**changed: Any) -> dict[str, Any]:

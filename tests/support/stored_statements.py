@@ -12,9 +12,9 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements.keys import LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key
-from quarterhour.statements.listing import FIGURES, STATEMENT_DOCUMENT, Listed, SealedObject
-from quarterhour.statements.manifest import ListTotals
-from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.listing import FIGURES, FIGURES_OF_0_2, STATEMENT_DOCUMENT, Listed, ListTotals, SealedObject
+from quarterhour.statements.plan import AT_ONCE, StatementPlan
+from tests.support.agencies import OWNER, tax
 from tests.support.system import World, opened
 
 LAST_HOUR: Final = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
@@ -22,7 +22,7 @@ LAST_HOUR: Final = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
 
 
 def plan_of(period: str = "2026-10", bound: str = "202611040000", **changed: Any) -> StatementPlan:
-    """Return the plan of a period's run, in UTC."""
+    """Return the plan of a run of 0.2.0, in UTC."""
     month, calendar = Period.parse(period), Calendar()
     values: dict[str, Any] = {
         "period": month,
@@ -32,6 +32,7 @@ def plan_of(period: str = "2026-10", bound: str = "202611040000", **changed: Any
         "after": None,
         "planned_at": iso_millis(QuarterHour.parse(bound).end),
         "code_version": "0.2.0",
+        "schema": AT_ONCE,
         "zone": "UTC",
         "cut_off": calendar.cut_off(month),
         "starts": calendar.starts(month),
@@ -54,11 +55,11 @@ def listed(agency: str = "42", currency: str = "GBP", *, issued: bool = True, **
 
 def sealed_items(plan: StatementPlan, *statements: Listed) -> list[dict[str, Any]]:
     """Return the items that the run of a plan leaves: those of the statements, of the period, and of the progress."""
-    totals = ListTotals()
+    totals = ListTotals(FIGURES_OF_0_2)
     for one in statements:
         totals.add(one)
     return [
-        *(one.as_item(plan.period, plan.bound) for one in statements),
+        *({**one.as_item(plan.period), "bound": str(plan.bound)} for one in statements),
         {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64},
         {
             **PROGRESS_KEY,
@@ -79,13 +80,19 @@ def keep_sealed(world: World, plan: StatementPlan, *statements: Listed) -> None:
 
 @contextmanager
 def end_of_october(parameters: Mapping[str, str | int] | None = None) -> Iterator[World]:
-    """Deploy the system half an hour before October ends and is cut off."""
+    """Deploy the system half an hour before October ends and is cut off; its owner is registered."""
     with opened({"PeriodGraceDays": 0, **(parameters or {})}, start=LAST_HOUR) as world:
+        world.write("/documents/owner", OWNER)
         yield world
 
 
+def register(world: World, agency: str, **profile: str | None) -> None:
+    """Register an agency, with what a statement needs and this tax profile, so its drafts are released at once."""
+    world.write(f"/agencies/{agency}", tax(**(profile or {"scheme": "exempt", "percent": None, "vat_id": None})))
+
+
 def seal_statements(world: World) -> Any:
-    """Let an hour pass, seal it and the statements that are due; return what the function returns."""
+    """Let an hour pass, make the drafts that are due and release them; return what the function returns."""
     world.pass_time(hours=1)
     world.report()
     result = world.stack.invoke("statements", {})

@@ -1,5 +1,6 @@
 """The deployed system, as a shop and its accountants meet it: events go in over HTTP, and answers come out."""
 
+import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -40,6 +41,13 @@ class World:
         self.recorded.append(item)
         receipt: dict[str, Any] = item["receipt"]
         return receipt
+
+    def write(self, path: str, content: Mapping[str, Any], seen: int = 0) -> None:
+        """Write a version of a document after those that were seen."""
+        headers = (("content-type", "application/json"), ("host", "localhost"))
+        body = json.dumps({"seen": seen, "content": content}).encode()
+        answer = self.stack.request(Request("PUT", path, headers=headers, body=body))
+        assert answer.status in {200, 201}, answer.json()
 
     def pass_time(self, **span: float) -> None:
         """Deliver all stream records, then advance the clock."""

@@ -1,7 +1,7 @@
 """Balances and previews, pure: every line is either in a closing balance or unbilled."""
 
 from dataclasses import replace
-from datetime import date
+from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
 
@@ -13,52 +13,131 @@ from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.statements.balance import Balance, OpenPeriod, StatementSummary, of_periods, previews
+from quarterhour.statements.balance import (
+    Balance,
+    Billed,
+    LastDocument,
+    OpenPeriod,
+    not_drafted,
+    of_periods,
+    previews,
+)
 from quarterhour.statements.figures import Amounts
 from tests.support.builders import amounts
-from tests.support.stored_statements import listed, plan_of
 
 VAT = TaxProfile(STANDARD, Decimal(20))
 OCTOBER = Period(2026, 10)
+BOUND = QuarterHour.parse("202611040000")
 
 
 def totals(commission: str, payments: str = "0", gross: str = "0", refunds: str = "0") -> Totals:
     return Totals(1, Decimal(gross), Decimal(refunds), Decimal(commission), Decimal(payments))
 
 
-def sealed(period: Period, closing: str, commission: str, payments: str = "0", **more: Any) -> StatementSummary:
-    figures = {"brought_forward": "0", "net": "0", **more}
-    found = listed(closing=closing, commission_exact=commission, payments=payments, **figures)
-    item = found.as_item(period, QuarterHour.parse("202611040000"))
-    return StatementSummary.of(item)
+AT = datetime(2026, 12, 31, tzinfo=UTC)
+
+
+def item(period: Period, closing: str, commission: str, payments: str = "0", **more: Any) -> dict[str, Any]:
+    """Return the item of a statement of 0.2.0."""
+    figures = {"brought_forward": "0", "net": "0", "closing": closing, "number": "S-000001", "lines": 1, **more}
+    return {
+        "period": str(period),
+        "bound": "202611040000",
+        "commission_exact": commission,
+        "payments": payments,
+        **figures,
+    }
+
+
+def document(number: str, release: int, closing: str, day: int, cancels: str = "") -> dict[str, Any]:
+    at = f"2026-11-{day:02d}T10:00:00.000Z"
+    return {"number": number, "release": release, "closing": closing, "cancels": cancels, "planned_at": at}
+
+
+def last_item(release: int, **revisions: int) -> dict[str, Any]:
+    """Return the item with the last document; ``revisions``: by month, such as ``m10``."""
+    return {"release": release, "revisions": {f"2026-{month[1:]}": number for month, number in revisions.items()}}
+
+
+def billed(*statements: dict[str, Any], last: dict[str, Any] | None = None, at: datetime = AT) -> Billed:
+    return Billed.of(statements, last, at)
 
 
 def test_before_the_first_statement_everything_is_unbilled() -> None:
-    found = Balance.of([], totals("12.345", "2"), Totals())
+    found = Balance.of(Billed(), totals("12.345", "2"), Totals())
     assert (found.last, found.amount) == (None, Decimal("10.345"))
 
 
 def test_after_a_statement_its_rounding_and_tax_count_and_the_rest_is_exact() -> None:
-    october = sealed(OCTOBER, "10.81", "12.345", "4")
-    found = Balance.of([october], totals("13.445", "5"), Totals())
+    october = item(OCTOBER, "10.81", "12.345", "4")
+    found = Balance.of(billed(october), totals("13.445", "5"), Totals())
     assert (found.unbilled.commission, found.unbilled.payments) == (Decimal("1.100"), Decimal(1))
     assert found.amount == Decimal("10.910")
 
 
 def test_a_late_line_of_a_sealed_period_is_unbilled_until_the_next_statement() -> None:
     counted = of_periods({OCTOBER: totals("3"), OCTOBER.next: totals("2")}, OCTOBER)
-    assert Balance.of([sealed(OCTOBER, "1.00", "1")], counted, Totals()).amount == Decimal("5.00")
+    assert Balance.of(billed(item(OCTOBER, "1.00", "1")), counted, Totals()).amount == Decimal("5.00")
 
 
 def test_what_was_brought_forward_is_in_the_closing_balance_alone() -> None:
-    october = sealed(OCTOBER, "107.20", "6", brought_forward="100")
-    assert Balance.of([october], totals("106"), Totals()).amount == Decimal("107.20")
+    october = item(OCTOBER, "107.20", "6", brought_forward="100")
+    assert Balance.of(billed(october), totals("106"), Totals()).amount == Decimal("107.20")
 
 
 def test_the_last_statement_counts_whatever_their_order() -> None:
-    both = [sealed(OCTOBER.next, "3.00", "2"), sealed(OCTOBER, "1.00", "1")]
+    both = billed(item(OCTOBER.next, "3.00", "2"), item(OCTOBER, "1.00", "1"))
     found = Balance.of(both, totals("3"), Totals())
-    assert (found.last, found.amount) == (both[0], Decimal("3.00"))
+    assert found.last == LastDocument(OCTOBER.next, "S-000001", BOUND, Decimal("3.00"))
+    assert (found.amount, sorted(both.with_statement)) == (Decimal("3.00"), [OCTOBER, OCTOBER.next])
+
+
+def test_a_statement_of_0_2_0_counts_from_its_bound_on() -> None:
+    october = item(OCTOBER, "1.00", "1")
+    assert billed(october, at=BOUND.end).closing == 1
+    assert billed(october, at=BOUND.start) == Billed()
+
+
+def test_documents_count_from_their_releases_on_and_a_cancelled_statement_charges_nothing() -> None:
+    october = item(OCTOBER, "10.00", "10", number="S-000002", lines=3) | {
+        "documents": [
+            document("S-000001", 1, "12.00", 5),
+            document("C-000001", 2, "0.00", 6, "S-000001"),
+            document("S-000002", 3, "10.00", 7),
+        ]
+    }
+    last = last_item(3, m10=3)
+
+    def at(day: int) -> tuple[object, ...]:
+        found = billed(october, last=last, at=datetime(2026, 11, day, 12, tzinfo=UTC))
+        return found.last.number if found.last else None, found.closing, found.charged.commission, found.charged.events
+
+    assert at(4) == (None, 0, 0, 0)
+    assert at(5) == ("S-000001", 12, 10, 3)
+    assert at(6) == ("C-000001", 0, 0, 0)
+    assert at(7) == ("S-000002", 10, 10, 3)
+
+
+def test_the_documents_of_a_release_count_together() -> None:
+    october = item(OCTOBER, "1.00", "1") | {"documents": [document("S-000001", 1, "1.00", 5)]}
+    november = item(OCTOBER.next, "3.00", "2") | {"documents": [document("S-000002", 2, "3.00", 6)]}
+    cancelled = document("C-000001", 2, "0.00", 6, "S-000001")
+    last = last_item(2, m10=2, m11=1)
+    assert billed(october, november, last=last).with_statement == {OCTOBER}, "the cancellation is not written yet"
+    assert billed(october, last=last).closing == 1
+    october["documents"].append(cancelled)
+    complete = billed(october, november, last=last)
+    assert (list(complete.with_statement), complete.closing) == ([OCTOBER.next], Decimal(3)), (
+        "a release cancels before it states"
+    )
+    assert billed(october, november, last=last_item(1, m10=1)).closing == 1, "the last document was read before"
+
+
+def test_lines_that_came_after_the_bound_of_their_drafts_are_in_none() -> None:
+    counted = Totals(5, Decimal(100), Decimal(-10), Decimal(9), Decimal(4))
+    drafted = Totals(3, Decimal(70), Decimal(0), Decimal(7), Decimal(1))
+    assert not_drafted(counted, drafted) == Totals(2, Decimal(20), Decimal(0), Decimal(2), Decimal(3))
+    assert not_drafted(drafted, counted) == Totals(-2, Decimal(0), Decimal(-20), Decimal(-2), Decimal(-3))
 
 
 @given(st.lists(st.tuples(amounts(), amounts()), max_size=6), amounts(), amounts())
@@ -69,7 +148,7 @@ def test_a_past_balance_is_the_present_one_without_what_was_recorded_since(
     for one, paid in lines:
         counted += totals(str(one), str(paid))
     later = totals(str(commission), str(payments))
-    assert Balance.of([], counted + later, later).amount == Balance.of([], counted, Totals()).amount
+    assert Balance.of(Billed(), counted + later, later).amount == Balance.of(Billed(), counted, Totals()).amount
 
 
 def test_periods_of_before_the_first_one_get_no_statements() -> None:
@@ -125,15 +204,10 @@ def test_a_preview_of_an_agency_whose_sales_the_marketplace_collects_takes_them_
 
 
 def test_a_balance_counts_the_sales_that_the_marketplace_collected_and_has_on_no_statement() -> None:
-    october = sealed(OCTOBER, "-87.90", "10.0005", net="100.005")
+    october = item(OCTOBER, "-87.90", "10.0005", net="100.005")
     counted = totals("12.0005", "-87.90", "125.005", "-5")
-    by_marketplace = replace(Balance.of([october], counted, Totals()), collects="marketplace")
+    by_marketplace = replace(Balance.of(billed(october), counted, Totals()), collects="marketplace")
     assert by_marketplace.proceeds == Decimal("20.000")
     assert by_marketplace.amount == Decimal("-18.0000")  # -87.90 + 2.0000 - 20.000 + 87.90
-    by_agency = Balance.of([october], counted, Totals())
+    by_agency = Balance.of(billed(october), counted, Totals())
     assert (by_agency.proceeds, by_agency.amount) == (Decimal(0), Decimal("2.0000"))
-
-
-def test_the_period_of_a_statement_orders_it_before_its_number() -> None:
-    assert sealed(OCTOBER, "1", "1") < sealed(OCTOBER.next, "0", "0")
-    assert sealed(OCTOBER, "1", "1").bound == QuarterHour.parse("202611040000") == plan_of().bound

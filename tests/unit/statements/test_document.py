@@ -1,4 +1,4 @@
-"""The document of a statement: its tax, its parties, why it is not issued, and its figures in the base currency."""
+"""The document of a statement: its tax, its parties, its terms, and its figures in the base currency."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,12 +13,11 @@ from quarterhour.agencies.agency import OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD,
 from quarterhour.model.identifiers import Account
 from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendar, time_zone
-from quarterhour.statements.document import Parties, Statement
+from quarterhour.statements.document import Parties, Statement, StatementEntry
 from quarterhour.statements.figures import AccountSums, BaseFigures, Kind, LastRate, Sum
 from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import StatementPlan, StatementSettings
-from quarterhour.statements.roster import RosterEntry
 from quarterhour.statements.tax import Taxable, TaxNames
 from tests.support.statement_plans import NOVEMBER, plan
 
@@ -33,7 +32,7 @@ def statement(profile_at: Callable[[datetime], TaxProfile | None], *days: str, s
     sums = AccountSums()
     for day in days:
         sums.add((Kind.SALES, False), day, ("default", "0.10"), day, Sum(1, Decimal(100), Decimal(10)))
-    entry = RosterEntry(Account("42", "EUR"), "S-000001", STATEMENT_DOCUMENT, sums, None)
+    entry = StatementEntry(Account("42", "EUR"), "S-000001", STATEMENT_DOCUMENT, sums, None, None)
     planned = replace(plan(settings=AMSTERDAM), schema=schema)
     return Statement(planned, entry, Parties(Owner(), Agency(datetime(2026, 1, 1, tzinfo=UTC)), profile_at))
 
@@ -74,14 +73,27 @@ def test_the_parties_are_those_of_the_last_instant_of_the_period_and_in_0_2_0_th
     assert replace(planned, schema=1).parties_at == planned.cut_off == datetime(2026, 12, 3, 23, tzinfo=UTC)
 
 
-def test_a_statement_is_not_issued_if_one_tax_point_has_no_profile() -> None:
+def test_a_tax_point_without_a_profile_is_taxed_at_nothing_and_only_0_2_0_says_that_it_is_not_issued() -> None:
     later = datetime(2026, 11, 9, 23, tzinfo=UTC)
-    missing = statement(lambda at: STANDARD_21 if at >= later else None, "2026-11-09", "2026-11-10")
-    assert document(missing)["not_issued"] == "the agency has no tax profile on 2026-11-09"
-    assert (document(missing)["commission"], document(missing)["tax"]) == ("20.00", "2.10")
-    assert missing.listed({}).issued is False
-    known = statement(lambda at: STANDARD_21 if at >= later else None, "2026-11-10")
-    assert (document(known)["issued"], document(known)["not_issued"]) == (True, None)
+    missing = document(statement(lambda at: STANDARD_21 if at >= later else None, "2026-11-09", "2026-11-10"))
+    assert [(row["scheme"], row["base"], row["tax"]) for row in missing["taxes"]] == [
+        (None, "10.00", "0.00"),
+        ("standard", "10.00", "2.10"),
+    ]
+    assert (missing["commission"], missing["tax"]) == ("20.00", "2.10")
+    assert not {"issued", "not_issued"} & set(missing)
+
+
+def test_a_cancellation_and_a_new_statement_name_the_statement_before_them() -> None:
+    taxed = statement(lambda _: STANDARD_21, "2026-11-10")
+    cancelled = {"number": "S-000001", "document": "statement", "issued_on": "2026-12-04"}
+    reversed_ = taxed.entry.sums.reversed()
+    entry = taxed.entry._replace(number="C-000001", document="credit_note", sums=reversed_, cancels=cancelled)
+    shown = document(replace(taxed, entry=entry))
+    assert (shown["cancels"], shown["replaces"], shown["due_on"]) == (cancelled, None, None)
+    assert (shown["commission"], shown["tax"], shown["closing"]) == ("-10.00", "-2.10", "-12.10")
+    again = document(replace(taxed, entry=taxed.entry._replace(number="S-000002", replaces="S-000001")))
+    assert (again["cancels"], again["replaces"], again["closing"]) == (None, "S-000001", "12.10")
 
 
 def test_a_statement_of_schema_1_is_taxed_as_a_whole_by_the_profile_at_the_cut_off() -> None:
@@ -133,7 +145,7 @@ def planned(schema: int) -> StatementPlan:
 def in_base(schema: int, *missing: str) -> Any:
     """Return the figures in the base currency of a statement whose other lines are worth 8.931 euros."""
     sums = AccountSums(base=BaseFigures(net=Fraction("8.931"), commission=Fraction("0.89"), missing=set(missing)))
-    entry = RosterEntry(Account("42", "GBP"), "S-000001", "statement", sums, None)
+    entry = StatementEntry(Account("42", "GBP"), "S-000001", "statement", sums, None, None)
     document = Statement(planned(schema), entry, Parties(Owner(), None, lambda _: None)).document(
         [], SealedObject("", 0)
     )

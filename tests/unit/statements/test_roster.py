@@ -1,5 +1,6 @@
-"""The roster: who gets a statement, and with which number."""
+"""The roster of a period: who gets a draft, and with which sums."""
 
+from datetime import date
 from decimal import Decimal
 from io import BytesIO
 
@@ -7,68 +8,67 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model.identifiers import Account
+from quarterhour.statements.drafts import Draft, DraftTotals, ListedDraft
 from quarterhour.statements.figures import AccountSums, Kind, Sum
-from quarterhour.statements.listing import FIGURES, Listed, SealedObject
-from quarterhour.statements.roster import Numbers, RosterEntry, pack_roster, read_numbers, read_roster, roster
+from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.roster import pack_roster, read_roster, roster
 from tests.support.builders import accounts
 from tests.support.statement_plans import plan
 
+FILE = SealedObject("a" * 64, 10)
 
-def sums(commission: str = "1") -> AccountSums:
+
+def sums(commission: str = "1", *days: str) -> AccountSums:
+    """Return the sums of a sale of 10 on each day, by default on 3 November."""
     found = AccountSums()
-    found.add(
-        (Kind.SALES, False), "2026-11-03", ("card 1", "0.1"), "2026-11-03", Sum(1, Decimal(10), Decimal(commission))
-    )
+    for day in days or ("2026-11-03",):
+        found.add((Kind.SALES, False), day, ("default", "0.1"), day, Sum(1, Decimal(10), Decimal(commission)))
     return found
 
 
-def listed(account: Account, closing: str) -> Listed:
-    figures = {name: Decimal(closing if name == "closing" else 0) for name in FIGURES}
-    files = {name: SealedObject("a" * 64, 10) for name in ("statement.json", "statement.html", "lines.csv.gz")}
-    return Listed(account, "S-000001", "statement", figures["closing"] > 0, figures, 1, 0, files)
-
-
-def entries(*days: dict[str, AccountSums], previous: dict[str, str] | None = None) -> list[RosterEntry]:
-    before = [listed(Account(agency, "GBP"), closing) for agency, closing in sorted((previous or {}).items())]
-    found = [[(Account(agency, "GBP"), one) for agency, one in sorted(day.items())] for day in days]
-    return list(roster(found, before, Numbers.of(plan())))
-
-
-def test_numbers_follow_the_order_of_the_accounts() -> None:
-    found = entries({"7": sums(), "42": sums()}, {"8": sums()})
-    assert [(one.account.agency, one.number) for one in found] == [
-        ("42", "S-000001"),
-        ("7", "S-000002"),
-        ("8", "S-000003"),
-    ]
-
-
-def test_credit_notes_have_numbers_of_their_own() -> None:
-    found = entries({"1": sums("-1"), "2": sums(), "3": sums("-0.004"), "4": sums("-2")})
-    assert [one.number for one in found] == ["C-000001", "S-000001", "S-000002", "C-000002"]
-    assert [one.document for one in found] == ["credit_note", "statement", "statement", "credit_note"]
-
-
-def test_an_idle_account_has_a_statement_while_its_balance_is_not_0() -> None:
-    found = entries({}, previous={"1": "5.00", "2": "0.00", "3": "-1"})
-    assert [(one.account.agency, one.sums.lines) for one in found] == [("1", 0), ("3", 0)]
+def test_an_account_has_the_sums_of_all_days_and_one_without_lines_is_not_on_the_roster() -> None:
+    first, second = {"7": sums(), "42": sums("2")}, {"42": sums("-3"), "8": sums()}
+    days = [[(Account(agency, "GBP"), one) for agency, one in sorted(day.items())] for day in (first, second)]
+    found = [(account.agency, one.lines, one.commission) for account, one in roster(days)]
+    assert found == [("42", 2, Decimal(-1)), ("7", 1, Decimal(1)), ("8", 1, Decimal(1))]
 
 
 @given(st.lists(accounts, unique=True, max_size=8))
-def test_a_roster_is_read_as_it_was_written_and_its_numbers_have_no_gap(some: list[Account]) -> None:
-    numbers = Numbers.of(plan())
-    day = [(account, sums()) for account in sorted(some)]
+def test_a_roster_is_read_as_it_was_written(some: list[Account]) -> None:
+    written = [(account, sums()) for account in sorted(some)]
     file = BytesIO()
-    written = list(roster([day], [], numbers))
-    pack_roster(iter(written), numbers, file)
+    pack_roster(iter(written), file)
     file.seek(0)
     assert list(read_roster(file)) == written
-    file.seek(0)
-    assert read_numbers(file) == (len(some) + 1, 1)
-    assert [one.number for one in written] == [f"S-{number:06d}" for number in range(1, len(some) + 1)]
 
 
-def test_the_list_of_a_period_is_read_as_it_was_written() -> None:
-    one = listed(Account("=1+1", "GBP"), "5.00")
-    assert Listed.of_row(one.as_row()) == one
-    assert one.as_row()[0] == "'=1+1"
+def test_the_draft_names_its_tax_points_as_spans_without_a_gap_and_the_lines_at_the_default_rate() -> None:
+    draft = Draft(Account("42", "GBP"), sums("1", "2026-11-03", "2026-11-04", "2026-10-31", "2026-11-06"), [], FILE)
+    assert draft.tax_points == [
+        (date(2026, 10, 31), date(2026, 10, 31)),
+        (date(2026, 11, 3), date(2026, 11, 4)),
+        (date(2026, 11, 6), date(2026, 11, 6)),
+    ]
+    assert draft.default_rate_lines == 4
+
+
+def test_the_list_of_drafts_is_read_as_it_was_written_and_added_up() -> None:
+    of_account = sums("1.005")
+    draft = Draft(Account("=1+1", "GBP"), of_account, [], FILE)
+    one = ListedDraft(draft.account, draft.figures, 1, 0, {"draft.json": FILE, "lines.csv.gz": FILE})
+    assert ListedDraft.of_row(one.as_row()) == one
+    assert one.as_row()[:6] == ["'=1+1", "GBP", "0", "10", "1.005", "0"]
+    totals = DraftTotals()
+    for _ in range(2):
+        totals.add(one)
+    figures = {"brought_forward": "0", "net": "20", "commission_exact": "2.010", "payments": "0"}
+    assert totals.as_dict() == {"drafts": 2, "lines": 2, "currencies": {"GBP": figures}}
+
+
+def test_a_draft_is_read_as_it_was_written_and_names_no_party_tax_or_number() -> None:
+    draft = Draft(Account("42", "GBP"), sums(), [{"order": None, "lines": 1}], FILE)
+    content = draft.document(plan())
+    assert list(content) == [
+        *("schema", "period", "recorded_until", "agency", "currency", "sums", "orders", "lines_file"),
+    ]
+    assert (content["period"], content["recorded_until"]) == ("2026-11", "202612040000")

@@ -4,7 +4,6 @@ import re
 from typing import Final
 
 from quarterhour.aws.entity import Key, Range
-from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.statements.keys import LIST, MANIFEST, STATEMENTS, WORK
 
 PROGRESS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "releases"}
@@ -53,8 +52,3 @@ def release_key(number: int) -> Key:
 def releases(after: str | None = None) -> Range:
     """Return the items of the releases, the newest first, from the sort key ``after`` on."""
     return Range(_RELEASES, "0", "9" * _DIGITS, descending=True, after=after, consistent=True)
-
-
-def balance_key(account: Account) -> Key:
-    """Return the key of the item with an account's last document: ``BILLED#42#GBP``, ``last``."""
-    return {"pk": f"BILLED{SEPARATOR}{account}", "sk": "last"}

@@ -275,12 +275,11 @@ CANCELLED: Final = ("number", "document", "issued_on", "planned_at")
 _DRAFT: Final = "draft.json"
 
 
-def next_numbers(plan: ReleasePlan, entries: Iterable[ReleaseEntry]) -> dict[str, int]:
-    """Return the next numbers after a release, by prefix."""
+def next_numbers(plan: ReleasePlan, documents: Iterable[str]) -> dict[str, int]:
+    """Return the next numbers after a release, by prefix. ``documents``: whether each is a statement or credit note."""
     series = dict(plan.series)
     prefixes = dict(zip((STATEMENT_DOCUMENT, CREDIT_NOTE), plan.prefixes, strict=True))
-    for entry in entries:
-        for one in entry.documents:
-            prefix = prefixes[one.document]
-            series[prefix] = series.get(prefix, 1) + 1
+    for one in documents:
+        prefix = prefixes[one]
+        series[prefix] = series.get(prefix, 1) + 1
     return series

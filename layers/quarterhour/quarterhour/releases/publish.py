@@ -1,17 +1,17 @@
 """Publishes a release whose documents are written: list, manifest, and the items of statements and drafts."""
 
 import io
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from tempfile import TemporaryFile
-from typing import IO, cast
+from typing import IO
 
 from quarterhour.releases.keys import release_key, release_list_key, release_manifest_key, release_written_key
-from quarterhour.releases.listing import COLUMNS
+from quarterhour.releases.listing import COLUMNS, ReleasedDocument
 from quarterhour.releases.manifest import manifest
 from quarterhour.releases.plan import ReleasePlan
-from quarterhour.releases.released import Released, balance_item, decided_by, released_draft, statement_item
+from quarterhour.releases.released import Released, decided_by, last_document_item, released_draft, statement_item
 from quarterhour.releases.roster import Numbered
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.digests import hexdigest, stream_digest
@@ -37,19 +37,10 @@ class ReleasePublisher:
 
     def publish(self, plan: ReleasePlan, numbered: Numbered) -> int:
         """Publish a release; return the number of its documents."""
-        totals = ListTotals()
         groups = range(numbered.groups)
         with TemporaryFile() as file:
-            text = io.TextIOWrapper(cast("IO[bytes]", file), encoding="utf-8", newline="", write_through=True)
-            writer = ListWriter(text, COLUMNS)
-            for group in groups:
-                for one in chain.from_iterable(self._written(plan, group)):
-                    writer.write(one.document.as_row())
-                    totals.add(one.document.listed)
-            text.flush()
-            size = file.tell()
-            file.seek(0)
-            listed = SealedObject(stream_digest(file), size)
+            written = chain.from_iterable(self._written(plan, group) for group in groups)
+            totals, listed = write_list(file, (one.document for one in chain.from_iterable(written)))
             content = as_bytes(manifest(plan, totals, numbered.series, listed))
             sha256 = hexdigest(content)
             self.files.create(release_list_key(plan.number), file, listed.sha256)
@@ -71,7 +62,7 @@ class ReleasePublisher:
 
     def _record(self, plan: ReleasePlan, accounts: Sequence[Sequence[Released]]) -> None:
         """Write the items of some accounts' documents: last documents, statements, statuses, and then the drafts."""
-        self.store.write_later([balance_item(plan, documents[-1]) for documents in accounts])
+        self.store.write_later([last_document_item(plan, documents) for documents in accounts])
         released = list(chain.from_iterable(accounts))
         keys = [(one.planned.period, one.document.listed.account) for one in released]
         existing = self.store.statements(keys)
@@ -98,3 +89,19 @@ class ReleasePublisher:
         decided = decided_by(planned, draft)
         decision = StatementDecision(decided.by, Party.MARKETPLACE, plan.planned_at, decided.reason or planned.number)
         self.statuses.add(name, StatementChange(Status.CANCELLED if planned.cancels else Status.ISSUED, decision))
+
+
+def write_list(file: IO[bytes], documents: Iterable[ReleasedDocument]) -> tuple[ListTotals, SealedObject]:
+    """Write the list of a release; return its totals and its hash. ``file`` is then at its beginning."""
+    totals = ListTotals()
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = ListWriter(text, COLUMNS)
+    for one in documents:
+        writer.write(one.as_row())
+        totals.add(one.listed)
+    text.detach()
+    size = file.tell()
+    file.seek(0)
+    listed = SealedObject(stream_digest(file), size)
+    file.seek(0)
+    return totals, listed

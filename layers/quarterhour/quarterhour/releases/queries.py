@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
 from quarterhour.model import clock, money
-from quarterhour.model.clock import iso_millis, iso_seconds
+from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account
@@ -17,11 +18,11 @@ from quarterhour.releases.keys import releases
 from quarterhour.releases.plan import document_of
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.document import Statement, StatementEntry
 from quarterhour.statements.draft_items import DraftItem
-from quarterhour.statements.drafts import FIGURES, Draft
-from quarterhour.statements.keys import DRAFT, draft_place, open_drafts, statement_prefix
-from quarterhour.statements.store import PartyReader, ProgressStore
+from quarterhour.statements.drafts import FIGURES
+from quarterhour.statements.keys import draft_place, open_drafts
+from quarterhour.statements.store import ProgressStore
+from quarterhour.statements.unreleased import UnreleasedStatements
 from quarterhour.web.paging import Page, Paging
 
 _PAGE: Final = 200
@@ -61,7 +62,7 @@ class DraftQueries:
         return (DraftItem.of(values) for values in entries if values["gsi1sk"] > place)
 
     def draft(self, period: Period, account: Account) -> dict[str, Any]:
-        """Return a draft with its decisions, its checks, and the statement that it would be now.
+        """Return a draft with its decisions, its checks, and the statement that it would be now, if it has none.
 
         Raises ``NotFoundError`` if there is no such draft.
         """
@@ -74,22 +75,18 @@ class DraftQueries:
         return {
             **shown_draft(draft, checks(draft, context)),
             "decisions": decisions,
-            "statement": self._statement(draft, iso_millis(now)),
+            "statement": None if draft.number else self._statement(draft, now),
         }
 
-    def _statement(self, draft: DraftItem, at: str) -> dict[str, Any]:
+    def _statement(self, draft: DraftItem, now: datetime) -> dict[str, Any]:
         """Return the content of ``statement.json`` as it would be without a number, if it were released now."""
-        account, now = draft.account, clock.now()
-        content = Draft.of(self.files.open(statement_prefix(draft.period, account) + DRAFT).read())
-        plan = replace(self.contexts.plan_of(draft.period), planned_at=at)
-        reader = PartyReader(self.store.entities)
-        (parties,) = reader.parties(reader.owner(plan.parties_at, now), [account], plan.parties_at, now)
+        account = draft.account
         last = self.store.last_documents([account], self.statements.progress().last_of_0_2).get(account)
-        document = document_of(content.sums.commission, account.currency, plan.rounding)
-        entry = StatementEntry(
-            account, "", document, content.sums, last.listed if last else None, last.period if last else None
-        )
-        return Statement(plan, entry, parties).document(content.orders, content.lines)
+        unreleased = UnreleasedStatements(self.store.entities, self.files, self.contexts.plan_of)
+        content, statement = unreleased.read(draft.period, account, now, last)
+        document = document_of(content.sums.commission, account.currency, statement.plan.rounding)
+        named = replace(statement, entry=statement.entry._replace(document=document))
+        return named.document(content.orders, content.lines)
 
     def releases(self, paging: Paging) -> Page:
         """Return a page of the releases, the newest first."""

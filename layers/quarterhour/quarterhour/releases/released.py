@@ -4,40 +4,46 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.releases.keys import balance_key
 from quarterhour.releases.listing import ReleasedDocument
 from quarterhour.releases.plan import Action, PlannedDocument, ReleasePlan
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
+from quarterhour.statements.keys import last_document_key
 
 BY: Final = "release"
 """Who made the decisions that a release itself makes."""
 
 
 class Released(NamedTuple):
-    """A document of a release. ``issued_on``: its date of issue, ISO 8601."""
+    """A document of a release. ``issued_on`` and ``due_on``: its dates, ISO 8601; not every one has the second."""
 
     planned: PlannedDocument
     document: ReleasedDocument
     issued_on: str
+    due_on: str | None
 
     def as_list(self) -> list[Any]:
         """Return the document as plain values."""
-        return [self.planned.as_list(), self.document.as_row(), self.issued_on]
+        return [self.planned.as_list(), self.document.as_row(), self.issued_on, self.due_on]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Parse what ``as_list`` returned."""
-        planned, row, issued_on = values
-        return cls(PlannedDocument.of(planned), ReleasedDocument.of_row(row), issued_on)
+        planned, row, issued_on, due_on = values
+        return cls(PlannedDocument.of(planned), ReleasedDocument.of_row(row), issued_on, due_on)
 
 
-def balance_item(plan: ReleasePlan, released: Released) -> dict[str, Any]:
-    """Return the item with the last document of an account, which is found by its key alone."""
+def last_document_item(plan: ReleasePlan, documents: Sequence[Released]) -> dict[str, Any]:
+    """Return the item with the last document of an account, which is found by its key alone.
+
+    ``documents``: those of the account in the release, in their order. ``revisions`` names them by their periods.
+    """
+    released = documents[-1]
     listed = released.document.listed
     item = listed.as_item(released.planned.period)
     return {
         **{name: value for name, value in item.items() if name not in {"gsi1pk", "gsi1sk"}},
-        **balance_key(listed.account),
+        **last_document_key(listed.account),
+        "revisions": {str(one.planned.period): one.planned.revision for one in documents},
         "release": plan.number,
     }
 
@@ -48,7 +54,7 @@ def statement_item(
     """Return the item of a statement with all its documents; a cancellation is noted in that of its statement."""
     planned, document = released.planned, released.document
     before = [one for one in (existing or {}).get("documents", ()) if one["release"] != plan.number]
-    shown = {"issued_on": released.issued_on, "planned_at": plan.planned_at}
+    shown = {"issued_on": released.issued_on, "due_on": released.due_on, "planned_at": plan.planned_at}
     documents = [
         *before,
         {

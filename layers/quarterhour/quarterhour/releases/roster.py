@@ -35,7 +35,8 @@ def write_roster(files: SealedFiles, plan: ReleasePlan, entries: Sequence[Releas
         with value_writer(file) as write:
             for one in entries:
                 write(one.as_list())
-            write({"accounts": len(entries), "series": next_numbers(plan, entries)})
+            series = next_numbers(plan, (one.document for entry in entries for one in entry.documents))
+            write({"accounts": len(entries), "series": series})
         file.seek(0)
         with suppress(SealedFileError):
             files.create(release_roster_key(plan.number), file, stream_digest(file))

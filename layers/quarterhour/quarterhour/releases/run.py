@@ -61,7 +61,7 @@ class ReleaseRunner:
         self._statements = statements
         self._contexts = contexts
         self._settings = settings
-        self._writer = ReleaseWriter(store, files, contexts)
+        self.writer = ReleaseWriter(store, files, contexts)
         self._publisher = ReleasePublisher(store, files, statuses)
 
     def run(self, remaining_seconds: Callable[[], float]) -> ReleaseResult:
@@ -123,7 +123,7 @@ class ReleaseRunner:
         """Yield the steps before publishing, in their order; each returns whether it had anything to do."""
         yield partial(self._number, plan)
         for group in range(read_numbered(self._files, plan).groups):
-            yield partial(self._writer.write, plan, group)
+            yield partial(self.writer.write, plan, group)
 
     def _number(self, plan: ReleasePlan) -> bool:
         """Number the documents, unless that is done already; return whether it was not."""

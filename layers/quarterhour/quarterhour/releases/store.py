@@ -12,10 +12,10 @@ from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import OvertakenError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.releases.keys import PROGRESS_KEY, balance_key
+from quarterhour.releases.keys import PROGRESS_KEY
 from quarterhour.releases.plan import LastDocument, ReleasePlan, ReleaseProgress
 from quarterhour.statements.draft_items import DUE, DraftItem
-from quarterhour.statements.keys import draft_key, due_drafts, open_drafts, statement_key
+from quarterhour.statements.keys import draft_key, due_drafts, last_document_key, open_drafts, statement_key
 from quarterhour.statements.listing import Listed
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ class ReleaseStore:
         """
         found = {
             Account(one["agency"], one["currency"]): LastDocument(Period.parse(one["period"]), Listed.of_item(one))
-            for one in self.entities.get_many([balance_key(account) for account in accounts])
+            for one in self.entities.get_many([last_document_key(account) for account in accounts])
         }
         others = [account for account in accounts if account not in found] if of_0_2 else []
         if of_0_2 and others:

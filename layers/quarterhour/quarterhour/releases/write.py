@@ -1,10 +1,9 @@
 """Writes the documents of a release: each from its draft, for the parties of its period, after the one before."""
 
-import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
-from itertools import groupby, islice
+from itertools import chain, groupby, islice
 from tempfile import TemporaryFile
 from typing import NamedTuple
 
@@ -12,7 +11,7 @@ from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
-from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.model.periods import Period
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.keys import release_written_key
 from quarterhour.releases.listing import ReleasedDocument
@@ -21,9 +20,7 @@ from quarterhour.releases.released import Released
 from quarterhour.releases.roster import read_entries
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.digests import hexdigest, stream_digest
-from quarterhour.reports.packing import unpacked
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.day_lines import TaxedLines
 from quarterhour.statements.document import Parties, Statement, StatementEntry, as_bytes
 from quarterhour.statements.drafts import Draft
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, statement_prefix
@@ -32,6 +29,7 @@ from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.page import statement_page
 from quarterhour.statements.store import PartyReader
 from quarterhour.statements.tax import Taxable
+from quarterhour.statements.unreleased import taxed_lines
 from quarterhour.statements.work_objects import value_writer
 
 
@@ -72,24 +70,30 @@ class ReleaseWriter:
 
     def _write_entries(self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]) -> list[list[Released]]:
         """Write the files of some accounts' documents side by side; return the documents of each account."""
+        made = self.documents(plan, entries)
+        uploads = [
+            (one.document.prefix + name, content, hexdigest(content))
+            for one, files in chain.from_iterable(made)
+            for name, content in files.items()
+        ]
+        self.store.workers.map(lambda file: self.files.create(*file), uploads)
+        return [[one for one, _ in some] for some in made]
+
+    def documents(
+        self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]
+    ) -> list[list[tuple[Released, dict[str, bytes]]]]:
+        """Return the documents of each account, with their files by name; nothing is written."""
         sources = iter(self._sources(plan, entries))
-        released: list[list[Released]] = []
-        uploads: list[tuple[str, bytes, str]] = []
+        made: list[list[tuple[Released, dict[str, bytes]]]] = []
         for entry in entries:
             last = entry.last
-            released.append([])
+            made.append([])
             for _ in entry.documents:
                 source = next(sources)
-                document, files = self._statement(plan, source, last)
-                released[-1].append(Released(source.planned, document, self._issued_on(plan, source.planned)))
-                uploads += [(document.prefix + name, content, hexdigest(content)) for name, content in files.items()]
-                last = LastDocument(source.planned.period, document.listed)
-        self.store.workers.map(lambda file: self.files.create(*file), uploads)
-        return released
-
-    def _issued_on(self, plan: ReleasePlan, planned: PlannedDocument) -> str:
-        zone = time_zone(self.contexts.plan_of(planned.period).zone)
-        return day_in(zone, parse_iso(plan.planned_at)).isoformat()
+                released, files = self._statement(plan, source, last)
+                made[-1].append((released, files))
+                last = LastDocument(source.planned.period, released.document.listed)
+        return made
 
     # ------------------------------------------------------------ what they are made of
 
@@ -135,7 +139,7 @@ class ReleaseWriter:
 
     def _statement(
         self, plan: ReleasePlan, source: _Source, last: LastDocument | None
-    ) -> tuple[ReleasedDocument, dict[str, bytes]]:
+    ) -> tuple[Released, dict[str, bytes]]:
         """Return a document and its files by name."""
         account, planned, draft, parties = source
         cancels = planned.cancels
@@ -160,23 +164,10 @@ class ReleaseWriter:
         files = {STATEMENT: as_bytes(content), PAGE: statement_page(content)}
         sealed = {name: SealedObject(hexdigest(some), len(some)) for name, some in files.items()}
         listed = statement.listed({**sealed, LINES: draft.lines})
-        return ReleasedDocument(planned.period, planned.revision, cancels["number"] if cancels else "", listed), files
+        document = ReleasedDocument(planned.period, planned.revision, cancels["number"] if cancels else "", listed)
+        return Released(planned, document, content["issued_on"], content["due_on"]), files
 
     def _named(self, statement: Statement, draft: Draft) -> dict[Taxable, Decimal]:
         """Return the commissions of a draft's lines by what decides their tax; those of a cancellation are negated."""
         found = taxed_lines(self.files, statement, draft)
         return {key: money.negated(one) for key, one in found.items()} if statement.entry.cancels else found
-
-
-def taxed_lines(files: SealedFiles, statement: Statement, draft: Draft) -> dict[Taxable, Decimal]:
-    """Return the commissions of a draft's lines by what decides their tax, of a statement of it."""
-    plan, key = statement.plan, statement_prefix(statement.plan.period, draft.account) + LINES
-    taxed = TaxedLines(statement.names, time_zone(plan.zone))
-    with files.copied(key) as file:
-        if stream_digest(file) != draft.lines.sha256:
-            raise SealedFileError(f"{key} is not the file that was sealed: restore its version")
-        file.seek(0)
-        with unpacked(file) as content, io.TextIOWrapper(content, encoding="utf-8", newline="") as text:
-            next(text)  # the names of the columns
-            taxed.add(text)
-    return taxed.commissions

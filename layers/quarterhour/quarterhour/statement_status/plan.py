@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from itertools import takewhile
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import quote
 
@@ -33,7 +34,7 @@ class Status(StrEnum):
     DISPUTED = "disputed"
     RESOLVED = "resolved"
     CANCELLED = "cancelled"
-    """A document reverses it whole, and a new statement of the same lines follows."""
+    """A document reverses it whole. It is issued again once a new statement of the same lines is released."""
 
 
 class DisputeStatus(StrEnum):
@@ -183,8 +184,9 @@ class StatementHistory:
 
     @property
     def is_disputed_itself(self) -> bool:
-        """Whether the statement was disputed as a whole, not only lines of it."""
-        return any(one.status is Status.DISPUTED and one.line is None for one in self.changes)
+        """Whether the statement was disputed as a whole, not only lines of it; not if it replaces a disputed one."""
+        since = takewhile(lambda one: one.status is not Status.CANCELLED, reversed(self.changes))
+        return any(one.status is Status.DISPUTED and one.line is None for one in since)
 
     @property
     def open_lines(self) -> frozenset[Identity]:
@@ -258,6 +260,14 @@ def planned_change(
 def _check_following(history: StatementHistory, status: Status) -> None:
     """Raise ``ConflictError``, which says what may follow, if a status may not."""
     allowed = FOLLOWING[history.status]
+    if history.status is Status.CANCELLED:
+        problem = FieldProblem(
+            "status", f"is {status}", "a change of the statement that replaces it, once it is released"
+        )
+        raise ConflictError(f"{history.name} is cancelled: it owes nothing and does not change any more", problem)
+    if status is Status.CANCELLED:
+        problem = FieldProblem("status", f"is {status}", "a decision about its draft, with PUT /drafts and cancel")
+        raise ConflictError(f"{history.name} is cancelled by a document that reverses it", problem)
     if status not in allowed:
         problem = FieldProblem("status", f"is {status}", f"{_listed(allowed)}, as the statement is {history.status}")
         raise ConflictError(f"{history.name} is {history.status}, and cannot become {status}", problem)
@@ -361,11 +371,14 @@ def opened(
 def resolved(history: StatementHistory, dispute: Dispute, open_lines: int) -> StatementChange:
     """Return the change of the statement's status that a resolved dispute makes; ``open_lines``: the others' number.
 
-    A statement that was disputed as a whole stays disputed, until that dispute is resolved too.
+    A statement that was disputed as a whole stays disputed, until that dispute is resolved too. One that was cancelled
+    meanwhile stays cancelled, and the one that replaces it keeps its status.
     """
     if dispute.resolved is None:
         raise ValueError(f"the dispute of {dispute.line} is open")
     status = Status.DISPUTED if open_lines or history.is_disputed_itself else Status.RESOLVED
+    if history.status is not Status.DISPUTED:
+        status = history.status
     return StatementChange(status, dispute.resolved, dispute.line, dispute.correction)
 
 

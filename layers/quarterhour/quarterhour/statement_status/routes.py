@@ -33,7 +33,7 @@ def read(
 
     @routes.get("/statements/<agency>/<currency>/<period>", allow=own_agency)
     def statement(agency: Spellings, currency: str, period: str) -> http.Response:
-        """Return a statement with its status, its history and links to its files, or a preview of an open period."""
+        """Return a statement with its status, history and links to its files, or a preview of a period without one."""
         month = parameters.parsed("period", parameters.decoded(period), PERIOD, instants.month)
         account, _ = counters.find(agency, parameters.decoded(currency))
         history = statuses.history(month, account)
@@ -41,7 +41,7 @@ def read(
             return http.response(200, statements.preview(account, month))
         item = history.statement
         status = history.shown_to(routes.caller())
-        return http.response(200, {**shown_statement(item), "preview": False, **status, **statements.links(item)})
+        return http.response(200, {**shown_statement(item), "preview": False, **status, **statements.files_of(item)})
 
     @routes.get("/disputes", allow=everyone, query=("agency", "status", *PAGE))
     def list_disputes() -> http.Response:

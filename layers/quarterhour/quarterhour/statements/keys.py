@@ -32,6 +32,7 @@ PERIODS: Final = "PERIOD"
 _OF_PERIOD: Final = f"STATEMENTS{SEPARATOR}"
 _OF_AGENCY: Final = f"STATEMENTS-OF{SEPARATOR}"
 _DRAFTS_OF: Final = f"DRAFTS{SEPARATOR}"
+_BILLED: Final = f"BILLED{SEPARATOR}"
 _OPEN_DRAFTS: Final = "OPEN-DRAFTS"
 _DUE_DRAFTS: Final = "DUE-DRAFTS"
 _FIRST: Final = " "
@@ -151,6 +152,11 @@ def open_drafts(after: str = _FIRST) -> IndexRange:
 def due_drafts() -> IndexRange:
     """Return the drafts that the next run of the releases changes, by period and account."""
     return IndexRange("gsi2", _DUE_DRAFTS, _FIRST, _LAST)
+
+
+def last_document_key(account: Account) -> Key:
+    """Return the key of the item with an account's last document: ``BILLED#42#GBP``, ``last``."""
+    return {"pk": f"{_BILLED}{account}", "sk": "last"}
 
 
 def statements_of_period(period: Period, after: str | None = None) -> Range:

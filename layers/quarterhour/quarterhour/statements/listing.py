@@ -29,14 +29,15 @@ def _hashes(files: Iterable[str]) -> tuple[str, ...]:
 
 
 _FILES_OF_0_2: Final = (STATEMENT, PAGE, LINES)
-_FILES: Final = (STATEMENT, PAGE, XML, LINES)
+FILES: Final = (STATEMENT, PAGE, XML, LINES)
+"""The names of the files of a statement, in the order of its list."""
 _COUNTS: Final = ("lines", "prior_period_lines")
 COLUMNS_OF_0_2: Final = (
     *("agency", "currency", "number", "document", "issued", *FIGURES_OF_0_2, *_COUNTS),
     *_hashes(_FILES_OF_0_2),
 )
 """The columns of the list of a period of 0.2.0."""
-COLUMNS: Final = ("agency", "currency", "number", "document", *FIGURES, *_COUNTS, *_hashes(_FILES))
+COLUMNS: Final = ("agency", "currency", "number", "document", *FIGURES, *_COUNTS, *_hashes(FILES))
 """The columns of a statement in the list of a release."""
 
 
@@ -71,7 +72,7 @@ class Listed:
 
     def as_row(self) -> list[str]:
         """Return the cells of the statement's row; those of a file that it does not have are empty."""
-        return self._row([], FIGURES, _FILES)
+        return self._row([], FIGURES, FILES)
 
     def as_row_of_0_2(self) -> list[str]:
         """Return the cells of the row in a list of 0.2.0."""
@@ -94,7 +95,7 @@ class Listed:
     @classmethod
     def of_row(cls, row: Sequence[str]) -> Self:
         """Parse the cells of a row; raise ``ValueError`` or ``ArithmeticError`` for any others."""
-        return cls._of(dict(zip(COLUMNS, row, strict=True)), row, _FILES)
+        return cls._of(dict(zip(COLUMNS, row, strict=True)), row, FILES)
 
     @classmethod
     def of_row_of_0_2(cls, row: Sequence[str]) -> Self:
@@ -150,6 +151,20 @@ class Listed:
             int(values["lines"]),
             int(values["prior_period_lines"]),
             {name: SealedObject(sha256, int(size)) for name, (sha256, size) in values["files"].items()},
+        )
+
+    @classmethod
+    def of_document(cls, values: Mapping[str, Any], files: Mapping[str, SealedObject]) -> Self:
+        """Return the entry of a released document. ``values``: the content of its ``statement.json``."""
+        return cls(
+            Account(values["agency"], values["currency"]),
+            values["number"],
+            values["document"],
+            issued=True,
+            figures={name: Decimal(values[name]) for name in FIGURES},
+            lines=values["lines"],
+            prior_period_lines=values["prior_period_lines"],
+            files=files,
         )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.agencies.agency import BY_AGENCY, Agency, TaxProfile
@@ -31,21 +32,32 @@ from quarterhour.model.periods import Calendar, Period, start_of
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.reports.queries import LINKS_VALID, link_request
-from quarterhour.statements.balance import Balance, OpenPeriod, StatementSummary, of_periods, previews
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.statements.balance import (
+    Balance,
+    Billed,
+    OpenPeriod,
+    Preview,
+    charged,
+    not_drafted,
+    of_periods,
+    previews,
+    totals_of,
+)
 from quarterhour.statements.keys import (
     LINES,
-    PAGE,
     PROGRESS_KEY,
-    STATEMENT,
+    draft_key,
+    last_document_key,
     period_key,
     sealed_periods,
     statement_key,
     statement_prefix,
-    statements_of_agency,
 )
-from quarterhour.statements.listing import FIGURES
-from quarterhour.statements.plan import Progress, StatementPlan
-from quarterhour.statements.store import PartyReader
+from quarterhour.statements.listing import FIGURES, FILES
+from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
+from quarterhour.statements.store import PartyReader, plan_of_period
+from quarterhour.statements.unreleased import UnreleasedStatements
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging
 
@@ -57,8 +69,10 @@ _COUNTERS: Final = 1000
 _DAY: Final = timedelta(days=1)
 _INSTANT: Final = timedelta(microseconds=1)
 _SHOWN: Final = ("number", "document", "issued")
+_DATES: Final = ("issued_on", "due_on")
 _OF_PERIOD: Final = ("planned_at", "code_version", "manifest_sha256")
-_COUNTS: Final = ("statements", "credit_notes", "lines")
+_COUNTS: Final = ("drafts", "lines")
+_COUNTS_OF_0_2: Final = ("statements", "credit_notes", "lines")
 _AMOUNTS: Final = (
     *("opening", "net", "commission_exact", "commission", "tax", "payable", "proceeds", "payments", "closing"),
 )
@@ -72,8 +86,9 @@ class PeriodState(StrEnum):
     CLOSED = "closed"
     """Its cut-off has passed, so no further event counts in it."""
     RUNNING = "running"
-    """Its statements are being written."""
+    """Its drafts are being made."""
     SEALED = "sealed"
+    """Its drafts are made, and no line is added to them. 0.2.0 sealed its statements, too."""
 
 
 def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -82,7 +97,9 @@ def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
         "period": values["period"],
         "agency": values["agency"],
         "currency": values["currency"],
-        **{name: values[name] for name in (*_SHOWN, *FIGURES)},
+        **{name: values[name] for name in _SHOWN},
+        **{name: values.get(name, "0") for name in FIGURES},  # 0.2.0 has no proceeds
+        **{name: values.get(name) for name in _DATES},
         "lines": int(values["lines"]),
         "prior_period_lines": int(values["prior_period_lines"]),
         "recorded_until": iso_seconds(QuarterHour.parse(values["bound"]).end),
@@ -101,7 +118,7 @@ def shown_sealed(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
     }
     if not caller.is_of_marketplace:
         return shown_to_all
-    counts = {name: int(values[name]) for name in _COUNTS}
+    counts = {name: int(values[name]) for name in (_COUNTS_OF_0_2 if plan.schema == AT_ONCE else _COUNTS)}
     return {
         **shown_to_all,
         **{name: values[name] for name in _OF_PERIOD},
@@ -124,6 +141,11 @@ class StatementQueries:
     retention: Retention
     began: Callable[[], datetime | None]
     rounding: money.Rounding = money.Rounding.HALF_EVEN
+
+    @property
+    def files(self) -> SealedFiles:
+        """The sealed files."""
+        return SealedFiles(self.s3, self.bucket)
 
     # ------------------------------------------------------------ periods
 
@@ -179,70 +201,128 @@ class StatementQueries:
 
     # ------------------------------------------------------------ a statement
 
-    def links(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """Return links to the files of a statement."""
-        account = Account(values["agency"], values["currency"])
-        prefix = statement_prefix(Period.parse(values["period"]), account)
-        files = ((name, *values["files"][name]) for name in (STATEMENT, PAGE, LINES))  # a stored map has no order
+    def files_of(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Return links to the files of a statement, and of each document of the account and the period."""
         return {
             "links_valid_seconds": int(LINKS_VALID.total_seconds()),
-            "files": [
+            "files": self._links(values, int(values.get("revision", 1)), values["files"]),
+            "cancelled": values.get("cancelled"),
+            "documents": [
                 {
-                    "key": prefix + name,
-                    "sha256": sha256,
-                    "size": int(size),
-                    "url": self.s3.generate_presigned_url(**link_request(self.bucket, prefix + name)),
+                    "number": one["number"],
+                    "document": one["document"],
+                    "release": int(one["release"]) if "release" in one else None,
+                    "issued_on": one.get("issued_on"),
+                    "cancels": one.get("cancels") or None,
+                    "closing": one["closing"],
+                    "files": self._links(values, int(one.get("revision", 1)), one["files"]),
                 }
-                for name, sha256, size in files
+                for one in values.get("documents", [values])
             ],
         }
 
-    def preview(self, account: Account, period: Period) -> dict[str, Any]:
-        """Return what the statement of an open period would be now; nothing of it is stored.
+    def _links(
+        self, values: Mapping[str, Any], revision: int, files: Mapping[str, tuple[str, int]]
+    ) -> list[dict[str, Any]]:
+        """Return links to the files of a document. All documents of a draft share its lines, beside the first one."""
+        period, account = Period.parse(values["period"]), Account(values["agency"], values["currency"])
+        first, prefix = statement_prefix(period, account), statement_prefix(period, account, revision)
+        keys = ((first if name == LINES else prefix) + name for name in FILES if name in files)
+        return [
+            {
+                "key": key,
+                "sha256": (file := files[key.rpartition("/")[2]])[0],
+                "size": int(file[1]),
+                "url": self.s3.generate_presigned_url(**link_request(self.bucket, key)),
+            }
+            for key in keys
+        ]
 
-        Raises ``NotFoundError`` if the period has not begun, gets no statements, or is sealed without this account.
+    def preview(self, account: Account, period: Period) -> dict[str, Any]:
+        """Return what the statement of a period without one would be now; nothing of it is stored.
+
+        Raises ``NotFoundError`` if the period has not begun, gets no statements, or has no draft of this account.
         """
         now, progress = clock.now(), self._progress()
         first = self._next_period(progress, now)
-        if period < first:
+        if period > self.calendar.month_of(now):
+            raise NotFoundError(f"{period} has not begun")
+        billed = self._billed(account, progress, now)
+        drafts = self._drafts_without_statement(account, progress, billed)
+        if period < first and period not in drafts:
             if self._is_sealed(period):
                 raise NotFoundError(f"the account has no statement of {period}")
             begins = progress.first_period or first
             raise NotFoundError(f"there are no statements of {period}: they begin with {begins}")
-        if period > self.calendar.month_of(now):
-            raise NotFoundError(f"{period} has not begun")
-        before = self.entities.get(statement_key(progress.sealed, account)) if progress.sealed else None
-        closing = Decimal(before["closing"]) if before else money.ZERO
-        counted = self._counted(account)
-        today, zone = self.calendar.day_of(now), self.calendar.zone
-        agency_at = PartyReader(self.entities).agency(account.agency, ALWAYS[1])
-
-        def profile_on(day: date) -> TaxProfile | None:
-            agency = agency_at(start_of(day, zone))
-            return agency.tax if agency else None
-
-        months = [
-            OpenPeriod(
-                min(one.next.first_day - _DAY, today),
-                counted.get(one, Totals()),
-                _collects(agency_at(min(self.calendar.starts(one.next) - _INSTANT, now))),
-            )
-            for one in _months(first, period)
-        ]
-        *_, found = previews(months, closing, account.currency, profile_on, self.rounding)
+        closing = billed.closing
+        found: list[Preview] = []
+        for one in sorted(drafted for drafted in drafts if drafted <= period):
+            found.append(self._preview_of_draft(one, account, closing, now))
+            closing = found[-1].amounts.closing
+        if period >= first:
+            drafted = billed.charged + total(map(charged, drafts.values()))
+            found += self._previews(account, (first, period), progress, drafted, closing)
+        totals, amounts, taxes = found[-1]
         return {
             "period": str(period),
             "agency": account.agency,
             "currency": account.currency,
             "preview": True,
-            "state": self._state(period, progress, now),
+            "state": PeriodState.SEALED if period < first else self._state(period, progress, now),
             "as_of": iso_millis(now),
-            "gross": money.plain(found.totals.gross),
-            "refunds": money.plain(found.totals.refunds),
-            **{name: money.plain(getattr(found.amounts, name)) for name in _AMOUNTS},
-            "lines": found.totals.events,
-            "taxes": [row.as_dict() for row in found.taxes],
+            "gross": money.plain(totals.gross),
+            "refunds": money.plain(totals.refunds),
+            **{name: money.plain(getattr(amounts, name)) for name in _AMOUNTS},
+            "lines": totals.events,
+            "taxes": [row.as_dict() for row in taxes],
         }
+
+    def _drafts_without_statement(self, account: Account, progress: Progress, billed: Billed) -> dict[Period, Values]:
+        """Return the drafts of an account that have no statement that is not cancelled, by period."""
+        if not (progress.drafted_from and progress.sealed):
+            return {}
+        periods = [one for one in _months(progress.drafted_from, progress.sealed) if one not in billed.with_statement]
+        items = self.entities.get_many([draft_key(one, account) for one in periods])
+        return {Period.parse(values["period"]): values for values in items}
+
+    def _preview_of_draft(self, period: Period, account: Account, closing: Decimal, now: datetime) -> Preview:
+        """Return the preview of a period with a draft; ``closing``: the closing balance before it."""
+        unreleased = UnreleasedStatements(self.entities, self.files, partial(plan_of_period, self.entities))
+        draft, statement = unreleased.read(period, account, now)
+        amounts = replace(statement.amounts, opening=money.add(closing, statement.amounts.opening))
+        return Preview(totals_of(draft.sums), amounts, statement.taxes)
+
+    def _previews(
+        self, account: Account, months: tuple[Period, Period], progress: Progress, drafted: Totals, closing: Decimal
+    ) -> Iterator[Preview]:
+        """Yield the previews of the periods without drafts, from the first one to another.
+
+        ``drafted``: what the drafts and the statements of the periods before charge. ``closing``: the closing balance
+        before the first one.
+        """
+        first, last = months
+        now = clock.now()
+        today, zone = self.calendar.day_of(now), self.calendar.zone
+        agency_at = PartyReader(self.entities).agency(account.agency, ALWAYS[1])
+        counted = self._counted(account)
+        if progress.sealed:
+            before = {one: sums for one, sums in counted.items() if one < first}
+            rest = not_drafted(of_periods(before, progress.first_period), drafted)
+            counted = {**counted, first: counted.get(first, Totals()) + rest}
+
+        def profile_on(day: date) -> TaxProfile | None:
+            agency = agency_at(start_of(day, zone))
+            return agency.tax if agency else None
+
+        periods = [
+            OpenPeriod(
+                min(one.next.first_day - _DAY, today),
+                counted.get(one, Totals()),
+                _collects(agency_at(min(self.calendar.starts(one.next) - _INSTANT, now))),
+            )
+            for one in _months(first, last)
+        ]
+        return previews(periods, closing, account.currency, profile_on, self.rounding)
 
     def _is_sealed(self, period: Period) -> bool:
         return self.entities.get(period_key(period)) is not None
@@ -257,9 +337,8 @@ class StatementQueries:
         now = clock.now()
         quarter_hour = QuarterHour.at(at) if at and at <= now else None
         as_of = quarter_hour.start if quarter_hour else now
-        statements = [one for one in self._sealed(account) if one.bound.end <= as_of]
         collects = _collects(PartyReader(self.entities).agency(account.agency, ALWAYS[1])(as_of))
-        found = replace(self._consistently(account, statements, quarter_hour), collects=collects)
+        found = replace(self._consistently(account, as_of, quarter_hour), collects=collects)
         last = found.last
         return {
             "agency": account.agency,
@@ -282,7 +361,7 @@ class StatementQueries:
             },
         }
 
-    def _consistently(self, account: Account, statements: list[StatementSummary], since: QuarterHour | None) -> Balance:
+    def _consistently(self, account: Account, as_of: datetime, since: QuarterHour | None) -> Balance:
         """Return a balance from counters of one moment.
 
         The counters of an account are several items. Each change moves the version of ``latest`` along with them.
@@ -291,7 +370,7 @@ class StatementQueries:
             if attempt:
                 pause(attempt - 1)
             before = self._version(account)
-            found = self._balance(account, statements, since)
+            found = self._balance(account, as_of, since)
             if since is None or self._version(account) == before:
                 return found
         raise UnavailableError("the counters of the account changed during each read: try again")
@@ -300,20 +379,22 @@ class StatementQueries:
         latest = self.entities.get(latest_key(account))
         return int(latest["version"]) if latest else None
 
-    def _balance(self, account: Account, statements: list[StatementSummary], since: QuarterHour | None) -> Balance:
-        first = self._progress().first_period or self.calendar.first_period
+    def _balance(self, account: Account, as_of: datetime, since: QuarterHour | None) -> Balance:
+        progress = self._progress()
+        first = progress.first_period or self.calendar.first_period
         periods = self._counted(account)
         recorded = self._recorded_since(account, since, first, periods) if since else Totals()
-        return Balance.of(statements, of_periods(periods, first), recorded)
+        return Balance.of(self._billed(account, progress, as_of), of_periods(periods, first), recorded)
 
-    def _sealed(self, account: Account) -> Iterator[StatementSummary]:
-        """Yield the statements of an account."""
-        entries = self.entities.read_index(statements_of_agency(account.agency), _PAGE)
-        return (
-            StatementSummary.of(values)
-            for values in entries
-            if values["currency"] == account.currency and "number" in values  # a change of a status has none
-        )
+    def _billed(self, account: Account, progress: Progress, at: datetime) -> Billed:
+        """Return what an account was billed by an instant, read with strong consistency."""
+        if not (progress.first_period and progress.sealed):
+            return Billed()
+        periods = _months(progress.first_period, progress.sealed)
+        keys = [last_document_key(account), *(statement_key(one, account) for one in periods)]
+        items = self.entities.get_many(keys)
+        last = [values for values in items if values["pk"] == keys[0]["pk"]]
+        return Billed.of([one for one in items if one not in last], last[0] if last else None, at)
 
     def _counted(self, account: Account) -> PeriodTotals:
         """Return the totals of each period of an account."""

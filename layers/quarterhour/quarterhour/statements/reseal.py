@@ -19,7 +19,7 @@ from quarterhour.statements.store import StatementStores, plan_of_period
 class StatementResealResult:
     """The number of a period's files that exist as they were sealed, and the keys of those that were rewritten.
 
-    ``next``: the group of accounts with which another invocation must continue; ``None`` after the last one.
+    ``next``: the part with which another invocation must continue; ``None`` after the last one.
     """
 
     files: int = 0
@@ -46,13 +46,13 @@ class SameBytesSealer:
         sealed = {values["sk"]: {name: sha256 for name, (sha256, _) in values["files"].items()} for values in items}
         for one in listed:
             if sealed.get(str(one.account)) != {name: file.sha256 for name, file in one.files.items()}:
-                raise _other_bytes(statement_prefix(plan.period, one.account))
+                raise other_bytes(statement_prefix(plan.period, one.account))
         self._note(files, self.stores.workers.map(self._create, files))
 
     def seal_period(self, plan: StatementPlan, manifest_sha256: str, files: Sequence[Upload]) -> None:
         """Create the list and the manifest of the period, if they are lost."""
         if sealed_period(self.entities, plan.period)["manifest_sha256"] != manifest_sha256:
-            raise _other_bytes(manifest_key(plan.period))
+            raise other_bytes(manifest_key(plan.period))
         self._note(files, [self._create(file) for file in files])
 
     def _create(self, file: Upload) -> bool:
@@ -105,5 +105,6 @@ def sealed_period(entities: EntityReader, period: Period) -> dict[str, Any]:
     return values
 
 
-def _other_bytes(key: str) -> SealedFileError:
+def other_bytes(key: str) -> SealedFileError:
+    """Return the error that a file would be written with other bytes than were sealed."""
     return SealedFileError(f"{key} was sealed with other bytes than the sealed lines give now: restore its version")

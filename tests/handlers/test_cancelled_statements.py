@@ -1,0 +1,131 @@
+"""What becomes of a statement that is cancelled, and of its disputes, until a new one replaces it."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+import pytest
+
+from quarterhour_tools.emulator.http_api import Response
+from tests.handlers.desk import send
+from tests.handlers.test_statement_runs import LONDON, Marketplace
+from tests.support.agencies import tax
+from tests.support.events import refund, sale
+from tests.support.system import opened
+
+OCTOBER = "/statements/42/GBP/2026-10"
+DRAFT = "/drafts/42/GBP/2026-10"
+OWNER = {"legal_name": "Market Ltd", "address": "1 Quay", "country": "GB", "vat_id": "GB980780684"}
+FOLDER = "statements/2026-10/42/GBP"
+
+
+@pytest.fixture
+def shop() -> Iterator[Marketplace]:
+    """The system after the release of a statement of October, of a sale of 100.00 that costs 12.50 and 20 % of tax."""
+    with opened(LONDON, start=datetime(2026, 10, 31, 22, tzinfo=UTC)) as world:
+        shop = Marketplace(world)
+        shop.write("/documents/owner", OWNER)
+        shop.write("/agencies/42", tax(percent="20"))
+        shop.record(sale("s1", "100.00", commission_rate="0.125"))
+        shop.until(datetime(2026, 11, 2, 0, 20, tzinfo=UTC))
+        assert shop.seal()["documents"] == 1
+        world.drain()
+        yield shop
+
+
+def decide(shop: Marketplace, decision: str, seen: int) -> None:
+    assert send(shop.world, "PUT", DRAFT, {"decision": decision, "seen": seen, "reason": "wrong name"}).status == 200
+    assert shop.seal()["documents"] == 1
+    shop.world.drain()
+
+
+def set_status(shop: Marketplace, status: str, seen: int) -> Response:
+    return send(shop.world, "PUT", f"{OCTOBER}/status", {"status": status, "reason": "checked", "seen": seen})
+
+
+def statuses(found: dict[str, Any]) -> list[str]:
+    return [one["status"] for one in found["history"]]
+
+
+def test_a_statement_names_its_dates_and_its_documents_with_links_to_their_files(shop: Marketplace) -> None:
+    found = shop.world.read(OCTOBER)
+    assert (found["issued_on"], found["due_on"], found["cancelled"]) == ("2026-11-02", "2026-12-02", None)
+    (document,) = found["documents"]
+    assert (document["number"], document["release"], document["cancels"]) == ("S-000001", 1, None)
+    assert document["files"] == found["files"]
+    assert [file["key"] for file in found["files"]] == [
+        f"{FOLDER}/{name}" for name in ("statement.json", "statement.html", "lines.csv.gz")
+    ]
+
+
+def test_a_cancelled_statement_keeps_its_figures_and_names_the_document_that_cancels_it(shop: Marketplace) -> None:
+    before = shop.world.read(OCTOBER)
+    decide(shop, "cancel", 2)
+    found = shop.world.read(OCTOBER)
+    assert (found["status"], found["may_become"], statuses(found)) == ("cancelled", [], ["cancelled"])
+    assert found["cancelled"] == {"number": "C-000001", "issued_on": "2026-11-02"}
+    same = ("number", "closing", "issued_on", "due_on")
+    assert [found[name] for name in same] == [before[name] for name in same]
+    assert [file["key"] for file in found["files"]] == [file["key"] for file in before["files"]]
+    statement, cancellation = found["documents"]
+    assert (statement["number"], statement["closing"]) == ("S-000001", "15.00")
+    assert (cancellation["number"], cancellation["document"], cancellation["closing"]) == (
+        ("C-000001", "credit_note", "0.00")
+    )
+    assert cancellation["cancels"] == "S-000001"
+    assert [file["key"] for file in cancellation["files"]] == [
+        *(f"{FOLDER}/2/statement.json", f"{FOLDER}/2/statement.html", f"{FOLDER}/lines.csv.gz"),
+    ]
+    for file in cancellation["files"]:
+        assert unquote(urlsplit(file["url"]).path).endswith(file["key"])
+    assert json.loads(shop.read(cancellation["files"][0]["key"]))["cancels"]["number"] == "S-000001"
+
+
+def test_nobody_accepts_or_disputes_a_cancelled_statement(shop: Marketplace) -> None:
+    decide(shop, "cancel", 2)
+    for status in ("accepted", "disputed", "issued", "cancelled"):
+        answer = set_status(shop, status, 1)
+        assert (answer.status, "is cancelled: it owes nothing" in answer.json()["detail"]) == (409, True)
+    line = {"source": "shop", "id": "s1", "reason": "returned"}
+    assert send(shop.world, "POST", f"{OCTOBER}/disputes", line).status == 409
+    assert statuses(shop.world.read(OCTOBER)) == ["cancelled"]
+
+
+def test_a_statement_is_cancelled_by_its_draft_alone(shop: Marketplace) -> None:
+    answer = set_status(shop, "cancelled", 0)
+    assert (answer.status, answer.json()["errors"][0]["expected"]) == (
+        (409, "a decision about its draft, with PUT /drafts and cancel")
+    )
+    assert shop.world.read(OCTOBER)["status"] == "issued"
+
+
+def test_lists_filter_by_cancelled_and_show_the_new_statement_as_issued(shop: Marketplace) -> None:
+    def numbers(status: str) -> list[str]:
+        return [one["number"] for one in shop.world.read("/statements", status=status)["items"]]
+
+    decide(shop, "cancel", 2)
+    assert (numbers("cancelled"), numbers("issued")) == (["S-000001"], [])
+    decide(shop, "release", 4)
+    assert (numbers("cancelled"), numbers("issued")) == ([], ["S-000002"])
+    found = shop.world.read(OCTOBER)
+    assert (found["number"], found["cancelled"], statuses(found)) == ("S-000002", None, ["cancelled", "issued"])
+    assert [one["number"] for one in found["documents"]] == ["S-000001", "C-000001", "S-000002"]
+    assert found["files"][0]["key"] == f"{FOLDER}/3/statement.json"
+    assert set_status(shop, "accepted", 2).status == 200
+
+
+def test_a_resolved_dispute_leaves_the_status_of_a_statement_that_was_cancelled_since(shop: Marketplace) -> None:
+    line = {"source": "shop", "id": "s1", "reason": "returned"}
+    assert set_status(shop, "disputed", 0).status == 200
+    assert send(shop.world, "POST", f"{OCTOBER}/disputes", line).status == 201
+    decide(shop, "cancel", 2)
+    shop.world.pass_time(minutes=1)
+    shop.record(refund("r1", "-100.00", of="s1"))
+    assert shop.world.stack.invoke("watch", {})["disputes"] == {"resolved": 1, "open": 0}
+    assert shop.world.read(OCTOBER)["status"] == "cancelled"
+    decide(shop, "release", 4)
+    assert shop.world.read(OCTOBER)["status"] == "issued"
+    assert set_status(shop, "disputed", 5).status == 200
+    assert set_status(shop, "resolved", 6).status == 200
