@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.releases.checks import Level
-from quarterhour.releases.requests import Wanted
+from quarterhour.releases.requests import Desired
 from quarterhour.statement_status.plan import Status
 from quarterhour.statements.draft_items import DraftState
 from quarterhour_tools.bucket import Folder
@@ -47,7 +47,7 @@ class Decided(NamedTuple):
     """A decision about a draft: its state afterwards, or why it was refused."""
 
     draft: Json
-    decision: Wanted
+    decision: Desired
     state: str | None
     refused: str | None = None
 
@@ -147,16 +147,16 @@ def _release(remote: Remote, draft: Json, *, named: bool) -> Decided:
     """Release a draft; a held one must be named, as somebody has kept it back."""
     held = next((one["message"] for one in draft["checks"] if one["check"] == _HELD), None)
     if held and not named:
-        return Decided(draft, Wanted.RELEASE, None, f"{held}: name the agency to release it")
+        return Decided(draft, Desired.RELEASE, None, f"{held}: name the agency to release it")
     if draft["state"] == DraftState.RELEASING:
-        return Decided(draft, Wanted.RELEASE, DraftState.RELEASING)
-    return _decide(remote, draft, Wanted.RELEASE)
+        return Decided(draft, Desired.RELEASE, DraftState.RELEASING)
+    return _decide(remote, draft, Desired.RELEASE)
 
 
 def hold(args: argparse.Namespace) -> int:
     """Hold a draft back, for a reason; return 1 if that was refused."""
     remote = _remote(args)
-    return _finish(args, [_decide(remote, _only(args, _drafts(remote, args, args.hold)), Wanted.HOLD, args.reason)])
+    return _finish(args, [_decide(remote, _only(args, _drafts(remote, args, args.hold)), Desired.HOLD, args.reason)])
 
 
 def cancel(args: argparse.Namespace) -> int:
@@ -169,7 +169,7 @@ def cancel(args: argparse.Namespace) -> int:
     status, draft = remote.send("GET", path)
     if status != HTTPStatus.OK:
         raise ToolError(str(draft.get("detail", draft)))
-    return _finish(args, [_decide(remote, draft, Wanted.CANCEL, args.reason)])
+    return _finish(args, [_decide(remote, draft, Desired.CANCEL, args.reason)])
 
 
 def _remote(args: argparse.Namespace) -> Remote:
@@ -199,7 +199,7 @@ def _path(draft: Json) -> str:
     return f"/drafts/{segment(draft['agency'])}/{draft['currency']}/{draft['period']}"
 
 
-def _decide(remote: Remote, draft: Json, desired: Wanted, reason: str | None = None) -> Decided:
+def _decide(remote: Remote, draft: Json, desired: Desired, reason: str | None = None) -> Decided:
     body = {"decision": desired.value, "seen": draft["seen"], **({"reason": reason} if reason else {})}
     status, answer = remote.put(_path(draft), body)
     if status == HTTPStatus.OK:
