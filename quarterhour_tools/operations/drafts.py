@@ -47,7 +47,7 @@ class Decided(NamedTuple):
     """A decision about a draft: its state afterwards, or why it was refused."""
 
     draft: DraftRow
-    wanted: Desired
+    decision: Desired
     state: str | None
     refused: str | None = None
 
@@ -57,7 +57,7 @@ class Decided(NamedTuple):
         warnings = [one["message"] for one in self.draft["checks"] if one["level"] == Level.WARNING]
         return {
             **{name: self.draft[name] for name in names},
-            "decision": self.wanted,
+            "decision": self.decision,
             "state": self.state,
             "refused": self.refused,
             "warnings": warnings,
@@ -199,14 +199,14 @@ def _path(draft: DraftRow) -> str:
     return f"/drafts/{segment(draft['agency'])}/{draft['currency']}/{draft['period']}"
 
 
-def _decide(remote: Remote, draft: DraftRow, wanted: Desired, reason: str | None = None) -> Decided:
-    body = {"decision": wanted.value, "seen": draft["seen"], **({"reason": reason} if reason else {})}
+def _decide(remote: Remote, draft: DraftRow, desired: Desired, reason: str | None = None) -> Decided:
+    body = {"decision": desired.value, "seen": draft["seen"], **({"reason": reason} if reason else {})}
     status, answer = remote.put(_path(draft), body)
     if status == HTTPStatus.OK:
-        return Decided(draft, wanted, answer["state"])
+        return Decided(draft, desired, answer["state"])
     if status != HTTPStatus.CONFLICT:
         raise ToolError(f"PUT {_path(draft)} failed with {status}: {answer.get('detail', answer)}")
-    return Decided(draft, wanted, None, "; ".join(_reasons(answer)))
+    return Decided(draft, desired, None, "; ".join(_reasons(answer)))
 
 
 def _reasons(answer: DraftRow) -> Sequence[str]:

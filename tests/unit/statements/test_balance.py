@@ -16,7 +16,7 @@ from quarterhour.model.totals import Totals
 from quarterhour.statements.balance import (
     Balance,
     Billed,
-    LastDocument,
+    LastBilled,
     OpenPeriod,
     not_drafted,
     of_periods,
@@ -88,7 +88,7 @@ def test_what_was_brought_forward_is_in_the_closing_balance_alone() -> None:
 def test_the_last_statement_counts_whatever_their_order() -> None:
     both = billed(item(OCTOBER.next, "3.00", "2"), item(OCTOBER, "1.00", "1"))
     found = Balance.of(both, totals("3"), Totals())
-    assert found.last == LastDocument(OCTOBER.next, "S-000001", BOUND, Decimal("3.00"))
+    assert found.last == LastBilled(OCTOBER.next, "S-000001", BOUND, Decimal("3.00"))
     assert (found.amount, sorted(both.with_statement)) == (Decimal("3.00"), [OCTOBER, OCTOBER.next])
 
 
