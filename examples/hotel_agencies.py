@@ -1,8 +1,9 @@
 """Print the travel agents of the hotel bookings as a file of agencies (NDJSON); the bookings are on standard input.
 
-The file of bookings names its agents by number alone. The group follows from most of an agent's bookings. Country and
-tax are made up. With ``--history``, tax and who collects change from time to time, within months too: several lines for
-an agent, for ``quarterhour replay``.
+The file of bookings names its agents by number alone. The group follows from most of an agent's bookings. Address and
+tax are made up. Bookings without an agent have no legal name and no address, so they stay drafts. With ``--history``,
+tax and who collects change from time to time, within months too: several lines for an agent, as
+``quarterhour replay`` reads them.
 """
 
 import csv
@@ -12,19 +13,22 @@ from collections import Counter, defaultdict
 
 DIRECT = {"agency": "direct", "group": "own", "tax": {"scheme": "exempt"}}
 """Bookings without an agent."""
+STANDARD = {"scheme": "standard", "percent": "23"}
+BUSINESS = {"vat_id": "IE6433435F"}
+"""The VAT id of online agents: a tax profile of reverse charge needs one."""
+REVERSE_CHARGE = {"scheme": "reverse_charge", **BUSINESS}
 TAX: dict[str, dict[str, object]] = {
-    "online": {"country": "IE", "tax": {"scheme": "reverse_charge"}},
-    "offline": {"country": "PT", "tax": {"scheme": "standard", "percent": "23"}},
+    "online": {"address": "1 North Wall Quay\nDublin 1", "country": "IE", "tax": REVERSE_CHARGE},
+    "offline": {"address": "Rua do Porto 1\n1100-026 Lisboa", "country": "PT", "tax": STANDARD},
 }
 
-STANDARD = {"scheme": "standard", "percent": "23"}
 GROUPS_REDUCED = {**STANDARD, "by_category": {"Groups": {"scheme": "standard", "percent": "6"}}}
 HISTORY: dict[str, list[tuple[str, dict[str, object]]]] = {
     "online": [
-        ("2000-01-01", {"tax": {"scheme": "reverse_charge"}, "collects": "marketplace"}),
-        ("2015-06-17", {"tax": STANDARD, "collects": "marketplace"}),
-        ("2015-07-01", {"tax": {"scheme": "outside_scope"}}),
-        ("2016-02-29", {"tax": {"scheme": "reverse_charge"}, "collects": "marketplace"}),
+        ("2000-01-01", {"tax": REVERSE_CHARGE, "collects": "marketplace"}),
+        ("2015-06-17", {"tax": {**STANDARD, **BUSINESS}, "collects": "marketplace"}),
+        ("2015-07-01", {"tax": {"scheme": "outside_scope", **BUSINESS}}),
+        ("2016-02-29", {"tax": REVERSE_CHARGE, "collects": "marketplace"}),
     ],
     "offline": [
         ("2000-01-01", {"tax": STANDARD}),

@@ -2,12 +2,16 @@
 
 Plain sums over the file, without any code of Quarterhour. A replay on a virtual clock records an event at the latest
 time of all events up to it. Months are those of the marketplace's zone, and are cut off three days after their end.
+A draft of a month becomes a statement if the owner and the agency are registered with what an invoice needs.
 
-    python3 examples/statements_truth.py retail retail.csv --agencies examples/retail_agencies.ndjson --compare out
-    python3 examples/statements_truth.py hotel hotel.csv --agencies agencies.ndjson --rates ecb.csv --compare out
+    python3 examples/statements_truth.py retail retail.csv --agencies examples/retail_agencies.ndjson \
+      --owner examples/owner.json --compare out
+    python3 examples/statements_truth.py hotel hotel.csv --agencies agencies.ndjson --owner examples/owner.json \
+      --rates ecb.csv --compare out
 
-Without --compare, it prints the list `statements` of `quarterhour replay --statements --json`. With --compare, it
-prints each difference from a folder of `replay --out`, or from the output of `--json`, and ends with 1 if there is one.
+Without --compare, it prints the lists `statements` and `drafts` of `quarterhour replay --statements --json`. With
+--compare, it prints each difference from a folder of `replay --out`, or from the output of `--json`, and ends with 1 if
+there is one.
 """
 
 import argparse
@@ -35,7 +39,11 @@ BASE = "EUR"
 DIGITS = {"JPY": 0, "TND": 3}
 """The digits of the minor unit, where they are not two."""
 ROUNDINGS = {"half-even": ROUND_HALF_EVEN, "half-up": ROUND_HALF_UP}
-FIGURES = ("opening", "sales", "voids", "refunds", "adjustments", "net", "commission", "tax", "payments", "closing")
+FIGURES = (
+    *("opening", "sales", "voids", "refunds", "adjustments", "net", "commission", "tax"),
+    *("proceeds", "payments", "closing"),
+)
+OF_DRAFT = ("net", "commission_exact", "payments", "lines", "prior_period_lines")
 KINDS = ("sales", "voids", "refunds", "adjustments")
 Row = dict[str, str]
 Month = tuple[int, int]
@@ -264,66 +272,131 @@ class Rates:
 class Setting:
     """What the statements depend on beside the events; ``rounding``: a mode of the module ``decimal``."""
 
+    owner: dict[str, Any]
     agencies: Agencies
     rates: Rates
     zone: ZoneInfo
     rounding: str
 
 
-def statements(months: dict[Month, dict[Account, Sums]], first: Month, setting: Setting) -> Iterator[dict[str, Any]]:
-    """Yield the statements of every month up to the last one with events, by month and account."""
+def stated(
+    months: dict[Month, dict[Account, Sums]], first: Month, setting: Setting
+) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the statements of every month up to the last one with events, and the drafts without one.
+
+    Both are by month and account.
+    """
+    statements: list[dict[str, Any]] = []
+    drafts: list[dict[str, Any]] = []
     closing: dict[Account, Decimal] = {}
     numbers = {"S": 1, "C": 1}
+    waiting: set[Account] = set()
     month = first
     while month <= max(months):
-        sums = months.get(month, {})
-        for account in sorted({*sums, *(name for name, balance in closing.items() if balance)}):
-            agency, currency = account
-            own = sums.get(account, Sums())
-            commission, tax = taxed(own, agency, currency, setting)
-            net = sum((own.amounts[name] for name in KINDS), Decimal(0))
-            end = begin(following(month), setting.zone) - timedelta(microseconds=1)
-            collected = setting.agencies.at(agency, end).get("collects") == "marketplace"
-            proceeds = rounded(net if collected else Decimal(0), currency, setting.rounding)
+        for account, own in sorted(months.get(month, {}).items()):
+            failed = [*(["order"] if account in waiting else []), *failed_checks(own, account[0], month, setting)]
+            if failed:
+                waiting.add(account)
+                drafts.append(draft(own, account, month, failed))
+                continue
             opening = closing.get(account, Decimal(0))
-            payments = own.amounts["payments"]
-            closing[account] = opening + commission + tax - proceeds - payments
-            kind = "C" if rounded(own.commission, currency, setting.rounding) < 0 else "S"
-            figures = {
-                "opening": opening,
-                **{name: own.amounts[name] for name in KINDS},
-                "net": net,
-                "commission": commission,
-                "tax": tax,
-                "proceeds": proceeds,
-                "payments": payments,
-                "closing": closing[account],
-            }
-            yield {
-                "agency": agency,
-                "currency": currency,
-                "period": f"{month[0]:04d}-{month[1]:02d}",
-                "number": f"{kind}-{numbers[kind]:06d}",
-                **{name: f"{value:f}" for name, value in figures.items()},
-                "lines": own.lines,
-                "prior_period_lines": own.prior,
-                **({"base": in_base(own, setting.rounding)} if setting.rates.given else {}),
-                **({"tax_in": tax_in_base(own, currency, (commission, tax), setting)} if setting.rates.given else {}),
-            }
+            one = statement(own, account, month, opening, setting)
+            closing[account] = Decimal(one["closing"])
+            kind = "C" if rounded(own.commission, account[1], setting.rounding) < 0 else "S"
+            statements.append({**one, "number": f"{kind}-{numbers[kind]:06d}"})
             numbers[kind] += 1
         month = following(month)
+    return statements, drafts
 
 
-def taxed(sums: Sums, agency: str, currency: str, setting: Setting) -> tuple[Decimal, Decimal]:
-    """Return commission and tax: each is rounded once for each scheme and percentage, and added up."""
+def failed_checks(sums: Sums, agency: str, month: Month, setting: Setting) -> list[str]:
+    """Return why a draft cannot become a statement: what the owner and the agency lack for an invoice."""
+    last = begin(following(month), setting.zone) - timedelta(microseconds=1)
+    points = sums.taxable or {(last.astimezone(setting.zone).date(), ""): Decimal(0)}
+    schemes = {setting.agencies.percent(agency, one, setting.zone)[0] for one in points}
+    party = ("legal_name", "address", "country")
+    known = setting.agencies.at(agency, last)
+    failed = []
+    if not all(setting.owner.get(name) for name in party) or (
+        schemes & {"standard", "reverse_charge"} and not setting.owner.get("vat_id")
+    ):
+        failed.append("owner")
+    if not all(known.get(name) for name in party) or (
+        "reverse_charge" in schemes and not (known.get("tax") or {}).get("vat_id")
+    ):
+        failed.append("agency")
+    if "" in schemes:
+        failed.append("tax")
+    return failed
+
+
+def draft(sums: Sums, account: Account, month: Month, failed: list[str]) -> dict[str, Any]:
+    """Return a draft without a statement: exact sums, without tax."""
+    return {
+        **named(account, month),
+        "net": f"{net_of(sums):f}",
+        "commission_exact": f"{sums.commission:f}",
+        "payments": f"{sums.amounts['payments']:f}",
+        "lines": sums.lines,
+        "prior_period_lines": sums.prior,
+        "checks": failed,
+    }
+
+
+def named(account: Account, month: Month) -> dict[str, Any]:
+    """Return the names of an account and a month."""
+    return {"agency": account[0], "currency": account[1], "period": f"{month[0]:04d}-{month[1]:02d}"}
+
+
+def net_of(sums: Sums) -> Decimal:
+    """Return the net sales."""
+    return sum((sums.amounts[name] for name in KINDS), Decimal(0))
+
+
+def statement(own: Sums, account: Account, month: Month, opening: Decimal, setting: Setting) -> dict[str, Any]:
+    """Return a statement without its number."""
+    agency, currency = account
+    taxes = taxed(own, agency, currency, setting)
+    nothing = rounded(Decimal(0), currency, setting.rounding)
+    commission = sum((Decimal(row["base"]) for row in taxes), nothing)
+    tax = sum((Decimal(row["tax"]) for row in taxes), nothing)
+    end = begin(following(month), setting.zone) - timedelta(microseconds=1)
+    collected = setting.agencies.at(agency, end).get("collects") == "marketplace"
+    proceeds = rounded(net_of(own) if collected else Decimal(0), currency, setting.rounding)
+    payments = own.amounts["payments"]
+    figures = {
+        "opening": opening,
+        **{name: own.amounts[name] for name in KINDS},
+        "net": net_of(own),
+        "commission": commission,
+        "tax": tax,
+        "proceeds": proceeds,
+        "payments": payments,
+        "closing": opening + commission + tax - proceeds - payments,
+    }
+    in_euros = setting.rates.given
+    return {
+        **named(account, month),
+        **{name: f"{value:f}" for name, value in figures.items()},
+        "lines": own.lines,
+        "prior_period_lines": own.prior,
+        "taxes": taxes,
+        **({"base": in_base(own, setting.rounding)} if in_euros else {}),
+        **({"tax_in": tax_in_base(own, currency, (commission, tax), setting)} if in_euros else {}),
+    }
+
+
+def taxed(sums: Sums, agency: str, currency: str, setting: Setting) -> list[dict[str, str]]:
+    """Return commission and tax, each rounded once, for each scheme and percentage."""
     bases: dict[tuple[str, Decimal], Decimal] = defaultdict(Decimal)
     for tax_point, commission in sums.taxable.items():
         bases[setting.agencies.percent(agency, tax_point, setting.zone)] += commission
-    total = tax = rounded(Decimal(0), currency, setting.rounding)
-    for (_, percentage), exact in bases.items():
+    rows = []
+    for (scheme, percentage), exact in sorted(bases.items()):
         base = rounded(exact, currency, setting.rounding)
-        total, tax = total + base, tax + rounded(base * percentage / 100, currency, setting.rounding)
-    return total, tax
+        tax = rounded(base * percentage / 100, currency, setting.rounding)
+        rows.append({"scheme": scheme, "percent": f"{percentage:f}", "base": f"{base:f}", "tax": f"{tax:f}"})
+    return rows
 
 
 def in_base(sums: Sums, rounding: str) -> dict[str, str]:
@@ -356,39 +429,79 @@ def rounded(value: Decimal, currency: str, rounding: str) -> Decimal:
 # ---------------------------------------------------------------- comparing
 
 
-def found(name: Path) -> list[dict[str, Any]]:
-    """Return the statements of a folder of ``replay --out``, or of the output of ``replay --statements --json``."""
+def found(name: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Return the statements and the drafts of a folder of ``replay --out``, or of the output of ``replay --json``."""
     if not name.is_dir():
-        listed: list[dict[str, Any]] = json.loads(name.read_text("utf-8"))["statements"]
-        return listed
-    return [json.loads(file.read_text("utf-8")) for file in name.glob("statements/*/*/*/statement.json")]
+        printed: dict[str, Any] = json.loads(name.read_text("utf-8"))
+        drafts = [
+            {**one, "checks": [check["check"] for check in one["checks"] if check["level"] == "failed"]}
+            for one in printed["drafts"]
+        ]
+        return printed["statements"], drafts
+    statements = [json.loads(file.read_text("utf-8")) for file in name.glob("statements/*/*/*/statement.json")]
+    stated_ = {key_of(one) for one in statements}
+    lists = ((file.parent.name, file) for file in name.glob("statements/*/drafts.csv"))
+    drafts = [{**row, "period": period} for period, file in lists for row in read(str(file))]
+    return statements, [one for one in drafts if key_of(one) not in stated_]
+
+
+def key_of(one: dict[str, Any]) -> tuple[str, str, str]:
+    """Return the month, the agency and the currency of a statement or a draft."""
+    return one["period"], one["agency"], one["currency"]
 
 
 def differences(expected: Iterable[dict[str, Any]], actual: Iterable[dict[str, Any]], *, base: bool) -> Iterator[str]:
-    """Yield a line for each difference; ``base``: compare the figures in the base currency too."""
-    by_key = {(one["period"], one["agency"], one["currency"]): one for one in actual}
-    for one in expected:
-        key = (one["period"], one["agency"], one["currency"])
-        other = by_key.pop(key, None)
-        if other is None:
-            yield f"{key}: is missing"
+    """Yield a line for each difference of statements; ``base``: compare the figures in the base currency too."""
+    for key, one, other in pairs_of(expected, actual):
+        if one is None or other is None:
+            yield f"{key}: the statement is {'not expected' if one is None else 'missing'}"
             continue
         for name in ("number", "lines", "prior_period_lines"):
             if one[name] != other[name]:
                 yield f"{key}: {name} is {other[name]}, expected {one[name]}"
+        if rows_of(one) != rows_of(other):
+            yield f"{key}: taxes are {rows_of(other)}, expected {rows_of(one)}"
         pairs = [(name, one[name], other[name]) for name in FIGURES]
-        pairs += [("proceeds", one["proceeds"], other["proceeds"])] if "proceeds" in other else []
         for name in ("base", "tax_in") if base else ():
             found_, expected_ = other[name] or {}, one[name] or {}
             pairs += [(f"{name}.{figure}", value, found_.get(figure)) for figure, value in expected_.items()]
             if found_ and not expected_:
                 yield f"{key}: {name} is not expected"
-        for name, value, actual_value in pairs:
-            same = value == actual_value if None in {value, actual_value} else Decimal(value) == Decimal(actual_value)
-            if not same:
-                yield f"{key}: {name} is {actual_value}, expected {value}"
-    for key in sorted(by_key):
-        yield f"{key}: is not expected"
+        yield from differing(key, pairs)
+
+
+def differing_drafts(expected: Iterable[dict[str, Any]], actual: Iterable[dict[str, Any]]) -> Iterator[str]:
+    """Yield a line for each difference of drafts without a statement; a folder has no checks."""
+    for key, one, other in pairs_of(expected, actual):
+        if one is None or other is None:
+            yield f"{key}: the draft is {'not expected' if one is None else 'missing'}"
+            continue
+        if "checks" in other and one["checks"] != other["checks"]:
+            yield f"{key}: the failed checks are {other['checks']}, expected {one['checks']}"
+        yield from differing(key, [(name, str(one[name]), str(other[name])) for name in OF_DRAFT])
+
+
+def pairs_of(
+    expected: Iterable[dict[str, Any]], actual: Iterable[dict[str, Any]]
+) -> Iterator[tuple[tuple[str, str, str], dict[str, Any] | None, dict[str, Any] | None]]:
+    """Yield what is expected and what was made of each month, agency and currency: ``None`` for what is missing."""
+    ours, theirs = ({key_of(one): one for one in some} for some in (expected, actual))
+    for key in sorted({*ours, *theirs}):
+        yield key, ours.get(key), theirs.get(key)
+
+
+def rows_of(one: dict[str, Any]) -> list[tuple[Any, ...]]:
+    """Return the rows of tax of a statement that charge something."""
+    rows = ((row["scheme"], *(Decimal(row[name]) for name in ("percent", "base", "tax"))) for row in one["taxes"])
+    return sorted(row for row in rows if row[2] or row[3])
+
+
+def differing(key: tuple[str, str, str], pairs: Iterable[tuple[str, Any, Any]]) -> Iterator[str]:
+    """Yield a line for each name whose values differ as numbers."""
+    for name, value, actual_value in pairs:
+        same = value == actual_value if None in {value, actual_value} else Decimal(value) == Decimal(actual_value)
+        if not same:
+            yield f"{key}: {name} is {actual_value}, expected {value}"
 
 
 def read(name: str) -> Iterator[Row]:
@@ -407,20 +520,27 @@ def main() -> int:
     parser.add_argument("set", choices=SETS)
     parser.add_argument("csv", metavar="CSV")
     parser.add_argument("--agencies", required=True, metavar="FILE", help="the file that replay --agencies gets")
+    parser.add_argument("--owner", type=Path, metavar="FILE", help="the file that replay --owner gets")
     parser.add_argument("--rates", metavar="FILE", help="the file that replay --rates gets; the base currency is EUR")
     parser.add_argument("--compare", type=Path, metavar="DIR", help="the folder of replay --out, or a file of --json")
     parser.add_argument("--rounding", choices=ROUNDINGS, default="half-even", help="the parameter Rounding")
     args = parser.parse_args()
     events, zone = SETS[args.set]
-    setting = Setting(Agencies(args.agencies), Rates(args.rates), ZoneInfo(zone), ROUNDINGS[args.rounding])
+    owner = json.loads(args.owner.read_text("utf-8")) if args.owner else {}
+    setting = Setting(owner, Agencies(args.agencies), Rates(args.rates), ZoneInfo(zone), ROUNDINGS[args.rounding])
     sums = summed(events(read(args.csv), setting.agencies), setting.zone, setting.rates)
-    expected = list(statements(*sums, setting))
+    expected, drafts = stated(*sums, setting)
     if args.compare is None:
-        json.dump(expected, sys.stdout, indent=1, ensure_ascii=False)
+        json.dump({"statements": expected, "drafts": drafts}, sys.stdout, indent=1, ensure_ascii=False)
         print()
         return 0
-    wrong = list(differences(expected, found(args.compare), base=setting.rates.given and args.compare.is_dir()))
-    print("\n".join([*wrong, f"{len(expected):,} statements, {len(wrong):,} differences"]))
+    made, waiting = found(args.compare)
+    wrong = [
+        *differences(expected, made, base=setting.rates.given and args.compare.is_dir()),
+        *differing_drafts(drafts, waiting),
+    ]
+    result = f"{len(expected):,} statements, {len(drafts):,} drafts without one, {len(wrong):,} differences"
+    print("\n".join([*wrong, result]))
     return 1 if wrong else 0
 
 

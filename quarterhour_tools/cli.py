@@ -31,7 +31,7 @@ from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, owner, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
-from quarterhour_tools.operations import bill, deployment, held, rerate, restore, statements
+from quarterhour_tools.operations import bill, deployment, drafts, held, rerate, restore, statements
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.replay import VERDICTS, Accounts, Replay, ReplayResult, replaying
@@ -139,7 +139,8 @@ def _parser() -> argparse.ArgumentParser:
     replay.add_argument(
         "--statements",
         action="store_true",
-        help="seal each period after its cut-off, and let time pass until the last event's period is sealed",
+        help="seal each period after its cut-off, release its drafts that pass all checks, and let time pass until the "
+        "last event's period is sealed",
     )
     replay.add_argument(
         "--faults",
@@ -288,10 +289,11 @@ def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name
 
     listed = commands.add_parser(
         "statements",
-        help="list, download and open the statements of a period",
+        help="list, download and open the statements of a period; list and decide drafts",
         description="List the statements of a period, from a folder, a deployed stack or an emulator; download their "
-        "files, and open them in the browser. With --run, seal the periods that are due, without waiting for the "
-        "watch.",
+        "files, and open them in the browser. With --drafts, list the drafts that have no statement yet, and why. "
+        "Release them, hold one back, or cancel a statement. With --run, seal the periods that are due, without "
+        "waiting for the watch.",
     )
     statements.configure(listed)
 
@@ -511,8 +513,12 @@ def _show(outcome: ReplayResult) -> None:
             )
         )
     _show_accounts(console, outcome.counters)
-    for _, listed in groupby(outcome.statements or (), lambda one: one.period):
+    released = [one.of_list for one in outcome.statements or ()]
+    for _, listed in groupby(released, lambda one: one.period):
         statements.show(console, listed)
+    if outcome.drafts:
+        drafts.show_drafts(console, outcome.drafts)
+        console.print("--owner and --agencies register what a statement needs before its draft is made")
     lost = [
         f"{counted(number, 'line')} {what}"
         for number, what in ((outcome.unread, "could not be read"), (outcome.undelivered, "could not be delivered"))

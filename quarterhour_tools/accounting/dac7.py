@@ -138,7 +138,7 @@ def _run(args: argparse.Namespace) -> int:
     if missing and not args.partial:
         raise ToolError(f"{_named(missing)} not sealed: seal them first, or write what there is with --partial")
     months = [month for month in months_of(args.year) if month in sealed]
-    rows = dac7_rows(one for month in months for one in statement_documents(files, month))
+    rows = dac7_rows(statement_documents(files, months))
     args.out.write_bytes(csv_bytes(DAC7_COLUMNS, rows))
     agencies = len({row[0] for row in rows})
     print(f"{args.out}: {agencies:,} {'agency' if agencies == 1 else 'agencies'}, {counted(len(rows), 'row')}")

@@ -67,12 +67,14 @@ class StatementDocument:
 
     Amounts are in the account's currency; those that the agency owes are above 0. ``issuer_currency``: ``None`` if the
     deployment has no base currency. ``sales`` and ``cancelled``: numbers of lines. ``cancels``: the number of the
-    document that this one reverses whole. ``revision``: its number among the documents of the account and the period.
+    document that this one reverses whole. ``release``: the number of its release, 0 for 0.2.0. ``revision``: its number
+    among the documents of the account and the period.
     """
 
     number: str
     is_credit_note: bool
     cancels: str | None
+    release: int
     revision: int
     period: Period
     account: Account
@@ -102,13 +104,13 @@ class StatementDocument:
         return self.customer.legal_name or self.account.agency
 
     @property
-    def age(self) -> tuple[date, bool, Period, int]:
+    def age(self) -> tuple[int, bool, Period, int]:
         """The order of an account's documents: a later one is larger. A release has its cancellations first."""
-        return self.issued_on, self.cancels is None, self.period, self.revision
+        return self.release, self.cancels is None, self.period, self.revision
 
     @classmethod
-    def parse(cls, values: Mapping[str, Any]) -> Self:
-        """Parse the content of ``statement.json``.
+    def parse(cls, values: Mapping[str, Any], release: int = 0, revision: int = 1) -> Self:
+        """Parse the content of ``statement.json``; the list that names it has ``release`` and ``revision``.
 
         A document without a date of issue has the last day of its period. Raises ``KeyError``, ``TypeError``,
         ``ValueError`` or ``ArithmeticError`` for any other content.
@@ -123,7 +125,8 @@ class StatementDocument:
             number=values["number"],
             is_credit_note=values["document"] == "credit_note",
             cancels=cancels["number"] if cancels else None,
-            revision=int(values.get("revision", 1)),
+            release=release,
+            revision=revision,
             period=period,
             account=Account(values["agency"], currency),
             issued_on=date.fromisoformat(issued_on) if issued_on else period.next.first_day - _DAY,

@@ -1,7 +1,7 @@
-"""The sealed documents of a period, read from a folder or a stack: the one place that knows their files."""
+"""The sealed documents of periods, read from a folder or a stack: the one place that knows their files."""
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from hashlib import sha256
 from pathlib import Path
 from typing import Final
@@ -13,17 +13,17 @@ from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import configure_target
-from quarterhour_tools.statement_files import read_period, sealed_periods
+from quarterhour_tools.statement_files import read_statements, sealed_periods
 
 _MALFORMED: Final = (KeyError, TypeError, ValueError, ArithmeticError)
 
 
-def statement_documents(files: Objects, period: Period) -> Iterator[StatementDocument]:
-    """Yield the documents of a sealed period, as they are listed.
+def statement_documents(files: Objects, periods: Collection[Period]) -> Iterator[StatementDocument]:
+    """Yield the documents of sealed periods, as they are listed: by period, account and revision.
 
     Raises ``ToolError`` if one is missing, differs from its hash in the list, or cannot be read.
     """
-    for one in read_period(files, period):
+    for one in read_statements(files, periods):
         key = f"{one.prefix}{STATEMENT}"
         try:
             with files.open(key) as file:
@@ -33,7 +33,7 @@ def statement_documents(files: Objects, period: Period) -> Iterator[StatementDoc
         if sha256(content).hexdigest() != one.listed.files[STATEMENT].sha256:
             raise ToolError(f"{key} is not the file that was sealed: its SHA-256 differs from the list's")
         try:
-            yield StatementDocument.parse(exact_json.parse_sealed(content))
+            yield StatementDocument.parse(exact_json.parse_sealed(content), one.release, one.document.revision)
         except _MALFORMED as error:
             raise ToolError(f"{key} cannot be read: {error!r}") from error
 

@@ -79,7 +79,7 @@ def _write(args: argparse.Namespace) -> int:
     period = chosen_period(files, args.period)
     documents = [
         one
-        for one in statement_documents(files, period)
+        for one in statement_documents(files, [period])
         if args.currency in {None, one.account.currency}
         and (args.issued is None or args.issued == type(args.issued).of(one.issued_on))
     ]

@@ -130,7 +130,7 @@ def _documents(files: Objects, args: argparse.Namespace) -> Iterator[StatementDo
         raise ToolError(
             "no period is sealed yet" if args.period is None else f"no period up to {args.period} is sealed"
         )
-    return (document for period in periods for document in statement_documents(files, period))
+    return statement_documents(files, periods)
 
 
 def _debtor(payouts: Sequence[Payout]) -> BankAccount:

@@ -185,7 +185,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     files = sealed_files(args)
     period = chosen_period(files, args.period)
-    documents = statement_documents(files, period)
+    documents = statement_documents(files, [period])
     columns = SALES_COLUMNS if args.ec_sales else VAT_COLUMNS
     sums: dict[Any, TaxSums] = dict(ec_sales_of(documents) if args.ec_sales else vat_of(documents))
     rows = [_as_row(key, some, columns) for key, some in sums.items()]

@@ -1,9 +1,9 @@
-"""`quarterhour statements`: lists the statements of a period, downloads and opens them, or runs those that are due."""
+"""`quarterhour statements`: lists, downloads and opens the statements of a period, runs what is due, decides drafts."""
 
 import argparse
 import sys
 import webbrowser
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
@@ -16,23 +16,24 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.model import money
-from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.statement_status.plan import Status
 from quarterhour.statements.keys import PAGE
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations import drafts
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
-from quarterhour_tools.statement_files import ListedStatement, read_period, sealed_periods
+from quarterhour_tools.statement_files import ListedStatement, read_statements, sealed_periods
 
-_FIGURES: Final = ("net", "commission", "tax", "payments", "closing")
+_FIGURES: Final = ("net", "commission", "tax", "proceeds", "payments", "closing")
 _MOST_ROWS: Final = 100
 """The most statements that a table shows."""
 _MOST_OPENED: Final = 10
 """The most statements that are opened at once."""
 _UNKNOWN: Final = "unknown"
 _LONGEST_NAME: Final = 200
+_ONLY_REASON: Final = "--reason goes with --hold and --cancel alone"
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -45,23 +46,40 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--period", type=_period, metavar="MONTH", help="the period, such as 2026-11 (default: the last one)"
     )
     parser.add_argument("--agency", metavar="NAME", help="only the statements of this agency")
+    parser.add_argument("--currency", metavar="CODE", help="only the statements in this currency")
     action = parser.add_mutually_exclusive_group()
     action.add_argument("--open", action="store_true", help="download the statements and open them in the browser")
-    action.add_argument("--json", action="store_true", help="print a JSON list instead of a table")
     action.add_argument(
         "--run",
         dest="run_due",
         action="store_true",
-        help="seal the periods that are due; with --period, fail if that one cannot be sealed next, and say why",
+        help="seal the periods that are due, and release what is decided; with --period, fail if that one cannot be "
+        "sealed next, and say why",
     )
+    action.add_argument(
+        "--drafts",
+        action="store_true",
+        help="list the drafts without a statement, and the checks that they do not pass (default: of every period)",
+    )
+    action.add_argument(
+        "--release",
+        nargs="*",
+        metavar="AGENCY",
+        help="release the drafts of these agencies; without one, all of the period or of every period that are not "
+        "held. Exit code 1 if one was refused",
+    )
+    action.add_argument("--hold", metavar="AGENCY", help="hold the agency's draft of the period back")
+    action.add_argument(
+        "--cancel", metavar="AGENCY", help="cancel the agency's statement of the period; its draft is then held"
+    )
+    parser.add_argument("--reason", metavar="TEXT", help="why a draft is held or a statement cancelled; it is kept")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--out", type=Path, metavar="DIR", help="download the statements' files into this folder")
     parser.set_defaults(run=_run)
 
 
-def show(
-    console: Console, statements: Iterable[ListedStatement], statuses: Mapping[Account, str] | None = None
-) -> None:
-    """Print a table of a period's statements; ``statuses``: the current ones; without one, the first is shown."""
+def show(console: Console, statements: Iterable[ListedStatement], statuses: Mapping[str, str] | None = None) -> None:
+    """Print a table of a period's statements; ``statuses``: the current ones by number, otherwise what lists say."""
     figures = (Column(name, justify="right") for name in _FIGURES)
     table = Table(
         "number",
@@ -75,19 +93,32 @@ def show(
         title_style="",
     )
     further = 0
-    for one in statements:
+    some = list(statements)
+    known = {**_listed_statuses(some), **(statuses or {})}
+    for one in some:
         if table.row_count == _MOST_ROWS:
             further += 1
             continue
         listed = one.listed
         texts = (listed.number, printable(listed.account.agency, _LONGEST_NAME), listed.account.currency)
         amounts = (money.plain(listed.figures[name]) for name in _FIGURES)
-        sealed_as = Status.ISSUED if listed.issued else Status.NOT_ISSUED
-        table.add_row(*map(Text, (*texts, *amounts, (statuses or {}).get(listed.account, sealed_as))))
+        table.add_row(*map(Text, (*texts, *amounts, known[listed.number])))
         table.title = f"Statements of {one.period}"
     print_table(console, table)
     if further:
         console.print(f"... and {counted(further, 'more statement')}")
+
+
+def _listed_statuses(statements: Iterable[ListedStatement]) -> dict[str, str]:
+    """Return the statuses of a period's statements as its lists say, by number; a cancellation names its statement."""
+    known: dict[str, str] = {}
+    for one in statements:
+        listed, cancels = one.listed, one.document.cancels
+        first = Status.ISSUED if listed.issued else Status.NOT_ISSUED
+        known[listed.number] = f"cancels {cancels}" if cancels else first
+        if cancels:
+            known[cancels] = Status.CANCELLED
+    return known
 
 
 def _period(text: str) -> Period:
@@ -98,8 +129,8 @@ def _period(text: str) -> Period:
 
 
 def _run(args: argparse.Namespace) -> int:
-    if args.run_due:
-        return _run_due(args)
+    if action := _action(args):
+        return action(args)
     files = sealed_files(args)
     statements = list(_chosen(args, files))
     if args.open and len(statements) > _MOST_OPENED:
@@ -107,10 +138,18 @@ def _run(args: argparse.Namespace) -> int:
     code = 0
     if args.json:
         print(as_json([one.as_dict() for one in statements]))
+    elif not statements:
+        print("no statement is released yet: --drafts lists what waits, and why")
     elif args.folder:
         show(plain_console(), statements)
     else:
         code = _show_current(args, statements)
+    _show_files(args, files, statements)
+    return code
+
+
+def _show_files(args: argparse.Namespace, files: Objects, statements: Sequence[ListedStatement]) -> None:
+    """Download the statements' files if that is wanted; print where their pages are, and open them."""
     folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
     if folder and folder != args.folder:
         for one in statements:
@@ -121,7 +160,24 @@ def _run(args: argparse.Namespace) -> int:
             print(page)
             if args.open:
                 webbrowser.open(page.as_uri())
-    return code
+
+
+def _action(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:
+    """Return what is done instead of listing statements; raise ``ToolError`` for options that do not go with it."""
+    decides = args.hold is not None or args.cancel is not None
+    if args.json and (args.open or args.run_due):
+        raise ToolError("--json does not go with --open or --run: leave it out")
+    if bool(args.reason) != decides:
+        raise ToolError("--reason goes with --hold and --cancel: both need it" if decides else _ONLY_REASON)
+    if decides and not args.period:
+        raise ToolError("--hold and --cancel need a --period")
+    if args.release is not None:
+        return drafts.release
+    if decides:
+        return drafts.hold if args.hold is not None else drafts.cancel
+    if args.drafts:
+        return drafts.list_drafts
+    return _run_due if args.run_due else None
 
 
 def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> int:
@@ -131,7 +187,7 @@ def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement
         statuses = _statuses(args, statements)
     except (ToolError, BotoCoreError, ClientError) as error:
         print(f"the statuses are missing, because the API gives none: {printable(error)}", file=sys.stderr)
-        statuses, code = {one.listed.account: _UNKNOWN for one in statements}, 1
+        statuses, code = dict.fromkeys(_listed_statuses(statements), _UNKNOWN), 1
     show(plain_console(), statements, statuses)
     return code
 
@@ -144,19 +200,23 @@ def _chosen(args: argparse.Namespace, files: Objects) -> Iterator[ListedStatemen
     period = args.period or periods[-1]
     if period not in periods:
         raise ToolError(f"{period} is not sealed; the sealed periods are {', '.join(map(str, periods))}")
-    found = [one for one in read_period(files, period) if args.agency in {None, one.listed.account.agency}]
+    found = [
+        one
+        for one in read_statements(files, [period])
+        if args.agency in {None, one.listed.account.agency} and args.currency in {None, one.listed.account.currency}
+    ]
     if args.agency and not found:
         raise ToolError(f"{period} has no statement of the agency {args.agency}")
     yield from found
 
 
-def _statuses(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> dict[Account, str]:
-    """Return the statuses of a period's statements from the API."""
+def _statuses(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> dict[str, str]:
+    """Return the statuses of a period's statements from the API, by number."""
     if not statements:
         return {}
     query = {"period": str(statements[0].period), **({"agency": args.agency} if args.agency else {})}
     found = api(args).pages("/statements", query)
-    return {Account(one["agency"], one["currency"]): one["status"] for one in found}
+    return {one["number"]: one["status"] for one in found}
 
 
 def _download(files: Objects, statement: ListedStatement, folder: Path) -> None:
@@ -176,10 +236,11 @@ def _run_due(args: argparse.Namespace) -> int:
     if args.folder:
         raise ToolError("--run needs a stack: name it with --stack or --url")
     request = {"period": str(args.period)} if args.period else {}
-    made = 0
+    made = released = 0
     while True:
         answer = invoke(args, "Statements", request)
-        made += answer["statements"]
+        made += answer["drafts"]
+        released += answer.get("documents", 0)
         for period in answer["periods"]:
             print(f"{period} is sealed", flush=True)
         if answer["next"] != "run":
@@ -188,5 +249,5 @@ def _run_due(args: argparse.Namespace) -> int:
     if answer["next"] == "parts":
         due = invoke(args, "Watch", {})["statements_due"]
         print(f"{due} is large: the state machine runs it in parts")
-    print(f"{counted(made, 'statement')} made")
+    print(f"{counted(made, 'draft')} made, {counted(released, 'document')} released")
     return 0

@@ -1,7 +1,8 @@
 """`quarterhour demo`: runs a generated day of a marketplace through the emulator, and compares the results.
 
 The day is sent, read, reported and proven. Then all of it is sent again, and nothing new may be recorded. At last, its
-month and the next one are sealed.
+month is sealed: drafts are released, one waits, one statement is cancelled and issued again. The next month corrects a
+sale.
 """
 
 import argparse
@@ -26,7 +27,6 @@ from rich.progress import Progress
 from rich.table import Column, Table
 
 from quarterhour.model import clock
-from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY
 from quarterhour.reports.lines import read_lines
@@ -36,11 +36,18 @@ from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.drafts import show_drafts
+from quarterhour_tools.operations.remote import segment
 from quarterhour_tools.operations.statements import show
 from quarterhour_tools.replay.marketplace import MIDNIGHT, DayLine, ExpectedSums, expected_accounts, marketplace_day
 from quarterhour_tools.replay.month_end import (
+    LATE,
+    LATE_AGENCY,
     MONTH,
+    MOVED,
+    MOVED_AGENCY,
     NEXT_MONTH,
+    WRONG,
     Correction,
     StatementFigures,
     StatementKey,
@@ -50,6 +57,7 @@ from quarterhour_tools.replay.month_end import (
     month_end_documents,
 )
 from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
+from quarterhour_tools.statement_files import ListedStatement
 
 NOON: Final = MIDNIGHT + timedelta(hours=12)
 COLUMNS: Final = ("recorded_at", "id", "agency", "currency", "amount", "commission_rate", "commission")
@@ -171,15 +179,15 @@ def run(args: argparse.Namespace) -> int:
                 replay.play(texts, lambda: bar.update(task, completed=replay.sent))
 
             send(morning)
-            live = _get(stack, busiest)
+            live = _get(stack, _path(busiest))
             send(day[len(morning) :])
             first = Sending(judge(day, witness.answers), replay.finish())
-            api = {account: figures(Totals.of(_get(stack, account))) for account in expected}
+            api = {account: figures(Totals.of(_get(stack, _path(account)))) for account in expected}
             send(day)
             repeated = [line.again(line.kind, timedelta()) for line in day]
             again = Sending(judge(repeated, witness.answers[len(day) :]), replay.finish())
             bar.update(task, description="the end of the month")
-            closed, sealed = close_month(stack, replay, corrected, sealed_as_expected)
+            closed = close_month(stack, replay, corrected, sealed_as_expected)
         bar.stop()
         _show_verdicts(console, args.seed, first)
         _show_reports(console, first.outcome, stack.bucket)
@@ -188,12 +196,12 @@ def run(args: argparse.Namespace) -> int:
         _show_accounts(console, expected, first)
         _show_statements(console, closed, corrected)
         wrong = problems(expected, api, first, again)
-        wrong += [*differing_statements(sealed_as_expected, sealed), *closed.problems]
+        wrong += [*differing_statements(sealed_as_expected, closed.figures), *closed.outcome.problems]
         if corrected.resolution not in _resolved(stack):
             wrong.append(f"{corrected.disputes}: the void did not resolve the dispute")
         if args.out:
             stack.bucket.copy_to(args.out)
-        _show_end(console, len(day), first.outcome, (again.outcome, closed), wrong)
+        _show_end(console, len(day), first.outcome, (again.outcome, closed.outcome), wrong)
         if args.out:
             _show_next(console, args.out, corrected.account[0])
         if server:
@@ -220,24 +228,70 @@ def _open(console: Console, server: Server, stack: Stack, at: clock.Clock) -> No
         server.serve(stack)
 
 
+@dataclass(frozen=True, slots=True)
+class MonthEnd:
+    """The results of the month's end: when its drafts were made, and after all corrections."""
+
+    made: ReplayResult
+    outcome: ReplayResult
+
+    @property
+    def figures(self) -> dict[StatementKey, StatementFigures]:
+        """The figures of all documents."""
+        return {
+            (
+                str(one.of_list.period),
+                one.of_list.listed.account.agency,
+                one.of_list.listed.account.currency,
+                one.of_list.document.revision,
+            ): StatementFigures(*(one.of_list.listed.figures[name] for name in StatementFigures._fields))
+            for one in self.outcome.statements or ()
+        }
+
+    def documents(self, month: str, agency: str | None = None) -> list[ListedStatement]:
+        """Return the documents of a month at the end, of one agency or of all."""
+        listed = [one.of_list for one in self.outcome.statements or () if str(one.of_list.period) == month]
+        return [one for one in listed if agency in {None, one.listed.account.agency}]
+
+
 def close_month(
     stack: Stack, replay: Replay, corrected: Correction, expected: Mapping[StatementKey, StatementFigures]
-) -> tuple[ReplayResult, dict[StatementKey, StatementFigures]]:
-    """Let the month be sealed, dispute, correct and pay it, and let the next one be sealed; return the result."""
+) -> MonthEnd:
+    """Let the month be sealed; register, cancel, dispute and pay; let the next one be sealed; return the results."""
     replay.statements = True
-    replay.finish()
-    body = json.dumps(corrected.dispute).encode()
-    disputed = Request("POST", corrected.disputes, headers=(("content-type", "application/json"),), body=body)
-    _content(disputed, stack.request(disputed), HTTPStatus.CREATED)
+    made = replay.finish()
+    for draft in made.drafts:
+        if draft["agency"] == LATE:
+            _put(stack, f"/agencies/{segment(LATE)}", {"seen": 0, "content": LATE_AGENCY})
+            _decide(stack, draft, "release")
+    moved = [one.of_list.listed.account for one in made.statements or () if one.of_list.listed.account.agency == MOVED]
+    for account in moved:
+        draft = {"period": MONTH, "agency": account.agency, "currency": account.currency}
+        _decide(stack, draft, "cancel", WRONG)
+        _put(stack, f"/agencies/{segment(MOVED)}", {"seen": 1, "content": MOVED_AGENCY})
+        _decide(stack, draft, "release")
+    _send(stack, "POST", corrected.disputes, corrected.dispute)
     replay.advance(replay.clock.now() + timedelta(hours=1))
-    replay.play(corrected.lines(expected[MONTH, *corrected.account].closing))
-    outcome = replay.finish()
-    return outcome, {
-        (str(one.period), one.listed.account.agency, one.listed.account.currency): StatementFigures(
-            *(one.listed.figures[name] for name in StatementFigures._fields)
-        )
-        for one in outcome.statements or ()
-    }
+    replay.play(corrected.lines(expected[MONTH, *corrected.account, 1].closing))
+    return MonthEnd(made, replay.finish())
+
+
+def _decide(stack: Stack, draft: Mapping[str, Any], decision: str, reason: str | None = None) -> None:
+    """Decide about a draft, and run the release."""
+    path = f"/drafts/{segment(draft['agency'])}/{draft['currency']}/{draft['period']}"
+    seen = _get(stack, path)["seen"]
+    _put(stack, path, {"decision": decision, "seen": seen, **({"reason": reason} if reason else {})})
+    stack.invoke("statements", {})
+
+
+def _put(stack: Stack, path: str, body: Mapping[str, Any]) -> None:
+    _send(stack, "PUT", path, body)
+
+
+def _send(stack: Stack, method: str, path: str, body: Mapping[str, Any]) -> None:
+    headers = (("content-type", "application/json"),)
+    request = Request(method, path, headers=headers, body=json.dumps(body, ensure_ascii=False).encode())
+    _content(request, stack.request(request), frozenset({HTTPStatus.OK, HTTPStatus.CREATED}))
 
 
 class _Witness:
@@ -264,8 +318,8 @@ def _path(account: str) -> str:
     return "/accounts/" + "/".join(quote(quote(part, safe=""), safe="") for part in account.split("#"))
 
 
-def _get(stack: Stack, account: str) -> dict[str, Any]:
-    request = Request("GET", _path(account))
+def _get(stack: Stack, path: str) -> dict[str, Any]:
+    request = Request("GET", path)
     return _content(request, stack.request(request))
 
 
@@ -275,8 +329,10 @@ def _resolved(stack: Stack) -> list[dict[str, str]]:
     return [one["correction"] for one in _content(request, stack.request(request))["items"]]
 
 
-def _content(request: Request, response: Response, expected: HTTPStatus = HTTPStatus.OK) -> dict[str, Any]:
-    if response.status != expected:
+def _content(
+    request: Request, response: Response, expected: frozenset[HTTPStatus] = frozenset({HTTPStatus.OK})
+) -> dict[str, Any]:
+    if response.status not in expected:
         raise ToolError(f"{request.path} answered {response.status}: {response.body.decode()}")
     return cast("dict[str, Any]", response.json())
 
@@ -346,20 +402,29 @@ def _show_accounts(console: Console, expected: Mapping[str, Figures], sending: S
     console.print(table)
 
 
-def _show_statements(console: Console, outcome: ReplayResult, corrected: Correction) -> None:
-    """Show the statements of the day's month, and that of the corrected account in the next one."""
-    of_month = {
-        month: [one for one in outcome.statements or () if str(one.period) == month] for month in (MONTH, NEXT_MONTH)
-    }
-    console.print(f"\nOnce {MONTH} was cut off and sealed, its statements were made:")
-    show(console, of_month[MONTH])
+def _show_statements(console: Console, closed: MonthEnd, corrected: Correction) -> None:
+    """Show the drafts and the statements of the day's month, and the statement of the corrected account in the next."""
+    released = [one.of_list for one in closed.made.statements or ()]
+    waiting = closed.made.drafts
+    console.print(
+        f"\nOnce {MONTH} was cut off and sealed, its {len(released) + len(waiting)} drafts were made. "
+        f"{len(released)} passed all checks and were released at once:"
+    )
+    show(console, released)
+    if waiting:
+        show_drafts(console, waiting)
+        console.print(f"Then {LATE} was registered, and finance released its draft:")
+        show(console, closed.documents(MONTH, LATE))
+    if moved := closed.documents(MONTH, MOVED):
+        console.print(f"The statement of {MOVED} was cancelled, because {WRONG}, and issued again:")
+        show(console, moved)
     sale = corrected.sale
     agency, currency = corrected.account
     console.print(
-        f"Then {agency} disputed the sale {sale['id']}: POST {corrected.disputes}\n"
+        f"{agency} disputed the sale {sale['id']}: POST {corrected.disputes}\n"
         f"A void of the sale resolved the dispute, and {agency} paid its statement in {currency}. That of {NEXT_MONTH}:"
     )
-    show(console, [one for one in of_month[NEXT_MONTH] if one.listed.account == Account(agency, currency)])
+    show(console, closed.documents(NEXT_MONTH))
 
 
 def _show_end(

@@ -1,4 +1,4 @@
-"""The end of the demo's month: who is on its statements, a correction after the cut-off, and the expected statements.
+"""The end of the demo's month: who is on its statements, what happens afterwards, and the expected statements.
 
 The expected figures are plain Decimal sums, without the ledger's own code.
 """
@@ -29,26 +29,70 @@ OWNER: Final[EventBody] = {
     "legal_name": "Corner Market Ltd",
     "address": "1 Dock Street\nLondon E1 8JN",
     "country": "GB",
+    "vat_id": "GB980780684",
+    "iban": "GB82 WEST 1234 5698 7654 32",
     "contact": "billing@corner-market.example",
 }
 """Who issues the statements."""
+_FIRST_DAY: Final = f"{MONTH}-01T00:00:00Z"
 AGENCIES: Final[Mapping[str, EventBody]] = {
-    "42": {"legal_name": "Harbour Books Ltd", "country": "GB", "tax": {"scheme": "standard", "percent": "20"}},
-    "harbour-lights": {
-        "legal_name": "Harbour Lights LLP",
+    "42": {
+        "legal_name": "Harbour Books Ltd",
+        "address": "1 Quay Street\nBristol BS1 4ER",
         "country": "GB",
         "tax": {"scheme": "standard", "percent": "20"},
     },
-    "Café Lumière": {"legal_name": "Café Lumière SARL", "country": "FR", "tax": {"scheme": "reverse_charge"}},
-    "outlet-store": {"legal_name": "Outlet Inc.", "country": "US", "tax": {"scheme": "exempt"}},
-    "sakura": {"legal_name": "株式会社さくら", "country": "JP", "tax": {"scheme": "reverse_charge"}},
+    "harbour-lights": {
+        "legal_name": "Harbour Lights LLP",
+        "address": "2 Quay Street\nBristol BS1 4ER",
+        "country": "GB",
+        "tax": {"scheme": "standard", "percent": "20"},
+    },
+    "Café Lumière": {
+        "legal_name": "Café Lumière SARL",
+        "address": "1 Quai du Port\n13002 Marseille",
+        "country": "FR",
+        "tax": {"scheme": "reverse_charge", "vat_id": "FR40303265045"},
+        "collects": "marketplace",
+    },
+    "outlet-store": {
+        "legal_name": "Outlet Inc.",
+        "address": "1 Pier Avenue\nNew York, NY 10014",
+        "country": "US",
+        "tax": {"scheme": "outside_scope"},
+    },
+    "sakura": {
+        "legal_name": "株式会社さくら",
+        "address": "横浜市中区海岸通1",
+        "country": "JP",
+        "tax": {"scheme": "outside_scope"},
+        "collects": "marketplace",
+    },
 }
-"""The registered agencies. `al-mina` has no tax profile, so its statement is made and not issued."""
+"""The agencies that are registered before the month ends. Of two, the marketplace holds the customers' money."""
+LATE: Final = "al-mina"
+"""The agency that is registered after its draft was made: until then, the draft waits."""
+LATE_AGENCY: Final[EventBody] = {
+    "legal_name": "Al Mina WLL",
+    "address": "Gulf Road 1\nKuwait City",
+    "country": "KW",
+    "tax": {"scheme": "outside_scope"},
+    "valid_from": _FIRST_DAY,
+}
+MOVED: Final = "harbour-lights"
+"""The agency whose statement has an old address, so it is cancelled and issued again."""
+MOVED_AGENCY: Final[EventBody] = {
+    **AGENCIES[MOVED],
+    "address": "7 Lamp Lane\nBristol BS1 6QH",
+    "valid_from": _FIRST_DAY,
+}
+WRONG: Final = "it has the old address"
+"""Why the statement is cancelled."""
 PAID_ON: Final = datetime.fromisoformat(f"{NEXT_MONTH}-08T10:00:00+00:00")
 _PREFERRED: Final = "42"
 
-StatementKey = tuple[str, str, str]
-"""Period, agency and currency of a statement."""
+StatementKey = tuple[str, str, str, int]
+"""Period, agency, currency and revision of a document."""
 
 
 class StatementFigures(NamedTuple):
@@ -57,6 +101,7 @@ class StatementFigures(NamedTuple):
     net: Decimal
     commission: Decimal
     tax: Decimal
+    proceeds: Decimal
     payments: Decimal
     closing: Decimal
 
@@ -125,31 +170,36 @@ def correction_of(day: Sequence[DayLine]) -> Correction:
 def expected_statements(
     accounts: Mapping[str, ExpectedSums], correction: Correction
 ) -> dict[StatementKey, StatementFigures]:
-    """Return the expected statements of the day's month and of the next, by period, agency and currency."""
+    """Return the expected documents of the day's month and of the next, by period, agency, currency and revision.
+
+    An account without lines in the next month has no statement of it.
+    """
     expected: dict[StatementKey, StatementFigures] = {}
     for name, sums in accounts.items():
         agency, currency = name.split("#")
-        expected[MONTH, agency, currency] = _figures((agency, currency), sums.gross + sums.refunds, sums.commission)
+        one = _figures((agency, currency), sums.gross + sums.refunds, sums.commission)
+        expected[MONTH, agency, currency, 1] = one
+        if agency == MOVED:
+            back = StatementFigures(*(-value for value in one))._replace(closing=ZERO)
+            expected |= {(MONTH, agency, currency, 2): back, (MONTH, agency, currency, 3): one}
     data = correction.sale["data"]
-    back = -Decimal(data["amount"])
+    back_sold = -Decimal(data["amount"])
     rate = Decimal(data.get("commission_rate", DEFAULT_COMMISSION_RATE))
-    for (_, agency, currency), before in list(expected.items()):
-        opening = before.closing
-        if (agency, currency) == correction.account:
-            expected[NEXT_MONTH, agency, currency] = _figures((agency, currency), back, back * rate, opening, opening)
-        elif opening:
-            expected[NEXT_MONTH, agency, currency] = _figures((agency, currency), ZERO, ZERO, opening)
-    return expected
+    opening = expected[MONTH, *correction.account, 1].closing
+    corrected = _figures(correction.account, back_sold, back_sold * rate, opening, opening)
+    return expected | {(NEXT_MONTH, *correction.account, 1): corrected}
 
 
 def _figures(
     account: tuple[str, str], net: Decimal, exact: Decimal, opening: Decimal = ZERO, payments: Decimal = ZERO
 ) -> StatementFigures:
     agency, currency = account
+    registered = AGENCIES.get(agency, LATE_AGENCY)
     commission = _rounded(exact, currency)
-    tax = AGENCIES.get(agency, {}).get("tax", {})
-    taxed = _rounded(commission * Decimal(tax.get("percent", 0)) / 100, currency)
-    return StatementFigures(net, commission, taxed, payments, opening + commission + taxed - payments)
+    taxed = _rounded(commission * Decimal(registered["tax"].get("percent", 0)) / 100, currency)
+    proceeds = _rounded(net if registered.get("collects") == "marketplace" else ZERO, currency)
+    closing = opening + commission + taxed - proceeds - payments
+    return StatementFigures(net, commission, taxed, proceeds, payments, closing)
 
 
 def _rounded(value: Decimal, currency: str) -> Decimal:
@@ -162,4 +212,4 @@ def differing_statements(
     """Yield a message for each statement that is not as expected."""
     for key in sorted({*expected, *actual}):
         if expected.get(key) != actual.get(key):
-            yield f"the statement of {' '.join(key)} differs"
+            yield f"the statement of {' '.join(map(str, key))} differs"

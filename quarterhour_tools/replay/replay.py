@@ -3,13 +3,14 @@
 import json
 import sys
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import islice
 from typing import Any, Final, NamedTuple
+from urllib.parse import urlencode
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import chunks
@@ -29,6 +30,8 @@ from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import period_of
 from quarterhour.reports.lines import read_lines as read_sealed_lines
 from quarterhour.schedule.expression import Expression
+from quarterhour.statements.drafts import FIGURES
+from quarterhour.statements.keys import STATEMENT
 from quarterhour.statements.proof.verify import verify
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
@@ -65,6 +68,10 @@ _RETRY_AFTER: Final = timedelta(seconds=5)
 _RUNS: Final = 100
 _PAGE: Final = 100
 _SERVER_FAULT: Final = 500
+_OK: Final = 200
+_DRAFTS: Final = "/drafts"
+_OF_TAX: Final = ("scheme", "percent", "base", "tax")
+_OF_DRAFT: Final = (*("period", "agency", "currency", "state", *FIGURES, "lines", "prior_period_lines", "checks"),)
 _BEGINNING: Final = datetime(1900, 1, 1, tzinfo=UTC)
 
 Accounts = Mapping[Account, Totals]
@@ -76,6 +83,18 @@ class Document(NamedTuple):
 
     path: str
     content: Mapping[str, Any]
+
+
+class ReplayedStatement(NamedTuple):
+    """A statement: what its list says, and its rows of tax as ``statement.json`` has them."""
+
+    of_list: ListedStatement
+    taxes: Sequence[Mapping[str, Any]]
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the statement as programs get it."""
+        taxes = [{name: row[name] for name in _OF_TAX} for row in self.taxes]
+        return {**self.of_list.as_dict(), "taxes": taxes}
 
 
 Prepared = AgencyRow | OwnerFile | RateCardFile | Document
@@ -105,8 +124,10 @@ class ReplayResult:
     """The number of input lines that are not JSON or could not be read; they were not sent."""
     exchange_rates: Mapping[str, int] = field(default_factory=dict)
     """The numbers of exchange rates that were entered, were refused, or are later than the end; without zeros."""
-    statements: tuple[ListedStatement, ...] | None = None
-    """The statements of every sealed period, by period and account; ``None`` if the replay seals no statements."""
+    statements: tuple[ReplayedStatement, ...] | None = None
+    """The statements of every sealed period, by period and account; ``None`` if the replay seals no periods."""
+    drafts: tuple[Mapping[str, Any], ...] = ()
+    """The drafts without a statement, by period and account, as ``GET /drafts`` shows them."""
 
     @property
     def undelivered(self) -> int:
@@ -136,9 +157,15 @@ class ReplayResult:
                 for account, periods in self.periods.items()
             },
             **({"rates": dict(self.exchange_rates)} if self.exchange_rates else {}),
-            **({} if self.statements is None else {"statements": [one.as_dict() for one in self.statements]}),
+            **self._statements_as_dict(),
             "verified": self.verified,
         }
+
+    def _statements_as_dict(self) -> dict[str, Any]:
+        if self.statements is None:
+            return {}
+        drafts = [{name: one[name] for name in _OF_DRAFT} for one in self.drafts]
+        return {"statements": [one.as_dict() for one in self.statements], "drafts": drafts}
 
 
 class Replay:
@@ -263,10 +290,11 @@ class Replay:
             else:
                 self._count(verdict, line.number, _detail(answer))
 
-    def _send_until_answered(self, method: str, path: str, body: bytes) -> Response:
+    def _send_until_answered(self, method: str, path: str, body: bytes = b"", query: str = "") -> Response:
         """Send a request, and retry it after a pause while the server fails, a limited number of times."""
-        self._begin_to_send()
-        request = Request(method, path, headers=_JSON, body=body)
+        if body:
+            self._begin_to_send()
+        request = Request(method, path, query, headers=_JSON, body=body)
         answer = self._stack.request(request)
         for _ in range(_ATTEMPTS - 1):
             if answer.status < _SERVER_FAULT:
@@ -508,8 +536,28 @@ class Replay:
                 **self._exchange_rate_results,
                 **({AHEAD: len(self._exchange_rates)} if self._exchange_rates else {}),
             },
-            statements=tuple(read_statements(bucket)) if self.statements else None,
+            statements=tuple(self._released(bucket)) if self.statements else None,
+            drafts=tuple(self._without_statement()) if self.statements else (),
         )
+
+    @staticmethod
+    def _released(bucket: Objects) -> Iterator[ReplayedStatement]:
+        for one in read_statements(bucket):
+            with bucket.open(one.prefix + STATEMENT) as file:
+                yield ReplayedStatement(one, json.load(file)["taxes"])
+
+    def _without_statement(self) -> Iterator[Mapping[str, Any]]:
+        """Yield the drafts without a statement, page by page."""
+        query = {"limit": str(_PAGE)}
+        while True:
+            answer = self._send_until_answered("GET", _DRAFTS, query=urlencode(query))
+            if answer.status != _OK:
+                raise ToolError(f"GET {_DRAFTS} failed with {answer.status}: {_detail(answer)}")
+            page = answer.json()
+            yield from page["items"]
+            if page["next"] is None:
+                return
+            query["next"] = page["next"]
 
 
 @dataclass(slots=True)

@@ -19,16 +19,19 @@ from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.stack import open_stack
-from quarterhour_tools.operations import statements
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations import drafts, statements
 from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
 from tests.e2e.sales import lines
 from tests.e2e.test_rerate import serving
 from tests.support.events import by_sign
 from tests.support.repository import ROOT
+from tests.support.statement_parties import OWNER, parties, registered
 from tests.support.system import World
 
 EXAMPLES = ROOT / "examples"
+OWNER_FILE = str(EXAMPLES / "owner.json")
 
 
 def at(time: str, amount: str = "10.00", agency: str = "42", **more: Any) -> dict[str, Any]:
@@ -42,6 +45,7 @@ def replayed_months(parameters: Mapping[str, str | int], faults: Faults | None =
         open_stack("moto", {"ReportRate": "rate(1 day)", **parameters}, virtual=True, faults=faults) as stack,
         replaying(stack, statements=True) as replay,
     ):
+        replay.prepare(parties("42"))
         yield replay
 
 
@@ -70,11 +74,31 @@ def test_periods_that_are_sealed_at_once_are_proven() -> None:
         tested.statements = True
         outcome = tested.finish()
     assert outcome.verified
-    assert sealed(outcome, "period", "closing") == [("2026-09", "1.25"), ("2026-10", "1.25"), ("2026-11", "2.50")]
+    assert sealed(outcome, "period", "closing") == [("2026-09", "1.25"), ("2026-11", "2.50")]
 
 
 def test_a_file_without_events_has_no_statements() -> None:
-    assert outcome_of([]).as_dict()["statements"] == []
+    found = outcome_of([]).as_dict()
+    assert (found["statements"], found["drafts"]) == ([], [])
+
+
+@pytest.mark.slow
+def test_without_an_owner_drafts_are_made_and_no_statement() -> None:
+    with (
+        open_stack("moto", {"ReportRate": "rate(1 day)"}, virtual=True) as stack,
+        replaying(stack, statements=True) as tested,
+    ):
+        tested.prepare(parties("42")[1:])
+        tested.play(lines([at("2026-10-30T12:00:00Z"), at("2026-11-02T12:00:00Z")]))
+        found = tested.finish().as_dict()
+    assert found["verified"]
+    assert found["statements"] == []
+    assert [(one["period"], one["state"], [check["check"] for check in one["checks"]]) for one in found["drafts"]] == [
+        ("2026-10", "open", ["owner"]),
+        ("2026-11", "open", ["order", "owner"]),
+    ]
+    missing = found["drafts"][0]["checks"][0]["message"]
+    assert missing == "the owner lacks legal_name, address, country: write them with `quarterhour owner`"
 
 
 @pytest.mark.slow
@@ -113,20 +137,27 @@ EVENTS = (
     at("2026-11-04T00:00:00Z", "4.00"),
     at("2026-11-04T00:01:00Z", "7.00", "Café/7"),
     at("2026-10-31T12:00:00Z", "1.00", "Café/7"),
+    at("2026-11-05T12:00:00Z", "2.00", "9"),
 )
-"""The last one is sent after the cut-off of October."""
+"""The fourth one is sent after the cut-off of October; 9 is not registered."""
+AGENCIES = (
+    {"agency": "42", **registered({"scheme": "standard", "percent": "20"})},
+    {"agency": "Café/7", **registered({"scheme": "outside_scope"}, collects="marketplace")},
+)
 
 
 @pytest.fixture(scope="module")
 def replayed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, Any]]:
     """The folder of a replay with the statements of two periods, and the object that it printed."""
     place = tmp_path_factory.mktemp("replayed")
-    file, agencies, out = place / "events.ndjson", place / "agencies.ndjson", place / "out"
+    names = ("events.ndjson", "agencies.ndjson", "owner.json", "out")
+    file, agencies, owner, out = (place / name for name in names)
     file.write_bytes(b"".join(lines(EVENTS)))
-    agencies.write_text(json.dumps({"agency": "42", "tax": {"scheme": "standard", "percent": "20"}}) + "\n", "utf-8")
-    replay = ["replay", str(file), "--statements", "--agencies", str(agencies), "--rate", "rate(1 day)", "--json"]
+    agencies.write_text("".join(f"{json.dumps(one)}\n" for one in AGENCIES), "utf-8")
+    owner.write_text(json.dumps(OWNER), "utf-8")
+    replay = ["replay", str(file), "--statements", "--agencies", str(agencies), "--owner", str(owner)]
     with redirect_stdout(StringIO()) as printed:
-        assert main([*replay, "--out", str(out)]) == 0
+        assert main([*replay, "--rate", "rate(1 day)", "--json", "--out", str(out)]) == 0
     return out, json.loads(printed.getvalue())
 
 
@@ -139,24 +170,49 @@ def test_each_period_is_sealed_and_the_clock_goes_on_to_the_last(replayed: tuple
     _, printed = replayed
     assert printed["verified"]
     assert list(printed["statements"][0]) == [
-        *("agency", "currency", "period", "number", "document", "issued", "opening", "brought_forward"),
-        *("sales", "voids", "refunds", "adjustments", "net", "commission_exact", "commission", "tax", "payments"),
-        *("closing", "lines", "prior_period_lines"),
+        *("agency", "currency", "period", "number", "document", "issued", "release", "revision", "cancels"),
+        *("opening", "brought_forward", "sales", "voids", "refunds", "adjustments", "net", "commission_exact"),
+        *("commission", "tax", "proceeds", "payments", "closing", "lines", "prior_period_lines", "taxes"),
     ]
     names = (
-        *("period", "agency", "number", "opening", "net", "commission", "tax", "closing"),
+        *("period", "agency", "number", "opening", "net", "commission", "tax", "proceeds", "closing"),
         *("lines", "prior_period_lines"),
     )
     assert [tuple(one[name] for name in names) for one in printed["statements"]] == [
-        ("2026-10", "42", "S-000001", "0", "10.00", "1.25", "0.25", "1.50", 1, 0),
-        ("2026-11", "42", "S-000002", "1.50", "4.00", "0.50", "0.10", "2.10", 1, 0),
-        ("2026-11", "Café/7", "S-000003", "0", "8.00", "1.00", "0.00", "1.00", 2, 1),
+        ("2026-10", "42", "S-000001", "0", "10.00", "1.25", "0.25", "0.00", "1.50", 1, 0),
+        ("2026-11", "42", "S-000002", "1.50", "4.00", "0.50", "0.10", "0.00", "2.10", 1, 0),
+        ("2026-11", "Café/7", "S-000003", "0", "8.00", "1.00", "0.00", "8.00", "-7.00", 2, 1),
     ]
+    assert [one["taxes"] for one in printed["statements"]][1:] == [
+        [{"scheme": "standard", "percent": "20", "base": "0.50", "tax": "0.10"}],
+        [{"scheme": "outside_scope", "percent": "0", "base": "1.00", "tax": "0.00"}],
+    ]
+
+
+def test_a_draft_of_an_agency_that_is_not_registered_waits_with_the_reason(
+    replayed: tuple[Path, dict[str, Any]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder, printed = replayed
+    (draft,) = printed["drafts"]
+    assert list(draft) == [
+        *("period", "agency", "currency", "state", "brought_forward", "net", "commission_exact", "payments"),
+        *("lines", "prior_period_lines", "checks"),
+    ]
+    assert (draft["period"], draft["agency"], draft["net"], draft["commission_exact"]) == (
+        *("2026-11", "9", "2.00", "0.25000"),
+    )
+    assert [(one["check"], one["level"]) for one in draft["checks"]] == [("agency", "failed"), ("tax", "failed")]
+    assert main(["statements", str(folder), "--drafts"]) == 0
+    assert ["2026-11", "9", "GBP", "2.00", "0.25000", "0", "unknown"] in [
+        line.split() for line in capsys.readouterr().out.splitlines()
+    ]
+    assert main(["statements", str(folder), "--drafts", "--json", "--period", "2026-10"]) == 0
+    assert json.loads(capsys.readouterr().out) == []
 
 
 def test_a_replay_writes_the_statements_and_no_work_object(folder: Path) -> None:
     assert sorted(one.name for one in (folder / "statements/2026-10/42/GBP").iterdir()) == [
-        *("lines.csv.gz", "statement.html", "statement.json"),
+        *("draft.json", "lines.csv.gz", "statement.html", "statement.json"),
     ]
     assert not (folder / "work").exists()
     assert main(["verify", str(folder)]) == 0
@@ -166,13 +222,13 @@ def test_the_statements_of_a_folder_are_listed(folder: Path, capsys: pytest.Capt
     assert main(["statements", str(folder), "--period", "2026-11"]) == 0
     out = capsys.readouterr().out
     assert "Statements of 2026-11" in out
-    assert ["S-000002", "42", "GBP", "4.00", "0.50", "0.10", "0", "2.10", "issued"] in [
+    assert ["S-000002", "42", "GBP", "4.00", "0.50", "0.10", "0.00", "0", "2.10", "issued"] in [
         line.split() for line in out.splitlines()
     ]
     assert str(folder / "statements/2026-11/Caf%C3%A9%2F7/GBP/statement.html") in out
     assert main(["statements", str(folder), "--agency", "Café/7", "--json"]) == 0
     (one,) = json.loads(capsys.readouterr().out)
-    assert (one["agency"], one["period"], one["closing"]) == ("Café/7", "2026-11", "1.00")
+    assert (one["agency"], one["period"], one["closing"]) == ("Café/7", "2026-11", "-7.00")
 
 
 @pytest.fixture
@@ -194,6 +250,11 @@ def test_the_statements_are_opened_in_the_browser(folder: Path, browser: list[st
         (["--period", "2026-12"], "2026-12 is not sealed; the sealed periods are 2026-10, 2026-11"),
         (["--agency", "43"], "2026-11 has no statement of the agency 43"),
         (["--run"], "--run needs a stack"),
+        (["--release"], "a decision needs a stack"),
+        (["--hold", "9", "--period", "2026-11"], "--reason goes with --hold and --cancel: both need it"),
+        (["--cancel", "42", "--reason", "x"], "--hold and --cancel need a --period"),
+        (["--release", "--reason", "x"], "--reason goes with --hold and --cancel alone"),
+        (["--json", "--run"], "--json does not go with --open or --run"),
     ],
 )
 def test_what_cannot_be_listed_has_a_reason(
@@ -243,31 +304,127 @@ def month_end() -> Iterator[World]:
         yield world
 
 
+def put(url: str, path: str, content: dict[str, Any]) -> None:
+    status, answer = Remote(url).put(path, {"seen": 0, "content": content})
+    assert status == 201, answer
+
+
+def printed_lines(capsys: pytest.CaptureFixture[str]) -> list[str]:
+    return [line.rstrip() for line in capsys.readouterr().out.splitlines()]
+
+
 @pytest.mark.slow
 def test_an_operator_runs_downloads_and_opens_statements_of_a_stack(
     month_end: World, tmp_path: Path, browser: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving(month_end) as url:
+        put(url, "/documents/owner", OWNER)
+        put(url, "/agencies/42", registered())
         assert main(["statements", "--url", url]) == 2
         assert "no period is sealed yet" in capsys.readouterr().err
         assert main(["statements", "--url", url, "--run", "--period", "2026-10"]) == 0
-        assert capsys.readouterr().out.splitlines() == ["2026-10 is sealed", "1 statement made"]
+        assert printed_lines(capsys) == ["2026-10 is sealed", "1 draft made, 1 document released"]
         assert main(["statements", "--url", url, "--open", "--out", str(tmp_path)]) == 0
         page = tmp_path / "statements/2026-10/42/GBP/statement.html"
         assert browser == [page.as_uri()]
         assert json.loads(page.with_name("statement.json").read_bytes())["closing"] == "1.25"
-        status = {"status": "issued", "reason": "their tax profile came by post", "seen": 0}
+        status = {"status": "accepted", "reason": "the agency has agreed by mail", "seen": 0}
         assert Remote(url).put("/statements/42/GBP/2026-10/status", status)[0] == 200
         capsys.readouterr()
         assert main(["statements", "--url", url, "--agency", "42"]) == 0
-        assert ["S-000001", "42", "GBP", "10.00", "1.25", "0.00", "0", "1.25", "issued"] in [
-            line.split() for line in capsys.readouterr().out.splitlines()
+        assert ["S-000001", "42", "GBP", "10.00", "1.25", "0.00", "0.00", "0", "1.25", "accepted"] in [
+            line.split() for line in printed_lines(capsys)
         ]
-        capsys.readouterr()
         assert main(["statements", "--url", url, "--run", "--period", "2026-10"]) == 2
         assert "2026-10 is sealed already" in capsys.readouterr().err
         assert main(["statements", "--url", url, "--run", "--period", "2026-11"]) == 2
         assert "2026-11 is open until its cut-off" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_an_operator_releases_holds_and_cancels(month_end: World, capsys: pytest.CaptureFixture[str]) -> None:
+    with serving(month_end) as url:
+
+        def decide(*arguments: str, code: int = 0) -> list[str]:
+            assert main(["statements", "--url", url, *arguments]) == code
+            return printed_lines(capsys)
+
+        of_month = ("--period", "2026-10")
+        assert decide("--run") == ["2026-10 is sealed", "1 draft made, 0 documents released"]
+        assert decide() == ["no statement is released yet: --drafts lists what waits, and why"]
+        shown = decide("--drafts")
+        assert shown[-4].split()[:7] == ["2026-10", "42", "GBP", "10.00", "1.25000", "0", "open"]
+        assert [line.strip().partition(": ")[2] for line in shown[-3:-1]] == [
+            "the agency is not registered at the end of 2026-10: register it",
+            "the agency has no tax profile on 2026-10-30: register one valid from then on",
+        ]
+        (refused,) = decide("--release", code=1)
+        assert refused.startswith("42 GBP 2026-10: refused: the owner lacks legal_name, address, country")
+        assert refused.endswith("register one valid from then on")
+        put(url, "/documents/owner", OWNER)
+        put(url, "/agencies/42", registered())
+
+        assert decide("--hold", "42", "--reason", "asks for its rate", *of_month) == ["42 GBP 2026-10: is held"]
+        assert decide("--release", *of_month, code=1) == [
+            "42 GBP 2026-10: refused: it is held: asks for its rate: name the agency to release it"
+        ]
+        assert decide("--release", "42") == ["42 GBP 2026-10: is being released", "release 1: 1 document"]
+        assert decide("--release", *of_month) == ["no draft is without a statement for 2026-10"]
+        assert decide("--drafts") == ["no draft is without a statement"]
+
+        cancelled = decide("--cancel", "42", "--reason", "wrong name", *of_month, "--json")
+        assert json.loads("\n".join(cancelled)) == {
+            "decided": [
+                {
+                    "period": "2026-10",
+                    "agency": "42",
+                    "currency": "GBP",
+                    "decision": "cancel",
+                    "state": "cancelling",
+                    "refused": None,
+                    "warnings": [],
+                }
+            ],
+            "releases": [2],
+            "documents": 1,
+        }
+        assert decide("--release", "42", *of_month)[-1] == "release 3: 1 document"
+        numbers = [line.split() for line in decide(*of_month) if "42" in line.split()]
+        assert [(row[0], row[5], row[8], " ".join(row[9:])) for row in numbers] == [
+            ("S-000001", "0.00", "1.25", "cancelled"),
+            ("C-000001", "0.00", "0.00", "cancels S-000001"),
+            ("S-000002", "0.00", "1.25", "issued"),
+        ]
+        for arguments, why in (
+            (("--release", "43"), "there is no draft without a statement of 43"),
+            (("--cancel", "43", "--reason", "x", *of_month), "there is no statement of 43 for 2026-10"),
+            (("--hold", "42", "--reason", "x", *of_month), "there is no draft without a statement of 42 for 2026-10"),
+        ):
+            assert main(["statements", "--url", url, *arguments]) == 2
+            assert why in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_release_waits_for_the_watch_if_the_function_cannot_be_invoked(
+    month_end: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refused(*_: Any) -> Any:
+        raise ToolError("Statements could not be invoked: AccessDenied")
+
+    with serving(month_end) as url:
+        assert main(["statements", "--url", url, "--run"]) == 0
+        put(url, "/documents/owner", OWNER)
+        put(url, "/agencies/42", registered())
+        capsys.readouterr()
+        monkeypatch.setattr(drafts, "invoke", refused)
+        assert main(["statements", "--url", url, "--release"]) == 0
+        printed = capsys.readouterr()
+        assert printed.out.splitlines() == ["42 GBP 2026-10: is being released"]
+        assert "the watch releases within 15 minutes, as Statements could not be invoked: AccessDenied" in printed.err
+        monkeypatch.undo()
+        month_end.stack.invoke("watch", {})
+        assert main(["statements", "--url", url, "--json"]) == 0
+        assert [one["number"] for one in json.loads(capsys.readouterr().out)] == ["S-000001"]
 
 
 # ---------------------------------------------------------------- the independent computation
@@ -360,30 +517,29 @@ def test_the_statements_of_a_retailer_equal_an_independent_computation(
     retail_file(file)
     events.write_text(converted(file, "online_retail.toml", capsys), "utf-8")
     agencies = str(EXAMPLES / "retail_agencies.ndjson")
-    replay = [
-        "replay",
-        str(events),
-        "--statements",
-        "--agencies",
-        agencies,
-        "--parameter",
-        "BusinessTimeZone=Europe/London",
-    ]
+    replay = ["replay", str(events), "--statements", "--agencies", agencies, "--owner", OWNER_FILE]
+    replay += ["--parameter", "BusinessTimeZone=Europe/London"]
     assert main([*replay, "--rate", "rate(1 day)", "--out", str(out), "--json"]) == 0
     printed = tmp_path / "printed.json"
     printed.write_text(capsys.readouterr().out, "utf-8")
-    truth = ["retail", str(file), "--agencies", agencies]
-    assert json.loads(script("statements_truth.py", *truth)[1])[-1]["period"] == "2011-03"
+    truth = ["retail", str(file), "--agencies", agencies, "--owner", OWNER_FILE]
+    expected = json.loads(script("statements_truth.py", *truth)[1])
+    assert [one["checks"] for one in expected["drafts"]][:2] == [["agency", "tax"], ["order", "agency", "tax"]]
     for compared in (out, printed):
         code, said = script("statements_truth.py", *truth, "--compare", str(compared))
-        assert (code, said) == (0, "15 statements, 0 differences\n")
+        assert (code, said) == (0, "12 statements, 3 drafts without one, 0 differences\n")
 
     changed = json.loads(printed.read_text("utf-8"))
     changed["statements"][3]["tax"] = "0.01"
     del changed["statements"][4]
+    changed["drafts"][0]["checks"] = []
+    del changed["drafts"][1]
     printed.write_text(json.dumps(changed), "utf-8")
     code, said = script("statements_truth.py", *truth, "--compare", str(printed))
-    assert (code, said.splitlines()[-1]) == (1, "15 statements, 2 differences")
+    assert (code, said.splitlines()[-1]) == (1, "12 statements, 3 drafts without one, 4 differences")
+
+    code, said = script("statements_truth.py", *truth[:-2], "--compare", str(out))
+    assert (code, said.splitlines()[-1]) == (1, "0 statements, 15 drafts without one, 24 differences")
 
 
 @pytest.mark.slow
@@ -397,11 +553,23 @@ def test_the_statements_of_hotels_equal_an_independent_computation(
     agencies.write_text(script("hotel_agencies.py", "--history", text=file.read_text("utf-8"))[1], "utf-8")
     events.write_text(script("by_time.py", text=converted(file, "hotel_statements.toml", capsys))[1], "utf-8")
     replay = ["replay", str(events), "--statements", "--agencies", str(agencies), "--rates", str(rates)]
-    replay += ["--cards", str(EXAMPLES / "hotel_rate_cards"), "--rate", "rate(1 day)", "--out", str(out)]
+    replay += [
+        "--owner",
+        OWNER_FILE,
+        "--cards",
+        str(EXAMPLES / "hotel_rate_cards"),
+        "--rate",
+        "rate(1 day)",
+        "--out",
+        str(out),
+    ]
     parameters = ("BusinessTimeZone=Europe/Lisbon", "BaseCurrency=EUR", "Rounding=half-up")
     assert main([*replay, *(word for one in parameters for word in ("--parameter", one))]) == 0
     truth = ["hotel", str(file), "--agencies", str(agencies), "--rates", str(rates), "--rounding", "half-up"]
-    expected = json.loads(script("statements_truth.py", *truth)[1])
+    truth += ["--owner", OWNER_FILE]
+    both = json.loads(script("statements_truth.py", *truth)[1])
+    expected, drafts_ = both["statements"], both["drafts"]
+    assert {one["agency"] for one in drafts_} == {"direct"}
     assert {one["number"][0] for one in expected} == {"S", "C"}
     assert any(one["prior_period_lines"] for one in expected)
     made = [json.loads(one.read_text("utf-8")) for one in out.glob("statements/*/*/*/statement.json")]
@@ -411,4 +579,4 @@ def test_the_statements_of_hotels_equal_an_independent_computation(
     assert {one["collects"] for one in made} == {"agency", "marketplace"}
     assert any(one["tax_in"] and float(one["tax_in"]["tax"]) for one in made)
     code, said = script("statements_truth.py", *truth, "--compare", str(out))
-    assert (code, said) == (0, f"{len(expected)} statements, 0 differences\n")
+    assert (code, said) == (0, f"{len(expected)} statements, {len(drafts_)} drafts without one, 0 differences\n")

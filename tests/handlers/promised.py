@@ -13,8 +13,15 @@ from schemathesis.config import SchemathesisConfig
 from schemathesis.core.transport import Response
 from schemathesis.specs.openapi import checks
 
+from quarterhour.aws.items import to_item
+from quarterhour.model.identifiers import Account
+from quarterhour.releases.keys import release_key
+from quarterhour.releases.plan import ReleasePlan
+from quarterhour.statements.listing import ListTotals
+from quarterhour.statements.plan import SCHEMA
 from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, Json, parameters, session
-from tests.handlers.desk import place
+from tests.handlers.desk import place, send
+from tests.support.drafts import keep_draft
 from tests.support.events import refund, sale
 from tests.support.requests import LINES, post
 from tests.support.stored_statements import keep_sealed, listed, plan_of
@@ -95,6 +102,13 @@ def described_system() -> Iterator[World]:
     with opened({"BaseCurrency": "EUR"}) as world:
         for period in ("2026-10", "2026-09"):
             keep_sealed(world, plan_of(period, bound="202610230130"), listed())
+        for agency in ("7", "42"):
+            keep_draft(world, plan_of("2026-10", bound="202610230130", schema=SCHEMA), Account(agency, "GBP"))
+            decision = {"decision": "hold", "reason": "it is new", "seen": 0}
+            assert send(world, "PUT", f"/drafts/{agency}/GBP/2026-10", decision).status == 200
+        release = ReleasePlan(1, "2026-10-23T01:30:00.000Z", "0.3.0", ("S-", "C-"), {}, "")
+        item = {**release_key(1), **release.as_dict(), **ListTotals().as_dict(), "manifest_sha256": "0" * 64}
+        world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(item))
         for route in WRITES:
             assert answered(session(world.stack), example(route)).status_code in {200, 201, 202}
         assert place(world, "1002").status == 201

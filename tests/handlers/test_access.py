@@ -113,6 +113,9 @@ STAFF_READS = {
     "GET /customers/{customer}/orders": "/customers/c-1/orders",
     "GET /customers/{customer}/items": "/customers/c-1/items",
     "GET /agencies": "/agencies",
+    "GET /drafts": "/drafts",
+    "GET /drafts/{agency}/{currency}/{period}": "/drafts/42/GBP/2026-11",
+    "GET /releases": "/releases",
     "GET /documents": "/documents",
     "GET /documents/{document}/permissions": "/documents/terms/permissions",
     "GET /schedule": "/schedule",
@@ -124,6 +127,7 @@ FINANCE_WRITES = {
     "PUT /agencies/{agency}": "/agencies/42",
     "PUT /schedule": "/schedule",
     "PUT /documents/{document}": "/documents/rate-card:42",
+    "PUT /drafts/{agency}/{currency}/{period}": "/drafts/42/GBP/2026-11",
     "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": (
         "/statements/42/GBP/2026-10/disputes/shop/e0"
     ),

@@ -24,7 +24,7 @@ from tests.support.requests import post, verdicts
 from tests.support.stored_statements import LAST_HOUR
 from tests.support.system import World, opened
 
-OF_STATEMENTS: Final = re.compile(r"/(periods|statements|disputes)\b|/accounts/[^?]+/balance")
+OF_STATEMENTS: Final = re.compile(r"/(periods|drafts|releases|statements|disputes)\b|/accounts/[^?]+/balance")
 """The targets of the examples from the days after October was sealed."""
 OF_RATE_CARDS: Final = re.compile(r"/events/shop/(novel|atlas)/")
 """The targets of the examples whose events were charged by a rate card."""
@@ -137,19 +137,25 @@ def charged() -> Iterator[Shown]:
 
 @contextmanager
 def sealed() -> Iterator[Shown]:
-    """Open the system on 5 November 2026: October is sealed for three agencies, and two have disputed a sale."""
+    """Open the system on 5 November 2026: three agencies have statements of October, and two have disputed a sale.
+
+    A fourth one is not registered, so its draft is not released.
+    """
+    owner = {"legal_name": "Market Ltd", "address": "1 Quay", "country": "GB", "vat_id": "GB980780684"}
     with opened(start=LAST_HOUR) as world:
+        assert send(world, "PUT", "/documents/owner", {"seen": 0, "content": owner}).status == 201
         for number, (agency, vat) in enumerate((("42", "20"), ("43", "0"), ("44", "0")), 1):
             tax = {"scheme": "standard", "percent": vat}
-            content = {"legal_name": f"Agency {agency}", "country": "GB", "tax": tax}
+            content = {"legal_name": f"Agency {agency}", "address": "2 Quay", "country": "GB", "tax": tax}
             assert send(world, "PUT", f"/agencies/{agency}", {"seen": 0, "content": content}).status == 201
             _record(world, sale(f"e-{number}", "100.05", agency=agency, commission_rate="0.125"))
         _record(world, sale("e0", "80.00", agency="43", commission_rate="0.125"))
+        _record(world, sale("e-4", "50.00", agency="7", commission_rate="0.125"))
         _record(world, sale("e-5", "-0.02", "sale.refunded", commission_rate="0.125"), payment("p-1", "5"))
         world.drain()
         world.clock.advance_to(datetime(2026, 11, 4, 0, 20, tzinfo=UTC))
         world.report()
-        assert world.stack.invoke("statements", {})["statements"] == 3
+        assert world.stack.invoke("statements", {})["documents"] == 3
         for agency, disputed in (("43", "e-2"), ("44", "e-3")):
             body = {"source": "shop", "id": disputed, "reason": "this sale was returned"}
             assert send(world, "POST", f"/statements/{agency}/GBP/2026-10/disputes", body).status == 201

@@ -2,6 +2,7 @@
 
 import csv
 import json
+from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from hashlib import sha256
@@ -12,8 +13,10 @@ from typing import Any, Final
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
+from quarterhour.releases.keys import release_list_key, release_manifest_key
+from quarterhour.releases.listing import COLUMNS, ReleasedDocument
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, manifest_key, statement_prefix
-from quarterhour.statements.listing import FIGURES, Listed, ListWriter, SealedObject
+from quarterhour.statements.listing import COLUMNS_OF_0_2, FIGURES, Listed, ListWriter, SealedObject
 from quarterhour_tools.accounting.account_map import AccountMap, read_account_map
 from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.journal import _FORMS
@@ -85,9 +88,9 @@ def _total(amounts: Iterable[str]) -> Decimal:
     return total
 
 
-def document(*taxes: dict[str, Any], **changed: Any) -> StatementDocument:
+def document(*taxes: dict[str, Any], release: int = 1, revision: int = 1, **changed: Any) -> StatementDocument:
     """Return a document as ``content`` describes it."""
-    return StatementDocument.parse(content(*taxes, **changed))
+    return StatementDocument.parse(content(*taxes, **changed), release, revision)
 
 
 def accounts(text: str = EXAMPLE, form: str = "csv") -> AccountMap:
@@ -100,11 +103,40 @@ def rows_of(file: bytes, delimiter: str = ",", encoding: str = "utf-8") -> list[
     return list(csv.reader(StringIO(file.decode(encoding), newline=""), delimiter=delimiter))
 
 
-def write_period(folder: Path, contents: Iterable[dict[str, Any]], period: str = "2026-11") -> None:
-    """Write the files of a sealed period into a folder, without pages and lines."""
+def write_period(folder: Path, contents: Iterable[dict[str, Any]], period: str = "2026-11", release: int = 0) -> None:
+    """Write the files of a sealed period and of a release of its drafts into a folder, without pages and lines.
+
+    ``release``: its number, that of the period by default. A document that cancels another one comes after it.
+    """
+    of = Period.parse(period)
+    number = release or 12 * of.year + of.month
+    text = StringIO(newline="")
+    writer = ListWriter(text, COLUMNS)
+    revisions: Counter[Account] = Counter()
+    for values in contents:
+        account = Account(values["agency"], values["currency"])
+        revisions[account] += 1
+        bytes_ = json.dumps(values, ensure_ascii=False).encode()
+        file = folder / statement_prefix(of, account, revisions[account]) / STATEMENT
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(bytes_)
+        sealed = SealedObject(sha256(bytes_).hexdigest(), len(bytes_))
+        figures = {name: Decimal(values.get(name, "0")) for name in FIGURES}
+        files = dict.fromkeys((PAGE, LINES), SealedObject("0" * 64, 0)) | {STATEMENT: sealed}
+        listed = Listed(account, values["number"], values["document"], True, figures, 11, 0, files)  # noqa: FBT003
+        cancels = values["cancels"]["number"] if isinstance(values["cancels"], dict) else ""
+        writer.write(ReleasedDocument(of, revisions[account], cancels, listed).as_row())
+    for key, content_ in {release_list_key(number): text.getvalue(), release_manifest_key(number): "{}"}.items():
+        (folder / key).parent.mkdir(parents=True, exist_ok=True)
+        (folder / key).write_text(content_, "utf-8")
+    (folder / manifest_key(of)).write_text("{}", "utf-8")
+
+
+def write_period_of_0_2(folder: Path, contents: Iterable[dict[str, Any]], period: str = "2026-11") -> None:
+    """Write the files of a period that 0.2.0 sealed into a folder, without pages and lines."""
     of = Period.parse(period)
     text = StringIO(newline="")
-    writer = ListWriter(text)
+    writer = ListWriter(text, COLUMNS_OF_0_2)
     for values in contents:
         account = Account(values["agency"], values["currency"])
         bytes_ = json.dumps(values, ensure_ascii=False).encode()
@@ -113,7 +145,8 @@ def write_period(folder: Path, contents: Iterable[dict[str, Any]], period: str =
         file.write_bytes(bytes_)
         sealed = SealedObject(sha256(bytes_).hexdigest(), len(bytes_))
         figures = {name: Decimal(values.get(name, "0")) for name in FIGURES}
-        files = dict.fromkeys((PAGE, LINES), SealedObject("", 0)) | {STATEMENT: sealed}
-        writer.write(Listed(account, values["number"], values["document"], True, figures, 11, 0, files))  # noqa: FBT003
+        files = dict.fromkeys((PAGE, LINES), SealedObject("0" * 64, 0)) | {STATEMENT: sealed}
+        listed = Listed(account, values["number"], values["document"], values["issued"], figures, 11, 0, files)
+        writer.write(listed.as_row_of_0_2())
     (folder / list_key(of)).write_text(text.getvalue(), "utf-8")
     (folder / manifest_key(of)).write_text("{}", "utf-8")

@@ -283,6 +283,11 @@ class World:
         for key, content in lost.items():
             s3.put_object(Bucket=bucket, Key=key, Body=content)
 
+    def lose(self, *keys: str) -> None:
+        """Delete files of the bucket."""
+        for key in keys:
+            self._client("s3").delete_object(Bucket=self.names["ReportBucket"], Key=key)
+
     def pass_time(self, **span: float) -> None:
         """Move the clock on."""
         self.clock.advance(timedelta(**span))

@@ -8,10 +8,12 @@ import pytest
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.ledger.keys import SHARDS_KEY
 from quarterhour.ledger.segments import key_of_item
+from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.keys import RUNS
 from quarterhour.reports.plan import Checkpoint
+from tests.support.agencies import tax
 from tests.support.repository import ROOT
 from tests.support.tables import postings_in
 from tests.template.calls import World
@@ -35,6 +37,7 @@ def live_through(world: World) -> None:
     states = [item for item in world.items("EntityTable") if item["sk"]["S"] == "latest"]
     assert world.leave_windows(states) == ALL_DONE
     live_with_statements(world)
+    live_with_releases(world)
     live_with_disputes(world)
 
 
@@ -217,15 +220,22 @@ def live_with_parts(world: World) -> None:
     """Let a run be sealed in parts, as with more than 8 shards, and seal a part once more too late."""
     world.put("EntityTable", to_item({**SHARDS_KEY, "shards": 9}))
     world.pass_time(hours=1)
+    run = seal_in_parts(world)
+    assert world.run("report", {"reseal": run})["written"] == []
+    assert world.sample("report-seal")["lines"] is None
+    world.sample("report-publish")
+
+
+def seal_in_parts(world: World) -> str:
+    """Let what was recorded be sealed in parts; return the name of the run."""
     assert world.sample("report-schedule")["complete"] is False
-    plan = Checkpoint.of(from_item(next(item for item in world.items("EntityTable") if "plan" in item))).plan
+    (item,) = (one for one in world.items("EntityTable") if "plan" in one and one["sk"]["S"] == "checkpoint")
+    plan = Checkpoint.of(from_item(item)).plan
     assert plan
     for part in map(str, plan.all_parts):
         assert world.run("report", {"seal": {"run": plan.run, "part": part}})["lines"] is not None
     assert world.run("report", {"publish": plan.run})["runs"] == [plan.run]
-    assert world.run("report", {"reseal": plan.run})["written"] == []
-    assert world.sample("report-seal")["lines"] is None
-    world.sample("report-publish")
+    return plan.run
 
 
 def live_with_many_days(world: World) -> None:
@@ -241,7 +251,7 @@ def live_with_many_days(world: World) -> None:
 
 
 def live_with_statements(world: World) -> None:
-    """Let two months be sealed, the first one by a plan before which and after which documents were written."""
+    """Let a run of 0.2.0 be finished, before whose plan and after which documents were written."""
     later = "2027-01-01T00:00:00Z"
     write(world, "write-agency", "Nord & Süd", {"tax": {"scheme": "reverse_charge"}})
     write(world, "write-agency", "Nord & Süd", {"valid_from": later})
@@ -249,15 +259,75 @@ def live_with_statements(world: World) -> None:
     assert world.sample("watch-tick")["statements_due"] == "2026-10"
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("statements-run")
+    (item,) = (one for one in world.items("EntityTable") if "plan" in one and one["sk"]["S"] == "statements")
+    item["plan"]["M"]["schema"] = {"N": "1"}
+    world.put("EntityTable", item)
     world.pass_time(minutes=1)
     write(world, "write-agency", "42", {"status": "closed"})
     write(world, "write-document", "owner", {"legal_name": "Riverside Market Ltd"})
     assert world.sample("statements-run")["periods"] == ["2026-10"]
+
+
+def live_with_releases(world: World) -> None:
+    """Let a month be drafted and released, and a statement of it be cancelled and released again."""
+    write(world, "write-agency", "42", tax(percent="20"))
+    owner = {"legal_name": "Riverside Market Ltd", "address": "1 Quay", "country": "GB", "vat_id": "GB980780684"}
+    write(world, "write-document", "owner", owner)
+    sample = json.loads((ROOT / "events" / "ingest-one.json").read_text("utf-8"))
+    for id_, agency in (("INV-2001:1", "42"), ("INV-2002:1", "Nord & Süd")):
+        sold = {**json.loads(sample["body"]), "id": id_, "subject": agency, "time": iso_millis(world.clock.now())}
+        recorded = world.run("ingest", {**sample, "body": json.dumps(sold)})
+        assert json.loads(recorded["body"])["counts"] == {"recorded": 1}, recorded
+    world.pass_time(hours=1)
+    seal_in_parts(world)
+    assert world.stream("counters", *segments(world)[-2:]) == ALL_DONE
     seal_through(world, datetime(2026, 12, 4, tzinfo=UTC))
-    assert world.sample("statements-period")["periods"] == ["2026-11"]
+    made = world.sample("statements-period")
+    assert (made["periods"], made["drafts"], made["documents"]) == (["2026-11"], 2, 1), made
+    for name in ("drafts", "releases", "draft"):
+        assert world.sample(f"read-{name}")["statusCode"] == 200, name
+    for agency in ("42", "Nord & Süd"):
+        for name in ("draft", "statement"):
+            assert world.sample(f"read-{name}", agency=agency, period="2026-11")["statusCode"] == 200, (name, agency)
+    assert decide(world, "cancel", 2) == 200
+    assert world.sample("watch-tick")["statements_due"] is None, "a release is due, no period"
+    assert world.sample("statements-run")["documents"] == 1
+    release_again(world)
+    assert world.sample("statements-run")["documents"] == 1
     assert world.sample("statements-reseal")["written"] == []
+    lost = ["statements/2026-11/42/GBP/3/statement.json", "statements/releases/000003/statements.csv"]
+    world.lose(*lost)
+    assert world.sample("statements-reseal")["written"] == lost
     for step in ("collect", "number", "write", "publish"):
         world.sample(f"statements-{step}")
+
+
+def release_again(world: World) -> None:
+    """Decide to release the draft of the sample.
+
+    The index still has one of the period before, and both parties get a version at the same moment.
+    """
+    items = world.items("EntityTable")
+    (draft,) = (one for one in items if one["pk"]["S"] == "DRAFTS#2026-11" and one["sk"]["S"] == "42#GBP")
+    earlier = {**draft, "pk": {"S": "DRAFTS#2026-10"}, "period": {"S": "2026-10"}, "gsi1sk": {"S": "2026-10#42#GBP"}}
+    world.put("EntityTable", {**earlier, "state": {"S": "released"}})
+    latest = [
+        one for one in items if one["pk"]["S"] in {"DOCUMENT#owner", "DOCUMENT#agency:42"} and one["sk"]["S"] == "v_0"
+    ]
+    for one in latest:
+        world.put("EntityTable", {**one, "written_at": {"S": iso_millis(world.clock.now() + timedelta(seconds=1))}})
+    assert decide(world, "release", 4) == 200
+    for one in latest:
+        world.put("EntityTable", one)
+    world.remove("EntityTable", {name: earlier[name] for name in ("pk", "sk")})
+
+
+def decide(world: World, decision: str, seen: int) -> int:
+    """Decide about the draft of the sample; return the status."""
+    sample = json.loads((ROOT / "events" / "write-draft.json").read_text("utf-8"))
+    body = json.dumps({**json.loads(sample["body"]), "decision": decision, "seen": seen})
+    status: int = world.run("write", {**sample, "body": body})["statusCode"]
+    return status
 
 
 def live_with_disputes(world: World) -> None:
@@ -299,6 +369,7 @@ def write(world: World, sample: str, name: str, content: Properties) -> None:
 def seal_through(world: World, instant: datetime) -> None:
     """Let everything before an instant be sealed, and pass until a while after it; nothing was recorded meanwhile."""
     (item,) = (one for one in world.items("EntityTable") if one["sk"]["S"] == "checkpoint")
+    item = {name: value for name, value in item.items() if name != "plan"}
     world.put("EntityTable", {**item, "sealed_through": {"S": str(QuarterHour.at(instant).previous)}})
     world.clock.advance_to(instant + timedelta(minutes=15))
 

@@ -23,6 +23,7 @@ ROUTES = {
     "PUT /exchange-rates/{currency}": "WriteFunction",
     "POST /threads/{kind}/{subject}/messages": "WriteFunction",
     "PUT /schedule": "WriteFunction",
+    "PUT /drafts/{agency}/{currency}/{period}": "WriteFunction",
     f"PUT {STATEMENT}/status": "WriteFunction",
     f"POST {STATEMENT}/disputes": "WriteFunction",
     f"PUT {STATEMENT}/disputes/{{source}}/{{event}}": "WriteFunction",

@@ -89,7 +89,7 @@ def test_the_last_statement_counts_whatever_their_order() -> None:
     both = billed(item(OCTOBER.next, "3.00", "2"), item(OCTOBER, "1.00", "1"))
     found = Balance.of(both, totals("3"), Totals())
     assert found.last == LastDocument(OCTOBER.next, "S-000001", BOUND, Decimal("3.00"))
-    assert (found.amount, sorted(both.stated)) == (Decimal("3.00"), [OCTOBER, OCTOBER.next])
+    assert (found.amount, sorted(both.with_statement)) == (Decimal("3.00"), [OCTOBER, OCTOBER.next])
 
 
 def test_a_statement_of_0_2_0_counts_from_its_bound_on() -> None:
@@ -123,11 +123,11 @@ def test_the_documents_of_a_release_count_together() -> None:
     november = item(OCTOBER.next, "3.00", "2") | {"documents": [document("S-000002", 2, "3.00", 6)]}
     cancelled = document("C-000001", 2, "0.00", 6, "S-000001")
     last = last_item(2, m10=2, m11=1)
-    assert billed(october, november, last=last).stated == {OCTOBER}, "the cancellation is not written yet"
+    assert billed(october, november, last=last).with_statement == {OCTOBER}, "the cancellation is not written yet"
     assert billed(october, last=last).closing == 1
     october["documents"].append(cancelled)
     complete = billed(october, november, last=last)
-    assert (list(complete.stated), complete.closing) == ([OCTOBER.next], Decimal(3)), (
+    assert (list(complete.with_statement), complete.closing) == ([OCTOBER.next], Decimal(3)), (
         "a release cancels before it states"
     )
     assert billed(october, november, last=last_item(1, m10=1)).closing == 1, "the last document was read before"

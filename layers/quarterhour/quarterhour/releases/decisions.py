@@ -6,23 +6,23 @@ from typing import Final, NamedTuple
 from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import shown
 from quarterhour.releases.checks import Check
-from quarterhour.releases.requests import DecisionRequest, Wanted
+from quarterhour.releases.requests import DecisionRequest, Desired
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
 
 HELD: Final = "held"
 """The check that a release lifts."""
 _WITHOUT_STATEMENT: Final = frozenset({DraftState.NEW, DraftState.OPEN, DraftState.HELD, DraftState.PROPOSED})
-_FROM: Final[Mapping[Wanted, frozenset[DraftState]]] = {
-    Wanted.RELEASE: _WITHOUT_STATEMENT,
-    Wanted.HOLD: _WITHOUT_STATEMENT,
-    Wanted.CANCEL: frozenset({DraftState.RELEASED, DraftState.CANCEL_PROPOSED}),
+_FROM: Final[Mapping[Desired, frozenset[DraftState]]] = {
+    Desired.RELEASE: _WITHOUT_STATEMENT,
+    Desired.HOLD: _WITHOUT_STATEMENT,
+    Desired.CANCEL: frozenset({DraftState.RELEASED, DraftState.CANCEL_PROPOSED}),
 }
 """The states in which each decision can be made."""
-_FIRST: Final = {Wanted.RELEASE: DraftState.PROPOSED, Wanted.CANCEL: DraftState.CANCEL_PROPOSED}
+_FIRST: Final = {Desired.RELEASE: DraftState.PROPOSED, Desired.CANCEL: DraftState.CANCEL_PROPOSED}
 _FINAL: Final = {
-    Wanted.RELEASE: DraftState.RELEASING,
-    Wanted.HOLD: DraftState.HELD,
-    Wanted.CANCEL: DraftState.CANCELLING,
+    Desired.RELEASE: DraftState.RELEASING,
+    Desired.HOLD: DraftState.HELD,
+    Desired.CANCEL: DraftState.CANCELLING,
 }
 _WHY: Final[Mapping[DraftState, str]] = {
     DraftState.RELEASING: "is being released: cancel its statement afterwards",
@@ -60,33 +60,37 @@ def planned_decision(
     number = len(draft.decisions)
     if request.seen != number:
         made = draft.decisions[request.seen] if request.seen < number else None
-        if made and (made.by, made.reason) == (decider.name, request.reason) and made.state in _results(request.wanted):
+        if (
+            made
+            and (made.by, made.reason) == (decider.name, request.reason)
+            and made.state in _results(request.desired)
+        ):
             return None
         problem = FieldProblem("seen", f"is {request.seen}", f"{number}, once you have read the decisions")
         raise ConflictError(f"{name_of(draft)} has {number} decisions, not {request.seen}", problem)
-    if draft.state not in _FROM[request.wanted]:
+    if draft.state not in _FROM[request.desired]:
         why = _WHY.get(draft.state, "has no statement to cancel")
-        problem = FieldProblem("decision", f"is {request.wanted}", _expected(draft.state))
+        problem = FieldProblem("decision", f"is {request.desired}", _expected(draft.state))
         raise ConflictError(f"{name_of(draft)} {why}", problem)
-    if request.wanted is Wanted.RELEASE and (found := [one for one in failed() if one.name != HELD]):
+    if request.desired is Desired.RELEASE and (found := [one for one in failed() if one.name != HELD]):
         raise ConflictError(
             f"{name_of(draft)} cannot be released yet",
             *(FieldProblem(one.name, "failed", one.message) for one in found),
         )
-    state = _FINAL[request.wanted]
-    if decider.needs_two and request.wanted in _FIRST:
-        first = _FIRST[request.wanted]
+    state = _FINAL[request.desired]
+    if decider.needs_two and request.desired in _FIRST:
+        first = _FIRST[request.desired]
         if draft.state is not first:
             state = first
         elif draft.decisions[-1].by == decider.name:
-            problem = FieldProblem("decision", f"is {request.wanted}, by the first person again", "a second person")
+            problem = FieldProblem("decision", f"is {request.desired}, by the first person again", "a second person")
             raise ConflictError(f"{name_of(draft)}: a second person must agree", problem)
     return draft.decided(DraftDecision(state, decider.name, decider.at, request.reason))
 
 
-def _results(wanted: Wanted) -> set[DraftState]:
-    return {_FINAL[wanted], _FIRST.get(wanted, _FINAL[wanted])}
+def _results(desired: Desired) -> set[DraftState]:
+    return {_FINAL[desired], _FIRST.get(desired, _FINAL[desired])}
 
 
 def _expected(state: DraftState) -> str:
-    return " or ".join(wanted for wanted, states in _FROM.items() if state in states) or "none now"
+    return " or ".join(desired for desired, states in _FROM.items() if state in states) or "none now"

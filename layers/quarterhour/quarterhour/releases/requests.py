@@ -8,7 +8,7 @@ from quarterhour.model import fields
 from quarterhour.model.fields import TEXT, Fields
 
 
-class Wanted(StrEnum):
+class Desired(StrEnum):
     """What a person wants to do with a draft."""
 
     RELEASE = "release"
@@ -17,14 +17,14 @@ class Wanted(StrEnum):
     """Cancel its statement."""
 
 
-_WANTED: Final = f"one of {', '.join(Wanted)}"
+_DESIRED: Final = f"one of {', '.join(Desired)}"
 _SEEN: Final = "the number of decisions that was seen, a whole number, or 0 for none"
 
 
 class DecisionRequest(NamedTuple):
     """A request to decide about a draft. ``seen``: the number of decisions that its sender has seen."""
 
-    wanted: Wanted
+    desired: Desired
     reason: str
     seen: int
 
@@ -33,12 +33,12 @@ def read_decision(body: Mapping[str, Any]) -> DecisionRequest:
     """Return the decision in a request's body; raise ``InvalidError`` with every problem in it."""
     outer = Fields(body)
     outer.report_unknown(frozenset({"decision", "reason", "seen"}))
-    wanted = outer.value("decision", _WANTED, _wanted)
-    reason = outer.value("reason", TEXT, fields.text, optional=wanted is Wanted.RELEASE)
+    desired = outer.value("decision", _DESIRED, _desired)
+    reason = outer.value("reason", TEXT, fields.text, optional=desired is Desired.RELEASE)
     seen = outer.value("seen", _SEEN, fields.whole)
     fields.refuse(outer.problems, "decision, reason and seen")
-    return DecisionRequest(wanted, reason or "", seen)
+    return DecisionRequest(desired, reason or "", seen)
 
 
-def _wanted(value: object) -> Wanted | None:
-    return Wanted(value) if isinstance(value, str) and value in set(Wanted) else None
+def _desired(value: object) -> Desired | None:
+    return Desired(value) if isinstance(value, str) and value in set(Desired) else None

@@ -224,8 +224,8 @@ class PeriodResealer:
             return LastDocument(last.period, self._listed(last))
         if progress.last_of_0_2 is None:
             return None
-        found = self._entities.get(statement_key(progress.last_of_0_2, account))
-        return LastDocument(progress.last_of_0_2, Listed.of_item(found)) if found else None
+        found = self._entities.get_many([statement_key(progress.last_of_0_2, account)])
+        return LastDocument(progress.last_of_0_2, Listed.of_item(found[0])) if found else None
 
     def _listed(self, one: SealedDocument) -> Listed:
         """Return a document as its list has it: from the table, from its file, or from its draft."""

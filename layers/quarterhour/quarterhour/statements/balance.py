@@ -29,12 +29,12 @@ class LastDocument(NamedTuple):
 class Billed(NamedTuple):
     """What an account was billed by an instant.
 
-    ``stated``: the periods with a statement that is not cancelled. ``charged``: the lines, the net, the exact
+    ``with_statement``: the periods with a statement that is not cancelled. ``charged``: the lines, the net, the exact
     commission and the payments of these statements, as counted.
     """
 
     last: LastDocument | None = None
-    stated: frozenset[Period] = frozenset()
+    with_statement: frozenset[Period] = frozenset()
     charged: Totals = Totals()
 
     @property
@@ -52,7 +52,7 @@ class Billed(NamedTuple):
         items = list(statements)
         released = _released(items, last)
         found: list[tuple[tuple[int, bool, Period], LastDocument]] = []
-        stated: dict[Period, Totals] = {}
+        with_statement: dict[Period, Totals] = {}
         for values in items:
             period, bound = Period.parse(values["period"]), QuarterHour.parse(values["bound"])
             if "documents" not in values:  # of 0.2.0
@@ -63,7 +63,7 @@ class Billed(NamedTuple):
                             LastDocument(period, values["number"], bound, Decimal(values["closing"])),
                         )
                     )
-                    stated[period] = charged(values)
+                    with_statement[period] = charged(values)
                 continue
             documents = [
                 one
@@ -79,9 +79,9 @@ class Billed(NamedTuple):
                 for one in documents
             ]
             if documents and not documents[-1]["cancels"]:
-                stated[period] = charged(values)
+                with_statement[period] = charged(values)
         newest = max(found, key=itemgetter(0), default=None)
-        return cls(newest[1] if newest else None, frozenset(stated), total(stated.values()))
+        return cls(newest[1] if newest else None, frozenset(with_statement), total(with_statement.values()))
 
 
 def _released(statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] | None) -> int:

@@ -281,7 +281,7 @@ class StatementQueries:
         """Return the drafts of an account that have no statement that is not cancelled, by period."""
         if not (progress.drafted_from and progress.sealed):
             return {}
-        periods = [one for one in _months(progress.drafted_from, progress.sealed) if one not in billed.stated]
+        periods = [one for one in _months(progress.drafted_from, progress.sealed) if one not in billed.with_statement]
         items = self.entities.get_many([draft_key(one, account) for one in periods])
         return {Period.parse(values["period"]): values for values in items}
 
@@ -308,7 +308,8 @@ class StatementQueries:
         if progress.sealed:
             before = {one: sums for one, sums in counted.items() if one < first}
             rest = not_drafted(of_periods(before, progress.first_period), drafted)
-            counted = {**counted, first: counted.get(first, Totals()) + rest}
+            if rest != Totals():
+                counted = {**counted, first: counted.get(first, Totals()) + rest}
 
         def profile_on(day: date) -> TaxProfile | None:
             agency = agency_at(start_of(day, zone))

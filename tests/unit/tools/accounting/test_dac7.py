@@ -53,7 +53,7 @@ def test_a_cancelled_statement_leaves_nothing() -> None:
 
 def test_an_agency_has_the_name_of_its_newest_document() -> None:
     moved = {**CUSTOMER, "legal_name": "=Harbour", "address": None}
-    found = dac7_rows([document(customer=moved, issued_on="2026-12-05"), document(number="S-000002")])
+    found = dac7_rows([document(customer=moved, release=2), document(number="S-000002")])
     assert [row[:5] for row in found] == [["42", "'=Harbour", "", "DE", "DE136695976"]]
 
 

@@ -12,14 +12,14 @@ from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
 from quarterhour_tools.accounting.documents import chosen_period, statement_documents
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
-from tests.support.accounting import content, document, write_period
+from tests.support.accounting import content, document, tax, write_period, write_period_of_0_2
 
 NOVEMBER = Period(2026, 11)
 FILE = f"statements/2026-11/42/EUR/{STATEMENT}"
 
 
 def read(folder: Path) -> list[StatementDocument]:
-    return list(statement_documents(Folder(folder), NOVEMBER))
+    return list(statement_documents(Folder(folder), [NOVEMBER]))
 
 
 def test_the_documents_of_a_period_are_read_as_they_are_listed(tmp_path: Path) -> None:
@@ -27,6 +27,27 @@ def test_the_documents_of_a_period_are_read_as_they_are_listed(tmp_path: Path) -
     assert [(one.number, one.account.agency, one.closing) for one in read(tmp_path)] == [
         ("S-000001", "42", Decimal("119.00")),
         ("S-000002", "43", Decimal("119.00")),
+    ]
+
+
+def test_a_cancellation_and_what_follows_are_read_from_their_own_releases(tmp_path: Path) -> None:
+    cancelling = content(tax("-100.00", "-19.00"), number="C-000001", cancels={"number": "S-000001"})
+    write_period(tmp_path, [content(), cancelling, content(number="S-000002")], release=3)
+    write_period(tmp_path, [content(agency="43", number="S-000003")], release=7)
+    assert [(one.number, one.release, one.revision, one.cancels) for one in read(tmp_path)] == [
+        ("S-000001", 3, 1, None),
+        ("C-000001", 3, 2, "S-000001"),
+        ("S-000002", 3, 3, None),
+        ("S-000003", 7, 1, None),
+    ]
+
+
+def test_the_documents_of_0_2_are_read_as_they_are_listed(tmp_path: Path) -> None:
+    write_period_of_0_2(tmp_path, [content(issued=True), content(issued=False, agency="43", number="S-000002")])
+    write_period(tmp_path, [content(period="2026-12", number="S-000003")], "2026-12")
+    assert [(one.number, one.release, one.revision) for one in read(tmp_path)] == [
+        ("S-000001", 0, 1),
+        ("S-000002", 0, 1),
     ]
 
 
@@ -64,12 +85,15 @@ def test_a_statement_of_the_first_schema_has_one_row_of_tax_and_the_date_of_its_
 
 
 def test_documents_of_an_account_are_in_the_order_of_release() -> None:
-    older = document(issued_on="2026-12-04")
-    cancelling = document(issued_on="2026-12-09", cancels={"number": "S-000001"}, revision=2)
-    replacing = document(issued_on="2026-12-09", revision=3)
-    next_period = document(issued_on="2026-12-09", period="2026-12")
-    found = [next_period, replacing, cancelling, older]
-    assert sorted(found, key=lambda one: one.age) == [older, cancelling, replacing, next_period]
+    of_0_2 = document(period="2026-12", release=0)
+    older = document(release=1)
+    cancelling = document(release=2, cancels={"number": "S-000001"}, revision=2)
+    replacing = document(release=2, revision=3)
+    next_period = document(release=2, period="2026-12")
+    found = [next_period, replacing, cancelling, older, of_0_2]
+    assert sorted(found, key=lambda one: one.age) == [
+        *(of_0_2, older, cancelling, replacing, next_period),
+    ]
 
 
 def test_the_last_period_is_the_default(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ def test_the_newest_statement_of_each_account_is_paid_if_it_closes_with_a_credit
     plan = plan_payouts(
         [
             credit(opening="-19.00"),
-            credit(period="2026-12", issued_on="2027-01-05", number="S-000002"),
+            credit(period="2026-12", release=2, number="S-000002"),
             credit("43", number="S-000003", collects="agency", proceeds="0.00", opening="-500.00"),
             credit("44", number="S-000004", proceeds="0.00"),
             credit("45", number="S-000005", proceeds="119.00"),
