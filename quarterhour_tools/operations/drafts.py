@@ -18,11 +18,9 @@ from quarterhour.statements.draft_items import DraftState
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, invoke
-from quarterhour_tools.operations.remote import Remote, segment
+from quarterhour_tools.operations.remote import Json, Remote, segment
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.statement_files import draft_as_dict, sealed_periods, without_statement
-
-Json = Mapping[str, Any]
 
 _FIGURES: Final = ("net", "commission_exact", "payments")
 _MOST_ROWS: Final = 100
