@@ -194,8 +194,9 @@ def answer_of(dump: Dump, world: World, path: str) -> Json:
 
 
 def in_words_of_0_2_0(found: Json, path: str) -> Json:
-    """Return an answer with sealed periods, locations, a schedule, previews and balances as 0.2.0 showed them."""
+    """Return an answer as 0.2.0 showed it: sealed periods, locations, a schedule, statements, previews and balances."""
     body = found.get("body", {})
+    drop_what_releases_added(body)
     for one in body.get("items", []):
         if one.get("state") == "sealed":
             one["state"] = "stated"
@@ -213,6 +214,17 @@ def in_words_of_0_2_0(found: Json, path: str) -> Json:
         assert body.pop("collects") == "agency"
         assert Decimal(body["unbilled"].pop("proceeds")) == 0
     return found
+
+
+def drop_what_releases_added(body: Json) -> None:
+    """Take from statements of 0.2.0 what those of a release have more."""
+    for statement in [body, *body.get("items", [])]:
+        if "number" in statement and "document" in statement:
+            assert (statement.pop("issued_on"), statement.pop("due_on"), statement.pop("proceeds")) == (None, None, "0")
+    if "documents" in body:
+        (document,) = body.pop("documents")
+        assert [{**one, "url": ""} for one in document["files"]] == [{**one, "url": ""} for one in body["files"]]
+        assert body.pop("cancelled") is None
 
 
 def in_todays_words(path: str) -> str:
@@ -614,6 +626,22 @@ def test_numbers_and_balances_go_on_from_the_statements_of_the_release(later: Wo
         previous = {"2026-09": "2026-08", "2026-10": "2026-09", "2026-11": "2026-10"}[one["period"]]
         opening = closing.get((*account, previous), Decimal(0)) + Decimal(one["brought_forward"])
         assert Decimal(one["opening"]) == opening, one
+
+
+@pytest.mark.slow
+def test_the_first_release_continues_numbers_and_balances_and_leaves_drafts_that_lack_something(later: World) -> None:
+    released = later.read("/statements/42/GBP/2026-11")
+    assert (released["number"], released["opening"]) == (
+        "S-000011",
+        later.read("/statements/42/GBP/2026-10")["closing"],
+    )
+    (release,) = later.all("/releases")
+    assert (release["release"], release["statements"], release["credit_notes"]) == (1, 3, 0)
+    waiting = {one["agency"]: [check["check"] for check in one["checks"]] for one in later.all("/drafts")}
+    assert (len(waiting), waiting["44"]) == (8, ["agency"])
+    preview = later.read("/statements/44/GBP/2026-11")
+    assert (preview["preview"], preview["state"]) == (True, "sealed")
+    assert preview["opening"] == later.read("/statements/44/GBP/2026-10")["closing"]
 
 
 @pytest.mark.slow

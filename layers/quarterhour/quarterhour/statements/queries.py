@@ -308,7 +308,8 @@ class StatementQueries:
         if progress.sealed:
             before = {one: sums for one, sums in counted.items() if one < first}
             rest = not_drafted(of_periods(before, progress.first_period), drafted)
-            counted = {**counted, first: counted.get(first, Totals()) + rest}
+            if rest != Totals():
+                counted = {**counted, first: counted.get(first, Totals()) + rest}
 
         def profile_on(day: date) -> TaxProfile | None:
             agency = agency_at(start_of(day, zone))
