@@ -60,8 +60,8 @@ def test_a_list_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     write_period(tmp_path, [content()], release=1)
     for wrong in ("number\n", "", "\x00"):
         (tmp_path / release_list_key(1)).write_text(wrong, "utf-8")
-        with pytest.raises(ToolError, match="releases/000001/statements.csv cannot be read"):
+        with pytest.raises(ToolError, match=r"releases/000001/statements.csv cannot be read"):
             list(read_statements(Folder(tmp_path)))
     (tmp_path / release_list_key(1)).unlink()
-    with pytest.raises(ToolError, match="releases/000001/statements.csv cannot be read"):
+    with pytest.raises(ToolError, match=r"releases/000001/statements.csv cannot be read"):
         list(read_statements(Folder(tmp_path)))
