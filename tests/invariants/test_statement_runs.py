@@ -1,4 +1,4 @@
-"""Statements survive a crash at every AWS call of every step, with the same bytes, and each line on exactly one."""
+"""Drafts and statements survive a crash at every AWS call, with the same bytes, and each line is on exactly one."""
 
 import csv
 import gzip
@@ -6,23 +6,32 @@ import io
 import json
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from itertools import product
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
+from quarterhour.releases import roster
+from quarterhour.releases.keys import PROGRESS_KEY as RELEASES_KEY
 from quarterhour.statements import day_lines, plan, service
-from quarterhour.statements.keys import PERIODS, PROGRESS_KEY, STATEMENTS, WORK
+from quarterhour.statements.keys import PROGRESS_KEY, STATEMENTS, WORK
 from quarterhour_tools.emulator.faults import FaultKind, Faults, Killed
+from tests.handlers.desk import send
 from tests.invariants.crashing import DEATHS, Record
+from tests.support.agencies import OWNER
 from tests.support.events import by_sign
 from tests.support.requests import events_request
+from tests.support.stored_statements import register
 from tests.support.system import World, opened
 
 EVE = datetime(2026, 10, 31, 23, 40, tzinfo=UTC)
-TABLE_PREFIX = "STATEMENTS#"
+OWN = ("STATEMENTS#", "DRAFTS#", "BILLED#", "PERIOD", "RELEASE")
+"""The beginnings of the partitions of drafts, statements, periods and releases."""
+CONTROL = {PROGRESS_KEY["sk"], RELEASES_KEY["sk"]}
+RELEASES = f"{STATEMENTS}releases/"
 CYCLE = 3
 """The most calls that repeat themselves: to collect a day without lines takes three."""
 EVERY = 7
@@ -31,8 +40,15 @@ EVERY_IN_PARTS = 3
 """A run in parts makes hundreds of calls: every third crash point is tried, of both deaths in turns."""
 
 
+class State(NamedTuple):
+    """The objects of the drafts and statements by key, and their items."""
+
+    objects: dict[str, bytes]
+    items: list[dict[str, Any]]
+
+
 class Marketplace:
-    """A marketplace whose first period is due, and which can go back to that state."""
+    """A marketplace whose first period is due, and which can go back to a state that was kept."""
 
     def __init__(self, world: World, faults: Faults) -> None:
         self.world = world
@@ -41,6 +57,9 @@ class Marketplace:
         self._dynamodb: Any = world.stack.engine.dynamodb()
         self._bucket = world.stack.ref("ReportBucket")
         self._table = world.stack.ref("EntityTable")
+        world.write("/documents/owner", OWNER)
+        for agency in range(4):
+            register(world, f"a{agency}")
         for number in range(10):
             sold = by_sign(f"s{number}", f"{number}.105", agency=f"a{number % 4}", commission_rate="0.1")
             assert world.stack.request(events_request(sold)).json()["items"][0]["verdict"] == "recorded"
@@ -48,6 +67,13 @@ class Marketplace:
         world.drain()
         world.clock.advance_to(datetime(2026, 11, 1, 0, 45, tzinfo=UTC))
         world.report()
+        self.keep()
+
+    def decide(self, agency: str, decision: str, seen: int) -> None:
+        """Decide about a draft of October."""
+        body = {"decision": decision, "reason": "checked", "seen": seen}
+        answer = send(self.world, "PUT", f"/drafts/{agency}/GBP/2026-10", body)
+        assert answer.status == 200, answer.body
 
     def step(self, event: dict[str, Any]) -> dict[str, Any] | None:
         """Invoke the function once; ``None`` where it died."""
@@ -84,24 +110,33 @@ class Marketplace:
         return {key: self.world.stack.bucket.open(key).read() for key in keys if key.startswith(prefix)}
 
     def items(self) -> list[dict[str, Any]]:
-        """Return the items of statements, periods and progress."""
+        """Return the items of drafts, statements, periods, releases and their progress."""
         found = self._dynamodb.scan(TableName=self._table)["Items"]
-        own = {PERIODS, *PROGRESS_KEY.values()}
         return [
             item
             for item in found
-            if item["pk"]["S"].startswith(TABLE_PREFIX) or item["pk"]["S"] in own or item["sk"]["S"] in own
-            if item["pk"]["S"] != "CONTROL" or item["sk"]["S"] == PROGRESS_KEY["sk"]
+            if item["pk"]["S"].startswith(OWN) or (item["pk"]["S"] == "CONTROL" and item["sk"]["S"] in CONTROL)
         ]
 
+    def state(self) -> State:
+        """Return the state; work objects are no part of it, as they expire."""
+        return State(self.files(STATEMENTS), self.items())
+
+    def keep(self) -> None:
+        """Keep the present state, to go back to it."""
+        self._kept = State(self.files(STATEMENTS) | self.files(WORK), self.items())
+
     def go_back(self) -> None:
-        """Forget all statements."""
-        keys = self.world.stack.bucket.keys()
-        written = [{"Key": key} for key in keys if key.startswith((STATEMENTS, WORK))]
-        self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": written, "Quiet": True})
-        assert not self.files(STATEMENTS) | self.files(WORK)
+        """Restore the state that was kept."""
+        written = self.files(STATEMENTS) | self.files(WORK)
+        assert self._kept.objects.items() <= written.items(), "an object was changed"
+        new = [{"Key": key} for key in written.keys() - self._kept.objects.keys()]
+        if new:
+            self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": new, "Quiet": True})
         for item in self.items():
             self._dynamodb.delete_item(TableName=self._table, Key={name: item[name] for name in ("pk", "sk")})
+        for item in self._kept.items:
+            self._dynamodb.put_item(TableName=self._table, Item=item)
 
 
 def struck(calls: Sequence[str]) -> list[int]:
@@ -112,9 +147,43 @@ def struck(calls: Sequence[str]) -> list[int]:
 
 @pytest.fixture
 def shop() -> Iterator[Marketplace]:
-    parameters: dict[str, str | int] = {"PeriodGraceDays": 0, "FirstPeriod": "2026-10"}
+    with deployed("automatic") as found:
+        yield found
+
+
+@contextmanager
+def deployed(release: str) -> Iterator[Marketplace]:
+    parameters: dict[str, str | int] = {"PeriodGraceDays": 0, "FirstPeriod": "2026-10", "StatementRelease": release}
     with Faults().installed() as faults, opened(parameters, start=EVE) as world:
         yield Marketplace(world, faults)
+
+
+@pytest.fixture
+def decided() -> Iterator[Marketplace]:
+    """The state after decisions: a cancellation, a new statement after one, a first statement, and a held draft."""
+    with deployed("manual") as found:
+        found.seal()
+        found.decide("a0", "release", 0)
+        found.decide("a1", "release", 0)
+        found.seal()
+        found.decide("a1", "cancel", 2)
+        found.seal()
+        found.decide("a0", "cancel", 2)
+        found.decide("a1", "release", 4)
+        found.decide("a2", "release", 0)
+        found.decide("a3", "hold", 0)
+        found.keep()
+        yield found
+
+
+def crash_at(shop: Marketplace, points: Sequence[tuple[int, FaultKind]], expected: State) -> None:
+    """Let a run die at each point, and compare what the next one leaves."""
+    for after, death in points:
+        shop.go_back()
+        shop.faults.arm(death, after)
+        shop.seal()
+        assert shop.state() == expected
+    assert len(shop.faults.struck) == len(points), "a crash point was not reached"
 
 
 @pytest.mark.parametrize("in_parts", [False, True], ids=["one group", "in parts"])
@@ -125,30 +194,43 @@ def test_a_run_may_die_at_any_call(
         monkeypatch.setattr(plan, "LINES_OF_A_GROUP", 4)
         monkeypatch.setattr(service, "GROUPS_OF_AN_INVOCATION", 1)
         monkeypatch.setattr(day_lines, "PIECE", 300)
+        monkeypatch.setattr(roster, "DOCUMENTS_OF_A_GROUP", 2)
     points = list(product(shop.points(), DEATHS))[:: EVERY_IN_PARTS if in_parts else 1]
-    files, items = shop.files(), shop.items()
     check(shop)
-    for after, death in points:
-        shop.go_back()
-        shop.faults.arm(death, after)
-        shop.seal()
-        assert shop.files() == files
-        assert shop.items() == items
-    assert len(shop.faults.struck) == len(points), "a crash point was not reached"
-    record_property("statements", f"{len(points)} crash points tried, 0 violations")
+    crash_at(shop, points, shop.state())
+    record_property("drafts and statements", f"{len(points)} crash points tried, 0 violations")
+
+
+@pytest.mark.parametrize("groups", [1_000, 1], ids=["one group", "many groups"])
+def test_a_release_of_statements_and_cancellations_may_die_at_any_call(
+    decided: Marketplace, monkeypatch: pytest.MonkeyPatch, record_property: Record, groups: int
+) -> None:
+    monkeypatch.setattr(roster, "DOCUMENTS_OF_A_GROUP", groups)
+    points = list(product(decided.points(), DEATHS))[:: EVERY_IN_PARTS if groups == 1 else 1]
+    check_decided(decided)
+    crash_at(decided, points, decided.state())
+    record_property("a release", f"{len(points)} crash points tried, 0 violations")
 
 
 def test_two_runs_at_once_write_the_same(shop: Marketplace, record_property: Record) -> None:
     """Another run begins just before any call of the first, and completes."""
+    interleave(shop, "two runs of statements", record_property)
+
+
+def test_two_runs_of_a_release_at_once_number_each_document_once(decided: Marketplace, record_property: Record) -> None:
+    interleave(decided, "two runs of a release", record_property)
+    check_decided(decided)
+
+
+def interleave(shop: Marketplace, what: str, record_property: Record) -> None:
     points = shop.points()
-    files, items = shop.files(), shop.items()
+    expected = shop.state()
     for after in points:
         shop.go_back()
         shop.faults.meanwhile(after, lambda: shop.world.stack.invoke("statements", {}))
         shop.seal()
-        assert shop.files() == files
-        assert shop.items() == items
-    record_property("two runs of statements", f"{len(points)} points tried, 0 violations")
+        assert shop.state() == expected
+    record_property(what, f"{len(points)} points tried, 0 violations")
 
 
 @pytest.mark.parametrize("kind", [FaultKind.THROTTLE, FaultKind.RESET_AFTER])
@@ -160,6 +242,27 @@ def test_faults_that_pass_by_themselves_change_nothing(shop: Marketplace, kind: 
         shop.faults.arm(kind, after)
         shop.seal()
         assert shop.files() == files
+
+
+def check_decided(shop: Marketplace) -> None:
+    """Check the documents of the decisions: numbers without a gap, and openings that continue closings."""
+    found = [
+        row for key, content in sorted(shop.files(RELEASES).items()) if key.endswith(".csv") for row in text(content)
+    ]
+    names = ("number", "cancels", "agency", "revision", "opening", "commission", "closing")
+    # In October a0 sold 0.105, a1 1.105, and a2 2.105.
+    assert [tuple(row[name] for name in names) for row in found] == [
+        ("S-000001", "", "a0", "1", "0", "0.01", "0.01"),
+        ("S-000002", "", "a1", "1", "0", "0.11", "0.11"),
+        ("C-000001", "S-000002", "a1", "2", "0.11", "-0.11", "0.00"),
+        ("C-000002", "S-000001", "a0", "2", "0.01", "-0.01", "0.00"),
+        ("S-000003", "", "a1", "3", "0.00", "0.11", "0.11"),
+        ("S-000004", "", "a2", "1", "0", "0.21", "0.21"),
+    ]
+    again = json.loads(shop.files()["statements/2026-10/a1/GBP/3/statement.json"])
+    assert (again["number"], again["replaces"]) == ("S-000003", "S-000002")
+    states = {agency: shop.world.read(f"/drafts/{agency}/GBP/2026-10")["state"] for agency in ("a0", "a1", "a2", "a3")}
+    assert states == {"a0": "held", "a1": "released", "a2": "released", "a3": "held"}
 
 
 def check(shop: Marketplace) -> None:
@@ -182,4 +285,8 @@ def check(shop: Marketplace) -> None:
 
 
 def rows(content: bytes) -> list[dict[str, str]]:
-    return list(csv.DictReader(io.StringIO(gzip.decompress(content).decode(), newline="")))
+    return text(gzip.decompress(content))
+
+
+def text(content: bytes) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(content.decode(), newline="")))

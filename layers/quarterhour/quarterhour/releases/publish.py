@@ -19,12 +19,10 @@ from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statement_status.plan import Party, StatementChange, StatementDecision, StatementName, Status
 from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.document import as_bytes
-from quarterhour.statements.draft_items import DraftItem, DraftState
+from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
 from quarterhour.statements.listing import ListTotals, ListWriter, SealedObject
 from quarterhour.statements.work_objects import read_values
-
-_TO_BE_RELEASED = {DraftState.RELEASING, DraftState.CANCELLING}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +74,8 @@ class ReleasePublisher:
             [
                 released_draft(plan, one, drafts[key])
                 for key, one in zip(keys, released, strict=True)
-                if drafts[key].state in _TO_BE_RELEASED
+                # Somebody may have decided about the draft since an interrupted run released it.
+                if drafts[key].revision < one.planned.revision
             ]
         )
 
