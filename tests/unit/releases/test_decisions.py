@@ -140,9 +140,8 @@ def test_a_release_lifts_a_hold_and_a_hold_or_a_cancellation_needs_no_check() ->
 
 def test_a_request_is_read() -> None:
     assert read_decision({"decision": "release", "seen": Decimal(0)}) == DraftRequest(RELEASE, "", 0)
-    assert read_decision({"decision": "hold", "reason": "a typo", "seen": Decimal(2)}) == DraftRequest(
-        HOLD, "a typo", 2
-    )
+    held = {"decision": "hold", "reason": "a typo", "seen": Decimal(2)}
+    assert read_decision(held) == DraftRequest(HOLD, "a typo", 2)
 
 
 @pytest.mark.parametrize(
