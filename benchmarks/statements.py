@@ -1,4 +1,4 @@
-"""Measures a statement run over a month of generated sealed files, in another process: speed, memory, requests.
+"""Measures a run over a month of generated sealed files and its release, in another process: speed, memory, requests.
 
 Arguments: the number of lines, the number of accounts. AWS is made up: what is created is kept in a folder.
 """
@@ -11,28 +11,37 @@ import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import process_time
 from typing import IO, Any, Final, cast
+from unittest.mock import patch
 
 from botocore.exceptions import ClientError
 
 from benchmarks.prices import INVOCATION, S3_PUT, WRITE
+from quarterhour.agencies.agency import Agency, TaxProfile
 from quarterhour.aws.workers import Workers
 from quarterhour.model.identifiers import Account, Identity, Position
+from quarterhour.model.instants import ALWAYS
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
+from quarterhour.releases import write
+from quarterhour.releases.checks import DraftContext
+from quarterhour.releases.plan import ReleasePlan, ReleaseProgress
+from quarterhour.releases.run import ReleaseRunner
 from quarterhour.reports.keys import Part, part_of_lines
 from quarterhour.reports.plan import SCHEMA, Checkpoint, SealedFile
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.writer import SealedFileWriter
 from quarterhour.statements.document import Parties
+from quarterhour.statements.draft_items import DONE, DUE, DraftItem
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
-from quarterhour.statements.service import StatementRunner
+from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.store import Published, StatementStores
 
 PERIOD: Final = Period(2026, 11)
@@ -41,21 +50,28 @@ LAST_SOLD: Final = QuarterHour.parse("202611302345")
 BOUND: Final = QuarterHour.parse("202612040000")
 FILES: Final = 16
 """Different sealed files, at least: the quarter-hours take them in turns, so that a million lines are quickly made."""
-_INDEXED: Final = 2
-"""Writes of an item: to the table, and to the index of agencies."""
 
 
 def measure(lines: int, accounts: int) -> dict[str, float]:
-    """Seal a month's statements; return the speed against ``csv.reader`` over the same files, memory and requests."""
+    """Make a month's drafts and release them; return the speed of both, memory, requests and write units.
+
+    The speed of the run is that against ``csv.reader`` over the same files.
+    """
     with TemporaryDirectory() as folder:
         bucket = _Bucket(Path(folder), _files(lines, accounts))
-        projections = _Projections()
-        runner = _runner(bucket, projections)
+        table = _Table()
+        progress = _Progress()
+        runner, releaser = _runner(bucket, table, progress), _releaser(bucket, table, progress)
         start = process_time()
-        statements = _state(runner)
+        drafts = _state(runner)
         ours = process_time() - start
+        start = process_time()
+        with patch.object(write, "PartyReader", lambda _: _Parties()):
+            statements = releaser.run(lambda: 1e9).documents
+        releasing = process_time() - start
         mib = _peak()
-        _expect(statements, min(accounts, lines))
+        _expect(drafts, min(accounts, lines))
+        _expect(statements, drafts)
         start = process_time()
         read = sum(1 for key in bucket.sealed for _ in _rows(bucket.sealed[key])) - len(bucket.sealed)
         theirs = process_time() - start
@@ -63,24 +79,25 @@ def measure(lines: int, accounts: int) -> dict[str, float]:
     return {
         "ratio": theirs / ours,
         "rate": read / ours,
+        "released": statements / releasing,
         "mib": mib,
         "puts": bucket.calls["put_object"] / statements,
-        "units": projections.units / statements,
-        "cost": float(bucket.calls["put_object"] * S3_PUT + projections.units * WRITE + INVOCATION) / statements,
+        "units": table.units / statements,
+        "cost": float(bucket.calls["put_object"] * S3_PUT + table.units * WRITE + INVOCATION) / statements,
     }
 
 
-def _state(runner: StatementRunner) -> int:
-    """Run the period, in parts as the state machine does if it is large; return the number of statements."""
+def _state(runner: DraftRunner) -> int:
+    """Run the period, in parts as the state machine does if it is large; return the number of drafts."""
     result = runner.run(lambda: 1e9)
     if result.parts is None:
-        return result.statements
+        return result.drafts
     for day in result.parts["days"]:
         runner.collect(str(PERIOD), day)
-    runner.number(str(PERIOD))
+    runner.add_up(str(PERIOD))
     for group in result.parts["groups"]:
         runner.write(str(PERIOD), group)
-    return runner.publish(str(PERIOD)).statements
+    return runner.publish(str(PERIOD)).drafts
 
 
 def _files(lines: int, accounts: int) -> list[tuple[SealedFile, bytes]]:
@@ -167,14 +184,67 @@ class _Runs:
         return ((day, [run]) for day, run in self.runs if first <= day <= last.day)
 
 
-class _Projections:
-    """Stands for the table's items of statements, and counts their write units."""
+class _Table:
+    """Stands for the table's items of drafts, statements and releases, and counts their write units."""
 
-    units = 0
+    def __init__(self) -> None:
+        self.units = 0
+        self.workers = Workers(1)
+        self.entities = None
+        self._drafts: dict[Account, DraftItem] = {}
+        self._progress = ReleaseProgress()
 
-    def write(self, projections: Iterable[Mapping[str, Any]]) -> None:
-        for one in projections:
-            self.units += _INDEXED * -(-len(json.dumps(one)) // 1024)
+    def write(self, items: Iterable[Mapping[str, Any]]) -> None:
+        for one in items:
+            self._count(one)
+
+    write_later = write
+
+    def put(self, item: Mapping[str, Any]) -> None:
+        self._count(item)
+
+    def _count(self, item: Mapping[str, Any], before: Mapping[str, Any] | None = None) -> None:
+        """Count the units of an item, and of its entries in the indexes, those that are deleted too."""
+        indexed = {index for index in ("gsi1pk", "gsi2pk") for one in (item, before) if one and index in one}
+        self.units += (1 + len(indexed)) * -(-len(json.dumps(item)) // 1024)
+
+    # ------------------------------------------------------------ the drafts
+
+    def insert(self, drafts: Iterable[DraftItem]) -> None:
+        for one in drafts:
+            self._drafts[one.account] = one
+            self._count(one.as_item())
+
+    def decide_all(self, drafts: Iterable[DraftItem]) -> None:
+        for one in drafts:
+            self._count(one.as_item(), self._drafts[one.account].as_item())
+            self._drafts[one.account] = one
+
+    def due(self) -> list[DraftItem]:
+        return [one for one in self._drafts.values() if one.state in DUE]
+
+    def without_statement(self) -> Iterator[DraftItem]:
+        return (one for one in self._drafts.values() if one.state not in DONE)
+
+    def drafts(self, keys: Iterable[tuple[Period, Account]]) -> list[DraftItem]:
+        return [self._drafts[account] for _, account in keys]
+
+    # ------------------------------------------------------------ the release
+
+    def statements(self, _: object) -> dict[tuple[Period, Account], Any]:
+        return {}
+
+    def last_documents(self, *_: object) -> dict[Account, Any]:
+        return {}
+
+    def progress(self) -> ReleaseProgress:
+        return self._progress
+
+    def save_plan(self, _: ReleaseProgress, plan: ReleasePlan) -> None:
+        self._progress = ReleaseProgress(plan=plan)
+
+    def finish(self, plan: ReleasePlan, sha256: str, series: Mapping[str, int]) -> None:
+        self._progress = ReleaseProgress(plan.number, sha256, series)
 
 
 class _Progress:
@@ -182,25 +252,46 @@ class _Progress:
 
     def __init__(self) -> None:
         self._at = Progress()
+        self.plans: dict[Period, StatementPlan] = {}
 
     def progress(self) -> Progress:
         return self._at
 
     def save_plan(self, _: Progress, plan: StatementPlan) -> None:
         self._at = Progress(plan.first_period, plan=plan)
+        self.plans[plan.period] = plan
 
     def finish(self, plan: StatementPlan, published: Published) -> None:
         self._at = Progress(plan.first_period, plan.period, plan.bound, *published[:2])
+
+
+_OWNER: Final = Owner(legal_name="Market Ltd", address="1 Dock Street", country="GB", vat_id="GB980780684")
+_TAX: Final = TaxProfile("standard", Decimal(20))
+_AGENCY: Final = Agency(ALWAYS[0], legal_name="Harbour Books Ltd", address="1 Quay Street", country="GB", tax=_TAX)
 
 
 class _Parties:
     """Stands for the documents of the owner and the agencies."""
 
     def owner(self, *_: datetime) -> Owner:
-        return Owner(legal_name="Market Ltd")
+        return _OWNER
 
     def parties(self, owner: Owner, accounts: Sequence[Account], *_: datetime) -> list[Parties]:
-        return [Parties(owner, None, lambda _: None) for _ in accounts]
+        return [Parties(owner, _AGENCY, lambda _: _TAX) for _ in accounts]
+
+
+class _Contexts:
+    """Stands for what drafts are checked against."""
+
+    def __init__(self, progress: _Progress) -> None:
+        self._progress = progress
+
+    def plan_of(self, period: Period) -> StatementPlan:
+        return self._progress.plans[period]
+
+    def gather(self, drafts: Sequence[DraftItem], *_: datetime, counted: bool) -> list[DraftContext]:
+        _expect(counted, False)  # noqa: FBT003 - no release counts disputes
+        return [DraftContext(_OWNER, _AGENCY, lambda _: _TAX) for _ in drafts]
 
 
 class _Checkpoints:
@@ -208,20 +299,35 @@ class _Checkpoints:
         return Checkpoint(BOUND, ("2026-12-04T0000-0015", "0" * 64), None)
 
 
-def _runner(bucket: _Bucket, projections: _Projections) -> StatementRunner:
-    made_up: Any = partial(cast, Any)
+_SETTINGS: Final = StatementSettings(Calendar(UTC, first_period=PERIOD), "UTC", "bench")
+_MADE_UP: Final[Any] = partial(cast, Any)
+
+
+def _runner(bucket: _Bucket, table: _Table, progress: _Progress) -> DraftRunner:
     stores = StatementStores(
-        made_up(_Checkpoints()),
-        made_up(_Runs(bucket)),
-        made_up(None),
-        made_up(projections),
-        SealedFiles(made_up(bucket), "reports"),
-        made_up(_Progress()),
-        made_up(_Parties()),
+        _MADE_UP(_Checkpoints()),
+        _MADE_UP(_Runs(bucket)),
+        _MADE_UP(None),
+        _MADE_UP(table),
+        SealedFiles(_MADE_UP(bucket), "reports"),
+        _MADE_UP(progress),
+        _MADE_UP(table),
+        _MADE_UP(_Parties()),
         Workers(1),
         lambda: FIRST.start,
     )
-    return StatementRunner(stores, StatementSettings(Calendar(UTC, first_period=PERIOD), "UTC", "bench"))
+    return DraftRunner(stores, _SETTINGS)
+
+
+def _releaser(bucket: _Bucket, table: _Table, progress: _Progress) -> ReleaseRunner:
+    return ReleaseRunner(
+        _MADE_UP(table),
+        SealedFiles(_MADE_UP(bucket), "reports"),
+        _MADE_UP(progress),
+        _MADE_UP(None),
+        _MADE_UP(_Contexts(progress)),
+        _SETTINGS,
+    )
 
 
 def _rows(sealed: tuple[SealedFile, bytes]) -> Iterator[list[str]]:
@@ -236,7 +342,7 @@ def _peak() -> float:
     return int(peak.split()[1]) / 1024
 
 
-def _expect(found: int, expected: int) -> None:
+def _expect(found: object, expected: object) -> None:
     if found != expected:
         raise ValueError(f"{found} instead of {expected}")
 

@@ -114,8 +114,10 @@ def without_statement(files: Objects, period: Period) -> list[ListedDraft]:
     """Return the drafts of a period that have no statement, or a cancelled one, by account."""
     released = list(read_statements(files, {period}))
     cancelled = {one.document.cancels for one in released}
-    stated = {one.listed.account for one in released if not one.document.cancels and one.listed.number not in cancelled}
-    return [one for one in read_drafts_of(files, period) if one.account not in stated]
+    with_statement = {
+        one.listed.account for one in released if not one.document.cancels and one.listed.number not in cancelled
+    }
+    return [one for one in read_drafts_of(files, period) if one.account not in with_statement]
 
 
 def _read_list_of_0_2(file: Iterable[str]) -> Iterator[Listed]:

@@ -12,17 +12,15 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.releases.checks import Level
-from quarterhour.releases.requests import Wanted
+from quarterhour.releases.requests import Desired
 from quarterhour.statement_status.plan import Status
 from quarterhour.statements.draft_items import DraftState
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, invoke
-from quarterhour_tools.operations.remote import Remote, segment
+from quarterhour_tools.operations.remote import Json, Remote, segment
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.statement_files import draft_as_dict, sealed_periods, without_statement
-
-Json = Mapping[str, Any]
 
 _FIGURES: Final = ("net", "commission_exact", "payments")
 _MOST_ROWS: Final = 100
@@ -47,7 +45,7 @@ class Decided(NamedTuple):
     """A decision about a draft: its state afterwards, or why it was refused."""
 
     draft: Json
-    wanted: Wanted
+    decision: Desired
     state: str | None
     refused: str | None = None
 
@@ -57,7 +55,7 @@ class Decided(NamedTuple):
         warnings = [one["message"] for one in self.draft["checks"] if one["level"] == Level.WARNING]
         return {
             **{name: self.draft[name] for name in names},
-            "decision": self.wanted,
+            "decision": self.decision,
             "state": self.state,
             "refused": self.refused,
             "warnings": warnings,
@@ -147,16 +145,16 @@ def _release(remote: Remote, draft: Json, *, named: bool) -> Decided:
     """Release a draft; a held one must be named, as somebody has kept it back."""
     held = next((one["message"] for one in draft["checks"] if one["check"] == _HELD), None)
     if held and not named:
-        return Decided(draft, Wanted.RELEASE, None, f"{held}: name the agency to release it")
+        return Decided(draft, Desired.RELEASE, None, f"{held}: name the agency to release it")
     if draft["state"] == DraftState.RELEASING:
-        return Decided(draft, Wanted.RELEASE, DraftState.RELEASING)
-    return _decide(remote, draft, Wanted.RELEASE)
+        return Decided(draft, Desired.RELEASE, DraftState.RELEASING)
+    return _decide(remote, draft, Desired.RELEASE)
 
 
 def hold(args: argparse.Namespace) -> int:
     """Hold a draft back, for a reason; return 1 if that was refused."""
     remote = _remote(args)
-    return _finish(args, [_decide(remote, _only(args, _drafts(remote, args, args.hold)), Wanted.HOLD, args.reason)])
+    return _finish(args, [_decide(remote, _only(args, _drafts(remote, args, args.hold)), Desired.HOLD, args.reason)])
 
 
 def cancel(args: argparse.Namespace) -> int:
@@ -169,7 +167,7 @@ def cancel(args: argparse.Namespace) -> int:
     status, draft = remote.send("GET", path)
     if status != HTTPStatus.OK:
         raise ToolError(str(draft.get("detail", draft)))
-    return _finish(args, [_decide(remote, draft, Wanted.CANCEL, args.reason)])
+    return _finish(args, [_decide(remote, draft, Desired.CANCEL, args.reason)])
 
 
 def _remote(args: argparse.Namespace) -> Remote:
@@ -199,14 +197,14 @@ def _path(draft: Json) -> str:
     return f"/drafts/{segment(draft['agency'])}/{draft['currency']}/{draft['period']}"
 
 
-def _decide(remote: Remote, draft: Json, wanted: Wanted, reason: str | None = None) -> Decided:
-    body = {"decision": wanted.value, "seen": draft["seen"], **({"reason": reason} if reason else {})}
+def _decide(remote: Remote, draft: Json, desired: Desired, reason: str | None = None) -> Decided:
+    body = {"decision": desired.value, "seen": draft["seen"], **({"reason": reason} if reason else {})}
     status, answer = remote.put(_path(draft), body)
     if status == HTTPStatus.OK:
-        return Decided(draft, wanted, answer["state"])
+        return Decided(draft, desired, answer["state"])
     if status != HTTPStatus.CONFLICT:
         raise ToolError(f"PUT {_path(draft)} failed with {status}: {answer.get('detail', answer)}")
-    return Decided(draft, wanted, None, "; ".join(_reasons(answer)))
+    return Decided(draft, desired, None, "; ".join(_reasons(answer)))
 
 
 def _reasons(answer: Json) -> Sequence[str]:

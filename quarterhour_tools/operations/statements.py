@@ -149,7 +149,7 @@ def _run(args: argparse.Namespace) -> int:
 
 
 def _show_files(args: argparse.Namespace, files: Objects, statements: Sequence[ListedStatement]) -> None:
-    """Download the statements' files if that is wanted; print where their pages are, and open them."""
+    """Download the statements' files if an option says so; print where their pages are, and open them."""
     folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
     if folder and folder != args.folder:
         for one in statements:

@@ -73,7 +73,7 @@ AGENCIES: Final[Mapping[str, EventBody]] = {
 LATE: Final = "al-mina"
 """The agency that is registered after its draft was made: until then, the draft waits."""
 LATE_AGENCY: Final[EventBody] = {
-    "legal_name": "Al Mina WLL",
+    "legal_name": "Al Mina Trading Co.",
     "address": "Gulf Road 1\nKuwait City",
     "country": "KW",
     "tax": {"scheme": "outside_scope"},

@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from quarterhour.model.clock import ManualClock
+from tests.support.agencies import OWNER, tax
 from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import adjustment
 from tests.support.openid import Issuer
-from tests.support.requests import post, verdicts
+from tests.support.requests import post, put, verdicts
 from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
@@ -17,9 +18,12 @@ pytestmark = IN_A_BROWSER
 
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
-    """The address of a stack in November whose October is sealed, without tax profiles; agency 43 is owed money."""
+    """The address of a stack in November whose October is sealed; agency 43 is owed money."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
+            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
+            for agency in ("42", "43"):
+                put(world, f"/agencies/{agency}", {"seen": 0, "content": tax(scheme="exempt", percent=None)})
             world.sell("100.00", "42")
             assert verdicts(post(world, adjustment("a1", "-5", agency="43"))) == ["recorded"]
             world.pass_time(days=5)

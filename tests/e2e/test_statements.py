@@ -427,6 +427,57 @@ def test_a_release_waits_for_the_watch_if_the_function_cannot_be_invoked(
         assert [one["number"] for one in json.loads(capsys.readouterr().out)] == ["S-000001"]
 
 
+@pytest.mark.slow
+def test_a_first_person_proposes_a_release(capsys: pytest.CaptureFixture[str]) -> None:
+    clock = ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
+    with using(clock), open_stack("moto", {"ReleaseApprovals": 2}, virtual=True, plain=True) as stack:
+        world = World(stack, clock)
+        world.sell("10.00")
+        world.pass_time(days=5)
+        world.report()
+        with serving(world) as url:
+            assert main(["statements", "--url", url, "--run"]) == 0
+            put(url, "/documents/owner", OWNER)
+            put(url, "/agencies/42", registered())
+            capsys.readouterr()
+            assert main(["statements", "--url", url, "--release"]) == 0
+            assert printed_lines(capsys) == [
+                "42 GBP 2026-10: release is proposed: a second person must decide the same"
+            ]
+            assert main(["statements", "--url", url, "--release"]) == 1
+            assert printed_lines(capsys)[0].endswith(
+                "refused: the draft of '42' in GBP for 2026-10: a second person must agree"
+            )
+
+
+@pytest.mark.slow
+def test_versions_of_an_agency_are_written_at_their_time_in_a_replay(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, agencies, owner = (tmp_path / name for name in ("events.ndjson", "agencies.ndjson", "owner.json"))
+    sales = [at("2026-10-05T12:00:00Z", "100.00"), at("2026-10-26T12:00:00Z", "60.00")]
+    file.write_bytes(b"".join(lines([*sales, at("2026-11-10T12:00:00Z", "7.00", "late")])))
+    standard = registered({"scheme": "standard", "percent": "21"}, legal_name="Old Name B.V.", country="NL")
+    reverse = {"scheme": "reverse_charge", "vat_id": "NL004495445B01"}
+    changed = registered(reverse, legal_name="New Name B.V.", country="NL")
+    rows = (
+        {"agency": "42", **standard, "valid_from": "2026-01-01T00:00:00Z"},
+        {"agency": "42", **changed, "valid_from": "2026-11-01T00:00:00Z", "registered_at": "2026-10-25T09:00:00Z"},
+        {"agency": "late", **changed, "registered_at": "2026-12-03T09:00:00Z"},
+    )
+    agencies.write_text("".join(f"{json.dumps(one)}\n" for one in rows), "utf-8")
+    owner.write_text(json.dumps(OWNER), "utf-8")
+    replay = ["replay", str(file), "--statements", "--agencies", str(agencies), "--owner", str(owner), "--json"]
+    assert main([*replay, "--rate", "rate(1 day)", "--out", str(tmp_path / "out")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [(one["agency"], one["period"], one["tax"]) for one in found["statements"]] == [
+        ("42", "2026-10", "4.20"),
+        ("late", "2026-11", "0.00"),
+    ]
+    statement = json.loads((tmp_path / "out/statements/2026-10/42/GBP/statement.json").read_bytes())
+    assert statement["customer"]["legal_name"] == "Old Name B.V."
+
+
 # ---------------------------------------------------------------- the independent computation
 
 
