@@ -54,27 +54,25 @@ def sent(browser: Tab, button: str, reason: str) -> None:
     shown(browser, reason)
 
 
-def test_finance_issues_a_statement_and_resolves_a_line_that_its_agency_disputes(
+def test_finance_resolves_a_line_that_its_agency_disputes_and_may_cancel_the_statement(
     browser: Tab, address: str, issuer: Issuer
 ) -> None:
     path = f"{address}/statements/42/GBP/2026-10"
     assert opened(browser, address, issuer, "auditor") == []
-    assert opened(browser, address, issuer, "agency") == []
-    assert opened(browser, address, issuer, "finance") == ["Issue"]
-    sent(browser, "Issue", "the profile is agreed")
-    assert call(path)[1]["changes"] == 1, "sent twice, changed once"
-
+    of_finance = ["Accept", "Dispute the statement", "Cancel the statement"]
+    assert opened(browser, address, issuer, "finance") == of_finance
     assert opened(browser, address, issuer, "support") == []
     assert opened(browser, address, issuer, "agency") == ["Accept", "Dispute the statement"]
     body = {"source": "shop", "id": "e0", "reason": "it was returned"}
     assert call(f"{path}/disputes", body, "application/json")[0] == 201
 
     assert opened(browser, address, issuer, "auditor") == []
-    assert opened(browser, address, issuer, "finance", "dark") == ["Resolve"]
+    assert opened(browser, address, issuer, "finance", "dark") == ["Cancel the statement", "Resolve"]
     sent(browser, "Resolve", "agreed by telephone")
     assert browser.violations() == []
-    assert call(path)[1]["status"] == "resolved"
-    assert opened(browser, address, issuer, "finance") == []
+    found = call(path)[1]
+    assert (found["status"], found["changes"]) == ("resolved", 2), "sent twice, changed once"
+    assert opened(browser, address, issuer, "finance") == ["Cancel the statement"]
     assert opened(browser, address, issuer, "agency") == []
     shown(browser, "resolved the line shop e0: agreed by telephone")
     assert browser.errors == []
