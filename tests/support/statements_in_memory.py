@@ -4,65 +4,136 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
 from io import BytesIO
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, cast
+from unittest.mock import patch
 
 from botocore.exceptions import ClientError
 
 from quarterhour.agencies.agency import Agency, TaxProfile
+from quarterhour.aws.entity import IndexRange, Key, Range, Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.workers import Workers
-from quarterhour.model.clock import ManualClock, using
+from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.releases import context, write
+from quarterhour.releases.checks import Check, failed
+from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.decisions import Decider, planned_decision
+from quarterhour.releases.keys import PROGRESS_KEY
+from quarterhour.releases.plan import ReleasePlan, ReleaseProgress
+from quarterhour.releases.requests import DecisionRequest
+from quarterhour.releases.run import ReleaseRunner
+from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.base_currency import Pins, pins_of
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, part_of_lines, run_bounds
 from quarterhour.reports.plan import Checkpoint, Run
 from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.statement_status.plan import Dispute
+from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.document import Parties
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT, folder_of, period_of_manifest
+from quarterhour.statements.draft_items import DraftItem
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, draft_key, folder_of, period_of_manifest
 from quarterhour.statements.listing import COLUMNS
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.pages import PAGES as MAKERS
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
-from quarterhour.statements.service import StatementRunner
-from quarterhour.statements.store import Published, StatementStores
+from quarterhour.statements.service import DraftRunner
+from quarterhour.statements.store import Published, StatementStores, plan_of_period
 from tests.support import sealing
 from tests.support.sealing import Objects
 
-OWNER: Final = Owner(legal_name="Market Ltd", country="GB", vat_id="GB123456789")
+OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="GB", vat_id="GB123456789")
 
 
 @dataclass(slots=True)
 class StatementRuns:
-    """Seals periods from the sealed reports among the objects; ``profiles``: tax by agency."""
+    """Makes drafts from the sealed reports among the objects, and releases them; ``profiles``: tax by agency.
+
+    ``items``: the items of drafts, statements and releases, by their keys. ``known``: the profiles at each run.
+    """
 
     objects: Objects
     settings: StatementSettings
     profiles: Mapping[str, TaxProfile] = field(default_factory=dict)
     progress: Progress = field(default_factory=Progress)
+    items: dict[tuple[str, str], Values] = field(default_factory=dict)
+    known: dict[datetime, Mapping[str, TaxProfile]] = field(default_factory=dict)
 
     def run(self, now: datetime) -> list[str]:
-        """Seal the statements of every period that is due; return the periods."""
+        """Make the drafts of every period that is due, and release all that can be; return the periods."""
+        self.known[now] = self.profiles
+        control = cast(
+            "dict[str, Any]",
+            dict.fromkeys(("checkpoints", "runs", "pins", "projections", "progress", "drafts"), _Stores(self)),
+        )
         stores = StatementStores(
-            **cast(
-                "dict[str, Any]",
-                dict.fromkeys(("checkpoints", "runs", "pins", "projections", "progress"), _Stores(self)),
-            ),
-            parties=cast("Any", _Parties(self.profiles)),
+            **control,
+            parties=cast("Any", _Parties(self.known)),
             files=SealedFiles(cast("Any", _Bucket(self.objects)), "bucket"),
             workers=Workers(1),
             began=lambda: run_bounds(self.runs[0]["sk"])[0],
         )
-        with using(ManualClock(now)):
-            periods = StatementRunner(stores, self.settings).run(lambda: 900.0).periods
+        releaser = ReleaseRunner(
+            self.store, stores.files, stores.progress, self._statuses, self._contexts, self.settings
+        )
+        with using(ManualClock(now)), self._with_parties():
+            periods = DraftRunner(stores, self.settings).run(lambda: 900.0).periods
+            releaser.run(lambda: 900.0)
         for key in [key for key in self.objects if key.startswith("work/")]:
             del self.objects[key]
         return periods
+
+    def decide(self, draft: DraftItem, request: DecisionRequest, now: datetime) -> None:
+        """Decide about a draft as the API does; raise ``ConflictError`` if it does not allow the decision."""
+
+        def failures() -> list[Check]:
+            return failed(draft, self._contexts.gather([draft], now, counted=False)[0])
+
+        self.known[now] = self.profiles
+        with using(ManualClock(now)), self._with_parties():
+            decided = planned_decision(draft, request, Decider("ann", iso_millis(now), needs_two=False), failures)
+        if decided:
+            assert self.store.decide(decided, len(draft.decisions))
+
+    @property
+    def store(self) -> ReleaseStore:
+        """The store of the releases."""
+        return _ReleaseStore(cast("Any", None), "memory", Workers(1), self.items)
+
+    @property
+    def drafts(self) -> list[DraftItem]:
+        """All drafts, by period and account."""
+        return [DraftItem.of(self.items[key]) for key in sorted(self.items) if key[0].startswith("DRAFTS#")]
+
+    @property
+    def _entities(self) -> EntityReader:
+        return _Entities(cast("Any", None), "memory", self.items)
+
+    @property
+    def _contexts(self) -> DraftContexts:
+        return DraftContexts(self._entities, partial(plan_of_period, self._entities))
+
+    @property
+    def _statuses(self) -> StatementStatusStore:
+        return _Statuses(cast("Any", None), self._entities)
+
+    @contextmanager
+    def _with_parties(self) -> Iterator[None]:
+        """Let the releases read these parties, not documents."""
+        with ExitStack() as patched:
+            for module in (context, write):
+                patched.enter_context(patch.object(module, "PartyReader", lambda _: _Parties(self.known)))
+            yield
 
     @property
     def manifests(self) -> list[dict[str, Any]]:
@@ -111,7 +182,14 @@ class _Stores:
         return {}
 
     def write(self, items: Iterable[Mapping[str, Any]]) -> None:
-        list(items)
+        for one in items:
+            _put(self.statements.items, one)
+
+    def insert(self, drafts: Iterable[DraftItem]) -> None:
+        for one in drafts:
+            values = one.as_item()
+            if (values["pk"], values["sk"]) not in self.statements.items:
+                _put(self.statements.items, values)
 
     def progress(self) -> Progress:
         return self.statements.progress
@@ -121,13 +199,20 @@ class _Stores:
 
     def finish(self, plan: StatementPlan, published: Published) -> None:
         self.statements.progress = Progress(
-            plan.first_period, plan.period, plan.bound, published.manifest_sha256, published.numbers
+            plan.first_period,
+            plan.period,
+            plan.bound,
+            published.manifest_sha256,
+            published.numbers,
+            drafted_from=self.statements.progress.drafted_from or plan.period,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Parties:
-    profiles: Mapping[str, TaxProfile]
+    """The owner, and the agencies with a tax profile, as they were known at a run."""
+
+    known: Mapping[datetime, Mapping[str, TaxProfile]]
 
     def owner(self, at: datetime, known: datetime) -> Owner:
         assert at <= known
@@ -135,12 +220,95 @@ class _Parties:
 
     def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
         assert at <= known
-        agencies = [Agency(at, f"Agency {one.agency}", tax=self.profiles.get(one.agency)) for one in accounts]
-        return [Parties(owner, one if one.tax else None, partial(_constant, one.tax)) for one in agencies]
+        profiles = self.known[max(one for one in self.known if one <= known)]
+
+        def agency(name: str) -> Agency | None:
+            tax = profiles.get(name)
+            return Agency(at, f"Agency {name}", "2 Quay", "GB", tax) if tax else None
+
+        return [Parties(owner, agency(one.agency), partial(_constant, profiles.get(one.agency))) for one in accounts]
 
 
 def _constant(profile: TaxProfile | None, _: datetime) -> TaxProfile | None:
     return profile
+
+
+def _put(items: dict[tuple[str, str], Values], values: Mapping[str, Any]) -> None:
+    """Put an item as the table gives it back."""
+    items[values["pk"], values["sk"]] = from_item(to_item(values))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entities(EntityReader):
+    """Reads of the items; an index has no lag."""
+
+    items: dict[tuple[str, str], Values]
+
+    def get(self, key: Key) -> Values | None:
+        return self.items.get((key["pk"], key["sk"]))
+
+    def get_many(self, keys: Sequence[Key]) -> list[Values]:
+        return [found for key in keys if (found := self.get(key))]
+
+    def read(self, key_range: Range, page_size: int) -> Iterator[Values]:  # noqa: ARG002
+        found = [one for (pk, sk), one in self.items.items() if pk == key_range.pk and key_range.holds(sk)]
+        return iter(sorted(found, key=itemgetter("sk"), reverse=key_range.descending))
+
+    def read_index(self, key_range: IndexRange, page_size: int) -> Iterator[Values]:  # noqa: ARG002
+        pk, sk = f"{key_range.index}pk", f"{key_range.index}sk"
+        of_index = [one for one in self.items.values() if one.get(pk) == key_range.pk]
+        found = [one for one in of_index if key_range.low <= one[sk] <= key_range.high]
+        return iter(sorted(found, key=itemgetter(sk), reverse=key_range.descending))
+
+
+@dataclass(frozen=True, slots=True)
+class _ReleaseStore(ReleaseStore):
+    """Writes items as ``ReleaseStore`` does, on the same conditions."""
+
+    items: dict[tuple[str, str], Values]
+
+    @property
+    def entities(self) -> EntityReader:
+        return _Entities(self.client, self.table, self.items)
+
+    def progress(self) -> ReleaseProgress:
+        return ReleaseProgress.of(self._control)
+
+    @property
+    def _control(self) -> Values:
+        return self.items.get((PROGRESS_KEY["pk"], PROGRESS_KEY["sk"]), {})
+
+    def save_plan(self, progress: ReleaseProgress, plan: ReleasePlan) -> None:
+        assert self.progress() == progress
+        _put(self.items, {**PROGRESS_KEY, **self._control, "plan": plan.as_dict()})
+
+    def finish(self, plan: ReleasePlan, sha256: str, series: dict[str, int]) -> None:
+        assert self.progress().plan == plan
+        _put(self.items, {**PROGRESS_KEY, "last": plan.number, "manifest_sha256": sha256, "series": series})
+
+    def decide(self, draft: DraftItem, seen: int) -> bool:
+        key = draft_key(draft.period, draft.account)
+        if self.items[key["pk"], key["sk"]]["changes"] != seen:
+            return False
+        _put(self.items, draft.as_item())
+        return True
+
+    def write_later(self, items: Sequence[dict[str, Any]]) -> None:
+        for one in items:
+            if self.items.get((one["pk"], one["sk"]), {}).get("release", 0) < one["release"]:
+                _put(self.items, one)
+
+    def put(self, item: dict[str, Any]) -> None:
+        _put(self.items, item)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statuses(StatementStatusStore):
+    """Writes the changes of statuses as items."""
+
+    def record(self, change: Values, dispute: Dispute | None = None) -> None:  # noqa: ARG002
+        assert isinstance(self.entities, _Entities)
+        _put(self.entities.items, change)
 
 
 @dataclass(frozen=True, slots=True)
