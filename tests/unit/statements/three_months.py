@@ -12,7 +12,7 @@ from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.reports.base_currency import Pins
-from quarterhour.statements.draft_items import DraftState
+from quarterhour.releases.requests import Desired, DraftRequest
 from quarterhour.statements.plan import StatementSettings
 from tests.support.sealing import Objects, line, seal
 from tests.support.statements_in_memory import StatementRuns
@@ -106,8 +106,9 @@ def sealed() -> Objects:
     last = [sold("2027-01-05 00:01", "x1", "3", time="2026-12-24T00:00:00Z", prior_period="1")]
     run = seal(objects, "202701050000", "202701050000", last, run, base="EUR", pins=PINS)
     assert runs.run(at("2027-01-05 00:17")) == ["2026-12"]
-    runs.decide("2026-11", "42#GBP", DraftState.CANCELLING)
-    assert runs.run(at("2027-01-06 09:00")) == []
-    runs.decide("2026-11", "42#GBP", DraftState.RELEASING)
-    assert runs.run(at("2027-01-06 10:00")) == []
+    for hour, desired in (("09", Desired.CANCEL), ("10", Desired.RELEASE)):
+        (draft,) = (one for one in runs.drafts if (str(one.period), str(one.account)) == ("2026-11", "42#GBP"))
+        request = DraftRequest(desired, "a wrong name", len(draft.decisions))
+        runs.decide(draft, request, at(f"2027-01-06 {hour}:00"))
+        assert runs.run(at(f"2027-01-06 {hour}:05")) == []
     return objects
