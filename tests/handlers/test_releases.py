@@ -11,6 +11,8 @@ from typing import Any
 import pytest
 
 from quarterhour.releases.store import ReleaseStore
+from quarterhour.reports.store import ProjectionStore
+from quarterhour.statements.service import DraftResult, DraftRunner
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.handlers.test_statement_runs import EXEMPT, LONDON, NOTHING, NOVEMBER, OCTOBER, Marketplace, payment
@@ -153,6 +155,27 @@ def test_the_watch_releases_what_a_person_decided(shop: Marketplace) -> None:
     decided(shop, "release", 0)
     shop.watch()
     assert documents(shop, "agency", "number") == [("a1", "S-000001")]
+
+
+def test_drafts_are_shown_and_released_once_their_period_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The run dies after it has written the drafts, and before it has written the period."""
+
+    def write(*_: Any) -> None:
+        raise RuntimeError("died")
+
+    with marketplace(LONDON, "a1") as shop:
+        shop.record(sale("s1", "100.00", agency="a1", **RATED))
+        shop.until(CUT_OFF)
+        monkeypatch.setattr(ProjectionStore, "write", write)
+        with pytest.raises(RuntimeError, match="died"):
+            shop.seal()
+        monkeypatch.undo()
+        assert shop.world.read("/drafts")["items"] == []
+        assert "2026-10 is not sealed" in shop.world.missing(DRAFT)
+        monkeypatch.setattr(DraftRunner, "run", lambda *_: DraftResult())
+        assert shop.seal() == NOTHING, "another run, which has found nothing to make"
+        monkeypatch.undo()
+        assert shop.seal() == {**NOTHING, "periods": ["2026-10"], "drafts": 1, "releases": [1], "documents": 1}
 
 
 # ---------------------------------------------------------------- hold, order, retries
@@ -662,7 +685,7 @@ def test_the_held_sales_of_a_closed_agency_are_on_no_statement_and_its_draft_say
         draft = shop.world.read("/drafts/42/GBP/2026-10")
         assert (draft["net"], draft["commission_exact"], draft["lines"]) == ("100.00", "12.50000", 1)
         (warning,) = draft["checks"]
-        assert warning == {"check": "held_events", "level": "warning", "message": "1 events of the agency are held"}
+        assert warning == {"check": "held_events", "level": "warning", "message": "the agency has 1 held event"}
 
 
 def test_a_warning_does_not_keep_a_draft_from_being_released_at_once() -> None:
