@@ -28,7 +28,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.releases.keys import release_list_key
-from quarterhour.releases.requests import DraftRequest, Desired
+from quarterhour.releases.requests import Desired, DraftRequest
 from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import STATEMENTS, statement_prefix
 from quarterhour.statements.plan import RELEASES, StatementSettings

@@ -45,9 +45,8 @@ from quarterhour.statements.document import Parties
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.drafts import COLUMNS as DRAFT_COLUMNS
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, draft_key, folder_of, period_of_manifest
-from quarterhour.statements.page import statement_page
 from quarterhour.statements.owner import Owner
-from quarterhour.statements.pages import PAGES as MAKERS
+from quarterhour.statements.page import statement_page
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
 from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.store import Published, StatementStores, plan_of_period

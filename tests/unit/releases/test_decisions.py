@@ -8,7 +8,7 @@ import pytest
 from quarterhour.model.errors import ConflictError, InvalidError
 from quarterhour.releases.checks import Check, Level
 from quarterhour.releases.decisions import Decider, planned_decision
-from quarterhour.releases.requests import DraftRequest, Desired, read_decision
+from quarterhour.releases.requests import Desired, DraftRequest, read_decision
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
 from tests.support.drafts import AT, decision, draft_item
 

@@ -11,8 +11,8 @@ from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxPro
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
-from quarterhour.reports.base_currency import Pins
 from quarterhour.releases.requests import Desired, DraftRequest
+from quarterhour.reports.base_currency import Pins
 from quarterhour.statements.plan import StatementSettings
 from tests.support.sealing import Objects, line, seal
 from tests.support.statements_in_memory import StatementRuns
