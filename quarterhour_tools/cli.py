@@ -552,8 +552,9 @@ def _verify(args: argparse.Namespace) -> int:
     if args.json:
         accounts = {str(account): totals.as_dict() for account, totals in sorted(found.accounts.items())}
         result = {"runs": found.runs, "quarter_hours": found.quarter_hours, "lines": found.lines, "accounts": accounts}
-        statements_verified = {"periods": proof.periods, "statements": proof.statements, "statement_lines": proof.lines}
-        print(as_json({**result, **statements_verified, "problems": proof.problems, "proven": proof.proven}))
+        counted_names = ("periods", "drafts", "waiting", "releases", "statements")
+        verified = {name: getattr(proof, name) for name in counted_names} | {"statement_lines": proof.lines}
+        print(as_json({**result, **verified, "problems": proof.problems, "proven": proof.proven}))
     else:
         console = plain_console()
         counts = (
@@ -563,8 +564,9 @@ def _verify(args: argparse.Namespace) -> int:
         )
         console.print(", ".join(counts))
         if proof.periods:
-            made = f"{counted(proof.statements, 'statement')} with {counted(proof.lines, 'line')}"
-            console.print(f"{counted(proof.periods, 'period')} sealed: {made}")
+            made = f"{counted(proof.periods, 'period')} sealed with {counted(proof.lines, 'line')}"
+            stated = f"{counted(proof.statements, 'statement')} of {counted(proof.releases, 'release')}"
+            console.print(f"{made}; {stated}; {counted(proof.waiting, 'draft')} without a statement")
         _show_accounts(console, dict(sorted(found.accounts.items())))
         console.print("proven" if proof.proven else "NOT proven", style="green" if proof.proven else "bold red")
     for problem in proof.problems:

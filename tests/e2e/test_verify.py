@@ -10,6 +10,7 @@ import pytest
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.direct import REGION
 from quarterhour_tools.operations import deployment
+from tests.support.agencies import OWNER, tax
 from tests.support.events import payment
 from tests.support.requests import events_request
 from tests.support.system import World, opened
@@ -21,18 +22,20 @@ AFTER_CUT_OFF = datetime(2026, 11, 4, 0, 5, tzinfo=UTC)
 def sealed() -> Iterator[World]:
     """Two months with statements."""
     with opened({"FirstPeriod": "2026-10"}, start=datetime(2026, 10, 31, 22, 0, tzinfo=UTC)) as world:
+        world.write("/documents/owner", OWNER)
+        world.write("/agencies/42", tax(scheme="exempt", percent=None, vat_id=None))
         world.sell("10.00", product="café")
         world.sell("-3.00", agency="7")
         world.pass_time(hours=1)
         assert world.stack.request(events_request(payment("p1", "1.00"))).json()["items"][0]["verdict"] == "recorded"
-        for month, statements in ((11, 2), (12, 2)):
+        for month, drafts in ((11, 2), (12, 1)):
             world.clock.advance_to(AFTER_CUT_OFF.replace(month=month))
             world.sell("5.55")
             world.pass_time(minutes=40)
             while not world.report()["complete"]:
                 pass
             sealed = world.stack.invoke("statements", {})
-            assert (sealed["periods"], sealed["statements"]) == ([f"2026-{month - 1}"], statements)
+            assert (sealed["periods"], sealed["drafts"], sealed["documents"]) == ([f"2026-{month - 1}"], drafts, 1)
         yield world
 
 
@@ -52,14 +55,15 @@ def test_a_stack_s_files_are_proven_from_its_bucket(
     monkeypatch.setattr(deployment, "deployed", lambda stack, output: outputs[stack, output])
     assert main(["verify", "--stack", "it"]) == 0
     shown = capsys.readouterr().out
-    assert "2 periods sealed: 4 statements with 4 lines" in shown
+    assert "2 periods sealed with 4 lines; 2 statements of 2 releases; 1 draft without a statement" in shown
     assert "proven" in shown
 
 
 def test_a_copy_is_proven_until_a_statement_is_changed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(copy), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    assert (result["periods"], result["statements"], result["statement_lines"], result["proven"]) == (2, 4, 4, True)
+    counts = [result[name] for name in ("periods", "drafts", "waiting", "releases", "statements", "statement_lines")]
+    assert (counts, result["proven"]) == ([2, 3, 1, 2, 2, 4], True)
     statement = copy / "statements/2026-10/42/GBP/statement.json"
     statement.write_text(statement.read_text("utf-8").replace('"closing": "0.25"', '"closing": "0.24"'), "utf-8")
     assert main(["verify", str(copy)]) == 1
@@ -73,7 +77,7 @@ def test_a_statement_that_no_manifest_covers_is_not_proven(copy: Path, capsys: p
     assert main(["verify", str(copy)]) == 1
     shown = capsys.readouterr()
     assert "NOT proven" in shown.out
-    assert "statements/2026-11/manifest.json: is missing, so 7 files of 2026-11 are in no list" in shown.err
+    assert "statements/2026-11/manifest.json: is missing, so 5 files of 2026-11 are in no list" in shown.err
 
 
 def test_one_statement_is_proven_by_itself(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -98,4 +102,4 @@ def test_the_lines_of_a_proof_are_the_same_in_a_narrow_terminal(
         assert main(["verify", "--statement", str(copy / "statements/2026-10/42/GBP")]) == 0
         shown.append(capsys.readouterr().out.splitlines())
     assert shown[0] == shown[1]
-    assert "2 periods sealed: 4 statements with 4 lines" in shown[0]
+    assert "2 periods sealed with 4 lines; 2 statements of 2 releases; 1 draft without a statement" in shown[0]

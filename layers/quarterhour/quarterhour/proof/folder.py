@@ -88,7 +88,12 @@ def _check_schema(document: Json) -> None:
 
 def _recompute(files: CheckedFiles, document: Json) -> Recomputation | None:
     """Check each line, and add up all of them; return ``None`` if they cannot be read."""
-    recomputed = Recomputation(document["period"], time_zone(document["time_zone"]))
+    recomputed = Recomputation(
+        document["period"],
+        time_zone(document["time_zone"]),
+        reverses=bool(document.get("cancels")),
+        taxes=document.get("taxes", ()),
+    )
     lines_file = document["lines_file"]
     with SpooledTemporaryFile(IN_MEMORY) as file:
         if files.copy(LINES, file, SealedObject(lines_file["sha256"], lines_file["size"])) is None:
