@@ -565,8 +565,8 @@ def _verify(args: argparse.Namespace) -> int:
         console.print(", ".join(counts))
         if proof.periods:
             made = f"{counted(proof.periods, 'period')} sealed with {counted(proof.lines, 'line')}"
-            stated = f"{counted(proof.statements, 'statement')} of {counted(proof.releases, 'release')}"
-            console.print(f"{made}; {stated}; {counted(proof.waiting, 'draft')} without a statement")
+            documents = f"{counted(proof.statements, 'statement')} of {counted(proof.releases, 'release')}"
+            console.print(f"{made}; {documents}; {counted(proof.waiting, 'draft')} without a statement")
         _show_accounts(console, dict(sorted(found.accounts.items())))
         console.print("proven" if proof.proven else "NOT proven", style="green" if proof.proven else "bold red")
     for problem in proof.problems:

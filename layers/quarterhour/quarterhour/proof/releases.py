@@ -1,4 +1,4 @@
-"""Verifies the releases: numbers, balances, tax and figures of each document, and that no draft is stated twice."""
+"""Verifies the releases: numbers, balances, tax and figures of each document, and that no draft is released twice."""
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
@@ -64,7 +64,7 @@ class Before:
 
 @dataclass(slots=True)
 class _State:
-    """What is stated of a draft: the last document, ``number`` while it stands, ``cancelled`` once it does not."""
+    """What is released of a draft: the last document, ``number`` while it stands, ``cancelled`` once it does not."""
 
     revision: int = 0
     number: str = ""
