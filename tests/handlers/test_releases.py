@@ -636,7 +636,7 @@ def test_an_agency_that_is_registered_afterwards_is_taxed_when_its_draft_is_rele
         assert "not_issued" not in found
 
 
-def test_a_credit_and_what_is_still_owed_are_told_apart() -> None:
+def test_a_credit_and_what_is_still_owed_are_shown_apart() -> None:
     """S4: October has a sale of 1,000; November has a sale of 300 and a refund of the 1,000; all at 10 % and 21 %."""
     with amsterdam("mix") as shop:
         shop.record(sold("x1", "mix", "1000"))

@@ -46,8 +46,8 @@ class DraftQueries:
         after = paging.start(str, "")
         examined = list(islice(self._after(after), EXAMINED))
         published = {one for one in {draft.period for draft in examined} if self.contexts.is_published(one)}
-        wanted = published & ({period} if period else published)
-        fitting = [one for one in examined if one.period in wanted and agency in {None, one.account.agency}][
+        periods = published & ({period} if period else published)
+        fitting = [one for one in examined if one.period in periods and agency in {None, one.account.agency}][
             : paging.limit + 1
         ]
         contexts = self.contexts.gather(fitting, clock.now())
