@@ -27,6 +27,7 @@ from quarterhour.model.errors import ConflictError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.proof.verify import verify
 from quarterhour.releases.keys import release_list_key
 from quarterhour.releases.requests import Desired, DraftRequest
 from quarterhour.statements import day_lines, plan, service
@@ -34,7 +35,7 @@ from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.keys import STATEMENTS, statement_prefix
 from quarterhour.statements.plan import RELEASES, StatementSettings
 from quarterhour_tools.emulator.faults import Killed
-from tests.support.sealing import line, seal
+from tests.support.sealing import line, opening, seal
 from tests.support.statements_in_memory import StatementRuns
 
 if TYPE_CHECKING:
@@ -222,9 +223,11 @@ class Months(RuleBasedStateMachine):
     # ------------------------------------------------------------ what holds
 
     def check(self) -> None:
-        """Check invariants 6 and 7 by plain reading."""
+        """Check invariants 6 and 7 by plain reading, and by the product's own proof."""
         self._check_drafts()
         self._check_documents()
+        found = verify(opening(self.objects), self.objects).problems
+        assert [one for one in found if one.startswith(STATEMENTS)] == []
 
     def _check_drafts(self) -> None:
         """Check that each sealed line is on exactly one draft, and that its figures are those of its lines."""
