@@ -20,7 +20,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.releases.checks import DraftContext
-from quarterhour.releases.keys import release_of_manifest
+from quarterhour.releases.keys import RELEASES, release_of_manifest
 from quarterhour.releases.listing import COLUMNS
 from quarterhour.releases.plan import LastDocument, ReleasePlan, ReleaseProgress
 from quarterhour.releases.run import ReleaseRunner
@@ -33,27 +33,30 @@ from quarterhour.statements.document import Parties
 from quarterhour.statements.draft_items import DONE, DUE, DraftDecision, DraftItem, DraftState
 from quarterhour.statements.drafts import COLUMNS as DRAFT_COLUMNS
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, folder_of, period_of_manifest, statement_key
-from quarterhour.statements.listing import Listed
+from quarterhour.statements.listing import COLUMNS_OF_0_2, Listed
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.page import statement_page
-from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
+from quarterhour.statements.page_of_0_2 import page_of_0_2
+from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan, StatementSettings
 from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.store import Published, StatementStores
 from tests.support import sealing
 from tests.support.sealing import Objects
 
 OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="GB", vat_id="GB123456789")
-LISTS: Final = {"drafts.csv": DRAFT_COLUMNS, "statements.csv": COLUMNS}
-"""The columns of the lists by the names of their files."""
 
 
 @dataclass(slots=True)
 class StatementRuns:
-    """Makes drafts from the sealed reports among the objects, and releases them; ``profiles``: tax by agency."""
+    """Makes drafts from the sealed reports among the objects, and releases them; ``profiles``: tax by agency.
+
+    ``at_once``: the last period whose statements are sealed at once, as 0.2.0 did; ``None`` without any.
+    """
 
     objects: Objects
     settings: StatementSettings
     profiles: Mapping[str, TaxProfile] = field(default_factory=dict)
+    at_once: Period | None = None
     progress: Progress = field(default_factory=Progress)
     released: ReleaseProgress = field(default_factory=ReleaseProgress)
     plans: dict[Period, StatementPlan] = field(default_factory=dict)
@@ -134,8 +137,8 @@ class _Stores:
                     return pins_of(entry["rates"], base)
         return {}
 
-    def write(self, items: Iterable[Mapping[str, Any]]) -> None:
-        list(items)
+    def write(self, items: Iterable[dict[str, Any]]) -> None:
+        self.statements.items |= {_key(one): one for one in items}
 
     def insert(self, drafts: Iterable[DraftItem]) -> None:
         self.statements.drafts |= {(one.period, one.account): one for one in drafts}
@@ -144,12 +147,20 @@ class _Stores:
         return self.statements.progress
 
     def save_plan(self, progress: Progress, plan: StatementPlan) -> None:
+        if self.statements.at_once and plan.period <= self.statements.at_once:
+            plan = replace(plan, schema=AT_ONCE)
         self.statements.progress = replace(progress, first_period=plan.first_period, plan=plan)
 
     def finish(self, plan: StatementPlan, published: Published) -> None:
         self.statements.plans[plan.period] = plan
+        drafted = self.statements.progress.drafted_from or (None if plan.schema == AT_ONCE else plan.period)
         self.statements.progress = Progress(
-            plan.first_period, plan.period, plan.bound, published.manifest_sha256, published.numbers
+            plan.first_period,
+            plan.period,
+            plan.bound,
+            published.manifest_sha256,
+            published.numbers,
+            drafted_from=drafted,
         )
 
 
@@ -185,8 +196,10 @@ class _Releases:
         found = {key: self.of.items.get(_key(statement_key(*key))) for key in keys}
         return {key: item for key, item in found.items() if item}
 
-    def last_documents(self, accounts: Sequence[Account], _: Period | None) -> dict[Account, LastDocument]:
+    def last_documents(self, accounts: Sequence[Account], of_0_2: Period | None) -> dict[Account, LastDocument]:
         found = {one: self.of.items.get((f"BILLED#{one}", "last")) for one in accounts}
+        if of_0_2:
+            found = {one: item or self.of.items.get(_key(statement_key(of_0_2, one))) for one, item in found.items()}
         return {
             account: LastDocument(Period.parse(item["period"]), Listed.of_item(item))
             for account, item in found.items()
@@ -290,10 +303,17 @@ def read_rows(objects: Objects, key: str) -> list[dict[str, str]]:
 def write_rows(objects: Objects, key: str, rows: Iterable[Mapping[str, str]]) -> None:
     """Write the rows of a list."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, LISTS[key.rpartition("/")[2]], lineterminator="\n")
+    writer = csv.DictWriter(text, _columns_of(key), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     objects[key] = text.getvalue().encode()
+
+
+def _columns_of(key: str) -> Sequence[str]:
+    """Return the columns of a list."""
+    if key.endswith("drafts.csv"):
+        return DRAFT_COLUMNS
+    return COLUMNS if key.startswith(RELEASES) else COLUMNS_OF_0_2
 
 
 def edit_row(objects: Objects, key: str, agency: str, currency: str, **changed: str) -> None:
@@ -311,9 +331,13 @@ def cover_up(objects: Objects, *, pages: bool = True) -> None:
     previous = None
     for key in sorted(key for key in objects if period_of_manifest(key)):
         document = json.loads(objects[key])
-        listed = key.replace(MANIFEST, "drafts.csv")
+        is_of_0_2 = document["schema"] == AT_ONCE
+        listed = key.replace(MANIFEST, "statements.csv" if is_of_0_2 else "drafts.csv")
         if listed in objects:
-            _cover_up_drafts(objects, listed)
+            if is_of_0_2:
+                _cover_up_statements_of_0_2(objects, listed, pages=pages)
+            else:
+                _cover_up_drafts(objects, listed)
             document["files"] = [{"key": listed, **_sealed(objects[listed])}]
         document |= {"previous": previous, "report": {**document["report"], "sha256": runs[document["report"]["run"]]}}
         objects[key] = json.dumps(document).encode()
@@ -328,6 +352,19 @@ def cover_up(objects: Objects, *, pages: bool = True) -> None:
         document |= {"previous": before}
         objects[key] = json.dumps(document).encode()
         before = {"release": document["release"], "sha256": hexdigest(objects[key])}
+
+
+def _cover_up_statements_of_0_2(objects: Objects, key: str, *, pages: bool) -> None:
+    rows = read_rows(objects, key)
+    for row in rows:
+        folder = key.replace("statements.csv", f"{folder_of(row['agency'])}/{row['currency']}/")
+        document = json.loads(objects[folder + STATEMENT])
+        document["lines_file"] |= _sealed(objects[folder + LINES])
+        objects[folder + STATEMENT] = json.dumps(document).encode()
+        if pages:
+            objects[folder + PAGE] = page_of_0_2(document)
+        _cover_up_row(objects, folder, row, {STATEMENT: "json", PAGE: "html", LINES: "csv"})
+    write_rows(objects, key, rows)
 
 
 def _cover_up_drafts(objects: Objects, key: str) -> None:

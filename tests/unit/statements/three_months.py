@@ -64,11 +64,35 @@ PINS: Mapping[str, Pins] = {
 
 @cache
 def sealed() -> Objects:
-    """Return three months, with lines of all kinds, schemas and parts. The reports have gaps between them.
+    """Return three months whose drafts are released, each month in one release; change a copy.
 
-    Each month is a release. The fourth cancels November's statement of 42 in GBP, and the fifth replaces it.
+    The fourth release cancels November's statement of 42 in GBP, and the fifth replaces it.
+    """
+    objects, runs = three_months()
+    runs.decide("2026-11", "42#GBP", DraftState.CANCELLING)
+    assert runs.run(at("2027-01-06 09:00")) == []
+    runs.decide("2026-11", "42#GBP", DraftState.RELEASING)
+    assert runs.run(at("2027-01-06 10:00")) == []
+    return objects
 
-    Change a copy.
+
+@cache
+def sealed_after_0_2(prefixes: tuple[str, str] = ("S-", "C-")) -> Objects:
+    """Return the same months: 0.2.0 sealed October and November, and December is released; change a copy.
+
+    ``prefixes``: of the numbers from December on.
+    """
+    objects, _ = three_months(Period(2026, 11), prefixes)
+    return objects
+
+
+def three_months(
+    at_once: Period | None = None, prefixes: tuple[str, str] = ("S-", "C-")
+) -> tuple[Objects, StatementRuns]:
+    """Return the reports and the statements of three months, and what made them.
+
+    They have lines of all kinds, schemas and parts. The reports have gaps between them. ``at_once``: the last month of
+    0.2.0. ``prefixes``: of the numbers of the last month.
     """
     objects: Objects = {}
     old = [sold("2026-10-31 22:01", "o1"), sold("2026-10-31 22:20", "o2", "-3.005", f"{LONG}#GBP")]
@@ -83,7 +107,7 @@ def sealed() -> Objects:
     run = seal(objects, "202611030000", "202611030015", early, run, schema=2, base="EUR", pins=PINS)
     cut_off = [sold("2026-11-04 00:05", "c1", "2.00", time="2026-10-30T10:00:00Z", prior_period="1")]
     run = seal(objects, "202611040000", "202611040015", cut_off, run, base="EUR", pins=PINS)
-    runs = StatementRuns(objects, SETTINGS, PROFILES)
+    runs = StatementRuns(objects, SETTINGS, PROFILES, at_once)
     assert runs.run(at("2026-11-04 00:32")) == ["2026-10"]
     middle = [
         sold("2026-11-15 09:00", "m1", "10.00", order_id="1", terms="card 1"),
@@ -105,9 +129,6 @@ def sealed() -> Objects:
     assert runs.run(at("2026-12-04 00:32")) == ["2026-11"]
     last = [sold("2027-01-05 00:01", "x1", "3", time="2026-12-24T00:00:00Z", prior_period="1")]
     run = seal(objects, "202701050000", "202701050000", last, run, base="EUR", pins=PINS)
+    runs.settings = replace(SETTINGS, prefixes=prefixes)
     assert runs.run(at("2027-01-05 00:17")) == ["2026-12"]
-    runs.decide("2026-11", "42#GBP", DraftState.CANCELLING)
-    assert runs.run(at("2027-01-06 09:00")) == []
-    runs.decide("2026-11", "42#GBP", DraftState.RELEASING)
-    assert runs.run(at("2027-01-06 10:00")) == []
-    return objects
+    return objects, runs

@@ -14,7 +14,7 @@ from quarterhour.proof.files import UNREADABLE, CheckedFiles
 from quarterhour.proof.of_0_2 import StatementsVerifier
 from quarterhour.proof.period import EARLIER, NO_LINES, Rates, SealedPeriod, Sources
 from quarterhour.proof.recompute import Json
-from quarterhour.proof.releases import Before, Drafts, ReleasesVerifier
+from quarterhour.proof.releases import Before, PeriodDrafts, ReleasesVerifier
 from quarterhour.releases.keys import RELEASES
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.verify import Lines, OpenObject, ReportVerification
@@ -79,7 +79,7 @@ class _Verifier:
         self._chains: dict[Period, Chains] = {one.period: {} for one in self._periods}
         self._last: SealedPeriod | None = None
         self._of_releases = {key for key in names if key.startswith(RELEASES)}
-        self._drafts: list[Drafts] = []
+        self._drafts: list[PeriodDrafts] = []
         self._before = Before()
 
     def _period(self, period: Period) -> SealedPeriod | None:
@@ -142,13 +142,13 @@ class _Verifier:
         if sealed.manifest["schema"] == AT_ONCE:
             statements = StatementsVerifier(*what)
             statements.verify(keys)
-            self._before = Before(statements.next_numbers, statements.last)
+            self._before = Before(statements.next_numbers, statements.last, statements.is_listed)
             self._found.statements += statements.statements
             self._found.lines += statements.lines
         else:
             drafts = DraftsVerifier(*what)
             drafts.verify(keys)
-            self._drafts.append(Drafts(sealed, drafts.drafts, drafts.unlisted))
+            self._drafts.append(PeriodDrafts(sealed, drafts.drafts, drafts.unlisted))
             self._found.drafts += len(drafts.drafts)
             self._found.lines += drafts.lines
         self._last = sealed
