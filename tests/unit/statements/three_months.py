@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
+from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile, TaxRate
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
@@ -24,7 +24,7 @@ PROFILES = {
     "7": TaxProfile(REVERSE_CHARGE, vat_id="DE123456789"),
     "8": TaxProfile(EXEMPT),
     "books": TaxProfile(STANDARD, Decimal(7)),
-    "ünï 7/..": TaxProfile(EXEMPT),
+    "ünï 7/..": TaxProfile(EXEMPT, by_category={"print": TaxRate(STANDARD, Decimal(5))}),
 }
 LONG = "ünï 7/.."
 NOVEMBER, DECEMBER = "statements/2026-11/", "statements/2026-12/"
@@ -120,7 +120,7 @@ def three_months(
         sold("2026-11-15 09:07", "m8", "5", period="2026-10", quarter_hour="202611150900#09"),
         sold("2026-11-15 09:16", "m9", "1001", "42#JPY"),
         sold("2026-11-15 09:17", "m10", "-50.00", "7#EUR"),
-        sold("2026-11-15 09:17", "m11", "-7.00", f"{LONG}#GBP"),
+        sold("2026-11-15 09:17", "m11", "-7.00", f"{LONG}#GBP", category="print"),
         paid("2026-11-15 09:18", "m12", "-3.00", "books#GBP"),
     ]
     run = seal(objects, "202611150900", "202611150915", middle, run, base="EUR", pins=PINS, shards=16, parts=2)
