@@ -49,7 +49,7 @@ def test_untouched_statements_have_no_problem(objects: Objects) -> None:
     found = found_in(objects)
     assert [one for one in found.problems if "manifest.json: from:" not in one] == []
     assert (found.periods, found.drafts, found.waiting, found.lines) == (3, 10, 1, 22)
-    assert (found.releases, found.statements) == (5, 11)
+    assert (found.releases, found.documents, found.statements) == (5, 11, 9)
 
 
 def test_months_that_are_released_at_once_have_no_problem(objects: Objects) -> None:
@@ -57,7 +57,7 @@ def test_months_that_are_released_at_once_have_no_problem(objects: Objects) -> N
         del objects[key]
     assert StatementRuns(objects, SETTINGS, PROFILES).run(at("2027-01-05 00:17")) == ["2026-10", "2026-11", "2026-12"]
     found = found_in(objects)
-    assert (problems(objects), found.lines, found.releases, found.statements) == ([], 22, 1, 9)
+    assert (problems(objects), found.lines, found.releases, found.documents) == ([], 22, 1, 9)
 
 
 def test_a_statement_may_be_cancelled_while_a_later_month_is_released() -> None:
@@ -72,7 +72,15 @@ def test_a_statement_may_be_cancelled_while_a_later_month_is_released() -> None:
     ]
     assert documents == [("2026-10", "S-000001"), ("2026-12", "")]
     found = found_in(objects)
-    assert (problems(objects), found.waiting, found.releases, found.statements) == ([], 2, 5, 12)
+    assert (problems(objects), found.waiting, found.releases, found.documents) == ([], 2, 5, 12)
+
+
+def test_the_releases_of_a_month_without_a_manifest_are_one_problem(objects: Objects) -> None:
+    del objects[DECEMBER + "manifest.json"]
+    unlisted, named = problems(objects)
+    assert unlisted.startswith(f"{DECEMBER}manifest.json: is missing, so 7 files of 2026-12 are in no list")
+    listed = "statements/releases/000003/statements.csv"
+    assert named == f"{DECEMBER}manifest.json: cannot be read, and {listed} names the period"
 
 
 def unreleased(objects: Objects, first: int = 1) -> None:

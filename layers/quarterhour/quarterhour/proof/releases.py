@@ -20,7 +20,7 @@ from quarterhour.releases.keys import release_list_key, release_manifest_key, re
 from quarterhour.releases.listing import ReleasedDocument, read_release
 from quarterhour.releases.plan import SCHEMA
 from quarterhour.reports.digests import hexdigest
-from quarterhour.statements.keys import LINES, STATEMENT
+from quarterhour.statements.keys import LINES, STATEMENT, manifest_key
 from quarterhour.statements.listing import CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT, SealedObject
 
 if TYPE_CHECKING:
@@ -143,6 +143,7 @@ class ReleasesVerifier:
         self._series: dict[str, int] | None = None
         self._previous: dict[Account, Json] = dict(before.previous)
         self._stated: dict[tuple[Period, Account], StatedDraft] = {}
+        self._lost: set[Period] = set()
         self._sha256 = ""
         self._planned_at = _NEVER
         self.releases = 0
@@ -232,30 +233,37 @@ class ReleasesVerifier:
                 return None
             try:
                 for line, row in enumerate(_rows(file), 2):
-                    self._verify_row(f"{key}: line {line}: {row.listed.account}", row, release)
+                    self._verify_row(key, line, row, release)
                     release.totals.add(row)
             except UNREADABLE as error:
                 self._files.unreadable(key, error)
                 return None
         return listed
 
-    def _verify_row(self, place: str, row: ReleasedDocument, release: _Release) -> None:
-        files, account = self._files, row.listed.account
+    def _verify_row(self, key: str, line: int, row: ReleasedDocument, release: _Release) -> None:
+        files, account, place = self._files, row.listed.account, f"{key}: line {line}: {row.listed.account}"
         self.documents += 1
         number = release.expected_number(row)
         files.report(place, release.out_of_order(row))
+        cells = {name: text_of(value) for name, value in row.listed.figures.items()}
+        cells |= {name: str(getattr(row.listed, name)) for name in _COPIED if name not in FIGURES}
         drafts = self._drafts.get(row.period)
-        lines = drafts.found.get(account) if drafts else None
-        if drafts is None or lines is None:
+        if drafts is None:
+            if row.period not in self._lost:
+                self._lost.add(row.period)
+                files.problem(manifest_key(row.period), f"cannot be read, and {key} names the period")
+            self._go_on(row, cells)
+            return
+        lines = drafts.found.get(account)
+        if lines is None:
             files.problem(place, f"{row.period} has no draft of it")
+            self._go_on(row, cells)
             return
         drafts.unlisted.difference_update(row.prefix + name for name in (STATEMENT, *MADE))
         stated = self._stated.get((row.period, account), StatedDraft())
         files.report(place, self._problems(row, stated, drafts.sealed, release))
         issued_on = day_in(drafts.sealed.zone, release.planned_at).isoformat()
         self._stated[row.period, account] = stated.after(row, issued_on)
-        cells = {name: text_of(value) for name, value in row.listed.figures.items()}
-        cells |= {name: str(getattr(row.listed, name)) for name in _COPIED if name not in FIGURES}
         expected: Json | None = None
         if row.listed.files.keys() == _FILES:
             previous = self._previous.get(account)
@@ -264,10 +272,12 @@ class ReleasesVerifier:
             expected = self._documents.verify(found)
         right = {**cells, "number": number} if expected is None else {name: str(expected[name]) for name in cells}
         files.report(place, differences(cells, right))
-        shown = {name: right[name] for name in _PREVIOUS}
-        # The next document names this one by the number that it has.
-        shown |= {"number": row.listed.number}
-        self._previous[account] = {"period": str(row.period), **shown, "lines": int(right["lines"])}
+        self._go_on(row, right)
+
+    def _go_on(self, row: ReleasedDocument, right: Mapping[str, str]) -> None:
+        """Keep a document as the next one of its account must show it: with the number that it has."""
+        shown = {**{name: right[name] for name in _PREVIOUS}, "number": row.listed.number}
+        self._previous[row.listed.account] = {"period": str(row.period), **shown, "lines": int(right["lines"])}
 
     def _problems(
         self, row: ReleasedDocument, stated: StatedDraft, sealed: SealedPeriod, release: _Release

@@ -32,8 +32,8 @@ _UNDER_WAY: Final = ": if their run is under way, verify again when it has ended
 class Verification:
     """The counts of what was verified of reports, drafts and statements, and every problem found.
 
-    ``statements``: all documents, those of 0.2.0 too. ``waiting``: drafts without a statement. ``lines``: in drafts and
-    on statements of 0.2.0.
+    ``lines``: in drafts, and on statements of 0.2.0. ``documents``: of releases, cancellations too. ``waiting``: drafts
+    without a statement. ``statements``: those of 0.2.0, and released ones that are not cancelled.
     """
 
     reports: ReportVerification = field(default_factory=ReportVerification)
@@ -41,6 +41,7 @@ class Verification:
     drafts: int = 0
     waiting: int = 0
     releases: int = 0
+    documents: int = 0
     statements: int = 0
     lines: int = 0
     problems: list[str] = field(default_factory=list)
@@ -130,7 +131,8 @@ class _Verifier:
         releases = ReleasesVerifier(self._sources, self._drafts, self._before)
         releases.verify(self._of_releases)
         self._found.releases, self._found.waiting = releases.releases, releases.waiting
-        self._found.statements += releases.documents
+        self._found.documents = releases.documents
+        self._found.statements += self._found.drafts - releases.waiting
         self._found.reports = found
         self._found.problems = [*found.problems, *files.problems]
         return self._found
