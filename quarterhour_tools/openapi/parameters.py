@@ -113,10 +113,13 @@ HELD: Final = {
 LISTED_STATEMENTS: Final = {
     "period": Parameter("Only those of this period.", Month, "2026-10"),
     "status": Parameter(
-        "Only those in this status.", Literal["not_issued", "issued", "accepted", "disputed", "resolved"]
+        "Only those in this status.",
+        Literal["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"],
     ),
 }
 """The parameters of the list of statements."""
+DRAFTS: Final = {"period": LISTED_STATEMENTS["period"]}
+"""The parameters of the list of drafts."""
 DISPUTES: Final = {
     "status": Parameter(
         "Those that are open, or those that are resolved; without it, `open`.",

@@ -282,6 +282,17 @@ class StatementStatusUpdate(Body):
     """The number of changes that you have seen; 0 for none."""
 
 
+class DraftUpdate(Body):
+    """A decision about a draft."""
+
+    decision: Literal["release", "hold", "cancel"]
+    """`cancel` cancels its statement."""
+    reason: Omittable[Text]
+    """Why; only a release needs no reason."""
+    seen: Count
+    """The number of decisions that you have seen; 0 for none."""
+
+
 class SentDispute(Body):
     """The dispute of a line of a statement."""
 

@@ -390,12 +390,14 @@ class Report(ReportRun):
 
 # ---------------------------------------------------------------- statements
 
-StatementStatus = Literal["not_issued", "issued", "accepted", "disputed", "resolved"]
+StatementStatus = Literal["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"]
+DocumentKind = Literal["statement", "credit_note"]
+DraftState = Literal["new", "open", "held", "proposed", "releasing", "released", "cancel_proposed", "cancelling"]
 PeriodState = Literal["open", "closed", "running", "sealed"]
 
 
-class PeriodSums(Answer):
-    """Sums over the statements of a period in one currency."""
+class DocumentSums(Answer):
+    """Sums over the documents of a release, or over the statements of a period of 0.2.0, in one currency."""
 
     opening: Decimal
     brought_forward: Decimal
@@ -406,8 +408,19 @@ class PeriodSums(Answer):
     net: Decimal
     commission: Decimal
     tax: Decimal
+    proceeds: Maybe[Decimal]
+    """Statements of 0.2.0 have none."""
     payments: Decimal
     closing: Decimal
+
+
+class DraftFigures(Answer):
+    """The exact figures of a draft, or sums over the drafts of a period in one currency."""
+
+    brought_forward: Decimal
+    net: Decimal
+    commission_exact: Decimal
+    payments: Decimal
 
 
 class PeriodOfStatements(Answer):
@@ -421,15 +434,17 @@ class PeriodOfStatements(Answer):
     cut_off: Instant
     time_zone: str
     recorded_until: Maybe[Instant]
-    """Its statements hold what was recorded before this instant; only of a sealed period, as all that follows."""
+    """Its drafts hold what was recorded before this instant; only of a sealed period, as all that follows."""
     planned_at: Maybe[Instant]
     """People do not see this and what follows."""
     code_version: Maybe[str]
     manifest_sha256: Maybe[Sha256]
+    drafts: Maybe[Count]
     statements: Maybe[Count]
+    """Of a period of 0.2.0, instead of `drafts`, as `credit_notes`."""
     credit_notes: Maybe[Count]
     lines: Maybe[Count]
-    currencies: Maybe[dict[str, PeriodSums]]
+    currencies: Maybe[dict[str, DraftFigures | DocumentSums]]
 
 
 class NamedStatement(Answer):
@@ -444,10 +459,14 @@ class StatementFigures(NamedStatement):
     """The figures of a statement."""
 
     number: str
-    """Without a gap, in the order of the accounts; credit notes are numbered separately."""
-    document: Literal["statement", "credit_note"]
+    """Without a gap in its series; credit notes are numbered separately."""
+    document: DocumentKind
     issued: bool
-    """False if the agency had no tax profile on one of the tax points."""
+    """False if it is of 0.2.0 and the agency had no tax profile at the cut-off."""
+    issued_on: Day | None
+    """Null for a statement of 0.2.0, as `due_on`."""
+    due_on: Day | None
+    """Null unless `closing` is owed by the agency."""
     opening: Decimal
     brought_forward: Decimal
     """The part of `opening` that adjustments of kind opening bring forward."""
@@ -460,6 +479,8 @@ class StatementFigures(NamedStatement):
     commission: Decimal
     """The sum of the bases of tax, each rounded once to the currency's minor unit."""
     tax: Decimal
+    proceeds: Decimal
+    """With `collects` `marketplace`, the net sales that it owes the agency; else 0."""
     payments: Decimal
     closing: Decimal
     """What the agency owes; negative if it is owed."""
@@ -522,13 +543,38 @@ class StatementHistory(NamedStatement, StatementActions):
     history: list[StatementChange]
 
 
+class Cancellation(Answer):
+    """The document that cancels a statement."""
+
+    number: str
+    issued_on: Day
+
+
+class StatementDocument(Answer):
+    """A document of an account and a period: a statement, or what cancels it, with links to its files."""
+
+    number: str
+    document: DocumentKind
+    release: Count | None
+    """The number of its release; null for a statement of 0.2.0, as `issued_on`."""
+    issued_on: Day | None
+    cancels: str | None
+    """The number of the statement that it cancels."""
+    closing: Decimal
+    files: list[LinkedFile]
+
+
 class StatementWithFiles(ListedStatement, StatementActions):
-    """A sealed statement with links to its files, and its status."""
+    """A released statement with links to its files, and its status."""
 
     preview: Literal[False]
     history: list[StatementChange]
     links_valid_seconds: Count
     files: list[LinkedFile]
+    cancelled: Cancellation | None
+    """Null unless it is cancelled. Once a new statement replaces it, that one is shown."""
+    documents: list[StatementDocument]
+    """All that were released of the account and the period, in their order."""
 
 
 class TaxPoints(Answer):
@@ -557,10 +603,10 @@ class TaxRow(Answer):
 
 
 class StatementPreview(NamedStatement):
-    """The statement of a period that is not sealed yet, as it would be now. It is not stored."""
+    """What the statement of a period without one would be now. It is not stored."""
 
     preview: Literal[True]
-    state: Literal["open", "closed", "running"]
+    state: PeriodState
     as_of: Instant
     opening: Decimal
     gross: Decimal
@@ -577,7 +623,69 @@ class StatementPreview(NamedStatement):
     closing: Decimal
     lines: Count
     taxes: list[TaxRow]
-    """A single row: a preview taxes the whole period as of its last day, or of today if that is earlier."""
+    """A single row of a period without a draft: all is taxed as of its last day, or of today if that is earlier."""
+
+
+class DraftCheck(Answer):
+    """A check that a draft does not pass."""
+
+    check: Literal["held", "order", "owner", "agency", "tax", "default_rate", "change", "disputes", "held_events"]
+    level: Literal["failed", "warning"]
+    """A failed check keeps the draft from being released; a warning does not."""
+    message: str
+    """What is wrong, and what to do."""
+
+
+class ListedDraft(NamedStatement, DraftFigures):
+    """A draft: what a statement is made of once it is released."""
+
+    state: DraftState
+    lines: Count
+    prior_period_lines: Count
+    recorded_until: Instant
+    number: str | None
+    """Of its statement; null without one."""
+    seen: Count
+    """The number of decisions: send it as `seen` with the next one."""
+    checks: list[DraftCheck]
+
+
+class DraftDecision(Answer):
+    """A decision about a draft: the state that it gave, who made it, when and why."""
+
+    state: DraftState
+    by: str
+    """`release` if a release itself made it."""
+    at: Instant
+    reason: str
+
+
+class DraftDecisions(Answer):
+    """The state of a draft, with all decisions about it."""
+
+    state: DraftState
+    decisions: list[DraftDecision]
+
+
+class DraftWithStatement(ListedDraft):
+    """A draft, and the statement that it would be if it were released now."""
+
+    decisions: list[DraftDecision]
+    statement: dict[str, Any] | None
+    """The content of `statement.json`, with an empty `number`; null if the draft has a statement."""
+
+
+class ReleasedDocuments(Answer):
+    """A release: documents that became final at once."""
+
+    release: Count
+    planned_at: Instant
+    code_version: str
+    manifest_sha256: Sha256
+    statements: Count
+    credit_notes: Count
+    lines: Count
+    currencies: dict[str, DocumentSums]
 
 
 class Dispute(NamedStatement):
@@ -595,7 +703,7 @@ class Dispute(NamedStatement):
 
 
 class LastStatement(Answer):
-    """The statement from which a balance starts."""
+    """The document from which a balance starts: a statement, or one that cancels a statement."""
 
     period: Month
     number: str
@@ -619,11 +727,11 @@ class AccountBalance(Answer):
     currency: Currency
     as_of: Instant
     balance: Decimal
-    """The closing balance of the statement, plus the unbilled commission, less the unbilled proceeds and payments."""
+    """The closing balance of the last document, plus the unbilled commission, less unbilled proceeds and payments."""
     collects: Literal["agency", "marketplace"]
     """Who holds the customers' money, by the agency's registration of then."""
     statement: LastStatement | None
-    """Null before the first statement of the account."""
+    """The last document of the account; null before the first one."""
     unbilled: Unbilled
 
 

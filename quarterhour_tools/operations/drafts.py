@@ -18,11 +18,9 @@ from quarterhour.statements.draft_items import DraftState
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, invoke
-from quarterhour_tools.operations.remote import Remote, segment
+from quarterhour_tools.operations.remote import Json, Remote, segment
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.statement_files import draft_as_dict, sealed_periods, without_statement
-
-DraftRow = Mapping[str, Any]
 
 _FIGURES: Final = ("net", "commission_exact", "payments")
 _MOST_ROWS: Final = 100
@@ -46,7 +44,7 @@ _DONE: Final[Mapping[str, str]] = {
 class Decided(NamedTuple):
     """A decision about a draft: its state afterwards, or why it was refused."""
 
-    draft: DraftRow
+    draft: Json
     decision: Desired
     state: str | None
     refused: str | None = None
@@ -84,7 +82,7 @@ def list_drafts(args: argparse.Namespace) -> int:
     return 0
 
 
-def _of_folder(args: argparse.Namespace) -> Iterator[DraftRow]:
+def _of_folder(args: argparse.Namespace) -> Iterator[Json]:
     files = Folder(args.folder)
     for period in [args.period] if args.period else sealed_periods(files):
         for one in without_statement(files, period):
@@ -93,18 +91,18 @@ def _of_folder(args: argparse.Namespace) -> Iterator[DraftRow]:
                 yield draft
 
 
-def _drafts(remote: Remote, args: argparse.Namespace, agency: str | None = None) -> Iterator[DraftRow]:
+def _drafts(remote: Remote, args: argparse.Namespace, agency: str | None = None) -> Iterator[Json]:
     """Yield the chosen drafts without a statement, by period and account."""
     chosen = {"period": args.period, "agency": agency or args.agency}
     query = {name: str(value) for name, value in chosen.items() if value}
     return (one for one in remote.pages("/drafts", query) if _is_chosen(one, args))
 
 
-def _is_chosen(draft: DraftRow, args: argparse.Namespace) -> bool:
+def _is_chosen(draft: Json, args: argparse.Namespace) -> bool:
     return args.agency in {None, draft["agency"]} and args.currency in {None, draft["currency"]}
 
 
-def show_drafts(console: Console, drafts: Iterable[DraftRow]) -> None:
+def show_drafts(console: Console, drafts: Iterable[Json]) -> None:
     """Print a table of drafts, with a line for each check that one does not pass."""
     figures = (Column(name.removesuffix("_exact"), justify="right") for name in _FIGURES)
     columns: list[str | Column] = ["period", "agency", "currency", *figures, "state", "checks"]
@@ -143,7 +141,7 @@ def release(args: argparse.Namespace) -> int:
     return _finish(args, [_release(remote, one, named=bool(named)) for one in drafts])
 
 
-def _release(remote: Remote, draft: DraftRow, *, named: bool) -> Decided:
+def _release(remote: Remote, draft: Json, *, named: bool) -> Decided:
     """Release a draft; a held one must be named, as somebody has kept it back."""
     held = next((one["message"] for one in draft["checks"] if one["check"] == _HELD), None)
     if held and not named:
@@ -178,7 +176,7 @@ def _remote(args: argparse.Namespace) -> Remote:
     return api(args)
 
 
-def _only(args: argparse.Namespace, found: Iterable[DraftRow]) -> DraftRow:
+def _only(args: argparse.Namespace, found: Iterable[Json]) -> Json:
     """Return the only one of an agency's drafts or statements of a period."""
     agency = args.hold or args.cancel
     some = [one for one in found if one["agency"] == agency]
@@ -195,11 +193,11 @@ def _of(args: argparse.Namespace) -> str:
     return (f" in {args.currency}" if args.currency else "") + (f" for {args.period}" if args.period else "")
 
 
-def _path(draft: DraftRow) -> str:
+def _path(draft: Json) -> str:
     return f"/drafts/{segment(draft['agency'])}/{draft['currency']}/{draft['period']}"
 
 
-def _decide(remote: Remote, draft: DraftRow, desired: Desired, reason: str | None = None) -> Decided:
+def _decide(remote: Remote, draft: Json, desired: Desired, reason: str | None = None) -> Decided:
     body = {"decision": desired.value, "seen": draft["seen"], **({"reason": reason} if reason else {})}
     status, answer = remote.put(_path(draft), body)
     if status == HTTPStatus.OK:
@@ -209,7 +207,7 @@ def _decide(remote: Remote, draft: DraftRow, desired: Desired, reason: str | Non
     return Decided(draft, desired, None, "; ".join(_reasons(answer)))
 
 
-def _reasons(answer: DraftRow) -> Sequence[str]:
+def _reasons(answer: Json) -> Sequence[str]:
     """Return why a decision was refused: by the checks that failed, or by what others have decided."""
     checks = [one["expected"] for one in answer.get("errors", ()) if one["problem"] == Level.FAILED]
     return checks or [answer["detail"]]

@@ -8,6 +8,7 @@ import pytest
 from quarterhour_tools.cli import main
 from tests.e2e.sales import event, lines
 from tests.e2e.test_rerate import serving
+from tests.support.statement_parties import OWNER, registered
 from tests.support.system import opened
 
 AGENCIES = '{"agency": "42", "group": "eu", "country": "DE", "tax": {"scheme": "exempt"}}\n{"agency": "7"}\n'
@@ -45,14 +46,14 @@ def test_a_replay_writes_each_version_of_an_agency_at_its_instant(
 ) -> None:
     events, agencies, owner = (tmp_path / name for name in ("events.ndjson", "agencies.ndjson", "owner.json"))
     events.write_bytes(b"".join(lines([event(1, 0, "100"), event(2, 600, "100")])))
-    agencies.write_text(
-        '{"agency": "42", "legal_name": "Old Ltd"}\n'.replace("}", ', "valid_from": "2020-01-01T00:00:00Z"}')
-        + '{"agency": "42", "legal_name": "New Ltd", "valid_from": "2020-01-01T00:00:00Z", '
-        '"registered_at": "2026-10-23T12:00:00Z"}\n'
-        '{"agency": "42", "legal_name": "Later Ltd", "valid_from": "2020-01-01T00:00:00Z", '
-        '"registered_at": "2036-10-23T02:00:00Z"}\n'
+    written = {"Old Ltd": {}, "New Ltd": {"registered_at": "2026-10-23T12:00:00Z"}}
+    written["Later Ltd"] = {"registered_at": "2036-10-23T02:00:00Z"}
+    rows = (
+        {"agency": "42", **registered(legal_name=name), "valid_from": "2020-01-01T00:00:00Z", **at}
+        for name, at in written.items()
     )
-    owner.write_text('{"legal_name": "Corner Market Ltd", "iban": "GB29NWBK60161331926819", "payment_days": 14}')
+    agencies.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    owner.write_text(json.dumps({**OWNER, "payment_days": 14}))
     out = tmp_path / "out"
     arguments = ["--agencies", str(agencies), "--owner", str(owner), "--statements", "--json", "--out", str(out)]
     assert main(["replay", str(events), *arguments]) == 0

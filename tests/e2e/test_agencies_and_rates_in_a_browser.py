@@ -12,6 +12,7 @@ from quarterhour.model.clock import ManualClock
 from quarterhour.rate_cards.rate_card import RateCard, Sold, read_rate_card
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.operations.remote import segment
+from tests.support.agencies import OWNER
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.events import view
 from tests.support.requests import put
@@ -23,7 +24,8 @@ pytestmark = IN_A_BROWSER
 AGENCY = "50% off / outlet"
 PARAMETERS = {**ZONE, "BaseCurrency": "EUR"}
 SINCE = "2020-01-01T00:00:00Z"
-REGISTERED = {"legal_name": HOSTILE, "group": "a/b", "tax": {"scheme": "standard", "percent": "20"}}
+TAX = {"scheme": "standard", "percent": "20"}
+REGISTERED = {"legal_name": HOSTILE, "address": "1 Quay", "country": "GB", "group": "a/b", "tax": TAX}
 DEFAULT = [{"percent": "15"}]
 OWN = [{"category": "books", "percent": "8"}, {"category": HOSTILE, "percent": "5"}]
 GROUP = [
@@ -60,6 +62,7 @@ def market() -> Iterator[tuple[Server, World]]:
     """The server of a stack in November whose October is sealed: agencies with rate cards, places, exchange rates."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), PARAMETERS) as (server, world):
         with server.turns.taken():
+            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
             for agency in (AGENCY, RIGHT_TO_LEFT):
                 put(world, f"/agencies/{segment(agency)}", {"seen": 0, "content": REGISTERED})
                 world.sell("100.00", agency, location="GB#London#Soho")

@@ -10,6 +10,7 @@ import pytest
 
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.operations.remote import segment
+from tests.support.agencies import OWNER
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.openid import Issuer
 from tests.support.requests import put
@@ -26,8 +27,9 @@ def address() -> Iterator[str]:
     tax = {"scheme": "standard", "percent": "20"}
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), ZONE) as (server, world):
         with server.turns.taken():
+            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
             for agency in AGENCIES:
-                registered = {"legal_name": agency, "tax": tax}
+                registered = {"legal_name": agency, "address": "1 Quay", "country": "GB", "tax": tax}
                 put(world, f"/agencies/{segment(agency)}", {"seen": 0, "content": registered})
                 world.sell("1234567.10", agency, product=HOSTILE)
                 world.sell("10.00", agency, product="=cmd|' /C calc'!A0")

@@ -11,6 +11,7 @@ import pytest
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.operations.remote import segment
 from tests.handlers.desk import send
+from tests.support.agencies import OWNER
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PAPER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, right_edge, shown
 from tests.support.events import ABSENT, refund, sale
 from tests.support.openid import Issuer
@@ -86,7 +87,8 @@ def address(issuer: Issuer) -> Iterator[str]:
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
             tax = {"scheme": "standard", "percent": "20"}
-            facts = {"legal_name": NAME, "address": NAME, "contact": NAME, "group": NAME, "tax": tax}
+            facts = {"legal_name": NAME, "address": NAME, "contact": NAME, "group": NAME, "tax": tax, "country": "GB"}
+            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
             put(world, f"/agencies/{segment(NAME)}", {"seen": 0, "content": facts})
             for owner in (NAME, f"group/{NAME}", "default"):
                 content = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"category": NAME, "percent": "8"}]}

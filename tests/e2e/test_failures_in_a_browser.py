@@ -10,6 +10,7 @@ from playwright.sync_api import Route
 
 from quarterhour.model.clock import ManualClock
 from tests.handlers.desk import send
+from tests.support.agencies import OWNER
 from tests.support.browser import IN_A_BROWSER, ZONE, Tab, called, shown
 from tests.support.served import call, served
 
@@ -62,7 +63,9 @@ def address() -> Iterator[str]:
     parameters = {**ZONE, "BaseCurrency": "EUR"}
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
-            facts = {"legal_name": "Nord", "tax": {"scheme": "standard", "percent": "20"}}
+            tax = {"scheme": "standard", "percent": "20"}
+            facts = {"legal_name": "Nord", "address": "1 Quay", "country": "GB", "tax": tax}
+            assert send(world, "PUT", "/documents/owner", {"seen": 0, "content": OWNER}).status == 201
             assert send(world, "PUT", "/agencies/42", {"seen": 0, "content": facts}).status == 201
             rate = {"units_per_base": "0.87", "source": "bank", "as_of": "2026-10-23T14:15:00Z"}
             assert send(world, "PUT", "/exchange-rates/GBP", rate).status == 201

@@ -6,8 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from quarterhour.model.clock import ManualClock
+from quarterhour_tools.operations.remote import segment
+from tests.support.agencies import OWNER, tax
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, Tab, errors, open_as, shown, texts
 from tests.support.openid import Issuer
+from tests.support.requests import put
 from tests.support.served import served
 
 pytestmark = IN_A_BROWSER
@@ -29,7 +32,9 @@ def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November whose October is sealed, with five agencies."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
+            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
             for number, agency in enumerate((*OWN, "44", HOSTILE, RIGHT_TO_LEFT)):
+                put(world, f"/agencies/{segment(agency)}", {"seen": 0, "content": tax()})
                 world.sell(f"{number + 1}00.00", agency)
             world.pass_time(days=5)
             world.report()

@@ -7,8 +7,10 @@ import pytest
 from playwright.sync_api import Route
 
 from quarterhour.model.clock import ManualClock
+from tests.support.agencies import OWNER, tax
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, Tab, errors, open_as, shown, texts
 from tests.support.openid import Issuer
+from tests.support.requests import put
 from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
@@ -26,7 +28,9 @@ def address(issuer: Issuer, time: ManualClock) -> Iterator[str]:
     """The address of a stack in November whose October is sealed, with three agencies."""
     with served(time, issuer.with_roles) as (server, world):
         with server.turns.taken():
+            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
             for agency in ("42", "43", "44"):
+                put(world, f"/agencies/{agency}", {"seen": 0, "content": tax()})
                 world.sell("100.00", agency)
             world.pass_time(days=5)
             world.report()

@@ -196,13 +196,7 @@ def answer_of(dump: Dump, world: World, path: str) -> Json:
 def in_words_of_0_2_0(found: Json, path: str) -> Json:
     """Return an answer as 0.2.0 showed it: sealed periods, locations, a schedule, statements, previews and balances."""
     body = found.get("body", {})
-    for statement in [body, *body.get("items", [])]:
-        if "number" in statement and "document" in statement:
-            assert (statement.pop("issued_on"), statement.pop("due_on"), statement.pop("proceeds")) == (None, None, "0")
-    if "documents" in body:
-        (document,) = body.pop("documents")
-        assert ([{**one, "url": ""} for one in document["files"]]) == [{**one, "url": ""} for one in body["files"]]
-        assert body.pop("cancelled") is None
+    drop_what_releases_added(body)
     for one in body.get("items", []):
         if one.get("state") == "sealed":
             one["state"] = "stated"
@@ -220,6 +214,17 @@ def in_words_of_0_2_0(found: Json, path: str) -> Json:
         assert body.pop("collects") == "agency"
         assert Decimal(body["unbilled"].pop("proceeds")) == 0
     return found
+
+
+def drop_what_releases_added(body: Json) -> None:
+    """Take from statements of 0.2.0 what those of a release have more."""
+    for statement in [body, *body.get("items", [])]:
+        if "number" in statement and "document" in statement:
+            assert (statement.pop("issued_on"), statement.pop("due_on"), statement.pop("proceeds")) == (None, None, "0")
+    if "documents" in body:
+        (document,) = body.pop("documents")
+        assert [{**one, "url": ""} for one in document["files"]] == [{**one, "url": ""} for one in body["files"]]
+        assert body.pop("cancelled") is None
 
 
 def in_todays_words(path: str) -> str:

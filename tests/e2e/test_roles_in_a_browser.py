@@ -6,10 +6,11 @@ from datetime import UTC, datetime
 import pytest
 
 from quarterhour.model.clock import ManualClock
+from tests.support.agencies import OWNER, tax
 from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import adjustment
 from tests.support.openid import Issuer
-from tests.support.requests import post, verdicts
+from tests.support.requests import post, put, verdicts
 from tests.support.served import call, served
 
 pytestmark = IN_A_BROWSER
@@ -17,9 +18,12 @@ pytestmark = IN_A_BROWSER
 
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
-    """The address of a stack in November whose October is sealed, without tax profiles; agency 43 is owed money."""
+    """The address of a stack in November whose October is sealed; agency 43 is owed money."""
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), issuer.with_roles) as (server, world):
         with server.turns.taken():
+            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
+            for agency in ("42", "43"):
+                put(world, f"/agencies/{agency}", {"seen": 0, "content": tax(scheme="exempt", percent=None)})
             world.sell("100.00", "42")
             assert verdicts(post(world, adjustment("a1", "-5", agency="43"))) == ["recorded"]
             world.pass_time(days=5)
@@ -50,27 +54,25 @@ def sent(browser: Tab, button: str, reason: str) -> None:
     shown(browser, reason)
 
 
-def test_finance_issues_a_statement_and_resolves_a_line_that_its_agency_disputes(
+def test_finance_resolves_a_line_that_its_agency_disputes_and_may_cancel_the_statement(
     browser: Tab, address: str, issuer: Issuer
 ) -> None:
     path = f"{address}/statements/42/GBP/2026-10"
     assert opened(browser, address, issuer, "auditor") == []
-    assert opened(browser, address, issuer, "agency") == []
-    assert opened(browser, address, issuer, "finance") == ["Issue"]
-    sent(browser, "Issue", "the profile is agreed")
-    assert call(path)[1]["changes"] == 1, "sent twice, changed once"
-
+    of_finance = ["Accept", "Dispute the statement", "Cancel the statement"]
+    assert opened(browser, address, issuer, "finance") == of_finance
     assert opened(browser, address, issuer, "support") == []
     assert opened(browser, address, issuer, "agency") == ["Accept", "Dispute the statement"]
     body = {"source": "shop", "id": "e0", "reason": "it was returned"}
     assert call(f"{path}/disputes", body, "application/json")[0] == 201
 
     assert opened(browser, address, issuer, "auditor") == []
-    assert opened(browser, address, issuer, "finance", "dark") == ["Resolve"]
+    assert opened(browser, address, issuer, "finance", "dark") == ["Cancel the statement", "Resolve"]
     sent(browser, "Resolve", "agreed by telephone")
     assert browser.violations() == []
-    assert call(path)[1]["status"] == "resolved"
-    assert opened(browser, address, issuer, "finance") == []
+    found = call(path)[1]
+    assert (found["status"], found["changes"]) == ("resolved", 2), "sent twice, changed once"
+    assert opened(browser, address, issuer, "finance") == ["Cancel the statement"]
     assert opened(browser, address, issuer, "agency") == []
     shown(browser, "resolved the line shop e0: agreed by telephone")
     assert browser.errors == []

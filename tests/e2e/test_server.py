@@ -231,7 +231,7 @@ def test_the_operator_reaches_a_stack_that_is_up(up: tuple[Server, Stack]) -> No
     for sealed, problem in (
         ("yesterday", "is not a run or a month"),
         ("2020-01-01T0000-0015", "there is no run"),
-        ("2020-01", "the statements of 2020-01 are not sealed"),
+        ("2020-01", "2020-01 is not sealed"),
     ):
         code, output = operator("reseal", sealed, "--url", server.url)
         assert (code, problem in output) == (2, True)

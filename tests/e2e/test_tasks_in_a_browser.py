@@ -7,6 +7,7 @@ import pytest
 
 from quarterhour.model.clock import ManualClock
 from tests.handlers.desk import send
+from tests.support.agencies import OWNER, tax
 from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import ABSENT
 from tests.support.openid import Issuer
@@ -22,12 +23,13 @@ NOW = NOON + timedelta(days=5)
 
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
-    """The address of a stack in November whose October is sealed, with one dispute and one profile that is missing."""
+    """The address of a stack in November whose October is sealed, with one dispute and one agency not registered."""
     parameters = {**issuer.with_roles, "BaseCurrency": "EUR"}
     with served(ManualClock(NOON), parameters) as (server, world):
         with server.turns.taken():
+            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
             for agency in ("harbour", "quay"):
-                registered = {"legal_name": f"{agency.title()} Ltd", "tax": {"scheme": "standard", "percent": "20"}}
+                registered = {**tax(percent="20"), "legal_name": f"{agency.title()} Ltd"}
                 put(world, f"/agencies/{agency}", {"seen": 0, "content": registered})
             rules = [{"percent": "8", "fixed": "0.30", "currency": "GBP"}]
             content = {"valid_from": "2026-10-01T00:00:00Z", "rules": rules}
@@ -106,7 +108,7 @@ def test_a_controller_finds_the_disputed_statements_of_last_month_and_why(contro
     controller.chooses("Status", "disputed")
     controller.follows("button", "Show")
     controller.sees("quay")
-    controller.follows("link", "S-000004")
+    controller.follows("link", "S-000003")
     controller.sees("Statement of quay in GBP, October 2026", "disputed The marketplace (")
     controller.sees("user/local) disputed the line shop e3: this parcel came back")
     controller.follows("link", "shop e3")
@@ -131,16 +133,15 @@ def test_a_controller_finds_an_order_of_months_ago(controller: Person, browser: 
     controller.sees("shop e0", "7001")
 
 
-def test_a_controller_sees_what_needs_attention_and_issues_a_statement(controller: Person, address: str) -> None:
+def test_a_controller_sees_what_needs_attention_and_holds_a_draft_back(controller: Person, address: str) -> None:
     controller.opens("/")
-    controller.sees("1 line is disputed", "1 statement is not issued")
-    controller.follows("link", "Show them")
-    controller.follows("link", "S-000001")
-    controller.sees("Statement of al-mina in GBP, October 2026")
-    controller.sees("Not issued: the agency's tax profile was missing, so this statement lacks tax.")
-    controller.follows("button", "Issue")
-    controller.gives_a_reason("their tax office has answered", "Issue")
-    assert call(f"{address}/statements/al-mina/GBP/2026-10")[1]["status"] == "issued"
+    controller.sees("1 line is disputed", "1 draft has no statement")
+    controller.follows("link", "Decide about them")
+    controller.sees("Drafts without a statement", "the agency is not registered at the end of 2026-10: register it")
+    controller.follows("button", "Hold al-mina 2026-10")
+    controller.gives_a_reason("they are about to register", "Hold")
+    draft = call(f"{address}/drafts/al-mina/GBP/2026-10")[1]
+    assert (draft["state"], draft["decisions"][-1]["reason"]) == ("held", "they are about to register")
 
 
 def test_an_agency_checks_its_statement_and_accepts_it(agency_person: Person, address: str) -> None:
@@ -148,7 +149,7 @@ def test_an_agency_checks_its_statement_and_accepts_it(agency_person: Person, ad
     agency_person.sees(
         "140.00", "17.50", "21.00", "Payable for this period", "Figures in GBP. Closing balance: owed by the agency"
     )
-    agency_person.sees("Statement S-000003. It covers what was recorded before")
+    agency_person.sees("Statement S-000002. It covers what was recorded before")
     agency_person.clicks("Show the 2 lines")
     agency_person.sees("a lamp", "a clock")
     agency_person.follows("button", "Accept")
@@ -185,7 +186,7 @@ def test_an_auditor_compares_the_lines_of_a_statement_and_sees_who_changed_it(au
     auditor.opens("/console/statements")
     auditor.fills("Agency", "quay")
     auditor.follows("button", "Show")
-    auditor.follows("link", "S-000004")
+    auditor.follows("link", "S-000003")
     auditor.sees(
         "Nov 4, 2026, 12:00 PM", "disputed The marketplace (", ") disputed the line shop e3: this parcel came back"
     )
@@ -197,3 +198,14 @@ def test_an_auditor_sees_which_exchange_rate_was_in_force_since_when_and_its_sou
     auditor.opens("/console/exchange-rates")
     auditor.follows("link", "GBP")
     auditor.sees("0.8712", "Oct 23, 2026, 2:15 PM", "0.8705", "Oct 22, 2026, 2:15 PM", "ECB")
+
+
+def test_a_controller_cancels_a_statement_with_a_wrong_name(controller: Person, address: str) -> None:
+    controller.opens("/console/statements/2026-10/quay/GBP")
+    controller.follows("button", "Cancel the statement")
+    controller.sees("reverses this statement whole")
+    controller.fills("Reason", "the name is wrong")
+    controller.follows("button", "Cancel the statement")
+    controller.sees("Statement of quay in GBP, October 2026")
+    draft = call(f"{address}/drafts/quay/GBP/2026-10")[1]
+    assert (draft["state"], draft["decisions"][-1]["reason"]) == ("cancelling", "the name is wrong")

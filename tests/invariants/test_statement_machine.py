@@ -1,7 +1,7 @@
-"""Months in any order of events: whatever happens between runs, each line is on exactly one statement, and it adds up.
+"""Months in any order of events: each line is on exactly one draft, and the released documents add up.
 
-Sealed reports are made directly, and the runs of the statements use the product's own code on them. A longer profile:
-``pytest tests/invariants/test_statement_machine.py --hypothesis-profile=long``.
+Sealed reports are made directly, and the runs of drafts and releases use the product's own code on them. A longer
+profile: ``pytest tests/invariants/test_statement_machine.py --hypothesis-profile=long``.
 """
 
 import csv
@@ -11,6 +11,7 @@ import json
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
@@ -22,14 +23,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
 from quarterhour.model.clock import iso_exact, iso_millis
+from quarterhour.model.errors import ConflictError
+from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.proof.verify import verify
+from quarterhour.releases.keys import release_list_key
+from quarterhour.releases.requests import Desired, DraftRequest
 from quarterhour.statements import day_lines, plan, service
-from quarterhour.statements.keys import STATEMENTS
-from quarterhour.statements.plan import StatementSettings
+from quarterhour.statements.keys import STATEMENTS, statement_prefix
+from quarterhour.statements.plan import RELEASES, StatementSettings
 from quarterhour_tools.emulator.faults import Killed
-from tests.support.sealing import line, opening, seal
+from tests.support.sealing import line, seal
 from tests.support.statements_in_memory import StatementRuns
 
 if TYPE_CHECKING:
@@ -43,7 +47,7 @@ PROFILES = (
     None,
     TaxProfile(STANDARD, Decimal("19.5")),
     TaxProfile(STANDARD, Decimal(7)),
-    TaxProfile(REVERSE_CHARGE),
+    TaxProfile(REVERSE_CHARGE, vat_id="DE136695976"),
     TaxProfile(EXEMPT),
 )
 KINDS = {
@@ -121,9 +125,25 @@ class Months(RuleBasedStateMachine):
     def time_passes(self, hours: int) -> None:
         self._go_on(timedelta(hours=hours))
 
-    @rule(zone=st.sampled_from(ZONES), days=st.integers(0, 40))
-    def the_settings_change(self, zone: str, days: int) -> None:
-        self.statements.settings = self._settings(zone, days)
+    @rule(zone=st.sampled_from(ZONES), days=st.integers(0, 40), release=st.sampled_from(RELEASES))
+    def the_settings_change(self, zone: str, days: int, release: str) -> None:
+        self.statements.settings = replace(self._settings(zone, days), release=release)
+
+    @rule(number=st.integers(0, 100), desired=st.sampled_from(Desired))
+    def finance_decides(self, number: int, desired: Desired) -> None:
+        """Release, hold or cancel any draft, if it allows it."""
+        if drafts := self.statements.drafts:
+            draft = drafts[number % len(drafts)]
+            with suppress(ConflictError):
+                self.statements.decide(draft, DraftRequest(desired, "checked", len(draft.decisions)), self.now)
+
+    @rule()
+    def finance_releases_all(self) -> None:
+        for draft in self.statements.drafts:
+            with suppress(ConflictError):
+                request = DraftRequest(Desired.RELEASE, "", len(draft.decisions))
+                self.statements.decide(draft, request, self.now)
+        self._state()
 
     @rule(agency=st.sampled_from(["42", "7", "ünï 7/.."]), profile=st.sampled_from(PROFILES))
     def an_agency_is_registered(self, agency: str, profile: TaxProfile | None) -> None:
@@ -175,10 +195,12 @@ class Months(RuleBasedStateMachine):
     # ------------------------------------------------------------ what holds
 
     def check(self) -> None:
-        """Check invariants 6 and 7 by plain reading, and by the product's own proof."""
-        found = verify(opening(self.objects), self.objects)
-        # The reports have only the gaps between them.
-        assert not [one for one in found.problems if one.startswith(STATEMENTS)]
+        """Check invariants 6 and 7 by plain reading."""
+        self._check_drafts()
+        self._check_documents()
+
+    def _check_drafts(self) -> None:
+        """Check that each sealed line is on exactly one draft, and that its figures are those of its lines."""
         sealed = self.statements.progress.sealed
         last = str(sealed) if sealed else ""
         expected = Counter(
@@ -189,38 +211,50 @@ class Months(RuleBasedStateMachine):
             if str(FIRST) <= row["period"] <= last
         )
         on: Counter[str] = Counter()
+        for draft in self.statements.drafts:
+            lines = list(rows(self.objects[statement_prefix(draft.period, draft.account) + "lines.csv.gz"]))
+            on.update(row["position"] for row in lines)
+            charged = [row for row in lines if row["type"] != "payment.recorded" and row["kind"] != "opening"]
+            exact = sum(Decimal(row["commission"]) for row in charged)
+            assert draft.facts.listed.figures["commission_exact"] == exact
+            assert draft.facts.listed.lines == len(lines) > 0
+        assert on == expected
+
+    def _check_documents(self) -> None:
+        """Check that openings continue closings in the order of the releases, and that no number is left out.
+
+        What an account owes in the end is the sum of its drafts that have a statement.
+        """
         closing: dict[tuple[str, str], Decimal] = {}
-        numbers: list[str] = []
-        for period in sorted({key.split("/")[1] for key in self.sealed if key.endswith("statement.json")}):
-            these: dict[tuple[str, str], Decimal] = {}
-            for prefix in self._folders(period):
-                statement = json.loads(self.objects[prefix + "statement.json"])
-                lines = list(rows(self.objects[prefix + "lines.csv.gz"]))
-                on.update(row["position"] for row in lines)
-                account = statement["agency"], statement["currency"]
+        owed: dict[tuple[str, str, str], Decimal] = {}
+        periods: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
+        numbers: defaultdict[str, list[str]] = defaultdict(list)
+        for release in range(1, self.statements.store.progress().last + 1):
+            listed = csv.DictReader(io.StringIO(self.objects[release_list_key(release)].decode(), newline=""))
+            for row in listed:
+                account = row["agency"], row["currency"]
+                folder = statement_prefix(Period.parse(row["period"]), Account(*account), int(row["revision"]))
+                statement = json.loads(self.objects[folder + "statement.json"])
                 figures = {name: Decimal(statement[name]) for name in AMOUNT_NAMES}
                 assert figures["opening"] == closing.get(account, 0) + figures["brought_forward"]
-                owed = figures["opening"] + figures["commission"] + figures["tax"] - figures["payments"]
-                assert figures["closing"] == owed
-                exact = sum(
-                    Decimal(row["commission"])
-                    for row in lines
-                    if row["type"] != "payment.recorded" and row["kind"] != "opening"
-                )
-                assert figures["commission_exact"] == exact
-                these[account] = figures["closing"]
-                numbers.append(statement["number"])
-            assert not [account for account, balance in closing.items() if balance and account not in these]
-            closing = these
-        assert on == expected
-        for first in ("S", "C"):
-            own = sorted(number for number in numbers if number.startswith(first))
+                change = figures["commission"] + figures["tax"] - figures["payments"]
+                assert figures["closing"] == figures["opening"] + change
+                closing[account] = figures["closing"]
+                numbers[row["number"][0]].append(row["number"])
+                of = (*account, row["period"])
+                whole = figures["brought_forward"] + change
+                if row["cancels"]:
+                    assert whole == -owed.pop(of)
+                    assert statement["cancels"]["number"] == row["cancels"]
+                else:
+                    assert of not in owed
+                    owed[of] = whole
+                    periods[account] += [row["period"]] if row["revision"] == "1" else []
+        for account, balance in closing.items():
+            assert balance == sum(amount for of, amount in owed.items() if of[:2] == account)
+            assert periods[account] == sorted(set(periods[account])), "a later period was released first"
+        for first, own in numbers.items():
             assert own == [f"{first}-{number:06d}" for number in range(1, len(own) + 1)]
-
-    def _folders(self, period: str) -> Iterator[str]:
-        for key in sorted(self.sealed):
-            if key.startswith(f"{STATEMENTS}{period}/") and key.endswith("statement.json"):
-                yield key.removesuffix("statement.json")
 
 
 AMOUNT_NAMES = (*("opening", "brought_forward", "commission_exact", "commission", "tax", "payments", "closing"),)

@@ -1,45 +1,58 @@
-"""Drafts and statements in a dict, made by the product's own runs from sealed reports, and ways to tamper with them."""
+"""Statements in a dict, made by the product's own run from sealed reports, and ways to tamper with them."""
 
 import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import partial
 from io import BytesIO
 from itertools import groupby
+from operator import itemgetter
 from typing import Any, Final, cast
+from unittest.mock import patch
 
 from botocore.exceptions import ClientError
 
 from quarterhour.agencies.agency import Agency, TaxProfile
+from quarterhour.aws.entity import IndexRange, Key, Range, Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.workers import Workers
-from quarterhour.model.clock import ManualClock, using
+from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.releases.checks import DraftContext
-from quarterhour.releases.keys import RELEASES, release_of_manifest
+from quarterhour.releases import context
+from quarterhour.releases.checks import Check, failed
+from quarterhour.releases.context import DraftContexts
+from quarterhour.releases.decisions import Decider, planned_decision
+from quarterhour.releases.keys import PROGRESS_KEY, RELEASES, release_of_manifest
 from quarterhour.releases.listing import COLUMNS
-from quarterhour.releases.plan import LastDocument, ReleasePlan, ReleaseProgress
+from quarterhour.releases.plan import ReleasePlan, ReleaseProgress
+from quarterhour.releases.requests import DraftRequest
 from quarterhour.releases.run import ReleaseRunner
+from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.base_currency import Pins, pins_of
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, part_of_lines, run_bounds
 from quarterhour.reports.plan import Checkpoint, Run
 from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.statement_status.plan import Dispute
+from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.document import Parties
-from quarterhour.statements.draft_items import DONE, DUE, DraftDecision, DraftItem, DraftState
+from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.drafts import COLUMNS as DRAFT_COLUMNS
-from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, folder_of, period_of_manifest, statement_key
-from quarterhour.statements.listing import COLUMNS_OF_0_2, Listed
+from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, draft_key, folder_of, period_of_manifest
+from quarterhour.statements.listing import COLUMNS_OF_0_2
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.page import statement_page
 from quarterhour.statements.page_of_0_2 import page_of_0_2
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan, StatementSettings
 from quarterhour.statements.service import DraftRunner
-from quarterhour.statements.store import Published, StatementStores
+from quarterhour.statements.store import Published, StatementStores, plan_of_period
 from tests.support import sealing
 from tests.support.sealing import Objects
 
@@ -50,7 +63,8 @@ OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="GB", va
 class StatementRuns:
     """Makes drafts from the sealed reports among the objects, and releases them; ``profiles``: tax by agency.
 
-    ``at_once``: the last period whose statements are sealed at once, as 0.2.0 did; ``None`` without any.
+    ``at_once``: the last period whose statements are sealed at once, as 0.2.0 did; ``None`` without any. ``items``: the
+    items of drafts, statements and releases, by their keys. ``known``: the profiles at each run.
     """
 
     objects: Objects
@@ -58,38 +72,73 @@ class StatementRuns:
     profiles: Mapping[str, TaxProfile] = field(default_factory=dict)
     at_once: Period | None = None
     progress: Progress = field(default_factory=Progress)
-    released: ReleaseProgress = field(default_factory=ReleaseProgress)
-    plans: dict[Period, StatementPlan] = field(default_factory=dict)
-    drafts: dict[tuple[Period, Account], DraftItem] = field(default_factory=dict)
-    items: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    items: dict[tuple[str, str], Values] = field(default_factory=dict)
+    known: dict[datetime, Mapping[str, TaxProfile]] = field(default_factory=dict)
 
     def run(self, now: datetime) -> list[str]:
         """Make the drafts of every period that is due, and release all that can be; return the periods."""
+        self.known[now] = self.profiles
+        control = cast(
+            "dict[str, Any]",
+            dict.fromkeys(("checkpoints", "runs", "pins", "projections", "progress", "drafts"), _Stores(self)),
+        )
         stores = StatementStores(
-            **cast(
-                "dict[str, Any]",
-                dict.fromkeys(("checkpoints", "runs", "pins", "projections", "progress", "drafts"), _Stores(self)),
-            ),
-            parties=cast("Any", _Parties(self.profiles)),
+            **control,
+            parties=cast("Any", _Parties(self.known)),
             files=SealedFiles(cast("Any", _Bucket(self.objects)), "bucket"),
             workers=Workers(1),
             began=lambda: run_bounds(self.runs[0]["sk"])[0],
         )
-        with using(ManualClock(now)):
+        releaser = ReleaseRunner(
+            self.store, stores.files, stores.progress, self._statuses, self._contexts, self.settings
+        )
+        with using(ManualClock(now)), self._with_parties():
             periods = DraftRunner(stores, self.settings).run(lambda: 900.0).periods
-            releases = cast("Any", _Releases(self))
-            statuses, contexts = cast("Any", releases), cast("Any", _Contexts(self))
-            runner = ReleaseRunner(releases, stores.files, stores.progress, statuses, contexts, self.settings)
-            runner.run(lambda: 900.0)
+            releaser.run(lambda: 900.0)
         for key in [key for key in self.objects if key.startswith("work/")]:
             del self.objects[key]
         return periods
 
-    def decide(self, period: str, account: str, state: DraftState) -> None:
-        """Let somebody decide about a draft: the next run carries it out."""
-        draft = self.drafts[Period.parse(period), Account.parse(account)]
-        decided = draft.decided(DraftDecision(state, "ann", "2027-01-06T09:00:00.000Z", "a wrong name"))
-        self.drafts[draft.period, draft.account] = decided
+    def decide(self, draft: DraftItem, request: DraftRequest, now: datetime) -> None:
+        """Decide about a draft as the API does; raise ``ConflictError`` if it does not allow the decision."""
+
+        def failures() -> list[Check]:
+            return failed(draft, self._contexts.gather([draft], now, counted=False)[0])
+
+        self.known[now] = self.profiles
+        with using(ManualClock(now)), self._with_parties():
+            decided = planned_decision(draft, request, Decider("ann", iso_millis(now), needs_two=False), failures)
+        if decided:
+            assert self.store.decide(decided, len(draft.decisions))
+
+    @property
+    def store(self) -> ReleaseStore:
+        """The store of the releases."""
+        return _ReleaseStore(cast("Any", None), "memory", Workers(1), self.items)
+
+    @property
+    def drafts(self) -> list[DraftItem]:
+        """All drafts, by period and account."""
+        return [DraftItem.of(self.items[key]) for key in sorted(self.items) if key[0].startswith("DRAFTS#")]
+
+    @property
+    def _entities(self) -> EntityReader:
+        return _Entities(cast("Any", None), "memory", self.items)
+
+    @property
+    def _contexts(self) -> DraftContexts:
+        return DraftContexts(self._entities, partial(plan_of_period, self._entities))
+
+    @property
+    def _statuses(self) -> StatementStatusStore:
+        return _Statuses(cast("Any", None), self._entities)
+
+    @contextmanager
+    def _with_parties(self) -> Iterator[None]:
+        """Let the releases read these parties, not documents."""
+        with ExitStack() as patched:
+            patched.enter_context(patch.object(context, "PartyReader", lambda _: _Parties(self.known)))
+            yield
 
     @property
     def manifests(self) -> list[dict[str, Any]]:
@@ -137,11 +186,15 @@ class _Stores:
                     return pins_of(entry["rates"], base)
         return {}
 
-    def write(self, items: Iterable[dict[str, Any]]) -> None:
-        self.statements.items |= {_key(one): one for one in items}
+    def write(self, items: Iterable[Mapping[str, Any]]) -> None:
+        for one in items:
+            _put(self.statements.items, one)
 
     def insert(self, drafts: Iterable[DraftItem]) -> None:
-        self.statements.drafts |= {(one.period, one.account): one for one in drafts}
+        for one in drafts:
+            values = one.as_item()
+            if (values["pk"], values["sk"]) not in self.statements.items:
+                _put(self.statements.items, values)
 
     def progress(self) -> Progress:
         return self.statements.progress
@@ -152,7 +205,6 @@ class _Stores:
         self.statements.progress = replace(progress, first_period=plan.first_period, plan=plan)
 
     def finish(self, plan: StatementPlan, published: Published) -> None:
-        self.statements.plans[plan.period] = plan
         drafted = self.statements.progress.drafted_from or (None if plan.schema == AT_ONCE else plan.period)
         self.statements.progress = Progress(
             plan.first_period,
@@ -165,90 +217,10 @@ class _Stores:
 
 
 @dataclass(frozen=True, slots=True)
-class _Releases:
-    """What the releases keep in the Entity table."""
-
-    of: StatementRuns
-    workers: Workers = field(default_factory=lambda: Workers(1))
-
-    def progress(self) -> ReleaseProgress:
-        return self.of.released
-
-    def save_plan(self, progress: ReleaseProgress, plan: ReleasePlan) -> None:
-        self.of.released = replace(progress, plan=plan)
-
-    def finish(self, plan: ReleasePlan, sha256: str, series: dict[str, int]) -> None:
-        self.of.released = ReleaseProgress(plan.number, sha256, series)
-
-    def due(self) -> list[DraftItem]:
-        return [one for one in self.of.drafts.values() if one.state in DUE]
-
-    def without_statement(self) -> Iterator[DraftItem]:
-        return (one for one in self.of.drafts.values() if one.state not in DONE)
-
-    def drafts(self, keys: Iterable[tuple[Period, Account]]) -> list[DraftItem]:
-        return [self.of.drafts[key] for key in keys]
-
-    def decide_all(self, drafts: Sequence[DraftItem]) -> None:
-        self.of.drafts |= {(one.period, one.account): one for one in drafts}
-
-    def statements(self, keys: Iterable[tuple[Period, Account]]) -> dict[tuple[Period, Account], dict[str, Any]]:
-        found = {key: self.of.items.get(_key(statement_key(*key))) for key in keys}
-        return {key: item for key, item in found.items() if item}
-
-    def last_documents(self, accounts: Sequence[Account], of_0_2: Period | None) -> dict[Account, LastDocument]:
-        found = {one: self.of.items.get((f"BILLED#{one}", "last")) for one in accounts}
-        if of_0_2:
-            found = {one: item or self.of.items.get(_key(statement_key(of_0_2, one))) for one, item in found.items()}
-        return {
-            account: LastDocument(Period.parse(item["period"]), Listed.of_item(item))
-            for account, item in found.items()
-            if item
-        }
-
-    def write_later(self, items: Sequence[dict[str, Any]]) -> None:
-        self.of.items |= {_key(one): one for one in items}
-
-    def put(self, item: dict[str, Any]) -> None:
-        self.write_later([item])
-
-    def add(self, *_: object) -> None:
-        """Add a change of a statement's status; the files have none."""
-
-
-def _key(item: Mapping[str, Any]) -> tuple[str, str]:
-    return item["pk"], item["sk"]
-
-
-@dataclass(frozen=True, slots=True)
-class _Contexts:
-    """What drafts are checked against."""
-
-    statements: StatementRuns
-
-    def plan_of(self, period: Period) -> StatementPlan:
-        return self.statements.plans[period]
-
-    @property
-    def parties(self) -> "_Parties":
-        return _Parties(self.statements.profiles)
-
-    def gather(self, drafts: Sequence[DraftItem], known: datetime, *, counted: bool) -> list[DraftContext]:
-        assert not counted
-        found = self.parties.parties(OWNER, [one.account for one in drafts], known, known)
-        return [
-            DraftContext(OWNER, one.agency, partial(_constant_on, one.agency.tax if one.agency else None))
-            for one in found
-        ]
-
-
-def _constant_on(profile: TaxProfile | None, _: date) -> TaxProfile | None:
-    return profile
-
-
-@dataclass(frozen=True, slots=True)
 class _Parties:
-    profiles: Mapping[str, TaxProfile]
+    """The owner, and the agencies with a tax profile, as they were known at a run."""
+
+    known: Mapping[datetime, Mapping[str, TaxProfile]]
 
     def owner(self, at: datetime, known: datetime) -> Owner:
         assert at <= known
@@ -256,14 +228,95 @@ class _Parties:
 
     def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
         assert at <= known
-        agencies = [
-            Agency(at, f"Agency {one.agency}", "2 Quay", "GB", tax=self.profiles.get(one.agency)) for one in accounts
-        ]
-        return [Parties(owner, one if one.tax else None, partial(_constant, one.tax)) for one in agencies]
+        profiles = self.known[max(one for one in self.known if one <= known)]
+
+        def agency(name: str) -> Agency | None:
+            tax = profiles.get(name)
+            return Agency(at, f"Agency {name}", "2 Quay", "GB", tax) if tax else None
+
+        return [Parties(owner, agency(one.agency), partial(_constant, profiles.get(one.agency))) for one in accounts]
 
 
 def _constant(profile: TaxProfile | None, _: datetime) -> TaxProfile | None:
     return profile
+
+
+def _put(items: dict[tuple[str, str], Values], values: Mapping[str, Any]) -> None:
+    """Put an item as the table gives it back."""
+    items[values["pk"], values["sk"]] = from_item(to_item(values))
+
+
+@dataclass(frozen=True, slots=True)
+class _Entities(EntityReader):
+    """Reads of the items; an index has no lag."""
+
+    items: dict[tuple[str, str], Values]
+
+    def get(self, key: Key) -> Values | None:
+        return self.items.get((key["pk"], key["sk"]))
+
+    def get_many(self, keys: Sequence[Key]) -> list[Values]:
+        return [found for key in keys if (found := self.get(key))]
+
+    def read(self, key_range: Range, page_size: int) -> Iterator[Values]:  # noqa: ARG002
+        found = [one for (pk, sk), one in self.items.items() if pk == key_range.pk and key_range.holds(sk)]
+        return iter(sorted(found, key=itemgetter("sk"), reverse=key_range.descending))
+
+    def read_index(self, key_range: IndexRange, page_size: int) -> Iterator[Values]:  # noqa: ARG002
+        pk, sk = f"{key_range.index}pk", f"{key_range.index}sk"
+        of_index = [one for one in self.items.values() if one.get(pk) == key_range.pk]
+        found = [one for one in of_index if key_range.low <= one[sk] <= key_range.high]
+        return iter(sorted(found, key=itemgetter(sk), reverse=key_range.descending))
+
+
+@dataclass(frozen=True, slots=True)
+class _ReleaseStore(ReleaseStore):
+    """Writes items as ``ReleaseStore`` does, on the same conditions."""
+
+    items: dict[tuple[str, str], Values]
+
+    @property
+    def entities(self) -> EntityReader:
+        return _Entities(self.client, self.table, self.items)
+
+    def progress(self) -> ReleaseProgress:
+        return ReleaseProgress.of(self._control)
+
+    @property
+    def _control(self) -> Values:
+        return self.items.get((PROGRESS_KEY["pk"], PROGRESS_KEY["sk"]), {})
+
+    def save_plan(self, progress: ReleaseProgress, plan: ReleasePlan) -> None:
+        assert self.progress() == progress
+        _put(self.items, {**PROGRESS_KEY, **self._control, "plan": plan.as_dict()})
+
+    def finish(self, plan: ReleasePlan, sha256: str, series: dict[str, int]) -> None:
+        assert self.progress().plan == plan
+        _put(self.items, {**PROGRESS_KEY, "last": plan.number, "manifest_sha256": sha256, "series": series})
+
+    def decide(self, draft: DraftItem, seen: int) -> bool:
+        key = draft_key(draft.period, draft.account)
+        if self.items[key["pk"], key["sk"]]["changes"] != seen:
+            return False
+        _put(self.items, draft.as_item())
+        return True
+
+    def write_later(self, items: Sequence[dict[str, Any]]) -> None:
+        for one in items:
+            if self.items.get((one["pk"], one["sk"]), {}).get("release", 0) < one["release"]:
+                _put(self.items, one)
+
+    def put(self, item: dict[str, Any]) -> None:
+        _put(self.items, item)
+
+
+@dataclass(frozen=True, slots=True)
+class _Statuses(StatementStatusStore):
+    """Writes the changes of statuses as items."""
+
+    def record(self, change: Values, dispute: Dispute | None = None) -> None:  # noqa: ARG002
+        assert isinstance(self.entities, _Entities)
+        _put(self.entities.items, change)
 
 
 @dataclass(frozen=True, slots=True)

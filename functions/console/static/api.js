@@ -16,6 +16,9 @@ export const accountPath = (agency, currency, part = "") =>
 export const statementPath = ({ agency, currency, period }, part = "") =>
   `/statements/${segment(agency)}/${currency}/${period}${part && `/${part}`}`;
 
+/** Returns the path of a draft. */
+export const draftPath = ({ agency, currency, period }) => `/drafts/${segment(agency)}/${currency}/${period}`;
+
 /** Returns the path of an event. */
 export const eventPath = ({ source, id }) => `/events/${segment(source)}/${segment(id)}`;
 

@@ -1,11 +1,11 @@
-"""The routes of periods, statements and disputes."""
+"""The routes of periods, drafts, releases, statements and disputes."""
 
 from typing import Final
 
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
-from quarterhour_tools.openapi.parameters import DISPUTES, LISTED_STATEMENTS
+from quarterhour_tools.openapi.parameters import DISPUTES, DRAFTS, LISTED_STATEMENTS
 
 _LISTED: Final = {name: f"$response.body#/items/0/{name}" for name in ("agency", "currency", "period")}
 _NO_STATEMENT: Final = "There is no such statement."
@@ -17,18 +17,83 @@ STATEMENTS: Final = Group(
             "periods_list",
             a.Page[a.PeriodOfStatements],
             """
-            The periods without sealed statements come first, from the current month back.
+            The periods without drafts come first, from the current month back.
 
             | `state` | meaning |
             |---|---|
             | `open` | before its cut-off: events may still count in it |
             | `closed` | after its cut-off: no further event counts in it, and its run has not begun |
-            | `running` | its statements are being written |
-            | `sealed` | sealed. `recorded_until`: its statements hold what was recorded before this instant |
+            | `running` | its drafts are being made |
+            | `sealed` | its drafts are made. `recorded_until`: they hold what was recorded before this instant |
 
             For staff and machines, a sealed period has `planned_at`, `code_version`, `manifest_sha256`, the numbers of
-            `statements`, `credit_notes` and `lines`, and the sums by currency in `currencies`. People of agencies do
-            not see these.
+            `drafts` and `lines`, and the sums by currency in `currencies`. People of agencies do not see these. A
+            period of 0.2.0, which sealed statements at once, has `statements` and `credit_notes` instead of `drafts`.
+            """,
+        ),
+        "GET /drafts": read(
+            "drafts_list",
+            a.Page[a.ListedDraft],
+            """
+            The drafts that have no statement, or whose statement is cancelled, by period and account. `checks` are
+            those that a draft does not pass. The list can be behind by a moment. With `period` or `agency`, a page
+            examines at most 1,000 drafts, so it can be short though more follow.
+
+            | `state` | meaning |
+            |---|---|
+            | `new` | just made; the next release decides about it, where `StatementRelease` is `automatic` |
+            | `open` | a person must decide |
+            | `held` | kept back, or its statement was cancelled |
+            | `proposed` | a first person wants to release it; where `ReleaseApprovals` is 2, a second one must agree |
+            | `releasing` | the next release makes its statement |
+            | `released` | it has a statement |
+            | `cancel_proposed` | a first person wants to cancel its statement |
+            | `cancelling` | the next release cancels its statement |
+            """,
+            parameters=DRAFTS,
+        ),
+        "GET /drafts/{agency}/{currency}/{period}": read(
+            "drafts_get",
+            a.DraftWithStatement,
+            """
+            `statement` is what `statement.json` would be if the draft were released now: with the parties as they are
+            registered now, and the opening balance after the last document. A draft that has a statement is shown, too.
+            """,
+            missing="There is no such draft: the period has none yet, or the account has no lines of it.",
+        ),
+        "PUT /drafts/{agency}/{currency}/{period}": RouteDescription(
+            "drafts_decide",
+            {200: a.DraftDecisions},
+            (404, 409, *BODY_PROBLEMS),
+            """
+            | `decision` | from | effect |
+            |---|---|---|
+            | `release` | a draft without a statement, if no check has failed | the next release makes its statement |
+            | `hold` | a draft without a statement | it is kept back until it is released |
+            | `cancel` | a draft with a statement | a document reverses the statement whole, and the draft is held |
+
+            - The watch starts the next release within 15 minutes.
+            - Machines and finance may decide. Where `ReleaseApprovals` is 2, a second person must send the same
+              `release` or `cancel`.
+            - An account's periods are released in order: first release or cancel what comes before.
+            - A cancelled draft can be released again, once what was wrong is right: parties and tax are those that are
+              registered then.
+            """,
+            {
+                404: "There is no such draft.",
+                409: "The draft has more decisions than `seen`, its state does not allow the decision, or a check has "
+                "failed; `errors` names each.",
+            },
+            bodies=json_body(b.DraftUpdate),
+            retries="`seen` is the number of decisions before it. The same decision and reason of the same person "
+            "after the same decisions changes nothing. If another decision follows them, it returns 409.",
+        ),
+        "GET /releases": read(
+            "releases_list",
+            a.Page[a.ReleasedDocuments],
+            """
+            The newest comes first. `statements`, `credit_notes` and `lines` count its documents, and `currencies` has
+            their sums. The manifest of each release has the hash of the one before.
             """,
         ),
         "GET /statements": RouteDescription(
@@ -49,10 +114,11 @@ STATEMENTS: Final = Group(
             """
             The links to the files are valid for 15 minutes and need no authorization. Each file has its `size` in
             bytes. `document` is `credit_note` if the commission is negative. `may_…` says what you may do now, with
-            your role and in this status.
+            your role and in this status. `documents` has the statement, what cancels it, and what replaces it.
 
-            Of a period without sealed statements, the response is a **preview**: what the statement would be if the
-            period ended now. It is computed from the live counters and never stored.
+            Of a period without a statement, the response is a **preview**: what the statement would be now. It is never
+            stored. With a draft, it has the figures and the tax points of the draft. Without one, it is computed from
+            the live counters:
 
             - Its tax is that of the agency's profile on the last day of the period, or today if that is earlier. The
               statement takes the profile of each tax point.
@@ -60,8 +126,8 @@ STATEMENTS: Final = Group(
             - `refunds` are all negative amounts. The statement shows refunds, voids and adjustments separately.
             - `commission` includes balances that adjustments of kind `opening` bring forward. The statement shows them
               as part of `opening`, untaxed.
-            - If earlier periods have no sealed statements either, `opening` is the closing balance of the previous
-              one's preview.
+            - `opening` is the closing balance of the last document, or of the preview before, if drafts or earlier
+              periods have no statements either.
             """,
             missing="The period has not begun or is before the first one with statements, or the account has no "
             "statement of it.",
@@ -71,16 +137,19 @@ STATEMENTS: Final = Group(
             {200: a.StatementHistory},
             (404, 409, *BODY_PROBLEMS),
             """
-            The sealed statement itself never changes.
+            The statement itself never changes.
 
             | status | meaning | may become | by machines and |
             |---|---|---|---|
-            | `not_issued` | sealed without a tax profile | `issued` | finance |
+            | `not_issued` | of 0.2.0, sealed without a tax profile | `issued` | finance |
             | `issued` | to be checked by the agency | `accepted`, `disputed` | people of the agency, finance |
             | `accepted` | the agency agrees | | |
             | `disputed` | the agency does not agree | `resolved` | finance |
             | `resolved` | the dispute is over | | |
+            | `cancelled` | a document reverses it whole | | |
 
+            - A statement is cancelled by [a decision about its draft](#put-draftsagencycurrencyperiod). It is `issued`
+              again once a new statement replaces it.
             - A dispute is about the statement or about
               [single lines](#post-statementsagencycurrencyperioddisputes). If only lines were disputed, the statement
               is resolved with its last disputed line.

@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quarterhour.proof.verify import Verification, verify
+from quarterhour.releases.requests import Desired
 from quarterhour.reports.digests import hexdigest
-from quarterhour.statements.draft_items import DraftState
 from quarterhour.statements.keys import folder_of
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.support.statements_in_memory import StatementRuns, cover_up, edit_row, read_rows, write_rows
-from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, sealed, three_months
+from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, decide, sealed, three_months
 
 LINES = NOVEMBER + "42/GBP/lines.csv.gz"
 JSON = NOVEMBER + "42/GBP/statement.json"
@@ -62,10 +62,10 @@ def test_months_that_are_released_at_once_have_no_problem(objects: Objects) -> N
 
 def test_a_statement_may_be_cancelled_while_a_later_month_is_released() -> None:
     objects, runs = three_months()
-    runs.decide("2026-12", "42#GBP", DraftState.CANCELLING)
+    decide(runs, "2026-12", Desired.CANCEL, at("2027-01-06 09:00"))
     runs.run(at("2027-01-06 09:00"))
-    runs.decide("2026-10", "42#GBP", DraftState.CANCELLING)
-    runs.decide("2026-12", "42#GBP", DraftState.RELEASING)
+    decide(runs, "2026-10", Desired.CANCEL, at("2027-01-06 10:00"))
+    decide(runs, "2026-12", Desired.RELEASE, at("2027-01-06 10:00"))
     runs.run(at("2027-01-06 10:00"))
     documents = [
         (row["period"], row["cancels"]) for row in read_rows(objects, "statements/releases/000005/statements.csv")

@@ -125,17 +125,18 @@ def test_a_draft_without_tax_points_is_taxed_on_the_last_day_of_its_period() -> 
         (
             draft_item(by_default=3),
             COMPLETE,
-            ("default_rate", "3 lines have the default commission rate, as no card does"),
+            ("default_rate", "the draft has 3 lines at the default commission rate, as no card applies"),
         ),
         (
             draft_item(),
             replace(COMPLETE, before=Decimal("4.10")),
             ("change", "the commission is 12.50, and was 4.10 in the period before"),
         ),
-        (draft_item(), replace(COMPLETE, disputes=2), ("disputes", "2 lines of the agency are disputed")),
-        (draft_item(), replace(COMPLETE, held=4), ("held_events", "4 events of the agency are held")),
+        (draft_item(), replace(COMPLETE, disputes=2), ("disputes", "the agency has 2 disputed lines")),
+        (draft_item(), replace(COMPLETE, disputes=1), ("disputes", "the agency has 1 disputed line")),
+        (draft_item(), replace(COMPLETE, held=4), ("held_events", "the agency has 4 held events")),
     ],
-    ids=["default rate", "change", "disputes", "held events"],
+    ids=["default rate", "change", "disputes", "dispute", "held events"],
 )
 def test_a_warning_does_not_keep_a_draft_from_being_released(
     draft: DraftItem, context: DraftContext, expected: tuple[str, str]

@@ -47,39 +47,39 @@ def drafted(state: DraftState) -> DraftItem:
 
 def decide(  # noqa: PLR0913 - the facts of a decision
     draft: DraftItem,
-    wanted: Desired,
+    desired: Desired,
     by: str = "bob",
     reason: str = "checked",
     seen: int | None = None,
     *failed: Check,
     needs_two: bool = False,
 ) -> DraftItem | None:
-    request = DraftRequest(wanted, reason, len(draft.decisions) if seen is None else seen)
+    request = DraftRequest(desired, reason, len(draft.decisions) if seen is None else seen)
     return planned_decision(draft, request, Decider(by, AT, needs_two), lambda: failed)
 
 
 @pytest.mark.parametrize(("needs_two", "table"), [(False, BY_ONE), (True, BY_TWO)], ids=["by one", "by two"])
-@pytest.mark.parametrize(("state", "wanted"), [*product(DraftState, Desired)])
+@pytest.mark.parametrize(("state", "desired"), [*product(DraftState, Desired)])
 def test_a_state_allows_what_the_table_says(
-    state: DraftState, wanted: Desired, *, needs_two: bool, table: dict[tuple[DraftState, Desired], DraftState]
+    state: DraftState, desired: Desired, *, needs_two: bool, table: dict[tuple[DraftState, Desired], DraftState]
 ) -> None:
     draft = drafted(state)
-    if (state, wanted) not in table:
+    if (state, desired) not in table:
         with pytest.raises(ConflictError, match=REFUSED[state]) as refused:
-            decide(draft, wanted, needs_two=needs_two)
+            decide(draft, desired, needs_two=needs_two)
         assert refused.value.problems[0].field == "decision"
         return
-    decided = decide(draft, wanted, needs_two=needs_two)
+    decided = decide(draft, desired, needs_two=needs_two)
     assert decided
-    made = DraftDecision(table[state, wanted], "bob", AT, "checked")
+    made = DraftDecision(table[state, desired], "bob", AT, "checked")
     assert (decided.state, decided.decisions) == (made.state, (*draft.decisions, made))
 
 
-@pytest.mark.parametrize(("state", "wanted"), [(DraftState.PROPOSED, RELEASE), (DraftState.CANCEL_PROPOSED, CANCEL)])
-def test_the_person_who_proposes_cannot_agree(state: DraftState, wanted: Desired) -> None:
+@pytest.mark.parametrize(("state", "desired"), [(DraftState.PROPOSED, RELEASE), (DraftState.CANCEL_PROPOSED, CANCEL)])
+def test_the_person_who_proposes_cannot_agree(state: DraftState, desired: Desired) -> None:
     with pytest.raises(ConflictError, match="a second person must agree"):
-        decide(drafted(state), wanted, "ann", needs_two=True)
-    assert decide(drafted(state), wanted, "ann", needs_two=False)
+        decide(drafted(state), desired, "ann", needs_two=True)
+    assert decide(drafted(state), desired, "ann", needs_two=False)
 
 
 def test_a_held_draft_needs_two_again_after_it_was_proposed() -> None:
@@ -92,18 +92,18 @@ def test_a_held_draft_needs_two_again_after_it_was_proposed() -> None:
 
 
 @pytest.mark.parametrize("needs_two", [False, True])
-@pytest.mark.parametrize("wanted", [RELEASE, HOLD])
-def test_a_retry_of_a_decision_changes_nothing(wanted: Desired, *, needs_two: bool) -> None:
+@pytest.mark.parametrize("desired", [RELEASE, HOLD])
+def test_a_retry_of_a_decision_changes_nothing(desired: Desired, *, needs_two: bool) -> None:
     draft = drafted(DraftState.OPEN)
-    decided = decide(draft, wanted, needs_two=needs_two)
+    decided = decide(draft, desired, needs_two=needs_two)
     assert decided
-    assert decide(decided, wanted, seen=1, needs_two=needs_two) is None
+    assert decide(decided, desired, seen=1, needs_two=needs_two) is None
     later = decided.decided(decision(DraftState.HELD, "release", "later"))
-    assert decide(later, wanted, seen=1, needs_two=needs_two) is None, "also after others"
+    assert decide(later, desired, seen=1, needs_two=needs_two) is None, "also after others"
 
 
 @pytest.mark.parametrize(
-    ("wanted", "by", "reason", "seen"),
+    ("desired", "by", "reason", "seen"),
     [
         (HOLD, "bob", "checked", 1),
         (RELEASE, "eve", "checked", 1),
@@ -112,11 +112,11 @@ def test_a_retry_of_a_decision_changes_nothing(wanted: Desired, *, needs_two: bo
         (RELEASE, "bob", "checked", 7),
     ],
 )
-def test_a_decision_after_others_than_were_seen_is_refused(wanted: Desired, by: str, reason: str, seen: int) -> None:
+def test_a_decision_after_others_than_were_seen_is_refused(desired: Desired, by: str, reason: str, seen: int) -> None:
     decided = decide(drafted(DraftState.OPEN), RELEASE)
     assert decided
     with pytest.raises(ConflictError, match=f"has 2 decisions, not {seen}") as refused:
-        decide(decided, wanted, by, reason, seen)
+        decide(decided, desired, by, reason, seen)
     (problem,) = refused.value.problems
     assert (problem.field, problem.expected) == ("seen", "2, once you have read the decisions")
 
@@ -140,9 +140,8 @@ def test_a_release_lifts_a_hold_and_a_hold_or_a_cancellation_needs_no_check() ->
 
 def test_a_request_is_read() -> None:
     assert read_decision({"decision": "release", "seen": Decimal(0)}) == DraftRequest(RELEASE, "", 0)
-    assert read_decision({"decision": "hold", "reason": "a typo", "seen": Decimal(2)}) == DraftRequest(
-        HOLD, "a typo", 2
-    )
+    held = {"decision": "hold", "reason": "a typo", "seen": Decimal(2)}
+    assert read_decision(held) == DraftRequest(HOLD, "a typo", 2)
 
 
 @pytest.mark.parametrize(

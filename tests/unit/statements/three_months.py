@@ -11,8 +11,8 @@ from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxPro
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
+from quarterhour.releases.requests import Desired, DraftRequest
 from quarterhour.reports.base_currency import Pins
-from quarterhour.statements.draft_items import DraftState
 from quarterhour.statements.plan import StatementSettings
 from tests.support.sealing import Objects, line, seal
 from tests.support.statements_in_memory import StatementRuns
@@ -69,11 +69,16 @@ def sealed() -> Objects:
     The fourth release cancels November's statement of 42 in GBP, and the fifth replaces it.
     """
     objects, runs = three_months()
-    runs.decide("2026-11", "42#GBP", DraftState.CANCELLING)
-    assert runs.run(at("2027-01-06 09:00")) == []
-    runs.decide("2026-11", "42#GBP", DraftState.RELEASING)
-    assert runs.run(at("2027-01-06 10:00")) == []
+    for hour, desired in (("09", Desired.CANCEL), ("10", Desired.RELEASE)):
+        decide(runs, "2026-11", desired, at(f"2027-01-06 {hour}:00"))
+        assert runs.run(at(f"2027-01-06 {hour}:05")) == []
     return objects
+
+
+def decide(runs: StatementRuns, period: str, desired: Desired, now: datetime) -> None:
+    """Decide about a draft of 42 in GBP: the next run carries it out."""
+    (draft,) = (one for one in runs.drafts if (str(one.period), str(one.account)) == (period, "42#GBP"))
+    runs.decide(draft, DraftRequest(desired, "a wrong name", len(draft.decisions)), now)
 
 
 @cache

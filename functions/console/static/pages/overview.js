@@ -144,14 +144,18 @@ function needsAttention(agency) {
   return Promise.all([
     list("/held", { agency }), list("/disputes", { agency }), list("/statements", { agency, status: "not_issued" }),
     ...(may(...STAFF)
-      ? [list("/reports", { limit: RUNS }), list("/documents", { kind: "rate-card", limit: 1 }), get("/operations")]
+      ? [
+        list("/reports", { limit: RUNS }), list("/documents", { kind: "rate-card", limit: 1 }), get("/operations"),
+        list("/drafts", { agency }),
+      ]
       : []),
   ]);
 }
 
 function Attention({ value, problem, again, periods, accounts }) {
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
-  const [held, disputes, notIssued, reports = { items: [] }, rateCards = { items: [] }, operations] = value;
+  const nothing = { items: [] };
+  const [held, disputes, notIssued, reports = nothing, rateCards = nothing, operations, drafts = nothing] = value;
   const unregistered = accounts.filter((one) => !one.registered);
   const due = overdue(periods);
   // Without any rate card, the default rate is the rule and not the exception.
@@ -167,6 +171,11 @@ function Attention({ value, problem, again, periods, accounts }) {
       ${" "}<${Name}>${one.opened.reason}<//>`)],
     [many(notIssued, "statement is not issued", "statements are not issued"),
       [html`<${Link} to=${address(["statements"], { status: "not_issued" })}>Show them<//>`]],
+    [many(drafts, "draft has no statement", "drafts have no statements"), [
+      ...drafts.items.slice(0, 5).map((one) => html`
+        <${Name}>${one.agency}<//> ${one.currency} ${one.period}: ${format.words(one.state)}`),
+      html`<${Link} to=${address(["statements"])}>Decide about them<//>`,
+    ]],
     [many(held, "event is held", "events are held"), [
       ...held.items.slice(0, 5).map((one) => html`<${Name}>${one.source} ${one.id}<//>: ${format.words(one.reason)}`),
       ...(operations ? [html`<${Link} to=${address(["operations"])}>Show why<//>`] : []),

@@ -6,7 +6,9 @@ import * as format from "../format.js";
 import {
   Conflict, Dialog, Failure, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useFirst, useLoaded,
 } from "../parts.js";
+import { may } from "../me.js";
 import { sealedLines } from "../sealed.js";
+import { Decide } from "./drafts.js";
 import { EventLink, Reference } from "./events.js";
 import { Messages } from "./messages.js";
 
@@ -22,6 +24,7 @@ const FIGURES = [
 const FILES = {
   "statement.html": "The statement to print",
   "statement.json": "Its figures as JSON",
+  "statement.xml": "The invoice as XML",
   "lines.csv.gz": "Its lines as CSV",
 };
 const CHANGES = {
@@ -65,28 +68,46 @@ export function Statement({ name }) {
   return html`
     <p class="note">
       ${statement.preview
-        ? html`A preview as of <${Time} at=${statement.as_of} />: the period is ${statement.state}.`
+        ? html`A preview as of <${Time} at=${statement.as_of} />:
+            ${" "}${statement.state === "sealed"
+              ? "the draft of this period is not released yet." : `the period is ${statement.state}.`}`
         : html`<${Status} value=${statement.status} />
             ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
-            ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.`}
+            ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.
+            ${statement.issued_on && ` Issued on ${statement.issued_on}.`}
+            ${statement.due_on && ` Due on ${statement.due_on}.`}`}
     </p>
+    ${statement.cancelled && html`
+      <p class="mark">
+        Cancelled by ${statement.cancelled.number} on ${statement.cancelled.issued_on}: this statement owes nothing.
+        A new one can follow from the same lines.
+      </p>`}
     ${statement.status === "not_issued" && html`
       <p class="mark">
         Not issued: the agency's tax profile was missing, so this statement lacks tax. Finance can issue it as it is,
         and register the tax profile on the agency's page, so that later statements are issued.
       </p>`}
     ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
+    ${!statement.preview && mayCancel(statement) && html`
+      <p class="bar">
+        <button type="button" onClick=${() => setAsking({ cancel: true })}>Cancel the statement</button>
+      </p>`}
     <${Figures} statement=${statement} />
     ${!statement.preview && html`
       <${History} changes=${statement.history}
         resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
       <${Files} statement=${statement} />
+      ${statement.documents.length > 1 && html`<${Documents} statement=${statement} />`}
       <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
       <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
     ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
+    ${asking?.cancel && html`<${Decide} name=${statement} decision="cancel" ...${dialog} />`}
     ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}
     ${asking?.resolved && html`<${Resolve} line=${asking.resolved} ...${dialog} />`}`;
 }
+
+/** Returns whether a statement can be cancelled by the reader: one of a release, and not of 0.2.0. */
+const mayCancel = ({ cancelled, documents }) => may("finance") && !cancelled && documents[0].release !== null;
 
 /** What the API says that the reader may do with the statement now. */
 const Actions = ({ statement, ask }) => statement.may_become.length > 0 && html`
@@ -153,6 +174,19 @@ const Files = ({ statement }) => html`
       </li>`)}
   </ul>
   <${LinksNote} seconds=${statement.links_valid_seconds} />`;
+
+const Documents = ({ statement }) => html`
+  <h2>Documents</h2>
+  <ul class="plain">
+    ${statement.documents.map((one) => html`
+      <li key=${one.number}>
+        <a href=${one.files.find((file) => file.key.endsWith(".html")).url} target="_blank" rel="noopener">
+          ${one.number}
+        </a>
+        ${" "}of ${one.issued_on}${one.cancels && `, which cancels ${one.cancels}`}:
+        ${" "}closing balance ${format.money(one.closing, statement.currency)}
+      </li>`)}
+  </ul>`;
 
 const lines = (many) => (many === 1 ? "line" : `${format.count(many)} lines`);
 

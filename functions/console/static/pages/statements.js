@@ -1,17 +1,18 @@
-/** Statements: all that the reader may see, by period, agency and status. */
+/** Statements: all that the reader may see, by period, agency and status; and the drafts that staff decide about. */
 import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
 import { Link, Money, More, Name, SaveButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
+import { Drafts } from "./drafts.js";
 
 const HEAD = [
   ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"],
   ["Closing", "n"], ["Status"],
 ];
 const COLUMNS = ["number", "period", "agency", "currency", "net", "commission", "tax", "payments", "closing", "status"];
-const STATUSES = ["not_issued", "issued", "accepted", "disputed", "resolved"];
+const STATUSES = ["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"];
 
 /** Returns the address of a statement's page. */
 export const statementAddress = ({ period, agency, currency }) => address(["statements", period, agency, currency]);
@@ -22,6 +23,7 @@ export function Statements({ query }) {
   const list = usePages("/statements", { period, agency, status });
   return html`
     <${Filter} query=${query} />
+    ${!status && may(...STAFF) && html`<${Drafts} ...${{ period, agency }} />`}
     ${list.items.length > 0 && html`
       <${StatementTable} items=${list.items} />
       <${SaveButton} name="statements" columns=${COLUMNS} items=${list.items} />`}

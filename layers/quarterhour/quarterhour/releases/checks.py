@@ -111,14 +111,19 @@ def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[st
 def _warnings(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
     lines, commission = draft.facts.default_rate_lines, draft.facts.listed.figures["commission_exact"]
     if lines:
-        yield Check("default_rate", Level.WARNING, f"{lines} lines have the default commission rate, as no card does")
+        message = f"the draft has {_counted(lines, 'line')} at the default commission rate, as no card applies"
+        yield Check("default_rate", Level.WARNING, message)
     if context.before is not None and _is_sudden(context.before, commission):
         before, now = money.plain(context.before), money.plain(commission)
         yield Check("change", Level.WARNING, f"the commission is {now}, and was {before} in the period before")
     if context.disputes:
-        yield Check("disputes", Level.WARNING, f"{context.disputes} lines of the agency are disputed")
+        yield Check("disputes", Level.WARNING, f"the agency has {_counted(context.disputes, 'disputed line')}")
     if context.held:
-        yield Check("held_events", Level.WARNING, f"{context.held} events of the agency are held")
+        yield Check("held_events", Level.WARNING, f"the agency has {_counted(context.held, 'held event')}")
+
+
+def _counted(number: int, what: str) -> str:
+    return f"1 {what}" if number == 1 else f"{number} {what}s"
 
 
 def _is_sudden(before: Decimal, now: Decimal) -> bool:

@@ -13,6 +13,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.ledger.held.keys import HIGHEST, HeldStatus, agency_of_partition, held_partitions
 from quarterhour.ledger.held.keys import LOWEST as LOWEST_HELD
 from quarterhour.ledger.held.store import merged
+from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.releases.checks import DraftContext
@@ -41,6 +42,14 @@ class DraftContexts:
     def parties(self) -> PartyReader:
         """The reader of the parties to a document."""
         return PartyReader(self.entities)
+
+    def is_published(self, period: Period) -> bool:
+        """Return whether a period is published; until then, its drafts are still being written."""
+        try:
+            self.plan_of(period)
+        except NotFoundError:
+            return False
+        return True
 
     def gather(self, drafts: Sequence[DraftItem], known: datetime, *, counted: bool = True) -> list[DraftContext]:
         """Return the context of each draft, whose order is by period, as known at an instant.

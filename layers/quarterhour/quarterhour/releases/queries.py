@@ -45,7 +45,9 @@ class DraftQueries:
         """Return a page of the drafts without a statement, by period and account, with the checks they do not pass."""
         after = paging.start(str, "")
         examined = list(islice(self._after(after), EXAMINED))
-        fitting = [one for one in examined if period in {None, one.period} and agency in {None, one.account.agency}][
+        published = {one for one in {draft.period for draft in examined} if self.contexts.is_published(one)}
+        periods = published & ({period} if period else published)
+        fitting = [one for one in examined if one.period in periods and agency in {None, one.account.agency}][
             : paging.limit + 1
         ]
         contexts = self.contexts.gather(fitting, clock.now())

@@ -86,7 +86,9 @@ class ReleaseRunner:
         """Decide about new drafts: release those without a failed check, and leave the others to a person."""
         new = (one for one in self._store.due() if one.state is DraftState.NEW)
         in_periods = sorted(new, key=lambda one: (one.period, one.account))
-        for _, of_period in groupby(in_periods, key=lambda one: one.period):
+        for period, of_period in groupby(in_periods, key=lambda one: one.period):
+            if not self._contexts.is_published(period):
+                continue
             for some in chunks(list(of_period), WRITTEN_AT_A_TIME):
                 contexts = self._contexts.gather(some, clock.now(), counted=False)
                 self._store.decide_all(

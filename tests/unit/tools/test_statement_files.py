@@ -1,0 +1,67 @@
+"""The lists of statements and drafts in a folder."""
+
+from decimal import Decimal
+from io import StringIO
+from pathlib import Path
+
+import pytest
+
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.releases.keys import release_list_key, release_manifest_key
+from quarterhour.statements.drafts import COLUMNS, FIGURES, ListedDraft
+from quarterhour.statements.keys import DRAFT, LINES, draft_list_key
+from quarterhour.statements.listing import ListWriter, SealedObject
+from quarterhour_tools.bucket import Folder
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.statement_files import read_statements, without_statement
+from tests.support.accounting import content, tax, write_period, write_period_of_0_2
+
+NOVEMBER = Period(2026, 11)
+NOTHING = SealedObject("0" * 64, 0)
+
+
+def write_drafts(folder: Path, *agencies: str) -> None:
+    """Write the list of November's drafts of agencies."""
+    text = StringIO(newline="")
+    writer = ListWriter(text, COLUMNS)
+    for agency in agencies:
+        figures = dict.fromkeys(FIGURES, Decimal("1.00"))
+        draft = ListedDraft(Account(agency, "EUR"), figures, 1, 0, {DRAFT: NOTHING, LINES: NOTHING})
+        writer.write(draft.as_row())
+    (folder / draft_list_key(NOVEMBER)).write_text(text.getvalue(), "utf-8")
+
+
+def test_a_draft_with_a_cancelled_statement_has_none(tmp_path: Path) -> None:
+    cancelling = content(tax("-100.00", "-19.00"), number="C-000001", cancels={"number": "S-000001"})
+    write_period(tmp_path, [content(), cancelling, content(agency="43", number="S-000002")], release=1)
+    write_drafts(tmp_path, "42", "43", "44")
+    assert [one.account.agency for one in without_statement(Folder(tmp_path), NOVEMBER)] == ["42", "44"]
+    again = [content(), cancelling, content(number="S-000003")]
+    write_period(tmp_path, again, release=2)
+    assert [one.account.agency for one in without_statement(Folder(tmp_path), NOVEMBER)] == ["44"]
+
+
+def test_a_period_of_0_2_has_no_drafts(tmp_path: Path) -> None:
+    write_period_of_0_2(tmp_path, [content(issued=False)])
+    assert without_statement(Folder(tmp_path), NOVEMBER) == []
+    (one,) = read_statements(Folder(tmp_path))
+    assert (one.release, one.listed.issued, one.prefix) == (0, False, "statements/2026-11/42/EUR/")
+
+
+def test_a_release_counts_from_its_manifest_on(tmp_path: Path) -> None:
+    write_period(tmp_path, [content()], release=1)
+    write_period(tmp_path, [content(agency="43", number="S-000002")], release=2)
+    (tmp_path / release_manifest_key(2)).unlink()
+    assert [one.listed.number for one in read_statements(Folder(tmp_path))] == ["S-000001"]
+
+
+def test_a_list_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    write_period(tmp_path, [content()], release=1)
+    for wrong in ("number\n", "", "\x00"):
+        (tmp_path / release_list_key(1)).write_text(wrong, "utf-8")
+        with pytest.raises(ToolError, match=r"releases/000001/statements.csv cannot be read"):
+            list(read_statements(Folder(tmp_path)))
+    (tmp_path / release_list_key(1)).unlink()
+    with pytest.raises(ToolError, match=r"releases/000001/statements.csv cannot be read"):
+        list(read_statements(Folder(tmp_path)))
