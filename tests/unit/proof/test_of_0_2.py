@@ -114,7 +114,7 @@ def without(key: str) -> Callable[[Objects], None]:
     return do
 
 
-def begun_anew(objects: Objects) -> None:
+def begun_again(objects: Objects) -> None:
     """Let the first release begin its numbers with 1, and make all hashes right again."""
     key = RELEASE.replace("manifest.json", "statements.csv")
     edit(objects, RELEASED, lambda document: document.update(number="S-000001"))
@@ -173,7 +173,7 @@ DAMAGE: dict[str, tuple[Callable[[Objects], None], str, str]] = {
         NOVEMBER + "42/GBP/draft.json",
         "is in no list",
     ),
-    "numbers that begin anew": (begun_anew, RELEASED, "number: expected S-000007, found S-000001"),
+    "numbers that begin again": (begun_again, RELEASED, "number: expected S-000007, found S-000001"),
     "a balance that is forgotten": (forgotten, RELEASED, "opening: expected 154.20, found 0"),
     "… and the statement before": (forgotten, RELEASED, "previous: expected {"),
 }

@@ -23,8 +23,8 @@ _SAME: Final = ("owner", "customer", "language", "collects", "payment_days")
 
 
 @dataclass(slots=True)
-class StatedDraft:
-    """What is stated of a draft.
+class ReleasedDraft:
+    """What is released of a draft.
 
     ``revision``: the number of its documents. ``number``, ``document`` and ``issued_on``: of the statement that is not
     cancelled, the number empty without one. ``cancelled``: the number of the one that was cancelled last.
@@ -36,25 +36,25 @@ class StatedDraft:
     issued_on: str = ""
     cancelled: str = ""
 
-    def after(self, row: ReleasedDocument, issued_on: str) -> "StatedDraft":
-        """Return what is stated after one more document."""
+    def after(self, row: ReleasedDocument, issued_on: str) -> "ReleasedDraft":
+        """Return what is released after one more document."""
         if row.cancels:
-            return StatedDraft(row.revision, cancelled=row.cancels)
-        return StatedDraft(row.revision, row.listed.number, row.listed.document, issued_on)
+            return ReleasedDraft(row.revision, cancelled=row.cancels)
+        return ReleasedDraft(row.revision, row.listed.number, row.listed.document, issued_on)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundDocument:
     """A document of a release: its row, the sealed lines and the period of its draft, and what must be right.
 
-    ``stated``: of the draft before. ``number`` and ``issued_on``: those that it must have. ``previous``: the account's
-    last document, as this one must show it; ``knows_previous``: whether that is known.
+    ``released``: of the draft before. ``number`` and ``issued_on``: those that it must have. ``previous``: the last
+    document of the account, as this one must show it; ``knows_previous``: whether that is known.
     """
 
     row: ReleasedDocument
     lines: SealedObject
     sealed: SealedPeriod
-    stated: StatedDraft
+    released: ReleasedDraft
     number: str
     issued_on: str
     previous: Json | None
@@ -72,8 +72,8 @@ class FoundDocument:
 
     def header(self) -> dict[str, Any]:
         """Return the members that follow from the manifests, the list, and the documents before."""
-        sealed, row, stated = self.sealed, self.row, self.stated
-        cancels = {"number": stated.number, "document": stated.document, "issued_on": stated.issued_on}
+        sealed, row, released = self.sealed, self.row, self.released
+        cancels = {"number": released.number, "document": released.document, "issued_on": released.issued_on}
         return {
             "schema": sealed.manifest["schema"],
             "number": self.number,
@@ -87,7 +87,7 @@ class FoundDocument:
             "currency": row.listed.account.currency,
             "rounding": sealed.manifest["rounding"],
             "cancels": cancels if row.cancels else None,
-            "replaces": None if row.cancels else stated.cancelled or None,
+            "replaces": None if row.cancels else released.cancelled or None,
             **({"previous": self.previous} if self.knows_previous else {}),
         }
 

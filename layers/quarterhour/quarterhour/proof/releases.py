@@ -12,7 +12,7 @@ from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in
-from quarterhour.proof.documents import MADE, DocumentVerifier, FoundDocument, StatedDraft
+from quarterhour.proof.documents import MADE, DocumentVerifier, FoundDocument, ReleasedDraft
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE
 from quarterhour.proof.period import SealedPeriod, Sources
 from quarterhour.proof.recompute import EXACT, Json, differences, text_of
@@ -142,7 +142,7 @@ class ReleasesVerifier:
         self._before = before
         self._series: dict[str, int] | None = None
         self._previous: dict[Account, Json] = dict(before.previous)
-        self._stated: dict[tuple[Period, Account], StatedDraft] = {}
+        self._released: dict[tuple[Period, Account], ReleasedDraft] = {}
         self._lost: set[Period] = set()
         self._sha256 = ""
         self._planned_at = _NEVER
@@ -174,7 +174,7 @@ class ReleasesVerifier:
     def waiting(self) -> int:
         """The number of drafts without a statement."""
         drafts = sum(len(one.found) for one in self._drafts.values())
-        return drafts - sum(1 for one in self._stated.values() if one.number)
+        return drafts - sum(1 for one in self._released.values() if one.number)
 
     # ------------------------------------------------------------ a release
 
@@ -260,15 +260,15 @@ class ReleasesVerifier:
             self._go_on(row, cells)
             return
         drafts.unlisted.difference_update(row.prefix + name for name in (STATEMENT, *MADE))
-        stated = self._stated.get((row.period, account), StatedDraft())
-        files.report(place, self._problems(row, stated, drafts.sealed, release))
+        released = self._released.get((row.period, account), ReleasedDraft())
+        files.report(place, self._problems(row, released, drafts.sealed, release))
         issued_on = day_in(drafts.sealed.zone, release.planned_at).isoformat()
-        self._stated[row.period, account] = stated.after(row, issued_on)
+        self._released[row.period, account] = released.after(row, issued_on)
         expected: Json | None = None
         if row.listed.files.keys() == _FILES:
             previous = self._previous.get(account)
             is_known = previous is not None or self._before.is_known
-            found = FoundDocument(row, lines, drafts.sealed, stated, number, issued_on, previous, is_known)
+            found = FoundDocument(row, lines, drafts.sealed, released, number, issued_on, previous, is_known)
             expected = self._documents.verify(found)
         right = {**cells, "number": number} if expected is None else {name: str(expected[name]) for name in cells}
         files.report(place, differences(cells, right))
@@ -280,7 +280,7 @@ class ReleasesVerifier:
         self._previous[row.listed.account] = {"period": str(row.period), **shown, "lines": int(right["lines"])}
 
     def _problems(
-        self, row: ReleasedDocument, stated: StatedDraft, sealed: SealedPeriod, release: _Release
+        self, row: ReleasedDocument, released: ReleasedDraft, sealed: SealedPeriod, release: _Release
     ) -> Iterator[str]:
         """Yield what is wrong with a document at its place among those of its draft and of its account."""
         if row.listed.files.keys() != _FILES:
@@ -288,24 +288,24 @@ class ReleasesVerifier:
         if release.planned_at < sealed.bound.end:
             planned_at = release.manifest["planned_at"]
             yield f"was released at {planned_at}, while lines were recorded until {iso_seconds(sealed.bound.end)}"
-        if row.revision != stated.revision + 1:
-            yield f"revision: expected {stated.revision + 1}, found {row.revision}"
+        if row.revision != released.revision + 1:
+            yield f"revision: expected {released.revision + 1}, found {row.revision}"
         if row.cancels:
-            if row.cancels != stated.number:
-                yield f"cancels: expected {stated.number or 'nothing'}, found {row.cancels}"
-        elif stated.number:
-            yield f"{stated.number} states the same lines, and is not cancelled"
-        elif earlier := self._unstated_before(row):
+            if row.cancels != released.number:
+                yield f"cancels: expected {released.number or 'nothing'}, found {row.cancels}"
+        elif released.number:
+            yield f"{released.number} states the same lines, and is not cancelled"
+        elif earlier := self._unreleased_before(row):
             yield f"the draft of {earlier} comes first"
 
-    def _unstated_before(self, row: ReleasedDocument) -> "Period | None":
-        """Return the first earlier period of the account whose draft was never stated; ``None`` without one.
+    def _unreleased_before(self, row: ReleasedDocument) -> "Period | None":
+        """Return the first earlier period of the account whose draft was never released; ``None`` without one.
 
         A draft whose statement is cancelled may wait while later ones are released.
         """
         account = row.listed.account
         earlier = (period for period, one in self._drafts.items() if period < row.period and account in one.found)
-        return min((period for period in earlier if (period, account) not in self._stated), default=None)
+        return min((period for period in earlier if (period, account) not in self._released), default=None)
 
 
 def _rows(file: Any) -> Iterator[ReleasedDocument]:  # noqa: ANN401 - a temporary file
