@@ -10,7 +10,7 @@ from dataclasses import asdict
 from datetime import timedelta
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import IO, Any, Final
 
 from botocore.exceptions import BotoCoreError, ClientError
 from rich.console import Console
@@ -21,6 +21,8 @@ from rich.text import Text
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.proof.folder import verify_folder
 from quarterhour.proof.verify import verify
+from quarterhour.reports.verify import OpenObject
+from quarterhour.statements.keys import LINES
 from quarterhour_tools.accounting import dac7, journal, payouts, vat
 from quarterhour_tools.bucket import Folder, prepare_folder
 from quarterhour_tools.csv import command as csv_command
@@ -552,8 +554,15 @@ def _verify(args: argparse.Namespace) -> int:
     if args.json:
         accounts = {str(account): totals.as_dict() for account, totals in sorted(found.accounts.items())}
         result = {"runs": found.runs, "quarter_hours": found.quarter_hours, "lines": found.lines, "accounts": accounts}
-        counted_names = ("periods", "drafts", "waiting", "releases", "statements")
-        verified = {name: getattr(proof, name) for name in counted_names} | {"statement_lines": proof.lines}
+        verified = {
+            "periods": proof.periods,
+            "drafts": proof.drafts,
+            "drafts_without_statement": proof.waiting,
+            "releases": proof.releases,
+            "documents": proof.documents,
+            "statements": proof.statements,
+            "statement_lines": proof.lines,
+        }
         print(as_json({**result, **verified, "problems": proof.problems, "proven": proof.proven}))
     else:
         console = plain_console()
@@ -564,9 +573,15 @@ def _verify(args: argparse.Namespace) -> int:
         )
         console.print(", ".join(counts))
         if proof.periods:
-            made = f"{counted(proof.periods, 'period')} sealed with {counted(proof.lines, 'line')}"
-            documents = f"{counted(proof.statements, 'statement')} of {counted(proof.releases, 'release')}"
-            console.print(f"{made}; {documents}; {counted(proof.waiting, 'draft')} without a statement")
+            parts = (
+                counted(proof.lines, "line"),
+                counted(proof.drafts, "draft"),
+                counted(proof.statements, "statement"),
+            )
+            console.print(f"{counted(proof.periods, 'period')} sealed: {', '.join(parts)}")
+            waiting = f"{counted(proof.waiting, 'draft')} without a statement"
+            made = f"{counted(proof.releases, 'release')} of {counted(proof.documents, 'document')}"
+            console.print(f"{made}, {waiting}")
         _show_accounts(console, dict(sorted(found.accounts.items())))
         console.print("proven" if proof.proven else "NOT proven", style="green" if proof.proven else "bold red")
     for problem in proof.problems:
@@ -577,7 +592,7 @@ def _verify(args: argparse.Namespace) -> int:
 
 
 def _verify_statement(args: argparse.Namespace) -> int:
-    found = verify_folder(Folder(args.statement).open)
+    found = verify_folder(_document_files(args.statement))
     if args.json:
         print(as_json({**asdict(found), "consistent": found.consistent}))
     else:
@@ -594,6 +609,22 @@ def _verify_statement(args: argparse.Namespace) -> int:
     for problem in found.problems:
         print(printable(problem), file=sys.stderr)
     return 0 if found.consistent else 1
+
+
+def _document_files(folder: Path) -> OpenObject:
+    """Return what opens the files of a document: the lines of a cancellation are those of the folder above."""
+    own = Folder(folder)
+
+    def opened(key: str) -> IO[bytes]:
+        try:
+            return own.open(key)
+        except FileNotFoundError:
+            path = folder.resolve()
+            if key != LINES or not path.name.isdecimal():
+                raise
+            return Folder(path.parent).open(key)
+
+    return opened
 
 
 def _openapi(_args: argparse.Namespace) -> int:

@@ -3,12 +3,14 @@
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from http import HTTPStatus
 from pathlib import Path
 
 import pytest
 
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.direct import REGION
+from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.operations import deployment
 from tests.support.agencies import OWNER, tax
 from tests.support.events import payment
@@ -20,22 +22,31 @@ AFTER_CUT_OFF = datetime(2026, 11, 4, 0, 5, tzinfo=UTC)
 
 @pytest.fixture(scope="module")
 def sealed() -> Iterator[World]:
-    """Two months with statements."""
+    """Two months with statements, of which one is cancelled and made again."""
     with opened({"FirstPeriod": "2026-10"}, start=datetime(2026, 10, 31, 22, 0, tzinfo=UTC)) as world:
         world.write("/documents/owner", OWNER)
-        world.write("/agencies/42", tax(scheme="exempt", percent=None, vat_id=None))
+        for agency in ("42", "7"):
+            world.write(f"/agencies/{agency}", tax(scheme="exempt", percent=None, vat_id=None))
         world.sell("10.00", product="café")
         world.sell("-3.00", agency="7")
         world.pass_time(hours=1)
         assert world.stack.request(events_request(payment("p1", "1.00"))).json()["items"][0]["verdict"] == "recorded"
-        for month, drafts in ((11, 2), (12, 1)):
+        for month, statements in ((11, 2), (12, 1)):
             world.clock.advance_to(AFTER_CUT_OFF.replace(month=month))
             world.sell("5.55")
             world.pass_time(minutes=40)
             while not world.report()["complete"]:
                 pass
             sealed = world.stack.invoke("statements", {})
-            assert (sealed["periods"], sealed["drafts"], sealed["documents"]) == ([f"2026-{month - 1}"], drafts, 1)
+            assert (sealed["periods"], sealed["documents"]) == ([f"2026-{month - 1}"], statements)
+            world.drain()
+        for seen, decision in ((2, "cancel"), (4, "release")):
+            path, body = "/drafts/42/GBP/2026-11", {"decision": decision, "reason": "a wrong name", "seen": seen}
+            headers = (("content-type", "application/json"), ("host", "localhost"))
+            request = Request("PUT", path, headers=headers, body=json.dumps(body).encode())
+            assert world.stack.request(request).status == HTTPStatus.OK
+            world.drain()
+            assert world.stack.invoke("statements", {})["documents"] == 1
         yield world
 
 
@@ -55,15 +66,16 @@ def test_a_stack_s_files_are_proven_from_its_bucket(
     monkeypatch.setattr(deployment, "deployed", lambda stack, output: outputs[stack, output])
     assert main(["verify", "--stack", "it"]) == 0
     shown = capsys.readouterr().out
-    assert "2 periods sealed with 4 lines; 2 statements of 2 releases; 1 draft without a statement" in shown
+    assert "2 periods sealed: 4 lines, 3 drafts, 3 statements\n4 releases of 5 documents, 0 drafts without" in shown
     assert "proven" in shown
 
 
 def test_a_copy_is_proven_until_a_statement_is_changed(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["verify", str(copy), "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
-    counts = [result[name] for name in ("periods", "drafts", "waiting", "releases", "statements", "statement_lines")]
-    assert (counts, result["proven"]) == ([2, 3, 1, 2, 2, 4], True)
+    assert (result["periods"], result["statements"], result["statement_lines"], result["proven"]) == (2, 3, 4, True)
+    assert (result["drafts"], result["drafts_without_statement"]) == (3, 0)
+    assert (result["releases"], result["documents"]) == (4, 5)
     statement = copy / "statements/2026-10/42/GBP/statement.json"
     statement.write_text(statement.read_text("utf-8").replace('"closing": "0.25"', '"closing": "0.24"'), "utf-8")
     assert main(["verify", str(copy)]) == 1
@@ -77,7 +89,7 @@ def test_a_statement_that_no_manifest_covers_is_not_proven(copy: Path, capsys: p
     assert main(["verify", str(copy)]) == 1
     shown = capsys.readouterr()
     assert "NOT proven" in shown.out
-    assert "statements/2026-11/manifest.json: is missing, so 5 files of 2026-11 are in no list" in shown.err
+    assert "statements/2026-11/manifest.json: is missing, so 9 files of 2026-11 are in no list" in shown.err
 
 
 def test_one_statement_is_proven_by_itself(copy: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -86,7 +98,12 @@ def test_one_statement_is_proven_by_itself(copy: Path, capsys: pytest.CaptureFix
     shown = capsys.readouterr().out
     assert "of 42#GBP for 2026-11: 1 line, closing balance" in shown
     assert "Not checked" in shown
+    cancellation = folder / "2"
+    assert main(["verify", "--statement", str(cancellation)]) == 0
+    assert "of 42#GBP for 2026-11: 1 line, closing balance" in capsys.readouterr().out
     (folder / "lines.csv.gz").unlink()
+    assert main(["verify", "--statement", str(cancellation)]) == 1
+    assert "lines.csv.gz: is missing" in capsys.readouterr().err
     assert main(["verify", "--statement", str(folder), "--json"]) == 1
     result = json.loads(capsys.readouterr().out)
     assert (result["consistent"], result["problems"]) == (False, ["lines.csv.gz: is missing"])
@@ -102,4 +119,4 @@ def test_the_lines_of_a_proof_are_the_same_in_a_narrow_terminal(
         assert main(["verify", "--statement", str(copy / "statements/2026-10/42/GBP")]) == 0
         shown.append(capsys.readouterr().out.splitlines())
     assert shown[0] == shown[1]
-    assert "2 periods sealed with 4 lines; 2 statements of 2 releases; 1 draft without a statement" in shown[0]
+    assert "2 periods sealed: 4 lines, 3 drafts, 3 statements" in shown[0]

@@ -280,6 +280,7 @@ def test_the_manifests_of_the_releases_are_chained_and_add_up(sealed: Marketplac
     assert first["previous"] is None
     digest = sha256(sealed.read("statements/releases/000001/manifest.json")).hexdigest()
     assert second["previous"] == {"release": 1, "sha256": digest}
+    assert first["prefixes"] == {"statements": "S-", "credit_notes": "C-"}
     assert first["numbers"] == {"C-": {"first": 1, "next": 2}, "S-": {"first": 1, "next": 7}}
     assert second["numbers"] == {"C-": {"first": 2, "next": 2}, "S-": {"first": 7, "next": 8}}
     assert (first["statements"], first["credit_notes"], second["statements"]) == (6, 1, 1)

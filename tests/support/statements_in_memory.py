@@ -23,12 +23,13 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.releases import context
 from quarterhour.releases.checks import Check, failed
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.decisions import Decider, planned_decision
-from quarterhour.releases.keys import PROGRESS_KEY, release_of_manifest
+from quarterhour.releases.keys import PROGRESS_KEY, RELEASES, release_of_manifest
 from quarterhour.releases.listing import COLUMNS
 from quarterhour.releases.plan import ReleasePlan, ReleaseProgress
 from quarterhour.releases.requests import DraftRequest
@@ -45,29 +46,31 @@ from quarterhour.statements.document import Parties
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.drafts import COLUMNS as DRAFT_COLUMNS
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, draft_key, folder_of, period_of_manifest
+from quarterhour.statements.listing import COLUMNS_OF_0_2
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.page import statement_page
-from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
+from quarterhour.statements.page_of_0_2 import page_of_0_2
+from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan, StatementSettings
 from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.store import Published, StatementStores, plan_of_period
 from tests.support import sealing
 from tests.support.sealing import Objects
 
 OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="GB", vat_id="GB123456789")
-LISTS: Final = {"drafts.csv": DRAFT_COLUMNS, "statements.csv": COLUMNS}
-"""The columns of the lists by the names of their files."""
 
 
 @dataclass(slots=True)
 class StatementRuns:
     """Makes drafts from the sealed reports among the objects, and releases them; ``profiles``: tax by agency.
 
-    ``items``: the items of drafts, statements and releases, by their keys. ``known``: the profiles at each run.
+    ``at_once``: the last period whose statements are sealed at once, as 0.2.0 did; ``None`` without any. ``items``: the
+    items of drafts, statements and releases, by their keys. ``known``: the profiles at each run.
     """
 
     objects: Objects
     settings: StatementSettings
     profiles: Mapping[str, TaxProfile] = field(default_factory=dict)
+    at_once: Period | None = None
     progress: Progress = field(default_factory=Progress)
     items: dict[tuple[str, str], Values] = field(default_factory=dict)
     known: dict[datetime, Mapping[str, TaxProfile]] = field(default_factory=dict)
@@ -197,16 +200,19 @@ class _Stores:
         return self.statements.progress
 
     def save_plan(self, progress: Progress, plan: StatementPlan) -> None:
+        if self.statements.at_once and plan.period <= self.statements.at_once:
+            plan = replace(plan, schema=AT_ONCE)
         self.statements.progress = replace(progress, first_period=plan.first_period, plan=plan)
 
     def finish(self, plan: StatementPlan, published: Published) -> None:
+        drafted = self.statements.progress.drafted_from or (None if plan.schema == AT_ONCE else plan.period)
         self.statements.progress = Progress(
             plan.first_period,
             plan.period,
             plan.bound,
             published.manifest_sha256,
             published.numbers,
-            drafted_from=self.statements.progress.drafted_from or plan.period,
+            drafted_from=drafted,
         )
 
 
@@ -350,10 +356,17 @@ def read_rows(objects: Objects, key: str) -> list[dict[str, str]]:
 def write_rows(objects: Objects, key: str, rows: Iterable[Mapping[str, str]]) -> None:
     """Write the rows of a list."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, LISTS[key.rpartition("/")[2]], lineterminator="\n")
+    writer = csv.DictWriter(text, _columns_of(key), lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     objects[key] = text.getvalue().encode()
+
+
+def _columns_of(key: str) -> Sequence[str]:
+    """Return the columns of a list."""
+    if key.endswith("drafts.csv"):
+        return DRAFT_COLUMNS
+    return COLUMNS if key.startswith(RELEASES) else COLUMNS_OF_0_2
 
 
 def edit_row(objects: Objects, key: str, agency: str, currency: str, **changed: str) -> None:
@@ -371,9 +384,13 @@ def cover_up(objects: Objects, *, pages: bool = True) -> None:
     previous = None
     for key in sorted(key for key in objects if period_of_manifest(key)):
         document = json.loads(objects[key])
-        listed = key.replace(MANIFEST, "drafts.csv")
+        is_of_0_2 = document["schema"] == AT_ONCE
+        listed = key.replace(MANIFEST, "statements.csv" if is_of_0_2 else "drafts.csv")
         if listed in objects:
-            _cover_up_drafts(objects, listed)
+            if is_of_0_2:
+                _cover_up_statements_of_0_2(objects, listed, pages=pages)
+            else:
+                _cover_up_drafts(objects, listed)
             document["files"] = [{"key": listed, **_sealed(objects[listed])}]
         document |= {"previous": previous, "report": {**document["report"], "sha256": runs[document["report"]["run"]]}}
         objects[key] = json.dumps(document).encode()
@@ -388,6 +405,19 @@ def cover_up(objects: Objects, *, pages: bool = True) -> None:
         document |= {"previous": before}
         objects[key] = json.dumps(document).encode()
         before = {"release": document["release"], "sha256": hexdigest(objects[key])}
+
+
+def _cover_up_statements_of_0_2(objects: Objects, key: str, *, pages: bool) -> None:
+    rows = read_rows(objects, key)
+    for row in rows:
+        folder = key.replace("statements.csv", f"{folder_of(row['agency'])}/{row['currency']}/")
+        document = json.loads(objects[folder + STATEMENT])
+        document["lines_file"] |= _sealed(objects[folder + LINES])
+        objects[folder + STATEMENT] = json.dumps(document).encode()
+        if pages:
+            objects[folder + PAGE] = page_of_0_2(document)
+        _cover_up_row(objects, folder, row, {STATEMENT: "json", PAGE: "html", LINES: "csv"})
+    write_rows(objects, key, rows)
 
 
 def _cover_up_drafts(objects: Objects, key: str) -> None:

@@ -22,7 +22,10 @@ def folder() -> Objects:
 
 
 def folder_of(prefix: str) -> Objects:
-    return {key.removeprefix(prefix): content for key, content in sealed().items() if key.startswith(prefix)}
+    """Return the files of a document, with the lines of its draft beside them."""
+    draft = "/".join([*prefix.split("/")[:4], ""])
+    files = {key.removeprefix(prefix): content for key, content in sealed().items() if key.startswith(prefix)}
+    return {**files, LINES: sealed()[draft + LINES]}
 
 
 def found_in(folder: Objects) -> FolderVerification:
@@ -45,7 +48,14 @@ def test_an_untouched_folder_is_consistent_and_says_what_it_cannot_tell(folder: 
     assert "the base currency" in found.not_checked[-1]
 
 
-@pytest.mark.parametrize("key", [f"{NOVEMBER}7/EUR/", f"{NOVEMBER}8/BHD/", f"{DECEMBER}42/GBP/"])
+TAXED_BY_CATEGORY = f"{NOVEMBER}%C3%BCn%C3%AF%207%2F../GBP/"
+CANCELLATION, REPLACEMENT = f"{NOVEMBER}42/GBP/2/", f"{NOVEMBER}42/GBP/3/"
+
+
+@pytest.mark.parametrize(
+    "key",
+    [f"{NOVEMBER}7/EUR/", f"{NOVEMBER}8/BHD/", f"{DECEMBER}42/GBP/", TAXED_BY_CATEGORY, CANCELLATION, REPLACEMENT],
+)
 def test_every_statement_is_consistent_by_itself(key: str) -> None:
     assert found_in(folder_of(key)).problems == []
 

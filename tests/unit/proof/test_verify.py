@@ -12,10 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quarterhour.proof.verify import Verification, verify
+from quarterhour.releases.requests import Desired
+from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.keys import folder_of
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.support.statements_in_memory import StatementRuns, cover_up, edit_row, read_rows, write_rows
-from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, sealed
+from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, decide, sealed, three_months
 
 LINES = NOVEMBER + "42/GBP/lines.csv.gz"
 JSON = NOVEMBER + "42/GBP/statement.json"
@@ -25,6 +27,7 @@ MANIFEST = NOVEMBER + "manifest.json"
 LIST = "statements/releases/000002/statements.csv"
 RELEASE = "statements/releases/000002/manifest.json"
 CANCELLED = NOVEMBER + "42/GBP/2/statement.json"
+RELEASE_5 = "statements/releases/000005/manifest.json"
 REPLACED = NOVEMBER + "42/GBP/3/statement.json"
 
 
@@ -46,7 +49,7 @@ def test_untouched_statements_have_no_problem(objects: Objects) -> None:
     found = found_in(objects)
     assert [one for one in found.problems if "manifest.json: from:" not in one] == []
     assert (found.periods, found.drafts, found.waiting, found.lines) == (3, 10, 1, 22)
-    assert (found.releases, found.statements) == (5, 11)
+    assert (found.releases, found.documents, found.statements) == (5, 11, 9)
 
 
 def test_months_that_are_released_at_once_have_no_problem(objects: Objects) -> None:
@@ -54,7 +57,30 @@ def test_months_that_are_released_at_once_have_no_problem(objects: Objects) -> N
         del objects[key]
     assert StatementRuns(objects, SETTINGS, PROFILES).run(at("2027-01-05 00:17")) == ["2026-10", "2026-11", "2026-12"]
     found = found_in(objects)
-    assert (problems(objects), found.lines, found.releases, found.statements) == ([], 22, 1, 9)
+    assert (problems(objects), found.lines, found.releases, found.documents) == ([], 22, 1, 9)
+
+
+def test_a_statement_may_be_cancelled_while_a_later_month_is_released() -> None:
+    objects, runs = three_months()
+    decide(runs, "2026-12", Desired.CANCEL, at("2027-01-06 09:00"))
+    runs.run(at("2027-01-06 09:00"))
+    decide(runs, "2026-10", Desired.CANCEL, at("2027-01-06 10:00"))
+    decide(runs, "2026-12", Desired.RELEASE, at("2027-01-06 10:00"))
+    runs.run(at("2027-01-06 10:00"))
+    documents = [
+        (row["period"], row["cancels"]) for row in read_rows(objects, "statements/releases/000005/statements.csv")
+    ]
+    assert documents == [("2026-10", "S-000001"), ("2026-12", "")]
+    found = found_in(objects)
+    assert (problems(objects), found.waiting, found.releases, found.documents) == ([], 2, 5, 12)
+
+
+def test_the_releases_of_a_month_without_a_manifest_are_one_problem(objects: Objects) -> None:
+    del objects[DECEMBER + "manifest.json"]
+    unlisted, named = problems(objects)
+    assert unlisted.startswith(f"{DECEMBER}manifest.json: is missing, so 7 files of 2026-12 are in no list")
+    listed = "statements/releases/000003/statements.csv"
+    assert named == f"{DECEMBER}manifest.json: cannot be read, and {listed} names the period"
 
 
 def unreleased(objects: Objects, first: int = 1) -> None:
@@ -175,7 +201,7 @@ def test_each_figure_of_the_list_of_drafts_is_compared(objects: Objects) -> None
 
 def test_each_value_of_the_manifest_of_a_release_is_compared(objects: Objects) -> None:
     document = json.loads(objects[RELEASE])
-    free = {"schema", "planned_at", "code_version"}
+    free = {"schema", "planned_at", "code_version", "prefixes"}
     shown = {name: value for name, value in document.items() if name not in free}
     numbers = {prefix: flipped(one) for prefix, one in document["numbers"].items()}
     objects[RELEASE] = json.dumps({**document, **flipped(shown), "numbers": numbers}).encode()
@@ -378,6 +404,13 @@ def without_cancelling(objects: Objects) -> None:
     release_as(4, revision="2")(objects)
 
 
+def with_xml(objects: Objects) -> None:
+    """List a file that no release makes, with its right hash."""
+    objects[NOVEMBER + "42/GBP/statement.xml"] = b"<xml>"
+    size = {"xml_sha256": hexdigest(b"<xml>"), "xml_size": "5"}
+    rows_as(lambda rows: rows[0].update(size))(objects)
+
+
 def december_first(objects: Objects) -> None:
     """Exchange the lists of the releases of two months, and make all hashes right again."""
     first, second = (f"statements/releases/00000{number}/statements.csv" for number in (2, 3))
@@ -503,7 +536,27 @@ DAMAGE = {
     ),
     "documents in another order": Damage(rows_as(list.reverse), LIST, "number: expected"),
     "another series": Damage(
-        rows_as(lambda rows: rows[5].update(number="S-000007")), LIST, "number: expected a number of another series"
+        rows_as(lambda rows: rows[5].update(number="S-000007")), LIST, "number: expected C-000002, found S-000007"
+    ),
+    "… of all its numbers": Damage(
+        released_with(prefixes={"statements": "T-", "credit_notes": "C-"}),
+        LIST,
+        "line 2: 42#GBP: number: expected T-000001, found S-000002",
+    ),
+    "accounts in another order": Damage(rows_as(list.reverse), LIST, "line 3: … is not after the documents before"),
+    "a release that is planned too early": Damage(
+        released_with(planned_at="2026-12-04T00:20:00.000Z"),
+        LIST,
+        "was released at 2026-12-04T00:20:00.000Z, while lines were recorded until 2026-12-04T00:30:00Z",
+    ),
+    "… before the one before": Damage(
+        lambda objects: edit(objects, RELEASE_5, lambda one: one.update(planned_at="2027-01-06T08:00:00.000Z")),
+        RELEASE_5,
+        "planned_at: 2027-01-06T08:00:00.000Z is before the previous release",
+    ),
+    "a release of an unknown schema": Damage(released_with(schema=9), RELEASE, "the schema 9 is unknown: use the vers"),
+    "a file that no release makes": Damage(
+        with_xml, LIST, "files: expected lines.csv.gz, statement.html, statement.json, found lines.csv.gz, statement.h"
     ),
     "a series from elsewhere": Damage(
         released_with(numbers={"S-": {"first": 3, "next": 8}, "C-": {"first": 2, "next": 3}}),
@@ -522,7 +575,7 @@ DAMAGE = {
     "no tax profile": Damage(
         lambda objects: edit(objects, JSON, lambda document: document["taxes"][0].update(scheme=None, percent="0")),
         JSON,
-        "taxes: a tax point has no tax profile",
+        "taxes[0].scheme: expected standard or reverse_charge or exempt or outside_scope, found null",
     ),
     "a month that is released too early": Damage(december_first, LIST, "the draft of 2026-11 comes first"),
     "a cancellation of another statement": Damage(
@@ -542,6 +595,22 @@ DAMAGE = {
         lambda objects: edit(objects, CANCELLED, lambda document: document["customer"].update(legal_name="Else")),
         CANCELLED,
         "customer.legal_name: expected Agency 42, found Else",
+    ),
+    "a cancellation at another tax": Damage(
+        lambda objects: edit(objects, CANCELLED, lambda document: document["taxes"][0].update(percent="19.4")),
+        CANCELLED,
+        "taxes[0].percent: expected 19.5, found 19.4",
+    ),
+    "a cancellation in the other direction": Damage(
+        documents_with(CANCELLED, collects="marketplace"), CANCELLED, "collects: expected agency, found marketplace"
+    ),
+    "a cancellation of another day": Damage(
+        documents_with(CANCELLED, cancels={"number": "S-000002", "document": "statement", "issued_on": "2026-12-05"}),
+        CANCELLED,
+        "cancels.issued_on: expected 2026-12-04, found 2026-12-05",
+    ),
+    "a cancellation that is a statement": Damage(
+        documents_with(CANCELLED, document="statement"), CANCELLED, "document: expected credit_note, found statement"
     ),
     "a statement that replaces another": Damage(
         documents_with(REPLACED, replaces="S-000003"), REPLACED, "replaces: expected S-000002, found S-000003"

@@ -7,7 +7,7 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
+from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile, TaxRate
 from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
@@ -24,7 +24,7 @@ PROFILES = {
     "7": TaxProfile(REVERSE_CHARGE, vat_id="DE123456789"),
     "8": TaxProfile(EXEMPT),
     "books": TaxProfile(STANDARD, Decimal(7)),
-    "ünï 7/..": TaxProfile(EXEMPT),
+    "ünï 7/..": TaxProfile(EXEMPT, by_category={"print": TaxRate(STANDARD, Decimal(5))}),
 }
 LONG = "ünï 7/.."
 NOVEMBER, DECEMBER = "statements/2026-11/", "statements/2026-12/"
@@ -64,11 +64,40 @@ PINS: Mapping[str, Pins] = {
 
 @cache
 def sealed() -> Objects:
-    """Return three months, with lines of all kinds, schemas and parts. The reports have gaps between them.
+    """Return three months whose drafts are released, each month in one release; change a copy.
 
-    Each month is a release. The fourth cancels November's statement of 42 in GBP, and the fifth replaces it.
+    The fourth release cancels November's statement of 42 in GBP, and the fifth replaces it.
+    """
+    objects, runs = three_months()
+    for hour, desired in (("09", Desired.CANCEL), ("10", Desired.RELEASE)):
+        decide(runs, "2026-11", desired, at(f"2027-01-06 {hour}:00"))
+        assert runs.run(at(f"2027-01-06 {hour}:05")) == []
+    return objects
 
-    Change a copy.
+
+def decide(runs: StatementRuns, period: str, desired: Desired, now: datetime) -> None:
+    """Decide about a draft of 42 in GBP: the next run carries it out."""
+    (draft,) = (one for one in runs.drafts if (str(one.period), str(one.account)) == (period, "42#GBP"))
+    runs.decide(draft, DraftRequest(desired, "a wrong name", len(draft.decisions)), now)
+
+
+@cache
+def sealed_after_0_2(prefixes: tuple[str, str] = ("S-", "C-")) -> Objects:
+    """Return the same months: 0.2.0 sealed October and November, and December is released; change a copy.
+
+    ``prefixes``: of the numbers from December on.
+    """
+    objects, _ = three_months(Period(2026, 11), prefixes)
+    return objects
+
+
+def three_months(
+    at_once: Period | None = None, prefixes: tuple[str, str] = ("S-", "C-")
+) -> tuple[Objects, StatementRuns]:
+    """Return the reports and the statements of three months, and what made them.
+
+    They have lines of all kinds, schemas and parts. The reports have gaps between them. ``at_once``: the last month of
+    0.2.0. ``prefixes``: of the numbers of the last month.
     """
     objects: Objects = {}
     old = [sold("2026-10-31 22:01", "o1"), sold("2026-10-31 22:20", "o2", "-3.005", f"{LONG}#GBP")]
@@ -83,7 +112,7 @@ def sealed() -> Objects:
     run = seal(objects, "202611030000", "202611030015", early, run, schema=2, base="EUR", pins=PINS)
     cut_off = [sold("2026-11-04 00:05", "c1", "2.00", time="2026-10-30T10:00:00Z", prior_period="1")]
     run = seal(objects, "202611040000", "202611040015", cut_off, run, base="EUR", pins=PINS)
-    runs = StatementRuns(objects, SETTINGS, PROFILES)
+    runs = StatementRuns(objects, SETTINGS, PROFILES, at_once)
     assert runs.run(at("2026-11-04 00:32")) == ["2026-10"]
     middle = [
         sold("2026-11-15 09:00", "m1", "10.00", order_id="1", terms="card 1"),
@@ -96,7 +125,7 @@ def sealed() -> Objects:
         sold("2026-11-15 09:07", "m8", "5", period="2026-10", quarter_hour="202611150900#09"),
         sold("2026-11-15 09:16", "m9", "1001", "42#JPY"),
         sold("2026-11-15 09:17", "m10", "-50.00", "7#EUR"),
-        sold("2026-11-15 09:17", "m11", "-7.00", f"{LONG}#GBP"),
+        sold("2026-11-15 09:17", "m11", "-7.00", f"{LONG}#GBP", category="print"),
         paid("2026-11-15 09:18", "m12", "-3.00", "books#GBP"),
     ]
     run = seal(objects, "202611150900", "202611150915", middle, run, base="EUR", pins=PINS, shards=16, parts=2)
@@ -105,10 +134,6 @@ def sealed() -> Objects:
     assert runs.run(at("2026-12-04 00:32")) == ["2026-11"]
     last = [sold("2027-01-05 00:01", "x1", "3", time="2026-12-24T00:00:00Z", prior_period="1")]
     run = seal(objects, "202701050000", "202701050000", last, run, base="EUR", pins=PINS)
+    runs.settings = replace(SETTINGS, prefixes=prefixes)
     assert runs.run(at("2027-01-05 00:17")) == ["2026-12"]
-    for hour, desired in (("09", Desired.CANCEL), ("10", Desired.RELEASE)):
-        (draft,) = (one for one in runs.drafts if (str(one.period), str(one.account)) == ("2026-11", "42#GBP"))
-        request = DraftRequest(desired, "a wrong name", len(draft.decisions))
-        runs.decide(draft, request, at(f"2027-01-06 {hour}:00"))
-        assert runs.run(at(f"2027-01-06 {hour}:05")) == []
-    return objects
+    return objects, runs

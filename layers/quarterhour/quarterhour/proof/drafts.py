@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator
 from decimal import Decimal
 from tempfile import SpooledTemporaryFile
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.model import exact_json
 from quarterhour.model.identifiers import Account
@@ -13,25 +13,24 @@ from quarterhour.proof.period import NO_LINES, AccountLines, Chains, PeriodVerif
 from quarterhour.proof.recompute import EXACT, Recomputation, comparable, differences, text_of
 from quarterhour.statements.drafts import FIGURES, ListedDraft, read_drafts
 from quarterhour.statements.keys import DRAFT, LINES, draft_list_key, statement_prefix
-from quarterhour.statements.listing import SealedObject
+
+if TYPE_CHECKING:
+    from quarterhour.statements.listing import SealedObject
 
 _COUNTS: Final = ("lines", "prior_period_lines")
 
 
-class FoundDraft(NamedTuple):
-    """A draft in the list of its period: the hashes and sizes of its content and of its lines."""
-
-    draft: SealedObject
-    lines: SealedObject
-
-
 class DraftsVerifier(PeriodVerifier):
-    """Verifies the drafts of one period. ``unlisted``: the other files of the period; releases must name them."""
+    """Verifies the drafts of one period.
+
+    ``drafts``: the files of their lines, by account. ``unlisted``: the other files of the period, which releases must
+    name.
+    """
 
     def __init__(self, sources: Sources, sealed: SealedPeriod, previous: SealedPeriod | None, chains: Chains) -> None:
         super().__init__(sources, sealed, previous, chains)
         self._sums: dict[str, dict[str, Decimal]] = {}
-        self.drafts: dict[Account, FoundDraft] = {}
+        self.drafts: dict[Account, SealedObject] = {}
         self.unlisted: set[str] = set()
         self.lines = 0
 
@@ -83,7 +82,7 @@ class DraftsVerifier(PeriodVerifier):
         if not chain.lines:
             files.problem(place, "has no sealed lines")
         self.unlisted -= {prefix + DRAFT, prefix + LINES}
-        self.drafts[row.account] = FoundDraft(row.files[DRAFT], row.files[LINES])
+        self.drafts[row.account] = row.files[LINES]
         recomputed = Recomputation(str(sealed.period), sealed.zone, self._units if sealed.base else None)
         content = files.content(prefix + DRAFT, row.files[DRAFT])
         if not self._recompute(AccountLines(row.account, prefix + LINES, row.files[LINES], chain), recomputed):

@@ -20,10 +20,11 @@ from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.pages import PAGES
 
 NOT_CHECKED: Final = (
-    "whether this is the sealed statement: compare the SHA-256 with the list of its period, statements.csv",
+    "whether this is the sealed statement: compare the SHA-256 with the list of its release, statements.csv",
     "whether its number follows the previous one without a gap",
     "whether the lines are all those of the account and the period, and on no other statement",
     "whether the figures of the previous statement are right",
+    "whether it is cancelled, and, if it cancels another one, whether it has the same parties and taxes",
     "whether the parties and the tax profiles were in force at their dates",
 )
 """What cannot be checked without other files."""
@@ -88,12 +89,8 @@ def _check_schema(document: Json) -> None:
 
 def _recompute(files: CheckedFiles, document: Json) -> Recomputation | None:
     """Check each line, and add up all of them; return ``None`` if they cannot be read."""
-    recomputed = Recomputation(
-        document["period"],
-        time_zone(document["time_zone"]),
-        reverses=bool(document.get("cancels")),
-        taxes=document.get("taxes", ()),
-    )
+    zone, reverses = time_zone(document["time_zone"]), bool(document.get("cancels"))
+    recomputed = Recomputation(document["period"], zone, taxes=document.get("taxes", ()), reverses=reverses)
     lines_file = document["lines_file"]
     with SpooledTemporaryFile(IN_MEMORY) as file:
         if files.copy(LINES, file, SealedObject(lines_file["sha256"], lines_file["size"])) is None:

@@ -138,7 +138,8 @@ class _Sums:
 class StatementsVerifier(PeriodVerifier):
     """Verifies the statements of one period of 0.2.0.
 
-    ``next_numbers``: those after it, by prefix. ``last``: its statements as the next ones show them.
+    ``next_numbers``: those after it, by document. ``last``: its statements as the next ones show them. ``is_listed``:
+    whether its list could be read.
     """
 
     def __init__(self, sources: Sources, sealed: SealedPeriod, previous: SealedPeriod | None, chains: Chains) -> None:
@@ -148,6 +149,7 @@ class StatementsVerifier(PeriodVerifier):
         self.lines = 0
         self.next_numbers: dict[str, int] = {}
         self.last: dict[Account, Json] = {}
+        self.is_listed = False
 
     def _numbers(self) -> _Numbers:
         """Return the numbers before the period: those after the previous one; without one, they begin with 1."""
@@ -174,6 +176,8 @@ class StatementsVerifier(PeriodVerifier):
 
     def _verify_list(self, keys: set[str]) -> dict[str, Any]:
         files, key, numbers = self._files, list_key(self._sealed.period), self._numbers()
+        shown = self._sealed.manifest["numbers"]
+        self.next_numbers = {document: int(shown[name]["next"]) for document, name in _NUMBERED.items()}
         named = {key}
         with SpooledTemporaryFile(IN_MEMORY) as file, SpooledTemporaryFile(IN_MEMORY) as previous:
             listed = files.copy(key, file)
@@ -198,7 +202,7 @@ class StatementsVerifier(PeriodVerifier):
             files.problem(key, f"has no statement of {Account(agency, currency)}, which has {chain.lines} sealed lines")
         for stray in sorted(keys - named):
             files.problem(stray, "is in no list")
-        self.next_numbers = {numbers.prefixes[one]: number for one, number in numbers.next.items()}
+        self.next_numbers, self.is_listed = dict(numbers.next), True
         return {
             "numbers": self._shown_numbers(numbers),
             **self._sums.as_dict(),

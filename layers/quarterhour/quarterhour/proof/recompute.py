@@ -526,7 +526,7 @@ def tax_problems(document: Json) -> Iterator[str]:
 
 def _profile_problems(profile: Json, path: str) -> Iterator[str]:
     percent = Decimal(profile["percent"])
-    if profile["scheme"] not in {*SCHEMES, None}:
+    if profile["scheme"] not in SCHEMES:
         yield f"{path}.scheme: expected {' or '.join(SCHEMES)}, found {_short(profile['scheme'])}"
     elif profile["scheme"] == STANDARD and not 0 <= percent <= 100:  # noqa: PLR2004 - a percentage
         yield f"{path}.percent: {_short(profile['percent'])} is not a percentage"

@@ -1,8 +1,9 @@
-"""Verifies the releases: numbers, balances, tax and figures of each document, and that no draft is released twice."""
+"""Verifies the releases: their chain, numbers and balances, and that each draft is on one statement at most."""
 
 import io
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from decimal import Decimal
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -11,26 +12,16 @@ from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in
-from quarterhour.proof.drafts import FoundDraft
+from quarterhour.proof.documents import MADE, DocumentVerifier, FoundDocument, ReleasedDraft
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE
 from quarterhour.proof.period import SealedPeriod, Sources
-from quarterhour.proof.recompute import (
-    EXACT,
-    Json,
-    Recomputation,
-    bounds_of,
-    differences,
-    in_base,
-    tax_problems,
-    text_of,
-)
+from quarterhour.proof.recompute import EXACT, Json, differences, text_of
 from quarterhour.releases.keys import release_list_key, release_manifest_key, release_of_list, release_of_manifest
 from quarterhour.releases.listing import ReleasedDocument, read_release
+from quarterhour.releases.plan import SCHEMA
 from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.lines import read_lines
-from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, statement_prefix
+from quarterhour.statements.keys import LINES, STATEMENT, manifest_key
 from quarterhour.statements.listing import CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT, SealedObject
-from quarterhour.statements.page import statement_page
 
 if TYPE_CHECKING:
     from quarterhour.model.periods import Period
@@ -41,35 +32,31 @@ _COUNTS: Final = {STATEMENT_DOCUMENT: "statements", CREDIT_NOTE: "credit_notes"}
 _TOTALLED: Final = tuple(name for name in FIGURES if name != "commission_exact")
 _COPIED: Final = ("number", "document", *FIGURES, "lines", "prior_period_lines")
 """The columns of the list that repeat members of a document."""
-_PREVIOUS: Final = ("number", "net", "commission", "tax", "payments", "closing", "lines")
-_SAME: Final = ("owner", "customer", "language", "collects", "payment_days")
-"""What a cancellation has of the document that it cancels."""
+_PREVIOUS: Final = ("number", "net", "commission", "tax", "payments", "closing")
+_FILES: Final = {STATEMENT, LINES, *MADE}
+_ZONES: Final = timedelta(days=1)
+"""No day begins earlier in one time zone than in UTC by more than this."""
+_NEVER: Final = parse_iso("0001-01-01T00:00:00Z")
 
 
-class Drafts(NamedTuple):
-    """The drafts of a period, and the other files of the period, which releases must name."""
+class PeriodDrafts(NamedTuple):
+    """The drafts of a period by account, as the files of their lines; and files that releases must name."""
 
     sealed: SealedPeriod
-    found: Mapping[Account, FoundDraft]
+    found: Mapping[Account, SealedObject]
     unlisted: set[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What 0.2.0 left: the next numbers by prefix, and the last statements as those that follow show them."""
+    """What 0.2.0 left: the next numbers by document, and the last statements as those that follow show them.
 
-    series: Mapping[str, int] = field(default_factory=dict)
+    ``is_known``: whether the list of the last statements could be read.
+    """
+
+    numbers: Mapping[str, int] = field(default_factory=dict)
     previous: Mapping[Account, Json] = field(default_factory=dict)
-
-
-@dataclass(slots=True)
-class _State:
-    """What is released of a draft: the last document, ``number`` while it stands, ``cancelled`` once it does not."""
-
-    revision: int = 0
-    number: str = ""
-    cancelled: str = ""
-    document: Json = field(default_factory=dict)
+    is_known: bool = True
 
 
 @dataclass(slots=True)
@@ -97,16 +84,68 @@ class _Totals:
         return {**self.counts, "currencies": currencies}
 
 
+class _Release:
+    """A release whose list is read: its manifest, the numbers that its documents must have, and its totals.
+
+    ``series``: the next number of each series before it, by prefix.
+    """
+
+    def __init__(self, manifest: Json, series: Mapping[str, int]) -> None:
+        if manifest["schema"] != SCHEMA:
+            raise ValueError(f"the schema {manifest['schema']} is unknown: use the version that wrote it")
+        self.manifest = manifest
+        self.planned_at = parse_iso(manifest["planned_at"])
+        self.totals = _Totals()
+        self.series = dict(series)
+        self._first = series
+        self._prefixes = {document: str(manifest["prefixes"][name]) for document, name in _COUNTS.items()}
+        self._last: tuple[Account, bool, Period] | None = None
+
+    def expected_number(self, row: ReleasedDocument) -> str:
+        """Return the number that a document must have; the next one follows its own number, if that is of the series.
+
+        So a gap is one problem, not one of every later document.
+        """
+        prefix = self._prefixes[row.listed.document]
+        number = self.series.get(prefix, 1)
+        digits = row.listed.number.removeprefix(prefix)
+        resumed = row.listed.number.startswith(prefix) and digits.isascii() and digits.isdecimal()
+        self.series[prefix] = (int(digits) if resumed else number) + 1
+        return f"{prefix}{number:0{_DIGITS}d}"
+
+    def out_of_order(self, row: ReleasedDocument) -> Iterator[str]:
+        """Yield what is wrong with the place of a document: by account, its cancellations first, then by period."""
+        place = row.listed.account, not row.cancels, row.period
+        if self._last is not None and place <= self._last:
+            yield f"{row.listed.number} is not after the documents before"
+        self._last = place
+
+    def expected(self, listed: SealedObject) -> dict[str, Any]:
+        """Return the members of the manifest that follow from the list."""
+        return {
+            **self.totals.as_dict(),
+            "numbers": {
+                prefix: {"first": self._first.get(prefix, 1), "next": following}
+                for prefix, following in self.series.items()
+            },
+            "files": [{"key": release_list_key(self.manifest["release"]), **listed._asdict()}],
+        }
+
+
 class ReleasesVerifier:
     """Verifies all releases in their order. Memory grows with the drafts, not with their lines."""
 
-    def __init__(self, sources: Sources, drafts: Iterable[Drafts], before: Before) -> None:
+    def __init__(self, sources: Sources, drafts: Iterable[PeriodDrafts], before: Before) -> None:
         self._files = sources.files
+        self._documents = DocumentVerifier(sources)
         self._drafts = {one.sealed.period: one for one in drafts}
-        self._series = dict(before.series)
+        self._before = before
+        self._series: dict[str, int] | None = None
         self._previous: dict[Account, Json] = dict(before.previous)
-        self._states: dict[tuple[Period, Account], _State] = {}
+        self._released: dict[tuple[Period, Account], ReleasedDraft] = {}
+        self._lost: set[Period] = set()
         self._sha256 = ""
+        self._planned_at = _NEVER
         self.releases = 0
         self.documents = 0
 
@@ -128,14 +167,14 @@ class ReleasesVerifier:
                 )
         for one in self._drafts.values():
             for key in sorted(one.unlisted):
-                is_document = key.endswith((STATEMENT, PAGE))
+                is_document = key.rpartition("/")[2] in {STATEMENT, *MADE}
                 self._files.problem(key, f"is in no list{_UNDER_WAY if is_document else ''}")
 
     @property
     def waiting(self) -> int:
         """The number of drafts without a statement."""
         drafts = sum(len(one.found) for one in self._drafts.values())
-        return drafts - sum(1 for one in self._states.values() if one.number)
+        return drafts - sum(1 for one in self._released.values() if one.number)
 
     # ------------------------------------------------------------ a release
 
@@ -147,223 +186,126 @@ class ReleasesVerifier:
         self.releases += 1
         try:
             manifest = exact_json.parse_sealed(content)
-            series, totals = dict(self._series), _Totals()
-            listed = self._verify_list(number, manifest, totals)
-            expected = {**manifest, "release": number, "previous": self._before(number)}
+            series = self._first_series(manifest) if self._series is None else self._series
+            release = _Release(manifest, series)
+            listed = self._verify_list(number, release)
+            self._series = release.series
+            previous = {"release": number - 1, "sha256": self._sha256} if self._sha256 else None
+            expected = {**manifest, "release": number, "previous": previous}
             if listed:
-                expected |= {
-                    **totals.as_dict(),
-                    "numbers": {
-                        prefix: {"first": series.get(prefix, 1), "next": self._series.get(prefix, 1)}
-                        for prefix in manifest["numbers"]
-                    },
-                    "files": [{"key": release_list_key(number), **listed._asdict()}],
-                }
+                expected |= release.expected(listed)
             files.report(key, differences(manifest, expected))
-            if missing := set(self._series) - set(manifest["numbers"]):
-                files.problem(key, f"numbers: lacks {', '.join(sorted(missing))}")
+            self._check_time(key, release)
         except UNREADABLE as error:
             files.unreadable(key, error)
         self._sha256 = hexdigest(content)
 
-    def _verify_list(self, number: int, manifest: Json, totals: _Totals) -> SealedObject | None:
+    def _first_series(self, manifest: Json) -> dict[str, int]:
+        """Return the next numbers before the first release, by prefix: those after the statements of 0.2.0.
+
+        A series whose prefix has the year of issue begins with 1.
+        """
+        planned_at = parse_iso(manifest["planned_at"])
+        years = {str((planned_at + span).year) for span in (-_ZONES, _ZONES)}
+        series = {}
+        for document, name in _COUNTS.items():
+            prefix, number = manifest["prefixes"][name], self._before.numbers.get(document, 1)
+            shown = manifest["numbers"].get(prefix)
+            begins = shown is None or shown["first"] == 1
+            if not (begins and any(year in prefix for year in years)):
+                series[prefix] = number
+        return series
+
+    def _check_time(self, key: str, release: _Release) -> None:
+        """Check that a release is not planned before the one before it."""
+        if release.planned_at < self._planned_at:
+            self._files.problem(key, f"planned_at: {release.manifest['planned_at']} is before the previous release")
+        self._planned_at = max(self._planned_at, release.planned_at)
+
+    # ------------------------------------------------------------ its list
+
+    def _verify_list(self, number: int, release: _Release) -> SealedObject | None:
         """Verify every document in the list; return the list's hash and size, ``None`` if it cannot be read."""
-        key, prefixes = release_list_key(number), _Prefixes(manifest["numbers"], self._series)
+        key = release_list_key(number)
         with SpooledTemporaryFile(IN_MEMORY) as file:
             listed = self._files.copy(key, file)
             if listed is None:
                 return None
             try:
                 for line, row in enumerate(_rows(file), 2):
-                    self._verify_row(f"{key}: line {line}: {row.listed.account}", row, manifest, prefixes)
-                    totals.add(row)
+                    self._verify_row(key, line, row, release)
+                    release.totals.add(row)
             except UNREADABLE as error:
                 self._files.unreadable(key, error)
                 return None
         return listed
 
-    def _before(self, number: int) -> Json | None:
-        return {"release": number - 1, "sha256": self._sha256} if self._sha256 else None
-
-    def _verify_row(self, place: str, row: ReleasedDocument, manifest: Json, prefixes: "_Prefixes") -> None:
-        files, account = self._files, row.listed.account
+    def _verify_row(self, key: str, line: int, row: ReleasedDocument, release: _Release) -> None:
+        files, account, place = self._files, row.listed.account, f"{key}: line {line}: {row.listed.account}"
         self.documents += 1
+        number = release.expected_number(row)
+        files.report(place, release.out_of_order(row))
+        cells = {name: text_of(value) for name, value in row.listed.figures.items()}
+        cells |= {name: str(getattr(row.listed, name)) for name in _COPIED if name not in FIGURES}
         drafts = self._drafts.get(row.period)
-        draft = drafts.found.get(account) if drafts else None
-        if drafts is None or draft is None:
+        if drafts is None:
+            if row.period not in self._lost:
+                self._lost.add(row.period)
+                files.problem(manifest_key(row.period), f"cannot be read, and {key} names the period")
+            self._go_on(row, cells)
+            return
+        lines = drafts.found.get(account)
+        if lines is None:
             files.problem(place, f"{row.period} has no draft of it")
+            self._go_on(row, cells)
             return
-        drafts.unlisted.difference_update(row.prefix + name for name in row.listed.files if name != LINES)
-        state = self._states.setdefault((row.period, account), _State())
-        files.report(place, self._out_of_order(row, state))
-        number = prefixes.expected(row.listed.document, row.listed.number)
-        found = _Document(row, draft, drafts.sealed, state, manifest["planned_at"], number)
-        expected = self._verify_document(found)
-        if expected is not None:
-            listed = row.listed
-            cells = {name: text_of(value) for name, value in listed.figures.items()}
-            cells |= {name: str(getattr(listed, name)) for name in _COPIED if name not in FIGURES}
-            files.report(place, differences(cells, {name: str(expected[name]) for name in cells}))
-            shown = {name: expected[name] for name in _PREVIOUS}
-            self._previous[account] = {"period": str(row.period), **shown}
-        state.revision = row.revision
-        state.number, state.cancelled = ("", row.cancels) if row.cancels else (row.listed.number, "")
-        state.document = expected or {}
+        drafts.unlisted.difference_update(row.prefix + name for name in (STATEMENT, *MADE))
+        released = self._released.get((row.period, account), ReleasedDraft())
+        files.report(place, self._problems(row, released, drafts.sealed, release))
+        issued_on = day_in(drafts.sealed.zone, release.planned_at).isoformat()
+        self._released[row.period, account] = released.after(row, issued_on)
+        expected: Json | None = None
+        if row.listed.files.keys() == _FILES:
+            previous = self._previous.get(account)
+            is_known = previous is not None or self._before.is_known
+            found = FoundDocument(row, lines, drafts.sealed, released, number, issued_on, previous, is_known)
+            expected = self._documents.verify(found)
+        right = {**cells, "number": number} if expected is None else {name: str(expected[name]) for name in cells}
+        files.report(place, differences(cells, right))
+        self._go_on(row, right)
 
-    def _out_of_order(self, row: ReleasedDocument, state: _State) -> Iterator[str]:
+    def _go_on(self, row: ReleasedDocument, right: Mapping[str, str]) -> None:
+        """Keep a document as the next one of its account must show it: with the number that it has."""
+        shown = {**{name: right[name] for name in _PREVIOUS}, "number": row.listed.number}
+        self._previous[row.listed.account] = {"period": str(row.period), **shown, "lines": int(right["lines"])}
+
+    def _problems(
+        self, row: ReleasedDocument, released: ReleasedDraft, sealed: SealedPeriod, release: _Release
+    ) -> Iterator[str]:
         """Yield what is wrong with a document at its place among those of its draft and of its account."""
-        if row.revision != state.revision + 1:
-            yield f"revision: expected {state.revision + 1}, found {row.revision}"
+        if row.listed.files.keys() != _FILES:
+            yield f"files: expected {', '.join(sorted(_FILES))}, found {', '.join(sorted(row.listed.files))}"
+        if release.planned_at < sealed.bound.end:
+            planned_at = release.manifest["planned_at"]
+            yield f"was released at {planned_at}, while lines were recorded until {iso_seconds(sealed.bound.end)}"
+        if row.revision != released.revision + 1:
+            yield f"revision: expected {released.revision + 1}, found {row.revision}"
         if row.cancels:
-            if row.cancels != state.number:
-                yield f"cancels: expected {state.number or 'nothing'}, found {row.cancels}"
-            return
-        if state.number:
-            yield f"{state.number} states the same lines, and is not cancelled"
-        for period, one in sorted(self._drafts.items()):
-            account = row.listed.account
-            if (
-                period < row.period
-                and account in one.found
-                and not self._states.get((period, account), _State()).number
-            ):
-                yield f"the draft of {period} comes first"
-                return
+            if row.cancels != released.number:
+                yield f"cancels: expected {released.number or 'nothing'}, found {row.cancels}"
+        elif released.number:
+            yield f"{released.number} states the same lines, and is not cancelled"
+        elif earlier := self._unreleased_before(row):
+            yield f"the draft of {earlier} comes first"
 
-    # ------------------------------------------------------------ a document
+    def _unreleased_before(self, row: ReleasedDocument) -> "Period | None":
+        """Return the first earlier period of the account whose draft was never released; ``None`` without one.
 
-    def _verify_document(self, found: "_Document") -> Json | None:
-        """Verify the files of a document; return what its JSON must hold, ``None`` if a file cannot be read."""
-        files, row = self._files, found.row
-        content = files.content(row.prefix + STATEMENT, row.listed.files[STATEMENT])
-        page = files.content(row.prefix + PAGE, row.listed.files[PAGE])
-        if row.listed.files[LINES] != found.draft.lines:
-            files.problem(found.lines_key, f"is not the file that {row.listed.number} names")
-        if content is None:
-            return None
-        key = row.prefix + STATEMENT
-        try:
-            document = exact_json.parse_sealed(content)
-            recomputed = self._recompute(found, document)
-            sums = self._sums(found)
-            if recomputed is None or sums is None:
-                return None
-            header = {**document, **found.header(), "previous": self._previous.get(row.listed.account)}
-            base, rate = in_base(sums, header, found.sealed.base, reverses=bool(row.cancels))
-            header["base"] = base
-            header["tax_in"] = {"currency": found.sealed.base, "exchange_rate": rate} if rate else None
-            lines_file = {"name": LINES, **found.draft.lines._asdict()}
-            expected = recomputed.document(header, "", lines_file)
-            files.report(key, differences(document, expected))
-            files.report(key, tax_problems(document))
-            files.report(key, found.problems(document))
-            if page is not None and page != statement_page(document):
-                files.problem(row.prefix + PAGE, f"is not the page of {STATEMENT}")
-        except UNREADABLE as error:
-            files.unreadable(key, error)
-            return None
-        # What the next document carries on is what this one shows; the list is compared with what is right.
-        return {**document, **{name: expected[name] for name in _COPIED}}
-
-    def _recompute(self, found: "_Document", document: Json) -> Recomputation | None:
-        """Add up the lines of the draft, whose hash is verified; return ``None`` if they cannot be read."""
-        sealed, row = found.sealed, found.row
-        recomputed = Recomputation(str(sealed.period), sealed.zone, taxes=document["taxes"], reverses=bool(row.cancels))
-        with SpooledTemporaryFile(IN_MEMORY) as file:
-            if self._files.copy(found.lines_key, file) is None:
-                return None
-            for line in read_lines(file):
-                recomputed.add(line)
-        return recomputed
-
-    def _sums(self, found: "_Document") -> Json | None:
-        content = self._files.content(statement_prefix(found.row.period, found.row.listed.account) + DRAFT)
-        sums: Json | None = exact_json.parse_sealed(content)["sums"] if content else None
-        return sums
-
-
-@dataclass(frozen=True, slots=True)
-class _Document:
-    """A document of a release: its row, its draft, and what must be right. ``number``: the one that it must have."""
-
-    row: ReleasedDocument
-    draft: FoundDraft
-    sealed: SealedPeriod
-    state: _State
-    planned_at: str
-    number: str
-
-    @property
-    def lines_key(self) -> str:
-        """The key of the file of its lines."""
-        return statement_prefix(self.row.period, self.row.listed.account) + LINES
-
-    def header(self) -> dict[str, Any]:
-        """Return the members that follow from the manifests, the list, and the documents before."""
-        sealed, row, cancelled = self.sealed, self.row, self.state.document
-        return {
-            "schema": sealed.manifest["schema"],
-            "number": self.number,
-            "issued_on": day_in(sealed.zone, parse_iso(self.planned_at)).isoformat(),
-            "period": str(sealed.period),
-            **bounds_of(sealed.period, sealed.zone),
-            "time_zone": sealed.manifest["time_zone"],
-            "cut_off": sealed.manifest["cut_off"],
-            "recorded_until": iso_seconds(sealed.bound.end),
-            "agency": row.listed.account.agency,
-            "currency": row.listed.account.currency,
-            "rounding": sealed.manifest["rounding"],
-            "cancels": {name: cancelled.get(name) for name in ("number", "document", "issued_on")}
-            if row.cancels
-            else None,
-            "replaces": None if row.cancels else self.state.cancelled or None,
-        }
-
-    def problems(self, document: Json) -> Iterator[str]:
-        """Yield what is wrong with its tax profiles, and, if it cancels another one, with what both have in common."""
-        if any(row["scheme"] is None for row in document["taxes"]):
-            yield "taxes: a tax point has no tax profile"
-        if self.row.cancels and self.state.document:
-            cancelled = self.state.document
-            names = ("scheme", "percent", "tax_points")
-            right, found = (
-                {
-                    **{name: one[name] for name in _SAME},
-                    "taxes": [{name: row[name] for name in names} for row in one["taxes"]],
-                }
-                for one in (cancelled, document)
-            )
-            yield from differences(found, right)
-
-
-class _Prefixes:
-    """The series of a release. ``series``: the next number of each, which is moved on."""
-
-    def __init__(self, numbers: Iterable[str], series: dict[str, int]) -> None:
-        self._prefixes = sorted(numbers, key=len, reverse=True)
-        self._series = series
-        self._of: dict[str, str] = {}
-        for prefix in self._prefixes:
-            series.setdefault(prefix, 1)
-
-    def expected(self, document: str, number: str) -> str:
-        """Return the number that a document must have; the next one follows the number that it has, if that is one.
-
-        So a gap is one problem, not one of every later document.
+        A draft whose statement is cancelled may wait while later ones are released.
         """
-        found = next((one for one in self._prefixes if self._is_of(one, number)), None)
-        prefix = self._of.setdefault(document, found or "")
-        if any(other != document and one == prefix for other, one in self._of.items()):
-            return f"a number of another series than {prefix}"
-        expected = f"{prefix}{self._series.get(prefix, 1):0{_DIGITS}d}"
-        if found == prefix and found is not None:
-            self._series[prefix] = int(number.removeprefix(prefix)) + 1
-        return expected
-
-    @staticmethod
-    def _is_of(prefix: str, number: str) -> bool:
-        digits = number.removeprefix(prefix)
-        return number.startswith(prefix) and digits.isascii() and digits.isdecimal()
+        account = row.listed.account
+        earlier = (period for period, one in self._drafts.items() if period < row.period and account in one.found)
+        return min((period for period in earlier if (period, account) not in self._released), default=None)
 
 
 def _rows(file: Any) -> Iterator[ReleasedDocument]:  # noqa: ANN401 - a temporary file

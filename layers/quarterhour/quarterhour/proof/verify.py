@@ -14,7 +14,7 @@ from quarterhour.proof.files import UNREADABLE, CheckedFiles
 from quarterhour.proof.of_0_2 import StatementsVerifier
 from quarterhour.proof.period import EARLIER, NO_LINES, Rates, SealedPeriod, Sources
 from quarterhour.proof.recompute import Json
-from quarterhour.proof.releases import Before, Drafts, ReleasesVerifier
+from quarterhour.proof.releases import Before, PeriodDrafts, ReleasesVerifier
 from quarterhour.releases.keys import RELEASES
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.verify import Lines, OpenObject, ReportVerification
@@ -32,8 +32,8 @@ _UNDER_WAY: Final = ": if their run is under way, verify again when it has ended
 class Verification:
     """The counts of what was verified of reports, drafts and statements, and every problem found.
 
-    ``statements``: all documents, those of 0.2.0 too. ``waiting``: drafts without a statement. ``lines``: in drafts and
-    on statements of 0.2.0.
+    ``lines``: in drafts, and on statements of 0.2.0. ``documents``: of releases, cancellations too. ``waiting``: drafts
+    without a statement. ``statements``: those of 0.2.0, and released ones that are not cancelled.
     """
 
     reports: ReportVerification = field(default_factory=ReportVerification)
@@ -41,6 +41,7 @@ class Verification:
     drafts: int = 0
     waiting: int = 0
     releases: int = 0
+    documents: int = 0
     statements: int = 0
     lines: int = 0
     problems: list[str] = field(default_factory=list)
@@ -79,7 +80,7 @@ class _Verifier:
         self._chains: dict[Period, Chains] = {one.period: {} for one in self._periods}
         self._last: SealedPeriod | None = None
         self._of_releases = {key for key in names if key.startswith(RELEASES)}
-        self._drafts: list[Drafts] = []
+        self._drafts: list[PeriodDrafts] = []
         self._before = Before()
 
     def _period(self, period: Period) -> SealedPeriod | None:
@@ -130,7 +131,8 @@ class _Verifier:
         releases = ReleasesVerifier(self._sources, self._drafts, self._before)
         releases.verify(self._of_releases)
         self._found.releases, self._found.waiting = releases.releases, releases.waiting
-        self._found.statements += releases.documents
+        self._found.documents = releases.documents
+        self._found.statements += self._found.drafts - releases.waiting
         self._found.reports = found
         self._found.problems = [*found.problems, *files.problems]
         return self._found
@@ -142,13 +144,13 @@ class _Verifier:
         if sealed.manifest["schema"] == AT_ONCE:
             statements = StatementsVerifier(*what)
             statements.verify(keys)
-            self._before = Before(statements.next_numbers, statements.last)
+            self._before = Before(statements.next_numbers, statements.last, statements.is_listed)
             self._found.statements += statements.statements
             self._found.lines += statements.lines
         else:
             drafts = DraftsVerifier(*what)
             drafts.verify(keys)
-            self._drafts.append(Drafts(sealed, drafts.drafts, drafts.unlisted))
+            self._drafts.append(PeriodDrafts(sealed, drafts.drafts, drafts.unlisted))
             self._found.drafts += len(drafts.drafts)
             self._found.lines += drafts.lines
         self._last = sealed

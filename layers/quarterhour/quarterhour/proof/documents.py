@@ -1,0 +1,163 @@
+"""Verifies the files of a released document: each figure follows from the draft, the documents before and its taxes."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from tempfile import SpooledTemporaryFile
+from typing import Any, Final
+
+from quarterhour.model import exact_json
+from quarterhour.model.clock import iso_seconds
+from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
+from quarterhour.proof.period import SealedPeriod, Sources
+from quarterhour.proof.recompute import Json, Recomputation, bounds_of, differences, in_base, tax_problems
+from quarterhour.releases.listing import ReleasedDocument
+from quarterhour.reports.lines import read_lines
+from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, statement_prefix
+from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.page import statement_page
+
+MADE: Final[Mapping[str, Callable[[Json], bytes]]] = {PAGE: statement_page}
+"""What makes each file beside ``statement.json`` from its content."""
+_SAME: Final = ("owner", "customer", "language", "collects", "payment_days")
+"""What a cancellation has of the document that it cancels."""
+
+
+@dataclass(slots=True)
+class ReleasedDraft:
+    """What is released of a draft.
+
+    ``revision``: the number of its documents. ``number``, ``document`` and ``issued_on``: of the statement that is not
+    cancelled, the number empty without one. ``cancelled``: the number of the one that was cancelled last.
+    """
+
+    revision: int = 0
+    number: str = ""
+    document: str = ""
+    issued_on: str = ""
+    cancelled: str = ""
+
+    def after(self, row: ReleasedDocument, issued_on: str) -> "ReleasedDraft":
+        """Return what is released after one more document."""
+        if row.cancels:
+            return ReleasedDraft(row.revision, cancelled=row.cancels)
+        return ReleasedDraft(row.revision, row.listed.number, row.listed.document, issued_on)
+
+
+@dataclass(frozen=True, slots=True)
+class FoundDocument:
+    """A document of a release: its row, the sealed lines and the period of its draft, and what must be right.
+
+    ``released``: of the draft before. ``number`` and ``issued_on``: those that it must have. ``previous``: the last
+    document of the account, as this one must show it; ``knows_previous``: whether that is known.
+    """
+
+    row: ReleasedDocument
+    lines: SealedObject
+    sealed: SealedPeriod
+    released: ReleasedDraft
+    number: str
+    issued_on: str
+    previous: Json | None
+    knows_previous: bool
+
+    @property
+    def draft_prefix(self) -> str:
+        """The prefix of the keys of the draft and of its lines."""
+        return statement_prefix(self.row.period, self.row.listed.account)
+
+    @property
+    def cancelled_key(self) -> str:
+        """The key of the document that it cancels."""
+        return statement_prefix(self.row.period, self.row.listed.account, self.row.revision - 1) + STATEMENT
+
+    def header(self) -> dict[str, Any]:
+        """Return the members that follow from the manifests, the list, and the documents before."""
+        sealed, row, released = self.sealed, self.row, self.released
+        cancels = {"number": released.number, "document": released.document, "issued_on": released.issued_on}
+        return {
+            "schema": sealed.manifest["schema"],
+            "number": self.number,
+            "issued_on": self.issued_on,
+            "period": str(sealed.period),
+            **bounds_of(sealed.period, sealed.zone),
+            "time_zone": sealed.manifest["time_zone"],
+            "cut_off": sealed.manifest["cut_off"],
+            "recorded_until": iso_seconds(sealed.bound.end),
+            "agency": row.listed.account.agency,
+            "currency": row.listed.account.currency,
+            "rounding": sealed.manifest["rounding"],
+            "cancels": cancels if row.cancels else None,
+            "replaces": None if row.cancels else released.cancelled or None,
+            **({"previous": self.previous} if self.knows_previous else {}),
+        }
+
+
+class DocumentVerifier:
+    """Verifies the files of one document after the other."""
+
+    def __init__(self, sources: Sources) -> None:
+        self._sources = sources
+        self._files = sources.files
+
+    def verify(self, found: FoundDocument) -> Json | None:
+        """Verify the files of a document; return what its JSON must hold, ``None`` if a file cannot be read."""
+        files, row = self._files, found.row
+        key = row.prefix + STATEMENT
+        content = files.content(key, row.listed.files[STATEMENT])
+        made = {name: files.content(row.prefix + name, row.listed.files[name]) for name in MADE}
+        if row.listed.files[LINES] != found.lines:
+            files.problem(found.draft_prefix + LINES, f"is not the file that {row.listed.number} names")
+        if content is None:
+            return None
+        try:
+            document = exact_json.parse_sealed(content)
+            expected = self._expected(found, document)
+            if expected is None:
+                return None
+            files.report(key, differences(document, expected))
+            files.report(key, tax_problems(document))
+            files.report(key, self._cancelled_problems(found, document))
+            for name, file in made.items():
+                if file is not None and file != MADE[name](document):
+                    files.problem(row.prefix + name, f"is not the page of {STATEMENT}")
+        except UNREADABLE as error:
+            files.unreadable(key, error)
+            return None
+        return expected
+
+    def _expected(self, found: FoundDocument, document: Json) -> Json | None:
+        """Return what the JSON must hold; ``None`` if the draft or its lines cannot be read.
+
+        The problems of both files were found with their period.
+        """
+        sealed, row = found.sealed, found.row
+        before = CheckedFiles(self._sources.open)
+        draft = before.content(found.draft_prefix + DRAFT)
+        recomputed = Recomputation(str(sealed.period), sealed.zone, taxes=document["taxes"], reverses=bool(row.cancels))
+        with SpooledTemporaryFile(IN_MEMORY) as file:
+            if draft is None or before.copy(found.draft_prefix + LINES, file) is None:
+                return None
+            for line in read_lines(file):
+                recomputed.add(line)
+        header = {**document, **found.header()}
+        sums = exact_json.parse_sealed(draft)["sums"]
+        base, rate = in_base(sums, header, sealed.base, reverses=bool(row.cancels))
+        header |= {"base": base, "tax_in": {"currency": sealed.base, "exchange_rate": rate} if rate else None}
+        return recomputed.document(header, "", {"name": LINES, **found.lines._asdict()})
+
+    def _cancelled_problems(self, found: FoundDocument, document: Json) -> Iterator[str]:
+        """Yield what a cancellation does not have in common with the document that it cancels."""
+        if not found.row.cancels:
+            return
+        content = CheckedFiles(self._sources.open).content(found.cancelled_key)
+        if content is None:  # a problem of that document
+            return
+        right, shown = (_in_common(one) for one in (exact_json.parse_sealed(content), document))
+        yield from differences(shown, right)
+
+
+def _in_common(document: Json) -> dict[str, Any]:
+    """Return what a document and its cancellation have in common."""
+    names = ("scheme", "percent", "note", "tax_points")
+    taxes = [{name: row[name] for name in names} for row in document["taxes"]]
+    return {**{name: document[name] for name in _SAME}, "taxes": taxes}
