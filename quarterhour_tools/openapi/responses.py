@@ -604,9 +604,10 @@ class LastStatement(Answer):
 
 
 class Unbilled(Answer):
-    """What is on no statement yet: exact and not taxed."""
+    """What is on no statement yet, rounded and taxed as its statement will be."""
 
     commission: Decimal
+    tax: Decimal
     proceeds: Decimal
     """The net sales that the marketplace has collected for the agency; 0 if the agency collects them."""
     payments: Decimal
@@ -619,7 +620,7 @@ class AccountBalance(Answer):
     currency: Currency
     as_of: Instant
     balance: Decimal
-    """The closing balance of the statement, plus the unbilled commission, less the unbilled proceeds and payments."""
+    """The closing balance of the statement, plus unbilled commission and tax, less unbilled proceeds and payments."""
     collects: Literal["agency", "marketplace"]
     """Who holds the customers' money, by the agency's registration of then."""
     statement: LastStatement | None

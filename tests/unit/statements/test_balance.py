@@ -1,6 +1,5 @@
 """Balances and previews, pure: every line is either in a closing balance or unbilled."""
 
-from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any
@@ -12,13 +11,14 @@ from quarterhour.agencies.agency import EXEMPT, STANDARD, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.totals import Totals
-from quarterhour.statements.balance import Balance, OpenPeriod, StatementSummary, of_periods, previews
+from quarterhour.model.totals import Totals, total
+from quarterhour.statements.balance import Balance, OpenPeriod, StatementSummary, Unbilled, of_periods, previews
 from quarterhour.statements.figures import Amounts
 from tests.support.builders import amounts
 from tests.support.stored_statements import listed, plan_of
 
 VAT = TaxProfile(STANDARD, Decimal(20))
+UNTAXED = TaxProfile(EXEMPT)
 OCTOBER = Period(2026, 10)
 
 
@@ -33,49 +33,66 @@ def sealed(period: Period, closing: str, commission: str, payments: str = "0", *
     return StatementSummary.of(item)
 
 
+def balance(found: Unbilled, profile: TaxProfile = UNTAXED, collects: str = "agency") -> Balance:
+    """Return the balance of what is unbilled."""
+    months = [OpenPeriod(period.next.first_day, one, collects) for period, one in found.periods.items()]
+    return Balance.of(found.closing, previews(months, found.closing, "GBP", lambda _: profile))
+
+
 def test_before_the_first_statement_everything_is_unbilled() -> None:
-    found = Balance.of([], totals("12.345", "2"), Totals())
-    assert (found.last, found.amount) == (None, Decimal("10.345"))
+    found = Unbilled.of([], {OCTOBER: totals("12.34", "2")}, OCTOBER)
+    assert (found.last, balance(found).amount) == (None, Decimal("10.34"))
 
 
-def test_after_a_statement_its_rounding_and_tax_count_and_the_rest_is_exact() -> None:
+def test_after_a_statement_the_rest_is_rounded_and_taxed_as_its_own_statement_will_be() -> None:
     october = sealed(OCTOBER, "10.81", "12.345", "4")
-    found = Balance.of([october], totals("13.445", "5"), Totals())
-    assert (found.unbilled.commission, found.unbilled.payments) == (Decimal("1.100"), Decimal(1))
-    assert found.amount == Decimal("10.910")
+    counted = {OCTOBER: totals("12.345", "4"), OCTOBER.next: totals("1.105", "1")}
+    found = balance(Unbilled.of([october], counted, OCTOBER.next), VAT)
+    assert found == Balance(Decimal("10.81"), Decimal("1.10"), Decimal("0.22"), Decimal(0), Decimal(1))
+    assert found.amount == Decimal("11.13")
+
+
+def test_each_open_period_is_rounded_and_taxed_by_itself() -> None:
+    counted = {OCTOBER: totals("0.125"), OCTOBER.next: totals("0.125")}
+    found = balance(Unbilled.of([], counted, OCTOBER), VAT)
+    assert (found.commission, found.tax, found.amount) == (Decimal("0.24"), Decimal("0.04"), Decimal("0.28"))
 
 
 def test_a_late_line_of_a_sealed_period_is_unbilled_until_the_next_statement() -> None:
-    counted = of_periods({OCTOBER: totals("3"), OCTOBER.next: totals("2")}, OCTOBER)
-    assert Balance.of([sealed(OCTOBER, "1.00", "1")], counted, Totals()).amount == Decimal("5.00")
+    counted = {OCTOBER: totals("3"), OCTOBER.next: totals("2")}
+    found = Unbilled.of([sealed(OCTOBER, "1.00", "1")], counted, OCTOBER.next)
+    assert (list(found.periods), balance(found).amount) == ([OCTOBER.next], Decimal("5.00"))
 
 
 def test_what_was_brought_forward_is_in_the_closing_balance_alone() -> None:
     october = sealed(OCTOBER, "107.20", "6", brought_forward="100")
-    assert Balance.of([october], totals("106"), Totals()).amount == Decimal("107.20")
+    assert balance(Unbilled.of([october], {OCTOBER: totals("106")}, OCTOBER.next)).amount == Decimal("107.20")
 
 
 def test_the_last_statement_counts_whatever_their_order() -> None:
     both = [sealed(OCTOBER.next, "3.00", "2"), sealed(OCTOBER, "1.00", "1")]
-    found = Balance.of(both, totals("3"), Totals())
-    assert (found.last, found.amount) == (both[0], Decimal("3.00"))
+    found = Unbilled.of(both, {OCTOBER: totals("3")}, OCTOBER.next.next)
+    assert (found.last, balance(found).amount) == (both[0], Decimal("3.00"))
 
 
-@given(st.lists(st.tuples(amounts(), amounts()), max_size=6), amounts(), amounts())
-def test_a_past_balance_is_the_present_one_without_what_was_recorded_since(
-    lines: list[tuple[Decimal, Decimal]], commission: Decimal, payments: Decimal
+@given(st.dictionaries(st.integers(1, 12), st.tuples(amounts(), amounts()), max_size=6), st.integers(1, 12))
+def test_what_is_unbilled_in_all_periods_is_what_is_counted_and_on_no_statement(
+    lines: dict[int, tuple[Decimal, Decimal]], first: int
 ) -> None:
-    counted = Totals()
-    for one, paid in lines:
-        counted += totals(str(one), str(paid))
-    later = totals(str(commission), str(payments))
-    assert Balance.of([], counted + later, later).amount == Balance.of([], counted, Totals()).amount
+    counted = {Period(2026, month): totals(str(one), str(paid)) for month, (one, paid) in lines.items()}
+    statements = [sealed(Period(2025, 12), "1.00", "7", "3")]
+    found = Unbilled.of(statements, counted, Period(2026, first))
+    assert total(found.periods.values()) == total(counted.values()) - statements[0].charged
+    assert min(found.periods) == Period(2026, first)
+    assert Unbilled.as_of(statements, total(counted.values()), OCTOBER).periods == {
+        OCTOBER: total(found.periods.values())
+    }
 
 
 def test_periods_of_before_the_first_one_get_no_statements() -> None:
     counted = {OCTOBER.previous: totals("5"), OCTOBER: totals("1")}
-    assert of_periods(counted, OCTOBER).commission == 1
-    assert of_periods(counted, None).commission == 6
+    assert of_periods(counted, OCTOBER) == {OCTOBER: counted[OCTOBER]}
+    assert of_periods(counted, None) == counted
 
 
 def preview(months: list[Totals], closing: str, currency: str, profile: TaxProfile | None) -> Amounts:
@@ -126,12 +143,13 @@ def test_a_preview_of_an_agency_whose_sales_the_marketplace_collects_takes_them_
 
 def test_a_balance_counts_the_sales_that_the_marketplace_collected_and_has_on_no_statement() -> None:
     october = sealed(OCTOBER, "-87.90", "10.0005", net="100.005")
-    counted = totals("12.0005", "-87.90", "125.005", "-5")
-    by_marketplace = replace(Balance.of([october], counted, Totals()), collects="marketplace")
-    assert by_marketplace.proceeds == Decimal("20.000")
-    assert by_marketplace.amount == Decimal("-18.0000")  # -87.90 + 2.0000 - 20.000 + 87.90
-    by_agency = Balance.of([october], counted, Totals())
-    assert (by_agency.proceeds, by_agency.amount) == (Decimal(0), Decimal("2.0000"))
+    counted = {OCTOBER: totals("12.0005", "-87.90", "125.005", "-5")}
+    unbilled = Unbilled.of([october], counted, OCTOBER.next)
+    by_marketplace = balance(unbilled, collects="marketplace")
+    assert by_marketplace.proceeds == Decimal("20.00")
+    assert by_marketplace.amount == Decimal("-18.00")  # -87.90 + 2.00 - 20.00 + 87.90
+    by_agency = balance(unbilled)
+    assert (by_agency.proceeds, by_agency.amount) == (Decimal(0), Decimal("2.00"))
 
 
 def test_the_period_of_a_statement_orders_it_before_its_number() -> None:

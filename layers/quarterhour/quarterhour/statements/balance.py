@@ -6,7 +6,7 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
-from quarterhour.agencies.agency import BY_AGENCY, BY_MARKETPLACE
+from quarterhour.agencies.agency import BY_AGENCY
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
@@ -41,44 +41,75 @@ class StatementSummary(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Balance:
-    """What an account owes: the closing balance of its last statement, and what is on no statement yet.
+class Unbilled:
+    """What an account has on no statement yet: the totals of each period without a statement, the oldest first.
 
-    ``unbilled``: the exact commission, without tax, the net and the payments; its other figures mean nothing.
-    ``collects``: who holds the customers' money now.
+    ``last``: the last statement, ``None`` before the first.
     """
 
     last: StatementSummary | None
-    unbilled: Totals
-    collects: str = BY_AGENCY
+    periods: PeriodTotals
 
     @property
-    def proceeds(self) -> Decimal:
-        """The exact net that the marketplace has collected and that is on no statement yet."""
-        return self.unbilled.net if self.collects == BY_MARKETPLACE else money.ZERO
+    def closing(self) -> Decimal:
+        """The closing balance of the last statement."""
+        return self.last.closing if self.last else money.ZERO
+
+    @classmethod
+    def of(cls, statements: Iterable[StatementSummary], counted: PeriodTotals, first: Period) -> Self:
+        """Return what is unbilled now.
+
+        ``counted``: all that is counted for the periods that get statements. ``first``: the first period without
+        statements; its statement holds the late lines of the periods before it, too. What is counted and on no
+        statement is unbilled, so each line is either in the closing balance or unbilled, whatever period it is of.
+        """
+        sealed = sorted(statements)
+        later = {period: one for period, one in sorted(counted.items()) if period > first}
+        rest = total(counted.values()) - total(one.charged for one in sealed) - total(later.values())
+        return cls(sealed[-1] if sealed else None, {first: rest, **later})
+
+    @classmethod
+    def as_of(cls, statements: Iterable[StatementSummary], counted: Totals, period: Period) -> Self:
+        """Return what was unbilled in a period, as one sum: counters of the past do not know periods.
+
+        ``statements``: those whose bound is not after the instant. ``counted``: what was counted by then.
+        """
+        sealed = sorted(statements)
+        return cls(sealed[-1] if sealed else None, {period: counted - total(one.charged for one in sealed)})
+
+
+class Balance(NamedTuple):
+    """What an account owes, as if its open periods ended now: the last statement, and what is on none yet.
+
+    ``closing``: that statement's closing balance. All amounts are rounded as statements round them.
+    """
+
+    closing: Decimal
+    commission: Decimal
+    tax: Decimal
+    proceeds: Decimal
+    payments: Decimal
 
     @property
     def amount(self) -> Decimal:
         """The balance: what the agency owes, negative if it is owed."""
-        closing = self.last.closing if self.last else money.ZERO
-        received = money.add(self.proceeds, self.unbilled.payments)
-        return money.add(closing, money.add(self.unbilled.commission, money.negated(received)))
+        received = money.add(self.proceeds, self.payments)
+        owed = money.add(self.closing, money.add(self.commission, self.tax))
+        return money.add(owed, money.negated(received))
 
     @classmethod
-    def of(cls, statements: Iterable[StatementSummary], counted: Totals, since: Totals) -> Self:
-        """Return the balance of an instant.
-
-        ``statements``: those whose bound is not after the instant. ``counted``: all that is counted now for the periods
-        that get statements. ``since``: the part of it that was recorded after the instant. What is counted and on no
-        statement is unbilled, so each line is either in the closing balance or unbilled, whatever period it is of.
-        """
-        sealed = sorted(statements)
-        return cls(sealed[-1] if sealed else None, counted - total(one.charged for one in sealed) - since)
+    def of(cls, closing: Decimal, found: Iterable["Preview"]) -> Self:
+        """Return the balance after the previews of all open periods; it is the closing balance of the last one."""
+        sums = dict.fromkeys(("commission", "tax", "proceeds", "payments"), money.ZERO)
+        for one in found:
+            for name in sums:
+                sums[name] = money.add(sums[name], getattr(one.amounts, name))
+        return cls(closing, **sums)
 
 
-def of_periods(totals: PeriodTotals, first: Period | None) -> Totals:
-    """Add up the totals of the periods that get statements: of all, or of those from the first one on."""
-    return total(one for period, one in totals.items() if first is None or period >= first)
+def of_periods(totals: PeriodTotals, first: Period | None) -> PeriodTotals:
+    """Return the totals of the periods that get statements: of all, or of those from the first one on."""
+    return {period: one for period, one in totals.items() if first is None or period >= first}
 
 
 class OpenPeriod(NamedTuple):

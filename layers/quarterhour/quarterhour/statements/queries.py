@@ -31,7 +31,15 @@ from quarterhour.model.periods import Calendar, Period, start_of
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.reports.queries import LINKS_VALID, link_request
-from quarterhour.statements.balance import Balance, OpenPeriod, StatementSummary, of_periods, previews
+from quarterhour.statements.balance import (
+    Balance,
+    OpenPeriod,
+    Preview,
+    StatementSummary,
+    Unbilled,
+    of_periods,
+    previews,
+)
 from quarterhour.statements.keys import (
     LINES,
     PAGE,
@@ -45,7 +53,7 @@ from quarterhour.statements.keys import (
 )
 from quarterhour.statements.listing import FIGURES
 from quarterhour.statements.plan import Progress, StatementPlan
-from quarterhour.statements.store import PartyReader
+from quarterhour.statements.store import AgencyAt, PartyReader
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging
 
@@ -62,6 +70,7 @@ _COUNTS: Final = ("statements", "credit_notes", "lines")
 _AMOUNTS: Final = (
     *("opening", "net", "commission_exact", "commission", "tax", "payable", "proceeds", "payments", "closing"),
 )
+_UNBILLED: Final = ("commission", "tax", "proceeds", "payments")
 
 
 class PeriodState(StrEnum):
@@ -214,22 +223,8 @@ class StatementQueries:
         before = self.entities.get(statement_key(progress.sealed, account)) if progress.sealed else None
         closing = Decimal(before["closing"]) if before else money.ZERO
         counted = self._counted(account)
-        today, zone = self.calendar.day_of(now), self.calendar.zone
-        agency_at = PartyReader(self.entities).agency(account.agency, ALWAYS[1])
-
-        def profile_on(day: date) -> TaxProfile | None:
-            agency = agency_at(start_of(day, zone))
-            return agency.tax if agency else None
-
-        months = [
-            OpenPeriod(
-                min(one.next.first_day - _DAY, today),
-                counted.get(one, Totals()),
-                _collects(agency_at(min(self.calendar.starts(one.next) - _INSTANT, now))),
-            )
-            for one in _months(first, period)
-        ]
-        *_, found = previews(months, closing, account.currency, profile_on, self.rounding)
+        months = {one: counted.get(one, Totals()) for one in _months(first, period)}
+        *_, found = self._previews(account, closing, months, self._agency_at(account), now)
         return {
             "period": str(period),
             "agency": account.agency,
@@ -244,6 +239,29 @@ class StatementQueries:
             "taxes": [row.as_dict() for row in found.taxes],
         }
 
+    def _agency_at(self, account: Account) -> AgencyAt:
+        return PartyReader(self.entities).agency(account.agency, ALWAYS[1])
+
+    def _previews(
+        self, account: Account, closing: Decimal, months: PeriodTotals, agency_at: AgencyAt, now: datetime
+    ) -> Iterator[Preview]:
+        """Yield the preview of each open period after a closing balance, as if it ended ``now`` or at its end."""
+        today, zone = self.calendar.day_of(now), self.calendar.zone
+
+        def profile_on(day: date) -> TaxProfile | None:
+            agency = agency_at(start_of(day, zone))
+            return agency.tax if agency else None
+
+        periods = (
+            OpenPeriod(
+                min(month.next.first_day - _DAY, today),
+                totals,
+                _collects(agency_at(min(self.calendar.starts(month.next) - _INSTANT, now))),
+            )
+            for month, totals in months.items()
+        )
+        return previews(periods, closing, account.currency, profile_on, self.rounding)
+
     def _is_sealed(self, period: Period) -> bool:
         return self.entities.get(period_key(period)) is not None
 
@@ -252,21 +270,24 @@ class StatementQueries:
     def balance(self, account: Account, at: datetime | None) -> dict[str, Any]:
         """Return an account's balance now, or as of the start of the quarter-hour of an instant.
 
-        Raises ``GoneError`` if the counters that it needs are kept no longer.
+        Now it is the closing balance of the preview of the current period. Of a past instant, everything that was
+        unbilled is rounded and taxed together, by the profile of that day. Raises ``GoneError`` if the counters that it
+        needs are kept no longer.
         """
         now = clock.now()
         quarter_hour = QuarterHour.at(at) if at and at <= now else None
         as_of = quarter_hour.start if quarter_hour else now
         statements = [one for one in self._sealed(account) if one.bound.end <= as_of]
-        collects = _collects(PartyReader(self.entities).agency(account.agency, ALWAYS[1])(as_of))
-        found = replace(self._consistently(account, statements, quarter_hour), collects=collects)
-        last = found.last
+        unbilled = self._consistently(account, statements, quarter_hour, now)
+        agency_at, last = self._agency_at(account), unbilled.last
+        found = self._previews(account, unbilled.closing, unbilled.periods, agency_at, as_of)
+        balance = Balance.of(unbilled.closing, found)
         return {
             "agency": account.agency,
             "currency": account.currency,
             "as_of": iso_millis(as_of),
-            "balance": money.plain(found.amount),
-            "collects": collects,
+            "balance": money.plain(balance.amount),
+            "collects": _collects(agency_at(as_of)),
             "statement": None
             if last is None
             else {
@@ -275,15 +296,13 @@ class StatementQueries:
                 "closing": money.plain(last.closing),
                 "recorded_until": iso_seconds(last.bound.end),
             },
-            "unbilled": {
-                "commission": money.plain(found.unbilled.commission),
-                "proceeds": money.plain(found.proceeds),
-                "payments": money.plain(found.unbilled.payments),
-            },
+            "unbilled": {name: money.plain(getattr(balance, name)) for name in _UNBILLED},
         }
 
-    def _consistently(self, account: Account, statements: list[StatementSummary], since: QuarterHour | None) -> Balance:
-        """Return a balance from counters of one moment.
+    def _consistently(
+        self, account: Account, statements: list[StatementSummary], since: QuarterHour | None, now: datetime
+    ) -> Unbilled:
+        """Return what is unbilled, from counters of one moment.
 
         The counters of an account are several items. Each change moves the version of ``latest`` along with them.
         """
@@ -291,7 +310,7 @@ class StatementQueries:
             if attempt:
                 pause(attempt - 1)
             before = self._version(account)
-            found = self._balance(account, statements, since)
+            found = self._unbilled(account, statements, since, now)
             if since is None or self._version(account) == before:
                 return found
         raise UnavailableError("the counters of the account changed during each read: try again")
@@ -300,11 +319,17 @@ class StatementQueries:
         latest = self.entities.get(latest_key(account))
         return int(latest["version"]) if latest else None
 
-    def _balance(self, account: Account, statements: list[StatementSummary], since: QuarterHour | None) -> Balance:
-        first = self._progress().first_period or self.calendar.first_period
+    def _unbilled(
+        self, account: Account, statements: list[StatementSummary], since: QuarterHour | None, now: datetime
+    ) -> Unbilled:
+        progress = self._progress()
+        first = progress.first_period or self.calendar.first_period
         periods = self._counted(account)
-        recorded = self._recorded_since(account, since, first, periods) if since else Totals()
-        return Balance.of(statements, of_periods(periods, first), recorded)
+        counted = of_periods(periods, first)
+        if since is None:
+            return Unbilled.of(statements, counted, self._next_period(progress, now))
+        by_then = total(counted.values()) - self._recorded_since(account, since, first, periods)
+        return Unbilled.as_of(statements, by_then, self.calendar.month_of(since.start))
 
     def _sealed(self, account: Account) -> Iterator[StatementSummary]:
         """Yield the statements of an account."""
@@ -337,7 +362,7 @@ class StatementQueries:
         if first and of_periods(periods, None) != of_periods(periods, first):
             self._check_kept(since, self.retention.quarter_hour)
             found = by_quarter_hour_and_period(self._counters(account, *quarter_hour_sk_bounds(since, last)))
-            return total(of_periods(sums, first) for _, sums in found)
+            return total(one for _, sums in found for one in of_periods(sums, first).values())
         day, rest = since.day, Totals()
         if since != QuarterHour.first_of(day):
             self._check_kept(since, self.retention.quarter_hour)
