@@ -39,6 +39,8 @@ from quarterhour.orders.queries import OrderQueries
 from quarterhour.rate_cards import routes as rate_cards
 from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.receivables import routes as receivables
+from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.reports import routes as reports
 from quarterhour.reports.queries import ReportQueries
 from quarterhour.reports.store import began
@@ -91,6 +93,7 @@ events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABL
 ledger_queries = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, began_at)
 retention = Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
 statement_queries = StatementQueries(entities, s3, bucket, calendar_of(env), retention, began_at, rounding_of(env))
+receivable_queries = ReceivableQueries(entities, statement_queries, account_queries, workers)
 reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
 operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
 
@@ -104,6 +107,7 @@ ledger.read_one(routes, events, ExplanationQueries(events, rate_card_queries), S
 held.read(routes, HeldQueries(entities))
 locations.read(routes, LocationQueries(entities))
 statements.read(routes, statement_queries, account_queries)
+receivables.read(routes, receivable_queries)
 statement_status.read(routes, StatementStatusQueries(entities), statement_queries, account_queries)
 orders.read(routes, OrderQueries(entities))
 documents.read(routes, document_queries, (AGENCIES, OWNERS, RATE_CARDS))

@@ -94,7 +94,7 @@ def described_system() -> Iterator[World]:
     """A system to which every write has been sent, as the document gives it for an example, and some more events."""
     with opened({"BaseCurrency": "EUR"}) as world:
         for period in ("2026-10", "2026-09"):
-            keep_sealed(world, plan_of(period, bound="202610230130"), listed())
+            keep_sealed(world, plan_of(period, bound="202610230130"), listed(closing="10.00"))
         for route in WRITES:
             assert answered(session(world.stack), example(route)).status_code in {200, 201, 202}
         assert place(world, "1002").status == 201

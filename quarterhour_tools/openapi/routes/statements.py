@@ -5,7 +5,7 @@ from typing import Final
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
-from quarterhour_tools.openapi.parameters import DISPUTES, LISTED_STATEMENTS
+from quarterhour_tools.openapi.parameters import DISPUTES, LISTED_STATEMENTS, RECEIVABLES
 
 _LISTED: Final = {name: f"$response.body#/items/0/{name}" for name in ("agency", "currency", "period")}
 _NO_STATEMENT: Final = "There is no such statement."
@@ -133,6 +133,31 @@ STATEMENTS: Final = Group(
             },
             bodies=json_body(b.Resolution),
             retries="A dispute is resolved once. The same reason of the same sender again returns the dispute.",
+        ),
+        "GET /receivables": read(
+            "receivables_list",
+            a.Receivables,
+            """
+            Each account of which something is open, with its open statements and credit notes. People of an agency see
+            those of their agency; staff see all. A page can be short though another follows.
+
+            Payments are allocated in this order:
+
+            1. A document that cancels another one offsets exactly that one.
+            2. A payment that names a statement (`data.statement`) clears that one, at most what is open of it.
+            3. All other payments, and the rest of those, clear the oldest first.
+            4. What is still open of credits reduces the oldest open statements.
+
+            | `status` | meaning |
+            |---|---|
+            | `open` | nothing of it is cleared |
+            | `partly_paid` | a part of it is paid, or offset by a credit |
+            | `overdue` | something of it is open after `due_on` |
+
+            `unknown` are payments that name a statement that the account does not have. `on` decides age and status;
+            payments are those of now. Events that are on no statement yet are left out, except payments.
+            """,
+            parameters=RECEIVABLES,
         ),
         "GET /disputes": read(
             "disputes_list",

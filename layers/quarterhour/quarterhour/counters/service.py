@@ -32,6 +32,7 @@ from quarterhour.counters.plan import (
     each_alone,
     group,
     over,
+    paid_statements,
     quarter_hours_to_read,
     uncounted,
 )
@@ -167,6 +168,8 @@ class CounterUpdater:
         before, after = self._planned(group)
         if after is before:
             return
+        # Before the payments are counted, so that none is counted and not listed; a repetition writes the same items.
+        self._store.list_items(paid_statements(group))
         leaving = over(after)
         own = self._store.read([{"pk": account_pk(after.account), "sk": sk} for sk in leaving]) if leaving else {}
         stored, planned = changes(before, after, leaving, own, self._retention)

@@ -45,7 +45,6 @@ from quarterhour.statements.keys import (
     PAGE,
     PROGRESS_KEY,
     STATEMENT,
-    period_key,
     sealed_periods,
     statement_key,
     statement_prefix,
@@ -263,7 +262,9 @@ class StatementQueries:
         return previews(periods, closing, account.currency, profile_on, self.rounding)
 
     def _is_sealed(self, period: Period) -> bool:
-        return self.entities.get(period_key(period)) is not None
+        # A Query, as the function may not get the items of periods.
+        sealed = replace(sealed_periods(), low=str(period), high=str(period))
+        return any(self.entities.read(sealed, 1))
 
     # ------------------------------------------------------------ balances
 
@@ -298,6 +299,11 @@ class StatementQueries:
             },
             "unbilled": {name: money.plain(getattr(balance, name)) for name in _UNBILLED},
         }
+
+    def payments(self, account: Account) -> Decimal:
+        """Return the sum of all payments of an account that are on a statement, or will be."""
+        first = self._progress().first_period or self.calendar.first_period
+        return total(of_periods(self._counted(account), first).values()).payments
 
     def _consistently(
         self, account: Account, statements: list[StatementSummary], since: QuarterHour | None, now: datetime

@@ -1,0 +1,164 @@
+"""Reads receivables: an account's documents, the payments that name them, and all of its payments."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cache
+from itertools import groupby
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.workers import Workers
+from quarterhour.counters.keys import paid_statements
+from quarterhour.counters.queries import CounterQueries
+from quarterhour.model import clock, money
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.receivables.plan import Allocation, BilledDocument, NamedPayment, OpenFigures, Receivable, allocate
+from quarterhour.statements.keys import sealed_periods, statements_of_agency
+from quarterhour.statements.owner import PAYMENT_DAYS
+from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.queries import StatementQueries
+from quarterhour.statements.store import PartyReader
+from quarterhour.web.paging import Page, Paging
+
+_PAGE: Final = 200
+
+
+class PeriodTerms(NamedTuple):
+    """When the statements of a period were issued, and in how many days they are due."""
+
+    issued_on: date
+    payment_days: int
+
+
+TermsOf = Callable[[Period], PeriodTerms]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivableQueries:
+    """Queries of receivables. Accounts are read side by side."""
+
+    entities: EntityReader
+    statements: StatementQueries
+    counters: CounterQueries
+    workers: Workers
+
+    def today(self) -> date:
+        """Return the business date of now."""
+        return self.statements.calendar.day_of(clock.now())
+
+    def page(
+        self, agency: str | None, on: date, paging: Paging, remaining_seconds: Callable[[], float]
+    ) -> dict[str, Any]:
+        """Return a page of the accounts with something open on a business date, and their totals by currency.
+
+        ``agency`` selects its accounts, ``None`` all. A page can be short, or empty, though another follows.
+        """
+        page = self.counters.accounts_with_money(agency, paging, remaining_seconds)
+        accounts = [Account(one["agency"], one["currency"]) for one in page.items]
+        agencies = [list(some) for _, some in groupby(accounts, key=attrgetter("agency"))]
+        terms_of = self._terms()
+        found = [
+            (account, allocation)
+            for some in self.workers.map(lambda some: self._allocations(some, terms_of), agencies)
+            for account, allocation in some
+            if not allocation.is_cleared
+        ]
+        items = [shown(account, allocation, on) for account, allocation in found]
+        totals = _totals((account.currency, allocation.figures(on)) for account, allocation in found)
+        return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": totals}
+
+    def receivable(self, account: Account, number: str) -> Receivable | None:
+        """Return what is cleared of a document; ``None`` if the index does not list it yet."""
+        ((_, allocation),) = self._allocations([account], self._terms())
+        return allocation.of(number)
+
+    def _allocations(self, accounts: list[Account], terms_of: TermsOf) -> list[tuple[Account, Allocation]]:
+        """Return the allocations of accounts of one agency, whose documents are read once."""
+        documents = self.documents_of(accounts[0].agency, terms_of)
+        return [
+            (one, allocate(documents.get(one, ()), self.statements.payments(one), list(self._named(one))))
+            for one in accounts
+        ]
+
+    def documents_of(self, agency: str, terms_of: TermsOf) -> dict[Account, list[BilledDocument]]:
+        """Return the statements and credit notes of an agency by account."""
+        found: dict[Account, list[BilledDocument]] = {}
+        for values in self.entities.read_index(statements_of_agency(agency), _PAGE):
+            if "number" in values:  # a change of a status has none
+                terms = terms_of(Period.parse(values["period"]))
+                found.setdefault(Account(agency, values["currency"]), []).append(_document(values, terms))
+        return found
+
+    def _named(self, account: Account) -> Iterator[NamedPayment]:
+        for values in self.entities.read(paid_statements(account), _PAGE):
+            identity = Identity(values["source"], values["id"])
+            yield NamedPayment(identity, values["statement"], Decimal(values["amount"]))
+
+    def _terms(self) -> TermsOf:
+        """Return a function that returns the terms of a period, each of which is read once.
+
+        They are those that the statements show. Statements of 0.2.0 show none; the same rule applies to them.
+        """
+        parties = PartyReader(self.entities)
+
+        @cache
+        def plans() -> Mapping[str, StatementPlan]:
+            sealed = self.entities.read(sealed_periods(), _PAGE)
+            return {values["sk"]: StatementPlan.of(values) for values in sealed}
+
+        @cache
+        def of(period: Period) -> PeriodTerms:
+            plan = plans().get(str(period))
+            if plan is None:  # its statements are listed before the period is
+                return PeriodTerms(self.today(), PAYMENT_DAYS)
+            planned_at = parse_iso(plan.planned_at)
+            days = parties.owner(plan.parties_at, planned_at).payment_days
+            return PeriodTerms(day_in(time_zone(plan.zone), planned_at), PAYMENT_DAYS if days is None else days)
+
+        return of
+
+
+def shown(account: Account, allocation: Allocation, on: date) -> dict[str, Any]:
+    """Return an account as the API shows it: its sums, its open documents, and payments of unknown statements."""
+    return {
+        "agency": account.agency,
+        "currency": account.currency,
+        **allocation.figures(on).as_dict(),
+        "statements": [one.as_dict(on) for one in allocation.receivables if one.open],
+        "unknown": [
+            {**one.identity._asdict(), "statement": one.statement, "amount": money.plain(one.amount)}
+            for one in allocation.unknown
+        ],
+    }
+
+
+def _document(values: Mapping[str, Any], terms: PeriodTerms) -> BilledDocument:
+    """Return a document from the item of a statement."""
+    opening, closing, payments = (Decimal(values[name]) for name in ("opening", "closing", "payments"))
+    brought_forward = Decimal(values["brought_forward"])
+    # What was open before is on earlier documents, and payments are allocated here.
+    before = money.add(opening, money.negated(brought_forward))
+    amount = money.add(money.add(closing, payments), money.negated(before))
+    due_on = terms.issued_on + timedelta(days=terms.payment_days) if closing > 0 else None
+    cancels = values.get("cancels")
+    return BilledDocument(
+        Period.parse(values["period"]),
+        values["number"],
+        values["document"],
+        amount,
+        terms.issued_on,
+        due_on,
+        cancels["number"] if cancels else None,
+    )
+
+
+def _totals(figures: Iterable[tuple[str, OpenFigures]]) -> list[dict[str, Any]]:
+    sums: dict[str, OpenFigures] = {}
+    for currency, one in figures:
+        sums[currency] = sums[currency].plus(one) if currency in sums else one
+    return [{"currency": currency, **one.as_dict()} for currency, one in sorted(sums.items())]
