@@ -48,6 +48,7 @@ settings = StatementSettings(
     env.currency("BASE_CURRENCY"),
     (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
     rounding_of(env),
+    env.integer("ACCEPTANCE_DAYS"),
 )
 runner = StatementRunner(stores, settings)
 resealer = StatementResealer(stores, entities)

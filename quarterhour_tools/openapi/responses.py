@@ -522,11 +522,35 @@ class StatementHistory(NamedStatement, StatementActions):
     history: list[StatementChange]
 
 
+PaymentStatus = Literal["open", "partly_paid", "paid", "overdue", "cancelled"]
+
+
+class PaymentState(Answer):
+    """Whether a statement is paid. Each figure has the sign of `amount`, or is 0."""
+
+    issued_on: Day
+    due_on: Day | None
+    """Null if nothing was to be paid when it was issued."""
+    status: PaymentStatus
+    amount: Decimal
+    """What it adds to the balance: what it brings forward, commission and tax, less proceeds."""
+    cancelled: Decimal
+    """Offset by the document that cancels it, or that it cancels."""
+    paid: Decimal
+    credited: Decimal
+    """Offset between statements and credits."""
+    open: Decimal
+    age: Literal["not_due", "days_1_30", "days_31_60", "days_61_90", "days_over_90"] | None
+    """Null if the agency owes nothing for it."""
+
+
 class StatementWithFiles(ListedStatement, StatementActions):
     """A sealed statement with links to its files, and its status."""
 
     preview: Literal[False]
     history: list[StatementChange]
+    payment: PaymentState | None
+    """Whether it is paid; null for a moment after it was made."""
     links_valid_seconds: Count
     files: list[LinkedFile]
 
@@ -618,34 +642,12 @@ class OpenSums(Answer):
     aging: Aging
 
 
-PaymentStatus = Literal["open", "partly_paid", "paid", "overdue", "cancelled"]
-
-
-class PaymentState(Answer):
-    """Whether a statement is paid. Each figure has the sign of `amount`, or is 0."""
-
-    due_on: Day | None
-    """Null if nothing was to be paid when it was issued."""
-    status: PaymentStatus
-    amount: Decimal
-    """What it adds to the balance: what it brings forward, commission and tax, less proceeds."""
-    cancelled: Decimal
-    """Offset by the document that cancels it, or that it cancels."""
-    paid: Decimal
-    credited: Decimal
-    """Offset between statements and credits."""
-    open: Decimal
-    age: Literal["not_due", "days_1_30", "days_31_60", "days_61_90", "days_over_90"] | None
-    """Null if the agency owes nothing for it."""
-
-
 class OpenStatement(PaymentState):
     """A statement or a credit note of which something is open."""
 
     period: Month
     number: str
     document: Literal["statement", "credit_note"]
-    issued_on: Day
 
 
 class UnknownPayment(Answer):

@@ -165,3 +165,16 @@ def test_a_payment_that_names_a_statement_is_sealed_with_its_number() -> None:
         bucket = world.stack.bucket
         sealed = [key for key in bucket.keys() if key.endswith("lines.csv.gz")]  # noqa: SIM118 - not a mapping
         assert [line["statement"] for key in sealed for line in read_lines(bucket.open(key))] == ["=S-1"]
+
+
+def test_a_statement_says_what_is_paid_of_it(open_items: World) -> None:
+    october, november = (open_items.read(f"/statements/42/GBP/2026-{month}")["payment"] for month in ("10", "11"))
+    assert (october["status"], october["paid"], october["open"]) == ("overdue", "21.00", "100.00")
+    assert (november["status"], november["paid"], november["open"]) == ("paid", "60.50", "0.00")
+    assert open_items.read("/statements/44/JPY/2026-10")["payment"]["status"] == "paid"
+    credit = open_items.read("/statements/43/GBP/2026-11")
+    assert (credit["document"], credit["payment"]["status"], credit["payment"]["credited"]) == (
+        "credit_note",
+        "paid",
+        "-10.00",
+    )

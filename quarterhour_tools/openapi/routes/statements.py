@@ -49,7 +49,8 @@ STATEMENTS: Final = Group(
             """
             The links to the files are valid for 15 minutes and need no authorization. Each file has its `size` in
             bytes. `document` is `credit_note` if the commission is negative. `may_…` says what you may do now, with
-            your role and in this status.
+            your role and in this status. `payment` says what is paid of it, as
+            [the receivables](#get-receivables) do.
 
             Of a period without sealed statements, the response is a **preview**: what the statement would be if the
             period ended now. It is computed from the live counters and never stored.
@@ -84,6 +85,8 @@ STATEMENTS: Final = Group(
             - A dispute is about the statement or about
               [single lines](#post-statementsagencycurrencyperioddisputes). If only lines were disputed, the statement
               is resolved with its last disputed line.
+            - With `AcceptanceDays`, a statement that is `issued` and not answered becomes `accepted` after so many
+              days, `by` `silence`. A later answer is a 409. The days are fixed when the statement is made.
             - A status that the caller's role may never set is a 403.
             - A statement with open disputes cannot be set to `resolved`: resolve each dispute.
             - `by` is the subject of a person's token, or the ARN of a machine. `party` is `agency` for people of the

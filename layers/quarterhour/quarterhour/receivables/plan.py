@@ -115,13 +115,10 @@ class Receivable:
         days = (on - due_on).days if due_on else 0
         return next((age for most, age in _UP_TO if days <= most), Age.OVER_90)
 
-    def as_dict(self, on: date) -> dict[str, Any]:
-        """Return the document as the API shows it."""
-        one, age = self.document, self.age(on)
+    def payment(self, on: date) -> dict[str, Any]:
+        """Return whether the document is paid, as the API shows it with the document."""
+        one = self.document
         return {
-            "period": str(one.period),
-            "number": one.number,
-            "document": one.document,
             "issued_on": one.issued_on.isoformat(),
             "due_on": one.due_on.isoformat() if one.due_on else None,
             "status": self.status(on),
@@ -130,8 +127,13 @@ class Receivable:
             "paid": money.plain(self.paid),
             "credited": money.plain(self.credited),
             "open": money.plain(self.open),
-            "age": age,
+            "age": self.age(on),
         }
+
+    def as_dict(self, on: date) -> dict[str, Any]:
+        """Return the document as lists of the API show it."""
+        one = self.document
+        return {"period": str(one.period), "number": one.number, "document": one.document, **self.payment(on)}
 
 
 @dataclass(frozen=True, slots=True)

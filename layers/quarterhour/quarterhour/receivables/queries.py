@@ -17,7 +17,7 @@ from quarterhour.model import clock, money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period, day_in, time_zone
-from quarterhour.receivables.plan import Allocation, BilledDocument, NamedPayment, OpenFigures, Receivable, allocate
+from quarterhour.receivables.plan import Allocation, BilledDocument, NamedPayment, OpenFigures, allocate
 from quarterhour.statements.keys import sealed_periods, statements_of_agency
 from quarterhour.statements.owner import PAYMENT_DAYS
 from quarterhour.statements.plan import StatementPlan
@@ -72,10 +72,11 @@ class ReceivableQueries:
         totals = _totals((account.currency, allocation.figures(on)) for account, allocation in found)
         return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": totals}
 
-    def receivable(self, account: Account, number: str) -> Receivable | None:
-        """Return what is cleared of a document; ``None`` if the index does not list it yet."""
+    def payment(self, account: Account, number: str) -> dict[str, Any] | None:
+        """Return whether a document is paid today; ``None`` if the index does not list it yet."""
         ((_, allocation),) = self._allocations([account], self._terms())
-        return allocation.of(number)
+        found = allocation.of(number)
+        return found.payment(self.today()) if found else None
 
     def _allocations(self, accounts: list[Account], terms_of: TermsOf) -> list[tuple[Account, Allocation]]:
         """Return the allocations of accounts of one agency, whose documents are read once."""

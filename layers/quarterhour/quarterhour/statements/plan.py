@@ -39,6 +39,7 @@ class StatementSettings:
     """The deployment's settings for statements.
 
     ``base``: the base currency, empty for none. ``prefixes``: of the numbers of statements and of credit notes.
+    ``acceptance_days``: after which silence accepts a statement; 0 for never.
     """
 
     calendar: Calendar
@@ -47,6 +48,7 @@ class StatementSettings:
     base: str = ""
     prefixes: tuple[str, str] = ("S-", "C-")
     rounding: Rounding = Rounding.HALF_EVEN
+    acceptance_days: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +80,7 @@ class StatementPlan:
     groups: int = 1
     schema: int = SCHEMA
     rounding: Rounding = Rounding.HALF_EVEN
+    acceptance_days: int = 0
 
     @property
     def days(self) -> list[date]:
@@ -94,6 +97,13 @@ class StatementPlan:
     def previous_period(self) -> Period | None:
         """The previous period; ``None`` for the first."""
         return Period.parse(self.previous[0]) if self.previous[0] else None
+
+    @property
+    def terms_of_silence(self) -> dict[str, Any]:
+        """The attributes of a statement's item by which silence accepts it; none if it never does."""
+        if not self.acceptance_days:
+            return {}
+        return {"issued_at": self.planned_at, "acceptance_days": self.acceptance_days}
 
     def is_prior(self, period: str, quarter_hour: str) -> bool | None:
         """Return whether a statement's line is of a prior period; ``None`` if the line is on no statement of this run.
@@ -134,11 +144,12 @@ class StatementPlan:
             "groups": self.groups,
             "schema": self.schema,
             "rounding": self.rounding.value,
+            "acceptance_days": self.acceptance_days,
         }
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_dict`` returned; an item of the table has no ``None``, and one of 0.2.0 no rounding."""
+        """Parse what ``as_dict`` returned; an item has no ``None``, and one of 0.2.0 no rounding and no days."""
         return cls(
             Period.parse(values["period"]),
             Period.parse(values["first_period"]),
@@ -159,6 +170,7 @@ class StatementPlan:
             int(values["groups"]),
             int(values["schema"]),
             Rounding(values.get("rounding", Rounding.HALF_EVEN)),
+            int(values.get("acceptance_days", 0)),
         )
 
 
@@ -266,6 +278,7 @@ def next_plan(
         settings.base,
         min(MOST_GROUPS, max(1, -(-(sealed.lines + progress.accounts) // LINES_OF_A_GROUP))),
         rounding=settings.rounding,
+        acceptance_days=settings.acceptance_days,
     )
 
 

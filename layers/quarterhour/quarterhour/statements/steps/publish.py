@@ -39,7 +39,7 @@ def publish(stores: StatementStores, plan: StatementPlan, sealer: Sealer) -> int
             for one in merge(*groups, key=lambda one: one.account):
                 writer.write(one)
                 totals.add(one)
-                yield one.as_item(plan.period, plan.bound)
+                yield {**one.as_item(plan.period, plan.bound), **plan.terms_of_silence}
 
         stores.projections.write(items())
         text.flush()
