@@ -165,11 +165,12 @@ class CounterUpdater:
         return []
 
     def _count(self, group: Group, defer: Defer | None) -> None:
+        # Before anything can fail for good, so that no payment is counted and not listed, not even by a rebuild. Each
+        # delivery writes the same items.
+        self._store.list_items(paid_statements(group))
         before, after = self._planned(group)
         if after is before:
             return
-        # Before the payments are counted, so that none is counted and not listed; a repetition writes the same items.
-        self._store.list_items(paid_statements(group))
         leaving = over(after)
         own = self._store.read([{"pk": account_pk(after.account), "sk": sk} for sk in leaving]) if leaving else {}
         stored, planned = changes(before, after, leaving, own, self._retention)
