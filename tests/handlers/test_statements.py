@@ -227,6 +227,18 @@ def test_a_balance_is_the_closing_balance_of_the_preview_tax_included() -> None:
         assert balance["statement"]["closing"] == "121.00"
 
 
+def test_a_balance_at_the_end_of_a_month_is_taxed_by_the_profile_of_its_last_day() -> None:
+    """21 % until October, exempt from November on: 121.00 at midnight, before October has a statement."""
+    with end_of_october() as world:
+        register(world, "42", scheme="standard", percent="21")
+        content = {"legal_name": "42", "tax": {"scheme": "exempt"}, "valid_from": "2026-11-01T00:00:00Z"}
+        assert send(world, "PUT", "/agencies/42", {"seen": 1, "content": content}).status == 201
+        record(world, "sale.recorded", "s1", "1000", commission_rate="0.1")
+        world.pass_time(hours=1)
+        assert world.read(BALANCE, at="2026-11-01T00:00:00Z")["balance"] == "121.00"
+        assert world.read(BALANCE)["balance"] == world.read(NOVEMBER)["closing"] == "121.00"
+
+
 @pytest.mark.parametrize(
     ("at", "balance", "statement"),
     [

@@ -335,7 +335,8 @@ class StatementQueries:
         if since is None:
             return Unbilled.of(statements, counted, self._next_period(progress, now))
         by_then = total(counted.values()) - self._recorded_since(account, since, first, periods)
-        return Unbilled.as_of(statements, by_then, self.calendar.month_of(since.start))
+        # At midnight, what is unbilled is of the day that has ended.
+        return Unbilled.as_of(statements, by_then, self.calendar.month_of(since.start - _INSTANT))
 
     def _sealed(self, account: Account) -> Iterator[StatementSummary]:
         """Yield the statements of an account."""
