@@ -39,6 +39,8 @@ from quarterhour.orders.queries import OrderQueries
 from quarterhour.rate_cards import routes as rate_cards
 from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.receivables import routes as receivables
+from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.releases import routes as releases
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.queries import DraftQueries
@@ -103,6 +105,7 @@ draft_queries = DraftQueries(
     SealedFiles(s3, bucket),
     ProgressStore(dynamodb, entities.table),
 )
+receivable_queries = ReceivableQueries(entities, statement_queries, account_queries, workers)
 reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
 operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
 
@@ -116,7 +119,8 @@ ledger.read_one(routes, events, ExplanationQueries(events, rate_card_queries), S
 held.read(routes, HeldQueries(entities))
 locations.read(routes, LocationQueries(entities))
 statements.read(routes, statement_queries, account_queries)
-statement_status.read(routes, StatementStatusQueries(entities), statement_queries, account_queries)
+receivables.read(routes, receivable_queries)
+statement_status.read(routes, StatementStatusQueries(entities), statement_queries, receivable_queries, account_queries)
 releases.read(routes, draft_queries)
 orders.read(routes, OrderQueries(entities))
 documents.read(routes, document_queries, (AGENCIES, OWNERS, RATE_CARDS))

@@ -56,6 +56,7 @@ settings = StatementSettings(
     (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
     env.text("STATEMENT_RELEASE"),
     rounding_of(env),
+    env.integer("ACCEPTANCE_DAYS"),
 )
 plan_of = cache(partial(plan_of_period, entities))
 runner = DraftRunner(stores, settings)

@@ -120,6 +120,10 @@ LISTED_STATEMENTS: Final = {
 """The parameters of the list of statements."""
 DRAFTS: Final = {"period": LISTED_STATEMENTS["period"]}
 """The parameters of the list of drafts."""
+RECEIVABLES: Final = {
+    "on": Parameter("The business date on which age and status are computed; without it, today.", Day, "2026-12-10")
+}
+"""The parameters of the receivables."""
 DISPUTES: Final = {
     "status": Parameter(
         "Those that are open, or those that are resolved; without it, `open`.",

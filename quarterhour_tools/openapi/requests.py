@@ -131,6 +131,8 @@ class PaymentData(Body):
     currency: Currency
     reason: Omittable[Text]
     """What was paid, for example the reference of the bank transfer."""
+    statement: Omittable[Text]
+    """The number of the statement that is paid; without it, the oldest open one is."""
     extra: Omittable[dict[str, Any]]
     """Your own data, up to 4 KB."""
 

@@ -564,11 +564,35 @@ class StatementDocument(Answer):
     files: list[LinkedFile]
 
 
+PaymentStatus = Literal["open", "partly_paid", "paid", "overdue", "cancelled"]
+
+
+class PaymentState(Answer):
+    """Whether a statement is paid. Each figure has the sign of `amount`, or is 0."""
+
+    issued_on: Day
+    due_on: Day | None
+    """Null if nothing was to be paid when it was issued."""
+    status: PaymentStatus
+    amount: Decimal
+    """What it adds to the balance: what it brings forward, commission and tax, less proceeds."""
+    cancelled: Decimal
+    """Offset by the document that cancels it, or that it cancels."""
+    paid: Decimal
+    credited: Decimal
+    """Offset between statements and credits."""
+    open: Decimal
+    age: Literal["not_due", "days_1_30", "days_31_60", "days_61_90", "days_over_90"] | None
+    """Null if the agency owes nothing for it."""
+
+
 class StatementWithFiles(ListedStatement, StatementActions):
     """A released statement with links to its files, and its status."""
 
     preview: Literal[False]
     history: list[StatementChange]
+    payment: PaymentState | None
+    """Whether it is paid; null for a moment after it was made."""
     links_valid_seconds: Count
     files: list[LinkedFile]
     cancelled: Cancellation | None
@@ -702,6 +726,75 @@ class Dispute(NamedStatement):
     """The path of the messages about the line."""
 
 
+class Aging(Answer):
+    """What statements have open, by the days after their due dates; the sum is `open`."""
+
+    not_due: Decimal
+    days_1_30: Decimal
+    days_31_60: Decimal
+    days_61_90: Decimal
+    days_over_90: Decimal
+
+
+class OpenSums(Answer):
+    """Sums of what is open."""
+
+    open: Decimal
+    """What agencies owe for statements."""
+    credits: Decimal
+    """What the marketplace owes for credit notes, and for what it collected: 0 or less."""
+    unallocated: Decimal
+    """Payments that clear nothing; below 0 if the marketplace has paid more than it owes."""
+    balance: Decimal
+    """`open` + `credits` - `unallocated`."""
+    aging: Aging
+
+
+class OpenStatement(PaymentState):
+    """A statement or a credit note of which something is open."""
+
+    period: Month
+    number: str
+    document: Literal["statement", "credit_note"]
+
+
+class UnknownPayment(Answer):
+    """A payment that names no statement of its account. It clears the oldest first."""
+
+    source: Name
+    id: Name
+    statement: Text
+    amount: Decimal
+
+
+class AccountReceivables(OpenSums):
+    """What is open of an account."""
+
+    agency: Name
+    currency: Currency
+    statements: list[OpenStatement]
+    """The oldest first; those that are paid are left out."""
+    unknown: list[UnknownPayment]
+
+
+class CurrencyReceivables(OpenSums):
+    """What is open in a currency."""
+
+    currency: Currency
+
+
+class Receivables(Answer):
+    """A page of the accounts with something open, and their totals."""
+
+    on: Day
+    """The business date of age and status."""
+    items: list[AccountReceivables]
+    next: Token | None
+    """The parameter `next` of the following page; null on the last page."""
+    totals: list[CurrencyReceivables]
+    """The sums of the accounts on this page: add those of all pages."""
+
+
 class LastStatement(Answer):
     """The document from which a balance starts: a statement, or one that cancels a statement."""
 
@@ -712,9 +805,10 @@ class LastStatement(Answer):
 
 
 class Unbilled(Answer):
-    """What is on no statement yet: exact and not taxed."""
+    """What is on no statement yet, rounded and taxed as its statement will be."""
 
     commission: Decimal
+    tax: Decimal
     proceeds: Decimal
     """The net sales that the marketplace has collected for the agency; 0 if the agency collects them."""
     payments: Decimal
@@ -727,7 +821,7 @@ class AccountBalance(Answer):
     currency: Currency
     as_of: Instant
     balance: Decimal
-    """The closing balance of the last document, plus the unbilled commission, less unbilled proceeds and payments."""
+    """The closing balance of the last document, plus unbilled commission and tax, less proceeds and payments."""
     collects: Literal["agency", "marketplace"]
     """Who holds the customers' money, by the agency's registration of then."""
     statement: LastStatement | None
@@ -800,6 +894,8 @@ class Event(Receipt):
     """Whether it belongs to an earlier month, which was cut off when the event came."""
     tax_point: Maybe[Day]
     """The date that decides its tax; missing in events that 0.1.0 or 0.2.0 recorded."""
+    statement: Maybe[Text]
+    """The number of the statement that a payment names."""
 
 
 HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency"]

@@ -86,7 +86,7 @@ def test_a_credit_note_and_a_balance_say_in_whose_favour_they_are(browser: Tab, 
     browser.open(f"{address}/console/agencies/43")
     shown(browser, "-5.00\n\nin favour of the agency")
     shown(browser, "The last statement, C-000001, closed at -5.00.")
-    shown(browser, "Not on a statement yet: commission 0.00, payments 0.00.")
+    shown(browser, "Not on a statement yet: commission 0.00, tax 0.00, payments 0.00.")
     assert browser.errors == []
 
 

@@ -71,7 +71,7 @@ LATER: Final = (
     ("write-order-status", "statements-period"),  # after the list of open orders
     tuple(f"statements-{step}" for step in ("collect", "number", "publish", "reseal", "run", "write")),
     ("write-statement-status", "write-dispute"),  # while nothing is resolved
-    ("read-account-balance", "read-disputes", "read-periods", "read-statement", "read-statements"),
+    ("read-account-balance", "read-disputes", "read-periods", "read-receivables", "read-statement", "read-statements"),
     ("write-dispute-resolution", "watch-tick"),
 )
 """The steps after all others: of closed months, and what ends something that others find."""

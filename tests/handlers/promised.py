@@ -101,7 +101,7 @@ def described_system() -> Iterator[World]:
     """A system to which every write has been sent, as the document gives it for an example, and some more events."""
     with opened({"BaseCurrency": "EUR"}) as world:
         for period in ("2026-10", "2026-09"):
-            keep_sealed(world, plan_of(period, bound="202610230130"), listed())
+            keep_sealed(world, plan_of(period, bound="202610230130"), listed(closing="10.00"))
         for agency in ("7", "42"):
             keep_draft(world, plan_of("2026-10", bound="202610230130", schema=SCHEMA), Account(agency, "GBP"))
             decision = {"decision": "hold", "reason": "it is new", "seen": 0}

@@ -79,6 +79,7 @@ NARROWED = {
     "GET /overview": "/overview?period=2026-10",
     "GET /held": "/held",
     "GET /statements": "/statements",
+    "GET /receivables": "/receivables",
     "GET /disputes": "/disputes",
     "GET /periods": "/periods",
 }
@@ -319,9 +320,17 @@ def test_a_person_sees_only_their_own_statements_and_disputes(world: World, issu
         keep_sealed(world, plan_of("2026-09", bound="202610230200"), listed(agency))
     shown = send(world, issuer.token(), "GET /statements").json()["items"]
     assert [statement["agency"] for statement in shown] == ["42"]
-    for path in ("/statements", "/disputes"):
+    for path in ("/statements", "/disputes", "/receivables"):
         assert send(world, issuer.token(), f"GET {path}", f"{path}?agency=43").status == 403
         assert send(world, issuer.token(), f"GET {path}", f"{path}?agency=42").status == 200
+
+
+def test_a_person_sees_only_the_receivables_of_their_own_agency(world: World, issuer: Issuer) -> None:
+    for agency in ("42", "43"):
+        keep_sealed(world, plan_of("2026-09", bound="202610230200"), listed(agency, closing="7.50", commission="7.50"))
+    shown = send(world, issuer.token(), "GET /receivables").json()
+    assert [one["agency"] for one in shown["items"]] == ["42"]
+    assert [one["balance"] for one in shown["totals"]] == [shown["items"][0]["balance"]]
 
 
 def test_a_person_sees_no_totals_of_a_period(world: World, issuer: Issuer) -> None:

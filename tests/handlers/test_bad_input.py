@@ -170,6 +170,7 @@ GOOD: dict[str, Good] = {
     "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": Good(
         {**STATEMENT, "source": "shop", "event": "e0"}, body={"reason": "agreed"}
     ),
+    "GET /receivables": Good(query={"agency": "42", "on": "2026-12-31", "limit": "10"}),
     "GET /disputes": Good(query={"status": "open", "agency": "42", "limit": "10"}),
     "GET /documents": Good(query={"kind": "document", "limit": "10"}),
     "PUT /documents/{document}": Good(

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from datetime import timedelta
 from itertools import count
 from typing import Any
 from urllib.parse import quote
@@ -42,6 +43,30 @@ def world() -> Iterator[World]:
         world.sell("3.00")
         world.drain()
         yield world
+
+
+def test_a_statement_that_is_not_answered_is_accepted_by_silence() -> None:
+    """Sealed on 1 November at 00:30 and accepted 30 days later."""
+    with end_of_october({"AcceptanceDays": 30}) as world:
+        world.sell("100.00")
+        tax = {"seen": 0, "content": {"legal_name": "42", "tax": {"scheme": "exempt"}}}
+        assert send(world, "PUT", "/agencies/42", tax).status == 201
+        seal_statements(world)
+        assert (world.read(OCTOBER)["status"], world.read(OCTOBER)["may_become"]) == (
+            "issued",
+            ["accepted", "disputed"],
+        )
+        world.clock.advance(timedelta(days=29))
+        assert world.read(OCTOBER)["status"] == "issued"
+        world.clock.advance(timedelta(days=1))
+        found = world.read(OCTOBER)
+        assert (found["status"], found["changes"], found["may_become"]) == ("accepted", 1, [])
+        assert (found["history"][0]["by"], found["history"][0]["at"]) == ("silence", "2026-12-01T00:30:00.000Z")
+        assert [one["number"] for one in world.read("/statements", status="accepted")["items"]] == ["S-000001"]
+        assert world.read("/statements", status="issued", agency="42")["items"] == []
+        for answer in (set_status(world, "disputed"), set_status(world, "accepted", 1), dispute(world)):
+            assert answer.status == 409
+            assert "was accepted by silence at 2026-12-01T00:30:00.000Z" in answer.json()["detail"]
 
 
 def set_status(world: World, status: str, seen: int = 0, reason: str = "checked", path: str = STATUS) -> Response:

@@ -12,6 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from quarterhour.statements.queries import StatementQueries
+from tests.support.agencies import tax
 from tests.support.events import sale
 from tests.support.requests import post
 from tests.support.stored_statements import (
@@ -192,7 +193,7 @@ def test_before_the_first_period_there_are_no_statements_and_no_open_periods() -
         world.drain()
         assert world.read("/periods")["items"] == []
         assert "they begin with 2026-12" in world.missing(OCTOBER)
-        assert world.read(BALANCE)["balance"] == "0"
+        assert world.read(BALANCE)["balance"] == "0.00"
 
 
 # ---------------------------------------------------------------- balances
@@ -203,24 +204,58 @@ def test_a_balance_is_the_closing_balance_and_what_is_not_billed(sealed: World) 
         "agency": "42",
         "currency": "GBP",
         "as_of": "2026-11-01T00:50:00.000Z",
-        "balance": "8.87500", "collects": "agency",
+        "balance": "9.16", "collects": "agency",
         "statement": {
             "period": "2026-10", "number": "S-000001", "closing": "10.00", "recorded_until": "2026-11-01T00:15:00Z"
         },
-        "unbilled": {"commission": "1.37500", "proceeds": "0", "payments": "2.50"},
+        "unbilled": {"commission": "1.38", "tax": "0.28", "proceeds": "0.00", "payments": "2.50"},
     }  # fmt: skip
+
+
+def test_a_balance_is_the_closing_balance_of_the_preview_tax_included() -> None:
+    """A commission of 100.00 at 21 %: both are 121.00, and 181.48 with another month and a payment."""
+    with end_of_october() as world:
+        register(world, "42", scheme="standard", percent="21")
+        record(world, "sale.recorded", "s1", "1000", commission_rate="0.1")
+        world.drain()
+        preview, balance = world.read(OCTOBER), world.read(BALANCE)
+        assert (preview["closing"], balance["balance"]) == ("121.00", "121.00")
+        assert balance["unbilled"] == {"commission": "100.00", "tax": "21.00", "proceeds": "0.00", "payments": "0"}
+        world.pass_time(hours=1)
+        record(world, "sale.recorded", "s2", "500.05", commission_rate="0.1")
+        record(world, "payment.recorded", "p1", "0.02")
+        world.drain()
+        assert [one["state"] for one in world.read("/periods")["items"]] == ["open", "closed"]
+        preview, balance = world.read(NOVEMBER), world.read(BALANCE)
+        assert (preview["closing"], balance["balance"]) == ("181.48", "181.48")  # 121.00 + 50.00 + 10.50 - 0.02
+        seal_statements(world)
+        preview, balance = world.read(NOVEMBER), world.read(BALANCE)
+        assert (preview["closing"], balance["balance"]) == ("181.48", "181.48")
+        assert balance["statement"]["closing"] == "121.00"
+
+
+def test_a_balance_at_the_end_of_a_month_is_taxed_by_the_profile_of_its_last_day() -> None:
+    """21 % until October, exempt from November on: 121.00 at midnight, before October has a statement."""
+    with end_of_october() as world:
+        register(world, "42", scheme="standard", percent="21")
+        exempt = tax(scheme="exempt", percent=None, vat_id=None)
+        world.write("/agencies/42", {**exempt, "valid_from": "2026-11-01T00:00:00Z"}, seen=1)
+        record(world, "sale.recorded", "s1", "1000", commission_rate="0.1")
+        world.pass_time(hours=1)
+        assert world.read(BALANCE, at="2026-11-01T00:00:00Z")["balance"] == "121.00"
+        assert world.read(BALANCE)["balance"] == world.read(NOVEMBER)["closing"] == "121.00"
 
 
 @pytest.mark.parametrize(
     ("at", "balance", "statement"),
     [
         ("2026-10-31T23:30:00Z", "0", None),
-        ("2026-10-31T23:50:00Z", "7.50375", None),  # 12.50375 - 5, not taxed yet
-        ("2026-11-01T00:29:59Z", "7.50375", None),
+        ("2026-10-31T23:50:00Z", "10.00", None),  # 12.50 + 2.50 - 5
+        ("2026-11-01T00:29:59Z", "10.00", None),
         ("2026-11-01T00:30:00Z", "10.00", "S-000001"),  # released
         ("2026-11-01T00:44:59Z", "10.00", "S-000001"),  # the quarter-hour that began at 00:30
-        ("2026-11-01T00:45:00Z", "8.75", "S-000001"),
-        ("2030-01-01T00:00:00Z", "8.875", "S-000001"),
+        ("2026-11-01T00:45:00Z", "9.00", "S-000001"),  # 10.00 + 1.25 + 0.25 - 2.50
+        ("2030-01-01T00:00:00Z", "9.16", "S-000001"),
     ],
 )
 def test_a_balance_as_of_an_instant_counts_what_was_recorded_by_then(
@@ -264,7 +299,7 @@ def test_a_past_balance_stays_the_same_while_events_are_counted(monkeypatch: pyt
             return found
 
         monkeypatch.setattr(StatementQueries, "_counted", counted)
-        assert world.read(BALANCE, at="2026-11-01T00:00:00Z")["balance"] == "1.25000"
+        assert world.read(BALANCE, at="2026-11-01T00:00:00Z")["balance"] == "1.25"
         assert next(reads) == 3, "read again until nothing was counted meanwhile"
 
 
@@ -291,7 +326,7 @@ def test_a_balance_whose_counters_are_gone_says_which_instants_remain() -> None:
         answer = world.get(BALANCE, at="2026-10-31T23:45:00Z")
         assert (answer.status, answer.json()["title"]) == (410, "Gone")
         assert "2026-11-02T23:30:00Z" in answer.json()["detail"]
-        assert world.read(BALANCE, at="2026-11-01T00:00:00Z")["balance"] == "1.25000"
+        assert world.read(BALANCE, at="2026-11-01T00:00:00Z")["balance"] == "1.25"
         world.clock.advance(timedelta(days=6))
         assert world.get(BALANCE, at="2026-11-01T00:00:00Z").status == 410
-        assert world.read(BALANCE)["balance"] == "2.50000"
+        assert world.read(BALANCE)["balance"] == "2.50"

@@ -306,14 +306,15 @@ def test_a_preview_and_a_balance_are_of_who_collects_now(collected: Marketplace)
     preview = collected.world.read("/statements/paid/EUR/2026-12")
     assert [preview[name] for name in ("opening", "proceeds", "closing")] == ["87.90", "50.00", "43.95"]
     balance = collected.world.read("/accounts/paid/EUR/balance")
-    assert (balance["collects"], float(balance["balance"])) == ("marketplace", 42.90)
+    assert (balance["collects"], float(balance["balance"])) == ("marketplace", 43.95)
     assert {name: float(text) for name, text in balance["unbilled"].items()} == {
         "commission": 5.0,
+        "tax": 1.05,
         "proceeds": 50.0,
         "payments": 0.0,
     }
     turned = collected.world.read("/accounts/turns/EUR/balance")
-    assert (turned["collects"], float(turned["balance"]), turned["unbilled"]["proceeds"]) == ("agency", -158.70, "0")
+    assert (turned["collects"], float(turned["balance"]), turned["unbilled"]["proceeds"]) == ("agency", -157.65, "0.00")
     assert collected.world.read("/statements/turns/EUR/2026-12")["proceeds"] == "0.00"
 
 

@@ -58,6 +58,7 @@ class CounterTable:
         self.reads = 0
         self.partition_reads = 0
         self.written: list[Sequence[CounterWrite]] = []
+        self.listed: list[Counter] = []
 
     # ------------------------------------------------------------ the store
 
@@ -111,6 +112,9 @@ class CounterTable:
             self._add(marker_set.addition(len(new.markers)))
         self._others()
         return found
+
+    def list_items(self, listings: Iterable[Listing]) -> None:
+        self.listed += [dict(one.values) for one in listings]
 
     def write(self, writes: Sequence[CounterWrite]) -> None:
         self.before(writes)

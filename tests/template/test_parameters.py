@@ -185,7 +185,7 @@ def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
     [
         *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),
         *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterHourRetentionDays", "13")),
-        *(("PeriodGraceDays", "-1"), ("PeriodGraceDays", "91")),
+        *(("PeriodGraceDays", "-1"), ("PeriodGraceDays", "91"), ("AcceptanceDays", "-1"), ("AcceptanceDays", "366")),
         *(("BatchingWindowSeconds", "-1"), ("BatchingWindowSeconds", "301"), ("CountersMemory", "256")),
         *(("DayRetentionDays", "0"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
         *(("Stage", ""), ("Stage", "Prod"), ("Stage", "a" * 17)),

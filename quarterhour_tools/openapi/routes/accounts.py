@@ -122,8 +122,11 @@ ACCOUNTS: Final = Group(
             """
             The balance is what the agency owes in this currency. It is negative if the agency is owed.
 
-            - `balance` = `closing` + `unbilled.commission` - `unbilled.proceeds` - `unbilled.payments`. What is
-              unbilled is exact: it is rounded and taxed on its statement.
+            - `balance` = `closing` + `unbilled.commission` + `unbilled.tax` - `unbilled.proceeds` -
+              `unbilled.payments`. What is unbilled is rounded and taxed as its statement will be.
+            - Without `at`, the balance is the closing balance of the
+              [preview](#get-statementsagencycurrencyperiod) of the current period.
+            - With `at`, what was unbilled then is rounded and taxed as one sum, by the profile of that day.
             - `statement` is the last one that holds nothing recorded at or after `as_of`. It is `null` before the
               account's first statement; then everything is unbilled.
             - Events of periods before `FirstPeriod` are in no balance.

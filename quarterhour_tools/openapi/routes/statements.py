@@ -5,7 +5,7 @@ from typing import Final
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
-from quarterhour_tools.openapi.parameters import DISPUTES, DRAFTS, LISTED_STATEMENTS
+from quarterhour_tools.openapi.parameters import DISPUTES, DRAFTS, LISTED_STATEMENTS, RECEIVABLES
 
 _LISTED: Final = {name: f"$response.body#/items/0/{name}" for name in ("agency", "currency", "period")}
 _NO_STATEMENT: Final = "There is no such statement."
@@ -114,7 +114,8 @@ STATEMENTS: Final = Group(
             """
             The links to the files are valid for 15 minutes and need no authorization. Each file has its `size` in
             bytes. `document` is `credit_note` if the commission is negative. `may_…` says what you may do now, with
-            your role and in this status. `documents` has the statement, what cancels it, and what replaces it.
+            your role and in this status. `payment` says what is paid of it, as [the receivables](#get-receivables)
+            do. `documents` has the statement, what cancels it, and what replaces it.
 
             Of a period without a statement, the response is a **preview**: what the statement would be now. It is never
             stored. With a draft, it has the figures and the tax points of the draft. Without one, it is computed from
@@ -153,6 +154,8 @@ STATEMENTS: Final = Group(
             - A dispute is about the statement or about
               [single lines](#post-statementsagencycurrencyperioddisputes). If only lines were disputed, the statement
               is resolved with its last disputed line.
+            - With `AcceptanceDays`, a statement that is `issued` and not answered becomes `accepted` after so many
+              days, `by` `silence`. A later answer is a 409. The days are fixed when the statement is made.
             - A status that the caller's role may never set is a 403.
             - A statement with open disputes cannot be set to `resolved`: resolve each dispute.
             - `by` is the subject of a person's token, or the ARN of a machine. `party` is `agency` for people of the
@@ -202,6 +205,31 @@ STATEMENTS: Final = Group(
             },
             bodies=json_body(b.Resolution),
             retries="A dispute is resolved once. The same reason of the same sender again returns the dispute.",
+        ),
+        "GET /receivables": read(
+            "receivables_list",
+            a.Receivables,
+            """
+            Each account of which something is open, with its open statements and credit notes. People of an agency see
+            those of their agency; staff see all. A page can be short though another follows.
+
+            Payments are allocated in this order:
+
+            1. A document that cancels another one offsets exactly that one.
+            2. A payment that names a statement (`data.statement`) clears that one, at most what is open of it.
+            3. All other payments, and the rest of those, clear the oldest first.
+            4. What is still open of credits reduces the oldest open statements.
+
+            | `status` | meaning |
+            |---|---|
+            | `open` | nothing of it is cleared |
+            | `partly_paid` | a part of it is paid, or offset by a credit |
+            | `overdue` | something of it is open after `due_on` |
+
+            `unknown` are payments that name a statement that the account does not have. `on` decides age and status;
+            payments are those of now. Events that are on no statement yet are left out, except payments.
+            """,
+            parameters=RECEIVABLES,
         ),
         "GET /disputes": read(
             "disputes_list",

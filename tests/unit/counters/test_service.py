@@ -68,6 +68,29 @@ def test_a_batch_is_counted_without_a_pause_where_no_call_fails(waits: Waits) ->
     assert (table.items[LATEST]["events"], table.reads, table.partition_reads, waits.waited) == (2, 1, 1, [])
 
 
+def test_a_payment_that_names_a_statement_is_listed_before_it_is_counted() -> None:
+    table = failing(of_42=[STALE] * ATTEMPTS)
+    paid = sold(1, type="payment.recorded", amount="7.50", commission="0", statement="S-000001")
+    function = table.function()
+    assert function.apply([paid, sold(2)]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
+    listed = {
+        "pk": "ACCOUNT#42#GBP", "sk": f"PAYS#{paid['dynamodb']['NewImage']['position']['S']}",
+        "source": "shop", "id": "order-1", "statement": "S-000001", "amount": "7.50",
+    }  # fmt: skip
+    assert table.items == {}
+    assert {tuple(one.items()) for one in table.listed} == {tuple(listed.items())}
+    assert [function.apply([paid, sold(2)]) for _ in range(2)] == [DONE, DONE]
+    assert (table.items[LATEST]["payments"], table.items[LATEST]["events"]) == ("7.50", 2)
+
+
+def test_a_payment_is_listed_though_its_account_cannot_be_counted() -> None:
+    table, lot = CounterTable(), Lot()
+    table.items[LATEST] = {"pk": LATEST[0], "sk": LATEST[1], "schema": 99}
+    paid = sold(1, type="payment.recorded", amount="7.50", commission="0", statement="S-000001")
+    assert table.function(lot).apply([paid]) == DONE
+    assert [one["statement"] for one in table.listed] == ["S-000001"]
+
+
 def test_a_customer_is_counted_with_the_record_that_set_the_marker_however_often_the_write_fails() -> None:
     table = failing(of_42=[STALE] * (ATTEMPTS + 1))
     records = [sold(1), sold(2, customer="ann"), sold(3, customer="bob")]

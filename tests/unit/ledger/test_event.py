@@ -528,7 +528,18 @@ def test_a_payment_that_is_none_is_rejected(changed: dict[str, Any], field: str,
 
 def test_an_unknown_field_of_a_payment_is_rejected_with_the_fields_that_it_has() -> None:
     ((_, _, expected),) = problems(events.payment(price="1"))
-    assert expected == "one of amount, currency, extra, reason; put your own into data.extra"
+    assert expected == "one of amount, currency, extra, reason, statement; put your own into data.extra"
+
+
+@pytest.mark.parametrize("type_", ["sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded"])
+def test_only_a_payment_names_a_statement(type_: str) -> None:
+    sent = sale(type=type_, data=data(statement="S-000001"))
+    read = read_event(sent)
+    assert isinstance(read, Rejection)
+    assert ("data.statement", "is not known") in [(one.field, one.problem) for one in read.problems]
+    paid = read_event(events.payment(statement="S-000001"))
+    assert isinstance(paid, Event)
+    assert paid.details == {"statement": "S-000001"}
 
 
 @pytest.mark.parametrize("type_", ["sale.recorded", "view.recorded"])

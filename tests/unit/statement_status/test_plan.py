@@ -1,6 +1,7 @@
 """Statuses and disputes: what may follow a status, which events are on a statement, what corrects a line."""
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import pytest
@@ -45,6 +46,13 @@ def history(*changes: StatementChange, issued: bool = True) -> StatementHistory:
     found = StatementHistory.of([statement, *(one.as_item(NAME, number) for number, one in enumerate(changes, 1))])
     assert found
     return found
+
+
+def unanswered(days: int, *changes: StatementChange, issued: bool = True) -> StatementHistory:
+    """Return a statement that silence accepts after some days from its issue at 2026-11-04T00:15."""
+    terms = {"issued_at": plan_of().planned_at, "acceptance_days": days} if days else {}
+    found = history(*changes, issued=issued)
+    return replace(found, statement={**found.statement, **terms})
 
 
 def facts(**changed: str) -> dict[str, str]:
@@ -243,3 +251,57 @@ def test_a_decision_of_the_other_side_of_another_name_or_for_another_reason_is_n
 @pytest.mark.parametrize("agency", near("42"))
 def test_an_event_of_an_agency_with_a_similar_name_is_not_on_a_statement(agency: str) -> None:
     assert not is_on(plan_of(), NAME, facts(agency=agency))
+
+
+# ---------------------------------------------------------------- silence
+
+LAST_MOMENT = datetime(2026, 12, 4, 0, 14, 59, tzinfo=UTC)
+TOO_LATE = datetime(2026, 12, 4, 0, 15, tzinfo=UTC)
+
+
+def test_silence_accepts_a_statement_so_many_days_after_its_issue() -> None:
+    issued = unanswered(30)
+    assert issued.as_of(LAST_MOMENT) == issued
+    accepted = issued.as_of(TOO_LATE)
+    assert (accepted.status, accepted.may_become(MACHINE)) == (Status.ACCEPTED, [])
+    shown = accepted.shown_to(ANN)
+    assert shown["history"] == [
+        {
+            "status": "accepted", "by": "silence", "party": "agency", "at": "2026-12-04T00:15:00.000Z",
+            "reason": "not answered within 30 days",
+        }
+    ]  # fmt: skip
+    assert (shown["changes"], shown["may_dispute_lines"]) == (1, False)
+
+
+def test_the_days_begin_when_finance_issues_the_statement() -> None:
+    late = StatementChange(Status.ISSUED, replace(BY_US, at="2026-11-20T12:00:00.000Z"))
+    found = unanswered(30, late, issued=False)
+    assert found.as_of(TOO_LATE).status is Status.ISSUED
+    accepted = found.as_of(datetime(2026, 12, 20, 12, tzinfo=UTC))
+    assert (accepted.status, accepted.changes[-1].decision.at) == (Status.ACCEPTED, "2026-12-20T12:00:00.000Z")
+    assert unanswered(30, issued=False).as_of(TOO_LATE).status is Status.NOT_ISSUED
+
+
+def test_silence_accepts_neither_what_is_answered_nor_a_statement_without_days() -> None:
+    for status in (Status.ACCEPTED, Status.DISPUTED, Status.RESOLVED):
+        answered = unanswered(1, StatementChange(status, BY_ANN))
+        assert answered.as_of(TOO_LATE) == answered
+    assert history().as_of(TOO_LATE) == unanswered(0).as_of(TOO_LATE) == history()
+
+
+@pytest.mark.parametrize("seen", [0, 1])
+@pytest.mark.parametrize("status", [Status.ACCEPTED, Status.DISPUTED])
+def test_an_answer_after_silence_is_refused_and_says_since_when(seen: int, status: Status) -> None:
+    accepted = unanswered(30).as_of(TOO_LATE)
+    with pytest.raises(ConflictError, match=r"was accepted by silence at 2026-12-04T00:15:00\.000Z, and cannot become"):
+        planned_change(accepted, StatusRequest(status, "wrong", seen), BY_ANN)
+    with pytest.raises(ConflictError, match="was accepted by silence"):
+        opened(accepted, LINE, facts(), BY_ANN)
+
+
+def test_a_retry_of_a_change_before_silence_is_still_a_retry() -> None:
+    issued = StatementChange(Status.ISSUED, BY_US)
+    accepted = unanswered(1, issued, issued=False).as_of(TOO_LATE)
+    assert accepted.by_silence
+    assert planned_change(accepted, StatusRequest(Status.ISSUED, BY_US.reason, 0), BY_US) is None

@@ -1,6 +1,5 @@
 """Balances and previews, pure: every line is either in a closing balance or unbilled."""
 
-from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -18,6 +17,7 @@ from quarterhour.statements.balance import (
     Billed,
     LastBilled,
     OpenPeriod,
+    Preview,
     not_drafted,
     of_periods,
     previews,
@@ -63,33 +63,48 @@ def billed(*statements: dict[str, Any], last: dict[str, Any] | None = None, at: 
     return Billed.of(statements, last, at)
 
 
+def balance(found: Billed, counted: Totals, collects: str = "agency", percent: int = 0) -> Balance:
+    """Return the balance of an account in GBP whose only open period has what is counted and not billed."""
+    month = OpenPeriod(date(2026, 12, 31), counted - found.charged, collects)
+    profile = TaxProfile(STANDARD, Decimal(percent))
+    return Balance.of(found.closing, previews([month], found.closing, "GBP", lambda _: profile))
+
+
 def test_before_the_first_statement_everything_is_unbilled() -> None:
-    found = Balance.of(Billed(), totals("12.345", "2"), Totals())
-    assert (found.last, found.amount) == (None, Decimal("10.345"))
+    assert balance(Billed(), totals("12.345", "2")).amount == Decimal("10.34")
 
 
-def test_after_a_statement_its_rounding_and_tax_count_and_the_rest_is_exact() -> None:
+def test_after_a_statement_the_rest_is_rounded_and_taxed_as_its_own_statement_will_be() -> None:
     october = item(OCTOBER, "10.81", "12.345", "4")
-    found = Balance.of(billed(october), totals("13.445", "5"), Totals())
-    assert (found.unbilled.commission, found.unbilled.payments) == (Decimal("1.100"), Decimal(1))
-    assert found.amount == Decimal("10.910")
+    found = balance(billed(october), totals("13.455", "5"), percent=20)
+    assert (found.commission, found.tax, found.payments) == (Decimal("1.11"), Decimal("0.22"), Decimal(1))
+    assert found.amount == Decimal("11.14")  # 10.81 + 1.11 + 0.22 - 1
 
 
 def test_a_late_line_of_a_sealed_period_is_unbilled_until_the_next_statement() -> None:
     counted = of_periods({OCTOBER: totals("3"), OCTOBER.next: totals("2")}, OCTOBER)
-    assert Balance.of(billed(item(OCTOBER, "1.00", "1")), counted, Totals()).amount == Decimal("5.00")
+    assert balance(billed(item(OCTOBER, "1.00", "1")), counted).amount == Decimal("5.00")
 
 
 def test_what_was_brought_forward_is_in_the_closing_balance_alone() -> None:
     october = item(OCTOBER, "107.20", "6", brought_forward="100")
-    assert Balance.of(billed(october), totals("106"), Totals()).amount == Decimal("107.20")
+    assert balance(billed(october), totals("106")).amount == Decimal("107.20")
+
+
+def test_what_a_draft_brings_forward_is_unbilled_and_untaxed() -> None:
+    amounts_ = Amounts(
+        Decimal("101.00"), Decimal(100), money.ZERO, Decimal(6), Decimal("6.00"), Decimal("1.20"), money.ZERO
+    )
+    found = Balance.of(Decimal("1.00"), [Preview(Totals(), amounts_, [])])
+    assert (found.commission, found.tax) == (Decimal("106.00"), Decimal("1.20"))
+    assert found.amount == amounts_.closing == Decimal("108.20")
 
 
 def test_the_last_statement_counts_whatever_their_order() -> None:
     both = billed(item(OCTOBER.next, "3.00", "2"), item(OCTOBER, "1.00", "1"))
-    found = Balance.of(both, totals("3"), Totals())
-    assert found.last == LastBilled(OCTOBER.next, "S-000001", BOUND, Decimal("3.00"))
-    assert (found.amount, sorted(both.with_statement)) == (Decimal("3.00"), [OCTOBER, OCTOBER.next])
+    assert both.last == LastBilled(OCTOBER.next, "S-000001", BOUND, Decimal("3.00"))
+    assert sorted(both.with_statement) == [OCTOBER, OCTOBER.next]
+    assert balance(both, totals("3")).amount == Decimal("3.00")
 
 
 def test_a_statement_of_0_2_0_counts_from_its_bound_on() -> None:
@@ -140,15 +155,16 @@ def test_lines_that_came_after_the_bound_of_their_drafts_are_in_none() -> None:
     assert not_drafted(drafted, counted) == Totals(-2, Decimal(0), Decimal(-20), Decimal(-2), Decimal(-3))
 
 
-@given(st.lists(st.tuples(amounts(), amounts()), max_size=6), amounts(), amounts())
-def test_a_past_balance_is_the_present_one_without_what_was_recorded_since(
-    lines: list[tuple[Decimal, Decimal]], commission: Decimal, payments: Decimal
+@given(st.lists(st.tuples(amounts(), amounts(), amounts()), min_size=1, max_size=6), amounts())
+def test_a_balance_is_the_closing_balance_of_the_last_preview(
+    lines: list[tuple[Decimal, Decimal, Decimal]], closing: Decimal
 ) -> None:
-    counted = Totals()
-    for one, paid in lines:
-        counted += totals(str(one), str(paid))
-    later = totals(str(commission), str(payments))
-    assert Balance.of(Billed(), counted + later, later).amount == Balance.of(Billed(), counted, Totals()).amount
+    months = [
+        OpenPeriod(date(2026, 12, 31), totals(str(one), str(paid), str(gross)), collects)
+        for (one, paid, gross), collects in zip(lines, ["agency", "marketplace"] * 3, strict=False)
+    ]
+    found = list(previews(months, closing, "GBP", lambda _: VAT))
+    assert Balance.of(closing, found).amount == found[-1].amounts.closing
 
 
 def test_periods_of_before_the_first_one_get_no_statements() -> None:
@@ -206,8 +222,8 @@ def test_a_preview_of_an_agency_whose_sales_the_marketplace_collects_takes_them_
 def test_a_balance_counts_the_sales_that_the_marketplace_collected_and_has_on_no_statement() -> None:
     october = item(OCTOBER, "-87.90", "10.0005", net="100.005")
     counted = totals("12.0005", "-87.90", "125.005", "-5")
-    by_marketplace = replace(Balance.of(billed(october), counted, Totals()), collects="marketplace")
-    assert by_marketplace.proceeds == Decimal("20.000")
-    assert by_marketplace.amount == Decimal("-18.0000")  # -87.90 + 2.0000 - 20.000 + 87.90
-    by_agency = Balance.of(billed(october), counted, Totals())
-    assert (by_agency.proceeds, by_agency.amount) == (Decimal(0), Decimal("2.0000"))
+    by_marketplace = balance(billed(october), counted, "marketplace")
+    assert by_marketplace.proceeds == Decimal("20.00")
+    assert by_marketplace.amount == Decimal("-18.00")  # -87.90 + 2.00 - 20.00 + 87.90
+    by_agency = balance(billed(october), counted)
+    assert (by_agency.proceeds, by_agency.amount) == (Decimal(0), Decimal("2.00"))

@@ -95,7 +95,8 @@ function Now({ account, balance, again }) {
             The last statement,
             ${" "}<${Link} to=${statementAddress({ ...account, period: statement.period })}>${statement.number}<//>,
             closed at ${format.money(statement.closing, currency)}. `}
-          Not on a statement yet: commission ${format.money(balance.unbilled.commission, currency)},${" "}
+          Not on a statement yet: commission ${format.money(balance.unbilled.commission, currency)},
+          tax ${format.money(balance.unbilled.tax, currency)},${" "}
           ${balance.collects === "marketplace" && html`
             net sales of ${format.money(balance.unbilled.proceeds, currency)} that the marketplace has collected,
             ${" "}`}

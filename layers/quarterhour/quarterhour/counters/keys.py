@@ -4,7 +4,7 @@ from datetime import date
 from hashlib import sha256
 from typing import Final
 
-from quarterhour.aws.entity import LATEST, Key
+from quarterhour.aws.entity import LATEST, Key, Range
 from quarterhour.model.identifiers import SEPARATOR, Account, Partition, base58_prefix
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
@@ -21,6 +21,7 @@ _AFTER_NAMES: Final = "\U0010ffff"
 _DAY: Final = "DAY#"
 _PERIOD: Final = "PERIOD#"
 _CUSTOMERS: Final = "CUSTOMERS"
+_PAYS: Final = "PAYS#"
 _SEEN: Final = "SEEN#"
 _SEEN_LENGTH: Final = 22
 
@@ -106,6 +107,16 @@ def customers_key(account: Account, day: date | None) -> Key:
 def customers_day_of(sk: str) -> date:
     """Parse the day from the sort key of a day's number of distinct customers."""
     return date.fromisoformat(sk.removeprefix(f"{_CUSTOMERS}#"))
+
+
+def paid_statement_key(account: Account, position: str) -> Key:
+    """Return the key of a payment that names a statement: ``ACCOUNT#42#GBP``, ``PAYS#`` and its position."""
+    return {"pk": account_pk(account), "sk": f"{_PAYS}{position}"}
+
+
+def paid_statements(account: Account) -> Range:
+    """Return the payments of an account that name a statement, in the order in which they were recorded."""
+    return Range(account_pk(account), _PAYS, f"{_PAYS}{_AFTER_DIGITS}", consistent=True)
 
 
 def marker_key(counter: Key, customer: str) -> Key:

@@ -32,6 +32,7 @@ from quarterhour.counters.keys import (
     is_period,
     is_quarter_hour,
     listed_key,
+    paid_statement_key,
     partition_sk,
     period_sk,
     quarter_hour_of,
@@ -41,6 +42,7 @@ from quarterhour.counters.keys import (
 from quarterhour.counters.windows import AccountState, Counter, Window, other_periods
 from quarterhour.ledger.posting import Posting
 from quarterhour.ledger.segments import item_of, postings_of
+from quarterhour.model import money
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import ITEM_POSITION_LENGTH, Account, Partition
@@ -294,13 +296,30 @@ class Addition:
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """The item by which the index finds an account; it is always the same."""
+    """An item that is always the same: that by which the index finds an account, or a payment of a statement."""
 
     values: Counter
 
 
 CounterWrite = CounterChange | Addition | Listing
 """One write of a transaction, or a write by itself."""
+
+
+def paid_statements(group: Group) -> list[Listing]:
+    """Return the items of a group's payments that name a statement. They are written before the group is counted."""
+    return [
+        Listing(
+            {
+                **paid_statement_key(group.account, paid.position),
+                "source": paid.identity.source,
+                "id": paid.identity.id,
+                "statement": paid.number,
+                "amount": money.plain(one.posting.amount),
+            }
+        )
+        for one in group.postings
+        if (paid := one.posting.pays)
+    ]
 
 
 def changes(

@@ -32,6 +32,7 @@ from quarterhour.counters.plan import (
     each_alone,
     group,
     over,
+    paid_statements,
     quarter_hours_to_read,
     uncounted,
 )
@@ -164,6 +165,9 @@ class CounterUpdater:
         return []
 
     def _count(self, group: Group, defer: Defer | None) -> None:
+        # Before anything can fail for good, so that no payment is counted and not listed, not even by a rebuild. Each
+        # delivery writes the same items.
+        self._store.list_items(paid_statements(group))
         before, after = self._planned(group)
         if after is before:
             return

@@ -231,6 +231,11 @@ class CounterStore:
         unwritten = update_items(self.client, self.table, list(map(_update, changes)), workers)
         return [updates[update.key["pk"]] for update in unwritten]
 
+    def list_items(self, listings: Iterable[Listing]) -> None:
+        """Write items that are always the same; raise botocore's ``ClientError`` if one was not written."""
+        for one in listings:
+            self.client.put_item(**put_request(self.table, one))
+
     def write(self, changes: Sequence[CounterWrite]) -> None:
         """Write all changes or none; raise botocore's ``ClientError`` if none was written.
 

@@ -32,6 +32,8 @@ VIEW: Final = "view.recorded"
 OPENING: Final = fields.OPENING
 RERATING: Final = "rerating"
 """The fact of an adjustment that applies another rate card to a recorded event."""
+STATEMENT: Final = "statement"
+"""The fact of a payment that names the statement that is paid, by its number."""
 RECORDED_BY: Final = "recorded_by"
 """The fact of an event that names the person who recorded it."""
 MAX_EXTRA_BYTES: Final = 4096
@@ -370,18 +372,19 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "refers_to_source": (f"the source of the sale: {NAME}", fields.name),
     "reason": (f"{TEXT}, not all of them blanks", _words),
     "kind": (f"{fields.KIND}; {OPENING} for a balance that is brought forward", fields.kind),
+    STATEMENT: (f"the number of the statement that is paid: {TEXT}", _words),
 }
 OF_CORRECTIONS: Final = ("refers_to_source", "reason")
 """The names of the optional facts that only refunds, voids and adjustments have; a payment too has a reason."""
-DETAILS: Final = tuple(name for name in _DETAILS if name not in {*OF_CORRECTIONS, "kind"})
+DETAILS: Final = tuple(name for name in _DETAILS if name not in {*OF_CORRECTIONS, "kind", STATEMENT})
 """The names of the optional facts that every event can have."""
 _OF_CORRECTIONS: Final = frozenset(OF_CORRECTIONS)
 _OF_ADJUSTMENTS: Final = frozenset({"commission", "kind", RERATING})
 _WITH_FIGURES: Final = frozenset({"amount", "currency", "commission_rate", *DETAILS})
 _FIGURES: Final = frozenset({"amount", "commission_rate", "commission"})
-OF_DATA: Final = _WITH_FIGURES | _OF_CORRECTIONS | _OF_ADJUSTMENTS
+OF_DATA: Final = _WITH_FIGURES | _OF_CORRECTIONS | _OF_ADJUSTMENTS | {STATEMENT}
 """The fields of the data of all events."""
-_OF_PAYMENTS: Final = frozenset({"amount", "currency", "reason", "extra"})
+_OF_PAYMENTS: Final = frozenset({"amount", "currency", "reason", "extra", STATEMENT})
 _NOT_OF_PAYMENTS: Final = OF_DATA - _OF_PAYMENTS
 _READ_FIGURES: Final[Mapping[str | None, Callable[[Fields, str | None], _Figures | None]]] = {
     VIEW: _figures_of_view,

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Final, Self
+from typing import Final, NamedTuple, Self
 
 from quarterhour.ledger.claims import Claim
-from quarterhour.ledger.event import PAYMENT, RECORDED_BY, Event
+from quarterhour.ledger.event import PAYMENT, RECORDED_BY, STATEMENT, Event
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
-from quarterhour.model.identifiers import Account, Partition, Position
+from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Calendar, Period
 
 PRIOR: Final = "1"
@@ -58,9 +58,26 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
     return values | {name: text for name, text in optional.items() if text}
 
 
+class PaidStatement(NamedTuple):
+    """What a payment says that names a statement: the statement's number, and the payment's identity and position."""
+
+    number: str
+    identity: Identity
+    position: str
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Self | None:
+        """Return it from the values of a posting in the ledger; ``None`` if it names no statement."""
+        number = values.get(STATEMENT)
+        return cls(number, Identity(values["source"], values["id"]), values["position"]) if number else None
+
+
 @dataclass(frozen=True, slots=True)
 class Posting:
-    """The values of one posting that count in totals."""
+    """The values of one posting that count in totals.
+
+    ``pays``: the statement that it names, ``None`` for all but some payments.
+    """
 
     partition: Partition
     account: Account
@@ -70,6 +87,7 @@ class Posting:
     customer: str | None
     period: Period
     is_payment: bool = False
+    pays: PaidStatement | None = None
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Self:
@@ -84,6 +102,7 @@ class Posting:
                 values.get("customer"),
                 period_of(values),
                 values["type"] == PAYMENT,
+                PaidStatement.of(values),
             )
         except KeyError as error:
             raise ValueError(f"the posting lacks {error}") from error

@@ -41,7 +41,8 @@ class ReleasePlan:
     """The bounds and the settings of a release. They are stored before it begins; no crash changes them.
 
     ``prefixes``: of the numbers of statements and of credit notes. ``series``: the next numbers before the release, by
-    prefix. ``previous_sha256``: of the manifest of the release before, empty for the first.
+    prefix. ``previous_sha256``: of the manifest of the release before, empty for the first. ``acceptance_days``: after
+    which silence accepts a statement; 0 for never.
     """
 
     number: int
@@ -50,6 +51,7 @@ class ReleasePlan:
     prefixes: tuple[str, str]
     series: Mapping[str, int]
     previous_sha256: str
+    acceptance_days: int = 0
     schema: int = SCHEMA
 
     def as_dict(self) -> dict[str, Any]:
@@ -61,8 +63,16 @@ class ReleasePlan:
             "prefixes": list(self.prefixes),
             "series": dict(self.series),
             "previous_sha256": self.previous_sha256,
+            "acceptance_days": self.acceptance_days,
             "schema": self.schema,
         }
+
+    @property
+    def terms_of_silence(self) -> dict[str, Any]:
+        """The attributes of a statement's item by which silence accepts it; none if it never does."""
+        if not self.acceptance_days:
+            return {}
+        return {"issued_at": self.planned_at, "acceptance_days": self.acceptance_days}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -75,6 +85,7 @@ class ReleasePlan:
             (statements, credit_notes),
             {prefix: int(number) for prefix, number in values["series"].items()},
             values["previous_sha256"],
+            int(values["acceptance_days"]),
             int(values["schema"]),
         )
 
@@ -124,6 +135,7 @@ def next_plan(
         (prefixes[0], prefixes[1]),
         series,
         progress.manifest_sha256,
+        settings.acceptance_days,
     )
 
 

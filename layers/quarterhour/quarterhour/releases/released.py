@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Self
 
+from quarterhour.model import money
 from quarterhour.releases.listing import ReleasedDocument
 from quarterhour.releases.plan import Action, PlannedDocument, ReleasePlan
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
@@ -63,7 +64,8 @@ def statement_item(
             "revision": planned.revision,
             "release": plan.number,
             "cancels": document.cancels,
-            "closing": str(document.listed.closing),
+            "amount": money.plain(document.listed.amount),
+            "closing": money.plain(document.listed.closing),
             **shown,
             "files": {name: list(file) for name, file in document.listed.files.items()},
         },
@@ -74,6 +76,7 @@ def statement_item(
     return {
         **document.listed.as_item(planned.period),
         **shown,
+        **plan.terms_of_silence,
         "bound": str(draft.bound),
         "revision": planned.revision,
         "documents": documents,

@@ -29,7 +29,7 @@ _FIRST: Final = (*POSTING, *_SENT, FLAG)
 _SECOND: Final = (*_FIRST, "category", "terms", "arithmetic")
 PERIOD: Final = "period"
 _THIRD: Final = (*_SECOND, "refers_to_source", "reason", PERIOD, "prior_period", "kind", "rerating", "attributes")
-_FOURTH: Final = (*_THIRD, "tax_point")
+_FOURTH: Final = (*_THIRD, "tax_point", "statement")
 COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH}
 """The columns by schema; sealed files never change, so a newer schema only adds columns."""
 
@@ -41,7 +41,8 @@ UNREGISTERED: Final = "unregistered agency"
 
 # Senders choose the text of these columns. Numbers, and the text that we generate, never begin a formula.
 _TEXT: Final = frozenset(
-    {"source", "id", "agency", *_SENT, "category", "refers_to_source", "reason"} - {"time", "quantity", "unit_price"}
+    {"source", "id", "agency", *_SENT, "category", "refers_to_source", "reason", "statement"}
+    - {"time", "quantity", "unit_price"}
 )
 # With the full-width forms that Japanese input methods write.
 _FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
 from enum import StrEnum
 from itertools import takewhile
 from typing import Any, Final, NamedTuple, Self
@@ -10,7 +11,7 @@ from urllib.parse import quote
 
 from quarterhour.ledger.event import reference
 from quarterhour.ledger.explanation import Facts
-from quarterhour.model.clock import parse_iso
+from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import ConflictError, FieldProblem, ForbiddenError
 from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account, Identity
@@ -67,6 +68,8 @@ FOLLOWING: Final[Mapping[Status, tuple[Status, ...]]] = {
 """The statuses that may follow each status."""
 OF_AGENCY: Final = (Status.ACCEPTED, Status.DISPUTED)
 """The statuses that people of an agency may set."""
+SILENCE: Final = "silence"
+"""Who accepts a statement that is not answered in time."""
 DISPUTABLE: Final = (Status.ISSUED, Status.DISPUTED)
 """The statuses in which a line of a statement can be disputed."""
 MAY_DISPUTE: Final = frozenset({Role.AGENCY})
@@ -169,6 +172,8 @@ class StatementHistory:
 
     statement: Mapping[str, Any]
     changes: tuple[StatementChange, ...] = ()
+    by_silence: bool = False
+    """Whether silence accepted the statement: that change, the last one, is not stored."""
 
     @property
     def name(self) -> StatementName:
@@ -206,6 +211,22 @@ class StatementHistory:
         if not ordered or "status" in ordered[0]:  # a list can begin or end within the changes
             return None
         return cls(ordered[0], tuple(map(StatementChange.of, ordered[1:])))
+
+    def as_of(self, now: datetime) -> "StatementHistory":
+        """Return the history, accepted by silence if the statement is issued and was not answered in time.
+
+        The days for an answer are those of the statement. They begin when it is issued.
+        """
+        days = int(self.statement.get("acceptance_days", 0))
+        if not days or self.status is not Status.ISSUED:
+            return self
+        issued_at = self.changes[-1].decision.at if self.changes else self.statement["issued_at"]
+        at = parse_iso(issued_at) + timedelta(days=days)
+        if now < at:
+            return self
+        reason = f"not answered within {days} {'day' if days == 1 else 'days'}"
+        decision = StatementDecision(SILENCE, Party.AGENCY, iso_millis(at), reason)
+        return replace(self, changes=(*self.changes, StatementChange(Status.ACCEPTED, decision)), by_silence=True)
 
     def shown_to(self, caller: Caller) -> dict[str, Any]:
         """Return the status with its history as a caller may see it, and what the caller may do now."""
@@ -251,14 +272,24 @@ def planned_change(
         existing = history.changes[request.seen] if request.seen < number else None
         if existing and existing.status is request.status and existing.decision.is_same(decision):
             return None
+        _check_answerable(history, request.status)
         problem = FieldProblem("seen", f"is {request.seen}", f"{number}, once you have read the changes")
         raise ConflictError(f"{history.name} has {number} changes of its status, not {request.seen}", problem)
     _check_following(history, request.status)
     return StatementChange(request.status, decision)
 
 
+def _check_answerable(history: StatementHistory, status: Status) -> None:
+    """Raise ``ConflictError``, which says since when, if a statement is accepted by silence."""
+    if history.by_silence:
+        at = history.changes[-1].decision.at
+        problem = FieldProblem("status", f"is {status}", f"an answer before {at}")
+        raise ConflictError(f"{history.name} was accepted by silence at {at}, and cannot become {status}", problem)
+
+
 def _check_following(history: StatementHistory, status: Status) -> None:
     """Raise ``ConflictError``, which says what may follow, if a status may not."""
+    _check_answerable(history, status)
     allowed = FOLLOWING[history.status]
     if history.status is Status.CANCELLED:
         problem = FieldProblem(

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.model import clock
 from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.model.periods import Period
 from quarterhour.statement_status.keys import (
@@ -51,7 +52,8 @@ class StatementStatusQueries:
 
     def history(self, period: Period, account: Account) -> StatementHistory | None:
         """Return a statement with its changes, read with strong consistency; ``None`` if there is none."""
-        return StatementHistory.of(self.entities.read(with_changes(period, account), _PAGE))
+        history = StatementHistory.of(self.entities.read(with_changes(period, account), _PAGE))
+        return history.as_of(clock.now()) if history else None
 
     def statements(self, query: StatementFilter, paging: Paging) -> Page:
         """Return a page of statements, those of the newest period first, each with its status.
@@ -121,7 +123,7 @@ def shown_with_status(history: StatementHistory) -> dict[str, Any]:
 def _histories(items: Iterable[Values]) -> Iterator[StatementHistory]:
     """Yield the statements in items that are grouped by statement."""
     histories = (StatementHistory.of(list(some)) for _, some in groupby(items, _STATEMENT))
-    return (one for one in histories if one)
+    return (one.as_of(clock.now()) for one in histories if one)
 
 
 def _place_of(history: StatementHistory) -> str:

@@ -5,6 +5,7 @@ from quarterhour.model import instants
 from quarterhour.model.fields import CURRENCY, NAME
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import PERIOD
+from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.statement_status.plan import MAY_DISPUTE, MAY_RESOLVE, DisputeStatus, StatementName, Status
 from quarterhour.statement_status.queries import StatementFilter, StatementStatusQueries
 from quarterhour.statement_status.requests import read_dispute, read_resolution, read_status
@@ -17,7 +18,11 @@ from quarterhour.web.routing import Routes, Spellings
 
 
 def read(
-    routes: Routes, statuses: StatementStatusQueries, statements: StatementQueries, counters: CounterQueries
+    routes: Routes,
+    statuses: StatementStatusQueries,
+    statements: StatementQueries,
+    receivables: ReceivableQueries,
+    counters: CounterQueries,
 ) -> None:
     """Register the reading routes."""
 
@@ -33,7 +38,7 @@ def read(
 
     @routes.get("/statements/<agency>/<currency>/<period>", allow=own_agency)
     def statement(agency: Spellings, currency: str, period: str) -> http.Response:
-        """Return a statement with its status, history and links to its files, or a preview of a period without one."""
+        """Return a statement with its status, payment, history and links, or a preview of a period without one."""
         month = parameters.parsed("period", parameters.decoded(period), PERIOD, instants.month)
         account, _ = counters.find(agency, parameters.decoded(currency))
         history = statuses.history(month, account)
@@ -41,7 +46,9 @@ def read(
             return http.response(200, statements.preview(account, month))
         item = history.statement
         status = history.shown_to(routes.caller())
-        return http.response(200, {**shown_statement(item), "preview": False, **status, **statements.files_of(item)})
+        payment = {"payment": receivables.payment(account, item["number"])}
+        links = statements.files_of(item)
+        return http.response(200, {**shown_statement(item), "preview": False, **status, **payment, **links})
 
     @routes.get("/disputes", allow=everyone, query=("agency", "status", *PAGE))
     def list_disputes() -> http.Response:

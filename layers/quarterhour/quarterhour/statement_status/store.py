@@ -9,6 +9,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import optimistically, with_retries
 from quarterhour.ledger.keys import linked_event_of, linked_range
+from quarterhour.model import clock
 from quarterhour.model.identifiers import Identity
 from quarterhour.statement_status.keys import (
     CURSOR_KEY,
@@ -59,7 +60,8 @@ class StatementStatusStore:
 
     def history(self, name: StatementName) -> StatementHistory | None:
         """Return a statement with its changes, read with strong consistency; ``None`` if there is none."""
-        return StatementHistory.of(self.entities.read(with_changes(*name), _PAGE))
+        history = StatementHistory.of(self.entities.read(with_changes(*name), _PAGE))
+        return history.as_of(clock.now()) if history else None
 
     def plan(self, name: StatementName) -> StatementPlan | None:
         """Return the plan of the run that made a statement; ``None`` before that run is finished."""

@@ -1,13 +1,12 @@
 """Balances and previews, pure: what an account owes now, and what its next statement would be."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
-from quarterhour.agencies.agency import BY_AGENCY, BY_MARKETPLACE
+from quarterhour.agencies.agency import BY_AGENCY
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.periods import Period
@@ -102,39 +101,36 @@ def charged(values: Mapping[str, Any]) -> Totals:
     return Totals(int(values["lines"]), Decimal(values["net"]), money.ZERO, commission, Decimal(values["payments"]))
 
 
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """What an account owes: the closing balance of its last document, and what is on no statement.
+class Balance(NamedTuple):
+    """What an account owes, as if its open periods ended now: the last document, and what is on none yet.
 
-    ``unbilled``: the exact commission, without tax, the net and the payments; its other figures mean nothing.
-    ``collects``: who holds the customers' money now.
+    ``closing``: that document's closing balance. All amounts are rounded as statements round them.
     """
 
-    last: LastBilled | None
-    unbilled: Totals
-    collects: str = BY_AGENCY
-
-    @property
-    def proceeds(self) -> Decimal:
-        """The exact net that the marketplace has collected and that is on no statement."""
-        return self.unbilled.net if self.collects == BY_MARKETPLACE else money.ZERO
+    closing: Decimal
+    commission: Decimal
+    tax: Decimal
+    proceeds: Decimal
+    payments: Decimal
 
     @property
     def amount(self) -> Decimal:
         """The balance: what the agency owes, negative if it is owed."""
-        closing = self.last.closing if self.last else money.ZERO
-        received = money.add(self.proceeds, self.unbilled.payments)
-        return money.add(closing, money.add(self.unbilled.commission, money.negated(received)))
+        received = money.add(self.proceeds, self.payments)
+        owed = money.add(self.closing, money.add(self.commission, self.tax))
+        return money.add(owed, money.negated(received))
 
     @classmethod
-    def of(cls, billed: Billed, counted: Totals, since: Totals) -> Self:
-        """Return the balance of an instant.
-
-        ``billed``: by the instant. ``counted``: all that is counted now for the periods that get statements. ``since``:
-        the part of it that was recorded after the instant. What is counted and on no statement is unbilled, so each
-        line is either in the closing balance or unbilled, whatever period it is of.
-        """
-        return cls(billed.last, counted - billed.charged - since)
+    def of(cls, closing: Decimal, found: Iterable["Preview"]) -> Self:
+        """Return the balance after the previews of all open periods; it is the closing balance of the last one."""
+        sums = dict.fromkeys(("commission", "tax", "proceeds", "payments"), money.ZERO)
+        for one in found:
+            amounts = one.amounts
+            # What a draft brings forward is in its opening balance, and untaxed.
+            charged_ = {"commission": money.add(amounts.commission, amounts.brought_forward)}
+            for name in sums:
+                sums[name] = money.add(sums[name], charged_.get(name, getattr(amounts, name)))
+        return cls(closing, **sums)
 
 
 def of_periods(totals: PeriodTotals, first: Period | None) -> Totals:

@@ -70,6 +70,13 @@ class Listed:
         """The closing balance."""
         return self.figures["closing"]
 
+    @property
+    def amount(self) -> Decimal:
+        """What the statement adds to the balance: what it brings forward, commission and tax, less proceeds."""
+        opening, brought_forward, payments = (self.figures[name] for name in ("opening", "brought_forward", "payments"))
+        before = money.add(opening, money.negated(brought_forward))
+        return money.add(money.add(self.closing, payments), money.negated(before))
+
     def as_row(self) -> list[str]:
         """Return the cells of the statement's row; those of a file that it does not have are empty."""
         return self._row([], FIGURES, FILES)

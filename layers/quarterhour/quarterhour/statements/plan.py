@@ -44,7 +44,8 @@ class StatementSettings:
     """The deployment's settings for statements.
 
     ``base``: the base currency, empty for none. ``prefixes``: of the numbers of statements and of credit notes, with
-    ``{year}`` for the year of issue. ``release``: one of ``RELEASES``.
+    ``{year}`` for the year of issue. ``release``: one of ``RELEASES``. ``acceptance_days``: after which silence accepts
+    a statement; 0 for never.
     """
 
     calendar: Calendar
@@ -54,6 +55,7 @@ class StatementSettings:
     prefixes: tuple[str, str] = ("S-", "C-")
     release: str = AUTOMATIC
     rounding: Rounding = Rounding.HALF_EVEN
+    acceptance_days: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +149,7 @@ class StatementPlan:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_dict`` returned; an item of the table has no ``None``, and one of 0.2.0 no rounding."""
+        """Parse what ``as_dict`` returned; an item has no ``None``, and one of 0.2.0 no rounding and no days."""
         return cls(
             Period.parse(values["period"]),
             Period.parse(values["first_period"]),

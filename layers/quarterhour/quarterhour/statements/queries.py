@@ -56,7 +56,7 @@ from quarterhour.statements.keys import (
 )
 from quarterhour.statements.listing import FIGURES, FILES
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
-from quarterhour.statements.store import PartyReader, plan_of_period
+from quarterhour.statements.store import AgencyAt, PartyReader, plan_of_period
 from quarterhour.statements.unreleased import UnreleasedStatements
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging
@@ -73,6 +73,7 @@ _DATES: Final = ("issued_on", "due_on")
 _OF_PERIOD: Final = ("planned_at", "code_version", "manifest_sha256")
 _COUNTS: Final = ("drafts", "lines")
 _COUNTS_OF_0_2: Final = ("statements", "credit_notes", "lines")
+_UNBILLED: Final = ("commission", "tax", "proceeds", "payments")
 _AMOUNTS: Final = (
     *("opening", "net", "commission_exact", "commission", "tax", "payable", "proceeds", "payments", "closing"),
 )
@@ -254,14 +255,7 @@ class StatementQueries:
                 raise NotFoundError(f"the account has no statement of {period}")
             begins = progress.first_period or first
             raise NotFoundError(f"there are no statements of {period}: they begin with {begins}")
-        closing = billed.closing
-        found: list[Preview] = []
-        for one in sorted(drafted for drafted in drafts if drafted <= period):
-            found.append(self._preview_of_draft(one, account, closing, now))
-            closing = found[-1].amounts.closing
-        if period >= first:
-            drafted = billed.charged + total(map(charged, drafts.values()))
-            found += self._previews(account, (first, period), progress, drafted, closing)
+        found = self._open_previews(account, period, progress, billed, drafts)
         totals, amounts, taxes = found[-1]
         return {
             "period": str(period),
@@ -276,6 +270,21 @@ class StatementQueries:
             "lines": totals.events,
             "taxes": [row.as_dict() for row in taxes],
         }
+
+    def _open_previews(
+        self, account: Account, last: Period, progress: Progress, billed: Billed, drafts: Mapping[Period, Values]
+    ) -> list[Preview]:
+        """Return the previews of an account from its last document to a period: of drafts, then of open periods."""
+        now, closing = clock.now(), billed.closing
+        found: list[Preview] = []
+        for one in sorted(drafted for drafted in drafts if drafted <= last):
+            found.append(self._preview_of_draft(one, account, closing, now))
+            closing = found[-1].amounts.closing
+        first = self._next_period(progress, now)
+        if last >= first:
+            drafted = billed.charged + total(map(charged, drafts.values()))
+            found += self._previews(account, (first, last), progress, drafted, closing)
+        return found
 
     def _drafts_without_statement(self, account: Account, progress: Progress, billed: Billed) -> dict[Period, Values]:
         """Return the drafts of an account that have no statement that is not cancelled, by period."""
@@ -302,19 +311,13 @@ class StatementQueries:
         """
         first, last = months
         now = clock.now()
-        today, zone = self.calendar.day_of(now), self.calendar.zone
-        agency_at = PartyReader(self.entities).agency(account.agency, ALWAYS[1])
+        today, agency_at = self.calendar.day_of(now), self._agency_at(account)
         counted = self._counted(account)
         if progress.sealed:
             before = {one: sums for one, sums in counted.items() if one < first}
             rest = not_drafted(of_periods(before, progress.first_period), drafted)
             if rest != Totals():
                 counted = {**counted, first: counted.get(first, Totals()) + rest}
-
-        def profile_on(day: date) -> TaxProfile | None:
-            agency = agency_at(start_of(day, zone))
-            return agency.tax if agency else None
-
         periods = [
             OpenPeriod(
                 min(one.next.first_day - _DAY, today),
@@ -323,7 +326,19 @@ class StatementQueries:
             )
             for one in _months(first, last)
         ]
-        return previews(periods, closing, account.currency, profile_on, self.rounding)
+        return previews(periods, closing, account.currency, self._profile_on(agency_at), self.rounding)
+
+    def _agency_at(self, account: Account) -> AgencyAt:
+        return PartyReader(self.entities).agency(account.agency, ALWAYS[1])
+
+    def _profile_on(self, agency_at: AgencyAt) -> Callable[[date], TaxProfile | None]:
+        zone = self.calendar.zone
+
+        def profile_on(day: date) -> TaxProfile | None:
+            agency = agency_at(start_of(day, zone))
+            return agency.tax if agency else None
+
+        return profile_on
 
     def _is_sealed(self, period: Period) -> bool:
         return self.entities.get(period_key(period)) is not None
@@ -333,20 +348,33 @@ class StatementQueries:
     def balance(self, account: Account, at: datetime | None) -> dict[str, Any]:
         """Return an account's balance now, or as of the start of the quarter-hour of an instant.
 
-        Raises ``GoneError`` if the counters that it needs are kept no longer.
+        Now it is the closing balance of the preview of the current period. Of a past instant, everything that was
+        unbilled is rounded and taxed together, by the profile of that day. Raises ``GoneError`` if the counters that it
+        needs are kept no longer.
         """
         now = clock.now()
         quarter_hour = QuarterHour.at(at) if at and at <= now else None
         as_of = quarter_hour.start if quarter_hour else now
-        collects = _collects(PartyReader(self.entities).agency(account.agency, ALWAYS[1])(as_of))
-        found = replace(self._consistently(account, as_of, quarter_hour), collects=collects)
-        last = found.last
+        agency_at = self._agency_at(account)
+        if quarter_hour:
+            billed, unbilled = self._consistently(account, as_of, quarter_hour)
+            # At midnight, what is unbilled is of the day that has ended.
+            day = self.calendar.day_of(as_of - _INSTANT)
+            period = OpenPeriod(day, unbilled, _collects(agency_at(as_of)))
+            profile_on = self._profile_on(agency_at)
+            found = list(previews([period], billed.closing, account.currency, profile_on, self.rounding))
+        else:
+            progress = self._progress()
+            billed = self._billed(account, progress, now)
+            drafts = self._drafts_without_statement(account, progress, billed)
+            found = self._open_previews(account, self.calendar.month_of(now), progress, billed, drafts)
+        balance, last = Balance.of(billed.closing, found), billed.last
         return {
             "agency": account.agency,
             "currency": account.currency,
             "as_of": iso_millis(as_of),
-            "balance": money.plain(found.amount),
-            "collects": collects,
+            "balance": money.plain(balance.amount),
+            "collects": _collects(agency_at(as_of)),
             "statement": None
             if last is None
             else {
@@ -355,15 +383,16 @@ class StatementQueries:
                 "closing": money.plain(last.closing),
                 "recorded_until": iso_seconds(last.bound.end),
             },
-            "unbilled": {
-                "commission": money.plain(found.unbilled.commission),
-                "proceeds": money.plain(found.proceeds),
-                "payments": money.plain(found.unbilled.payments),
-            },
+            "unbilled": {name: money.plain(getattr(balance, name)) for name in _UNBILLED},
         }
 
-    def _consistently(self, account: Account, as_of: datetime, since: QuarterHour | None) -> Balance:
-        """Return a balance from counters of one moment.
+    def payments(self, account: Account) -> Decimal:
+        """Return the sum of all payments of an account that are on a statement, or will be."""
+        first = self._progress().first_period or self.calendar.first_period
+        return of_periods(self._counted(account), first).payments
+
+    def _consistently(self, account: Account, as_of: datetime, since: QuarterHour) -> tuple[Billed, Totals]:
+        """Return what was billed and what was unbilled as of an instant, from counters of one moment.
 
         The counters of an account are several items. Each change moves the version of ``latest`` along with them.
         """
@@ -371,8 +400,8 @@ class StatementQueries:
             if attempt:
                 pause(attempt - 1)
             before = self._version(account)
-            found = self._balance(account, as_of, since)
-            if since is None or self._version(account) == before:
+            found = self._unbilled(account, as_of, since)
+            if self._version(account) == before:
                 return found
         raise UnavailableError("the counters of the account changed during each read: try again")
 
@@ -380,12 +409,14 @@ class StatementQueries:
         latest = self.entities.get(latest_key(account))
         return int(latest["version"]) if latest else None
 
-    def _balance(self, account: Account, as_of: datetime, since: QuarterHour | None) -> Balance:
+    def _unbilled(self, account: Account, as_of: datetime, since: QuarterHour) -> tuple[Billed, Totals]:
         progress = self._progress()
         first = progress.first_period or self.calendar.first_period
         periods = self._counted(account)
-        recorded = self._recorded_since(account, since, first, periods) if since else Totals()
-        return Balance.of(self._billed(account, progress, as_of), of_periods(periods, first), recorded)
+        recorded = self._recorded_since(account, since, first, periods)
+        billed = self._billed(account, progress, as_of)
+        # What is counted and on no statement is unbilled, so each line is in one of both, whatever period it is of.
+        return billed, of_periods(periods, first) - billed.charged - recorded
 
     def _billed(self, account: Account, progress: Progress, at: datetime) -> Billed:
         """Return what an account was billed by an instant, read with strong consistency."""

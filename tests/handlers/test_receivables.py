@@ -1,0 +1,180 @@
+"""Receivables over HTTP: real statements and payments, allocated, aged and added up."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from quarterhour.reports.lines import read_lines
+from tests.handlers.desk import send
+from tests.handlers.test_statements import record
+from tests.support.events import payment
+from tests.support.requests import post, verdicts
+from tests.support.stored_statements import end_of_october, register, seal_statements
+from tests.support.system import World
+
+OCTOBER, NOVEMBER = "S-000001", "S-000004"
+DUE = "2026-12-01"
+"""30 days after 1 November, when the statements of October are issued."""
+
+
+@pytest.fixture(scope="module")
+def open_items() -> Iterator[World]:
+    """October and November sealed for three agencies, and payments; nothing changes it.
+
+    | agency | October | November | paid |
+    |---|---|---|---|
+    | 42, GBP | 100.00 + 21.00 | 50.00 + 10.50 | 60.50 for November, 21.00 for an unknown statement |
+    | 43, GBP | 40.00 + 0.00 | -10.00 | 5.00 |
+    | 44, JPY | 100 + 0 | | 100 |
+    """
+    with end_of_october() as world:
+        register(world, "42", scheme="standard", percent="21")
+        for agency in ("43", "44"):
+            register(world, agency)
+        record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
+        record(world, "sale.recorded", "b1", "400", commission_rate="0.1", agency="43")
+        record(world, "sale.recorded", "c1", "1000", commission_rate="0.1", agency="44", currency="JPY")
+        seal_statements(world)
+        record(world, "sale.recorded", "a2", "500", commission_rate="0.1")
+        record(world, "sale.refunded", "b2", "-100", refers_to="b1", agency="43")
+        record(world, "payment.recorded", "p3", "100", agency="44", currency="JPY")
+        world.pass_time(days=31)
+        seal_statements(world)
+        record(world, "payment.recorded", "p1", "60.50", statement=NOVEMBER)
+        record(world, "payment.recorded", "p2", "21.00", statement="S-999999")
+        record(world, "payment.recorded", "p4", "5.00", agency="43")
+        world.drain()
+        yield world
+
+
+def test_open_statements_are_listed_by_account_with_their_age_and_totals(open_items: World) -> None:
+    found = open_items.read("/receivables", on="2026-12-31")
+    assert [(one["agency"], one["currency"]) for one in found["items"]] == [("42", "GBP"), ("43", "GBP")]
+    first, second = found["items"]
+    assert first == {
+        "agency": "42", "currency": "GBP",
+        "open": "100.00", "credits": "0", "unallocated": "0.00", "balance": "100.00",
+        "aging": {
+            "not_due": "0", "days_1_30": "100.00", "days_31_60": "0", "days_61_90": "0", "days_over_90": "0"
+        },
+        "statements": [
+            {
+                "period": "2026-10", "number": OCTOBER, "document": "statement",
+                "issued_on": "2026-11-01", "due_on": DUE, "status": "overdue",
+                "amount": "121.00", "cancelled": "0", "paid": "21.00", "credited": "0", "open": "100.00",
+                "age": "days_1_30",
+            }
+        ],
+        "unknown": [{"source": "shop", "id": "p2", "statement": "S-999999", "amount": "21.00"}],
+    }  # fmt: skip
+    (one,) = second["statements"]
+    assert (one["amount"], one["paid"], one["credited"], one["open"]) == ("40.00", "5.00", "10.00", "25.00")
+    assert (found["on"], found["next"]) == ("2026-12-31", None)
+    (total,) = found["totals"]
+    assert (total["currency"], total["open"], total["balance"]) == ("GBP", "125.00", "125.00")
+    assert total["aging"]["days_1_30"] == "125.00"
+
+
+@pytest.mark.parametrize(
+    ("on", "status", "age"),
+    [
+        (DUE, "partly_paid", "not_due"),
+        ("2026-12-02", "overdue", "days_1_30"),
+        ("2027-01-01", "overdue", "days_31_60"),
+        ("2027-01-31", "overdue", "days_61_90"),
+        ("2027-03-02", "overdue", "days_over_90"),
+    ],
+)
+def test_age_and_status_are_those_of_a_business_date(open_items: World, on: str, status: str, age: str) -> None:
+    (account,) = open_items.read("/receivables", agency="42", on=on)["items"]
+    (one,) = account["statements"]
+    assert (one["status"], one["age"], account["aging"][age]) == (status, age, "100.00")
+
+
+def test_what_is_open_is_the_balance_after_the_last_statement(open_items: World) -> None:
+    for account in open_items.all("/receivables"):
+        balance = open_items.read(f"/accounts/{account['agency']}/{account['currency']}/balance")
+        assert account["balance"] == balance["balance"]
+
+
+def test_pages_have_the_totals_of_their_accounts(open_items: World) -> None:
+    pages = list(open_items.pages("/receivables", limit=1))
+    assert [[one["agency"] for one in page["items"]] for page in pages] == [["42"], ["43"], []]
+    assert [[one["open"] for one in page["totals"]] for page in pages] == [["100.00"], ["25.00"], []]
+
+
+def test_an_invalid_date_is_refused(open_items: World) -> None:
+    assert open_items.refused("/receivables", on="yesterday")["field"] == "on"
+    assert open_items.read("/receivables", agency="45")["items"] == []
+
+
+def test_due_dates_follow_the_payment_days_of_the_owner() -> None:
+    with end_of_october() as world:
+        owner = {"seen": 0, "content": {"legal_name": "Market", "payment_days": 14}}
+        assert send(world, "PUT", "/documents/owner", owner).status == 201
+        register(world, "42")
+        record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
+        assert world.read("/receivables")["items"] == []
+        seal_statements(world)
+        (account,) = world.read("/receivables")["items"]
+        (one,) = account["statements"]
+        assert (one["issued_on"], one["due_on"], one["status"]) == ("2026-11-01", "2026-11-15", "open")
+        (written,) = [file for file in world.read("/statements/42/GBP/2026-10")["files"] if "json" in file["key"]]
+        assert b'"due_on": "2026-11-15"' in world.stack.bucket.open(written["key"]).read()
+
+
+def test_what_was_collected_is_open_until_it_is_paid_out() -> None:
+    """A marketplace that collects 1,000.00 owes it less 100.00."""
+    with end_of_october() as world:
+        body: dict[str, Any] = {"legal_name": "42", "tax": {"scheme": "exempt"}, "collects": "marketplace"}
+        assert send(world, "PUT", "/agencies/42", {"seen": 0, "content": body}).status == 201
+        record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
+        seal_statements(world)
+        (account,) = world.read("/receivables")["items"]
+        assert (account["open"], account["credits"], account["balance"]) == ("0", "-900.00", "-900.00")
+        (one,) = account["statements"]
+        assert (one["status"], one["due_on"], one["age"]) == ("open", None, None)
+        record(world, "payment.recorded", "p1", "-900.00", statement=OCTOBER)
+        world.drain()
+        assert world.read("/receivables")["items"] == []
+        record(world, "payment.recorded", "p2", "900.00", statement=OCTOBER)
+        world.drain()
+        (account,) = world.read("/receivables")["items"]
+        assert account["credits"] == "-900.00", "the payout came back"
+
+
+def test_only_a_payment_names_a_statement(open_items: World) -> None:
+    for sent, field in (
+        (payment("x1", "1", statement=7), "data.statement"),
+        (payment("x2", "1", statement=" "), "data.statement"),
+        ({**payment("x3", "1", statement="S-1"), "type": "sale.recorded"}, "data.statement"),
+    ):
+        (item,) = post(open_items, sent).json()["items"]
+        assert (item["verdict"], item["errors"][0]["field"]) == ("rejected", field)
+    event = open_items.read("/events/shop/p1")
+    assert (event["statement"], event["amount"]) == (NOVEMBER, "60.50")
+    assert verdicts(post(open_items, payment("p1", "60.50", statement=OCTOBER))) == ["conflict"]
+
+
+def test_a_payment_that_names_a_statement_is_sealed_with_its_number() -> None:
+    with end_of_october() as world:
+        record(world, "payment.recorded", "p1", "5.00", statement="=S-1")
+        world.pass_time(hours=1)
+        world.report()
+        bucket = world.stack.bucket
+        sealed = [key for key in bucket.keys() if key.endswith("lines.csv.gz")]  # noqa: SIM118 - not a mapping
+        assert [line["statement"] for key in sealed for line in read_lines(bucket.open(key))] == ["=S-1"]
+
+
+def test_a_statement_says_what_is_paid_of_it(open_items: World) -> None:
+    october, november = (open_items.read(f"/statements/42/GBP/2026-{month}")["payment"] for month in ("10", "11"))
+    assert (october["status"], october["paid"], october["open"]) == ("overdue", "21.00", "100.00")
+    assert (november["status"], november["paid"], november["open"]) == ("paid", "60.50", "0.00")
+    assert open_items.read("/statements/44/JPY/2026-10")["payment"]["status"] == "paid"
+    credit = open_items.read("/statements/43/GBP/2026-11")
+    assert (credit["document"], credit["payment"]["status"], credit["payment"]["credited"]) == (
+        "credit_note",
+        "paid",
+        "-10.00",
+    )
