@@ -70,18 +70,18 @@ def test_the_preview_of_a_draft_is_the_statement_that_is_released(shop: Marketpl
 
 def test_a_balance_is_the_closing_balance_of_the_last_document_and_what_is_on_no_statement(shop: Marketplace) -> None:
     found = shop.world.read(BALANCE)
-    assert (found["statement"], found["balance"]) == (None, "8.75000")  # 12.5 - 5 + 1.25, before any tax
+    assert (found["statement"], found["balance"]) == (None, "11.50")  # 12.50 + 2.50 - 5 + 1.25 + 0.25
     release(shop, "release", 0)
     found = shop.world.read(BALANCE)
     assert (found["statement"]["number"], found["statement"]["closing"]) == ("S-000001", "10.00")
-    assert (found["balance"], found["unbilled"]["commission"]) == ("11.25000", "1.25000")
+    assert (found["balance"], found["unbilled"]["commission"]) == ("11.50", "1.25")
     release(shop, "cancel", 2)
     found = shop.world.read(BALANCE)
     assert (found["statement"]["number"], found["statement"]["closing"]) == ("C-000001", "0.00")
-    assert found["unbilled"] == {"commission": "13.75000", "proceeds": "0", "payments": "5"}
+    assert found["unbilled"] == {"commission": "13.75", "tax": "2.75", "proceeds": "0.00", "payments": "5"}
     release(shop, "release", 4)
     found = shop.world.read(BALANCE)
-    assert (found["statement"]["number"], found["balance"]) == ("S-000002", "11.25000")
+    assert (found["statement"]["number"], found["balance"]) == ("S-000002", "11.50")
 
 
 def test_a_balance_of_the_past_counts_a_document_from_its_release_on(shop: Marketplace) -> None:
@@ -96,10 +96,10 @@ def test_a_balance_of_the_past_counts_a_document_from_its_release_on(shop: Marke
     shop.world.clock.advance_to(datetime(2026, 11, 2, 3, 10, tzinfo=UTC))
     release(shop, "release", 4)
     shop.world.clock.advance_to(datetime(2026, 11, 2, 4, 10, tzinfo=UTC))
-    assert at("01:00") == (None, "8.75000")
-    assert at("01:15") == ("S-000001", "11.25000")
-    assert at("02:15") == ("C-000001", "8.75000")
-    assert at("03:15") == ("S-000002", "11.25000")
+    assert at("01:00") == (None, "11.50")
+    assert at("01:15") == ("S-000001", "11.50")
+    assert at("02:15") == ("C-000001", "11.50")
+    assert at("03:15") == ("S-000002", "11.50")
 
 
 def test_a_cancelled_statement_of_an_earlier_period_counts_in_the_previews_after_it(shop: Marketplace) -> None:

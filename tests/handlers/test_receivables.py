@@ -1,13 +1,12 @@
 """Receivables over HTTP: real statements and payments, allocated, aged and added up."""
 
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 
 from quarterhour.reports.lines import read_lines
-from tests.handlers.desk import send
 from tests.handlers.test_statements import record
+from tests.support.agencies import OWNER, tax
 from tests.support.events import payment
 from tests.support.requests import post, verdicts
 from tests.support.stored_statements import end_of_october, register, seal_statements
@@ -111,8 +110,7 @@ def test_an_invalid_date_is_refused(open_items: World) -> None:
 
 def test_due_dates_follow_the_payment_days_of_the_owner() -> None:
     with end_of_october() as world:
-        owner = {"seen": 0, "content": {"legal_name": "Market", "payment_days": 14}}
-        assert send(world, "PUT", "/documents/owner", owner).status == 201
+        world.write("/documents/owner", {**OWNER, "payment_days": 14}, seen=1)
         register(world, "42")
         record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
         assert world.read("/receivables")["items"] == []
@@ -127,8 +125,8 @@ def test_due_dates_follow_the_payment_days_of_the_owner() -> None:
 def test_what_was_collected_is_open_until_it_is_paid_out() -> None:
     """A marketplace that collects 1,000.00 owes it less 100.00."""
     with end_of_october() as world:
-        body: dict[str, Any] = {"legal_name": "42", "tax": {"scheme": "exempt"}, "collects": "marketplace"}
-        assert send(world, "PUT", "/agencies/42", {"seen": 0, "content": body}).status == 201
+        exempt = tax(scheme="exempt", percent=None, vat_id=None)
+        world.write("/agencies/42", {**exempt, "collects": "marketplace"})
         record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
         seal_statements(world)
         (account,) = world.read("/receivables")["items"]

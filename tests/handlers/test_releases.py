@@ -319,7 +319,7 @@ def test_a_statement_is_cancelled_and_issued_again_after_a_later_month_was_relea
     assert names == [FULL["legal_name"], "Harbour Books plc"]
     assert {key: content for key, content in months.files().items() if key in before} == before
     balance = world.read("/accounts/a1/GBP/balance")
-    assert (balance["statement"]["number"], balance["balance"]) == ("S-000003", "21.00000")
+    assert (balance["statement"]["number"], balance["balance"]) == ("S-000003", "21.00")
 
 
 def test_a_paid_statement_is_cancelled_and_the_balance_stays_right() -> None:
@@ -344,7 +344,7 @@ def test_a_paid_statement_is_cancelled_and_the_balance_stays_right() -> None:
             ("C-000001", "0.00", "0", "-15.00"),
             ("S-000003", "-15.00", "0", "0.00"),
         ]
-        assert shop.world.read("/accounts/42/GBP/balance")["balance"] == "0.00000"
+        assert shop.world.read("/accounts/42/GBP/balance")["balance"] == "0.00"
 
 
 def test_only_a_released_statement_is_cancelled_and_only_once(shop: Marketplace) -> None:
@@ -670,7 +670,7 @@ def test_an_account_without_lines_takes_no_number() -> None:
             ("2026-11", "7", "S-000003"),
         ]
         assert shop.world.missing("/drafts/42/GBP/2026-11")
-        assert shop.world.read("/accounts/42/GBP/balance")["balance"] == "15.00000"
+        assert shop.world.read("/accounts/42/GBP/balance")["balance"] == "15.00"
 
 
 def test_the_held_sales_of_a_closed_agency_are_on_no_statement_and_its_draft_says_so() -> None:

@@ -49,8 +49,7 @@ def test_a_statement_that_is_not_answered_is_accepted_by_silence() -> None:
     """Sealed on 1 November at 00:30 and accepted 30 days later."""
     with end_of_october({"AcceptanceDays": 30}) as world:
         world.sell("100.00")
-        tax = {"seen": 0, "content": {"legal_name": "42", "tax": {"scheme": "exempt"}}}
-        assert send(world, "PUT", "/agencies/42", tax).status == 201
+        register(world, "42")
         seal_statements(world)
         assert (world.read(OCTOBER)["status"], world.read(OCTOBER)["may_become"]) == (
             "issued",
