@@ -1,6 +1,5 @@
 """Rewriting the lost files of a sealed period, as the operator's `quarterhour reseal` does."""
 
-import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -8,22 +7,25 @@ from typing import Any
 import pytest
 
 from quarterhour.model.errors import NotFoundError, SealedFileError
-from quarterhour_tools.emulator.http_api import Request
+from tests.handlers.desk import send
+from tests.support.agencies import tax
 from tests.support.system import World, opened
 
 START = datetime(2026, 11, 30, 23, 0, tzinfo=UTC)
-JSON = (("content-type", "application/json"),)
+OWNER = {"legal_name": "Corner Market Ltd", "country": "GB", "vat_id": "GB980780684"}
 PERIOD = "statements/2026-11"
 STATEMENT = f"{PERIOD}/42/GBP"
-FILES = [f"{STATEMENT}/{name}" for name in ("statement.json", "statement.html", "lines.csv.gz")]
+FILES = [f"{STATEMENT}/{name}" for name in ("statement.json", "statement.html", "statement.xml", "lines.csv.gz")]
 OF_PERIOD = [f"{PERIOD}/{name}" for name in ("statements.csv", "manifest.json")]
 
 
 @pytest.fixture
 def sealed(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
-    """The system after the statements of two accounts, which are in two groups."""
+    """The system after the statements of two accounts, which are in two groups; one has an XML."""
     monkeypatch.setattr("quarterhour.statements.plan.LINES_OF_A_GROUP", 1)
     with opened({"PeriodGraceDays": 0}, start=START) as world:
+        for path, content in (("/documents/owner", OWNER), ("/agencies/42", tax())):
+            assert send(world, "PUT", path, {"seen": 0, "content": content}).status == 201
         world.sell("10.00")
         world.sell("2.50", agency="Café / 7", currency="EUR")
         world.pass_time(minutes=30)
@@ -66,7 +68,7 @@ def test_lost_files_are_rewritten_with_the_same_bytes(sealed: World, *, expired:
     for lost in (*([key] for key in (*FILES, *OF_PERIOD)), [*FILES, *OF_PERIOD], list(before)):
         lose(sealed, *lost, *(objects(sealed, "work/") if expired else ()))
         answer = reseal(sealed)
-        assert (answer["files"], sorted(answer["written"]), answer["next"]) == (8, sorted(lost), None)
+        assert (answer["files"], sorted(answer["written"]), answer["next"]) == (9, sorted(lost), None)
         assert objects(sealed) == before
 
 
@@ -84,7 +86,7 @@ def test_it_continues_where_the_time_ran_short(sealed: World) -> None:
 
 def test_nothing_is_written_if_no_file_is_lost(sealed: World) -> None:
     before = objects(sealed, "")
-    assert reseal(sealed) == {"files": 8, "written": [], "next": None}
+    assert reseal(sealed) == {"files": 9, "written": [], "next": None}
     assert objects(sealed, "") == before
 
 
@@ -93,9 +95,8 @@ def test_the_plan_of_the_period_is_used_after_later_periods_and_documents(sealed
     before = objects(sealed)
     seal_through(sealed, datetime(2027, 1, 1, tzinfo=UTC))
     assert sealed.stack.invoke("statements", {})["periods"] == ["2026-12"]
-    owner = {"seen": 0, "content": {"legal_name": "Riverside Market Ltd"}}
-    request = Request("PUT", "/documents/owner", headers=JSON, body=json.dumps(owner).encode())
-    assert sealed.stack.request(request).status == 201
+    owner = {"seen": 1, "content": {"legal_name": "Riverside Market Ltd"}}
+    assert send(sealed, "PUT", "/documents/owner", owner).status == 201
     lose(sealed, *before, *objects(sealed, "work/"))
     assert sorted(reseal(sealed)["written"]) == sorted(key for key in before)
     assert {key: content for key, content in objects(sealed).items() if key in before} == before
@@ -115,7 +116,7 @@ def test_no_file_is_written_if_the_sealed_lines_give_other_bytes(
     sealed: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lose(sealed, *FILES)
-    monkeypatch.setattr("quarterhour.statements.steps.write.PAGES", {2: lambda _: b"<!doctype html>"})
+    monkeypatch.setattr("quarterhour.statements.pages.PAGES", {2: lambda _: b"<!doctype html>"})
     with pytest.raises(SealedFileError, match="restore its version"):
         reseal(sealed)
     assert not objects(sealed, STATEMENT)

@@ -104,7 +104,7 @@ def write_period(folder: Path, contents: Iterable[dict[str, Any]], period: str =
     """Write the files of a sealed period into a folder, without pages and lines."""
     of = Period.parse(period)
     text = StringIO(newline="")
-    writer = ListWriter(text)
+    writer = ListWriter(text, schema=2)
     for values in contents:
         account = Account(values["agency"], values["currency"])
         bytes_ = json.dumps(values, ensure_ascii=False).encode()

@@ -24,10 +24,9 @@ from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, part_of_lines,
 from quarterhour.reports.plan import Checkpoint, Run
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statements.document import Parties
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT, folder_of, period_of_manifest
-from quarterhour.statements.listing import COLUMNS
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML, folder_of, period_of_manifest
 from quarterhour.statements.owner import Owner
-from quarterhour.statements.pages import PAGES as MAKERS
+from quarterhour.statements.pages import rendered
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
 from quarterhour.statements.service import StatementRunner
 from quarterhour.statements.store import Published, StatementStores
@@ -135,7 +134,9 @@ class _Parties:
 
     def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
         assert at <= known
-        agencies = [Agency(at, f"Agency {one.agency}", tax=self.profiles.get(one.agency)) for one in accounts]
+        agencies = [
+            Agency(at, f"Agency {one.agency}", country="DE", tax=self.profiles.get(one.agency)) for one in accounts
+        ]
         return [Parties(owner, one if one.tax else None, partial(_constant, one.tax)) for one in agencies]
 
 
@@ -180,7 +181,8 @@ def read_rows(objects: Objects, key: str) -> list[dict[str, str]]:
 def write_rows(objects: Objects, key: str, rows: Iterable[Mapping[str, str]]) -> None:
     """Write the rows of a list."""
     text = io.StringIO(newline="")
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
+    columns = next(csv.reader([objects[key].decode().partition("\n")[0]]))
+    writer = csv.DictWriter(text, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
     objects[key] = text.getvalue().encode()
@@ -218,9 +220,12 @@ def _cover_up_list(objects: Objects, key: str, *, pages: bool) -> None:
         document["lines_file"] |= _sealed(objects[folder + LINES])
         objects[folder + STATEMENT] = json.dumps(document).encode()
         if pages:
-            objects[folder + PAGE] = MAKERS[document["schema"]](document)
-        for name, column in ((STATEMENT, "json"), (PAGE, "html"), (LINES, "csv")):
-            row |= {f"{column}_{what}": str(value) for what, value in _sealed(objects[folder + name]).items()}
+            objects.pop(folder + XML, None)
+            objects |= {folder + name: content for name, content in rendered(document).items()}
+        for name, column in ((STATEMENT, "json"), (PAGE, "html"), (LINES, "csv"), (XML, "xml")):
+            if f"{column}_size" in row:
+                sealed = _sealed(objects[folder + name]) if folder + name in objects else {"sha256": "", "size": ""}
+                row |= {f"{column}_{what}": str(value) for what, value in sealed.items()}
     write_rows(objects, key, rows)
 
 

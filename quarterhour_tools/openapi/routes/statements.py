@@ -48,7 +48,8 @@ STATEMENTS: Final = Group(
             a.StatementWithFiles | a.StatementPreview,
             """
             The links to the files are valid for 15 minutes and need no authorization. Each file has its `size` in
-            bytes. `document` is `credit_note` if the commission is negative. `may_…` says what you may do now, with
+            bytes. `statement.xml` is an [electronic invoice](accounting.md#electronic-invoices), if there can be one.
+            `document` is `credit_note` if the commission is negative. `may_…` says what you may do now, with
             your role and in this status.
 
             Of a period without sealed statements, the response is a **preview**: what the statement would be if the

@@ -1,14 +1,16 @@
 """The roster: who gets a statement, and with which number."""
 
+from dataclasses import replace
 from decimal import Decimal
-from io import BytesIO
+from io import BytesIO, StringIO
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model.identifiers import Account
 from quarterhour.statements.figures import AccountSums, Kind, Sum
-from quarterhour.statements.listing import FIGURES, Listed, SealedObject
+from quarterhour.statements.listing import FIGURES, Listed, ListWriter, SealedObject, read_list
 from quarterhour.statements.roster import Numbers, RosterEntry, pack_roster, read_numbers, read_roster, roster
 from tests.support.builders import accounts
 from tests.support.statement_plans import plan
@@ -72,3 +74,25 @@ def test_the_list_of_a_period_is_read_as_it_was_written() -> None:
     one = listed(Account("=1+1", "GBP"), "5.00")
     assert Listed.of_row(one.as_row()) == one
     assert one.as_row()[0] == "'=1+1"
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_a_list_has_the_columns_of_its_schema_and_empty_cells_where_a_statement_has_no_xml(schema: int) -> None:
+    plain = listed(Account("1", "GBP"), "5.00")
+    some = [plain, replace(plain, files={**plain.files, "statement.xml": SealedObject("b" * 64, 20)})][:schema]
+    text = StringIO(newline="")
+    writer = ListWriter(text, schema)
+    for one in some:
+        writer.write(one)
+    header, *rows = text.getvalue().splitlines()
+    assert header.endswith(",csv_size" if schema == 1 else ",csv_size,xml_sha256,xml_size")
+    assert [row.rpartition(f"{'a' * 64},10")[2] for row in rows] == ([""] if schema == 1 else [",,", f",{'b' * 64},20"])
+    assert list(read_list(StringIO(text.getvalue(), newline=""))) == some
+
+
+def test_a_row_that_is_shorter_than_its_list_is_malformed() -> None:
+    text = StringIO(newline="")
+    ListWriter(text, 2).write(listed(Account("1", "GBP"), "5.00"))
+    cut = text.getvalue().replace(",,\n", "\n")
+    with pytest.raises(ValueError, match="is not the row of a statement"):
+        list(read_list(StringIO(cut, newline="")))

@@ -21,6 +21,7 @@ CONTENT_TYPES: Final = {
     "html": "text/html; charset=utf-8",
     "json": "application/json",
     "txt": "text/plain; charset=utf-8",
+    "xml": "application/xml",
 }
 """The content types of sealed files, by the ends of their keys: a browser shows a page only if it is named one."""
 RUNS: Final = "RUN"

@@ -1,7 +1,7 @@
 """A statement as an invoice or a credit note of EN 16931, pure: what its XML says, in any syntax."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
@@ -39,6 +39,8 @@ _EXEMPTION_CODES: Final = {REVERSE_CHARGE: "VATEX-EU-AE", OUTSIDE_SCOPE: "VATEX-
 """Reasons for no tax: codes of the list VATEX. Which exemption applies is not known, so that has its text alone."""
 _MOST_DECIMALS: Final = 2
 """Decimal places that EN 16931 allows in an amount."""
+_OF_SELLER: Final = ("legal_name", "country", "vat_id")
+_OF_BUYER: Final = ("legal_name", "country")
 _ADDRESS_LINES: Final = 3
 _DAY: Final = timedelta(days=1)
 _FILLING: Final = re.compile(r"[ ./-]")
@@ -95,8 +97,8 @@ class Invoice:
     """An invoice, or a credit note, whose amounts have the opposite sign of the statement's.
 
     ``type_code``: ``INVOICE`` or ``CREDIT_NOTE``. Dates are ISO 8601. ``due_on`` and ``iban``: only if a payment is
-    due; otherwise ``terms`` say why not. ``tax_in``: a further currency, and the tax in it. ``prepaid``: what is deducted
-    from the proceeds of sales that the marketplace owes.
+    due; otherwise ``terms`` say why not. ``tax_in``: a further currency, and the tax in it. ``prepaid``: what is
+    deducted from the proceeds of sales that the marketplace owes.
     """
 
     type_code: str
@@ -147,18 +149,32 @@ def why_no_invoice(document: Document) -> str | None:
 
     ``document``: the content of ``statement.json``.
     """
+    return next(_obstacles(document), None)
+
+
+def _obstacles(document: Document) -> Iterator[str]:
     if document["schema"] < BY_TAX_POINT:
-        return "statements made before version 0.3.0 have no date of issue"
+        yield "statements made before version 0.3.0 have no date of issue"
     schemes = {row["scheme"] for row in document["taxes"]}
     if None in schemes:
-        return "a tax profile is missing"
+        yield "a tax profile is missing"
+    if missing := list(_missing(document, schemes)):
+        yield f"{', '.join(missing)}: missing"
     if OUTSIDE_SCOPE in schemes and len(schemes) > 1:
-        return "EN 16931 cannot mix what is outside the scope of VAT with anything else"
+        yield "EN 16931 cannot mix what is outside the scope of VAT with anything else"
     tax_in = document["tax_in"]
     for currency in (document["currency"], *([tax_in["currency"]] if tax_in else [])):
+        if currency == money.NO_CURRENCY:
+            yield "it has no currency"
         if money.minor_digits(currency) > _MOST_DECIMALS:
-            return f"amounts in {currency} have more than the two decimal places of EN 16931"
-    return None
+            yield f"amounts in {currency} have more than the two decimal places of EN 16931"
+
+
+def _missing(document: Document, schemes: Collection[str]) -> Iterator[str]:
+    """Yield the names of what EN 16931 demands of the parties and a statement lacks."""
+    demanded = {"owner": _OF_SELLER, "customer": (*_OF_BUYER, *(("vat_id",) if REVERSE_CHARGE in schemes else ()))}
+    for party, names in demanded.items():
+        yield from (f"{party}.{name}" for name in names if not (document[party].get(name) or "").strip())
 
 
 def invoice_of(document: Document) -> Invoice:

@@ -19,8 +19,6 @@ from quarterhour.statements.invoice import (
     why_no_invoice,
 )
 
-XML: Final = "statement.xml"
-"""The name of the file, beside ``statement.json``."""
 DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 _NAMESPACES: Final = "urn:oasis:names:specification:ubl:schema:xsd:"
@@ -29,8 +27,7 @@ _NAMESPACES: Final = "urn:oasis:names:specification:ubl:schema:xsd:"
 def statement_xml(document: Document) -> bytes | None:
     """Return the XML of a statement in UTF-8; ``None`` if EN 16931 cannot express it: ``why_no_invoice`` says why.
 
-    ``document``: the content of ``statement.json``. The same document gives the same bytes. What the parties lack is
-    left out, so the XML of incomplete parties does not obey all rules of EN 16931.
+    ``document``: the content of ``statement.json``. The same document gives the same bytes.
     """
     if why_no_invoice(document):
         return None

@@ -18,6 +18,8 @@ LIST: Final = "statements.csv"
 """The file of a period that lists its statements, with their figures and the hashes of their files."""
 STATEMENT: Final = "statement.json"
 PAGE: Final = "statement.html"
+XML: Final = "statement.xml"
+"""The file of a statement for other systems; a statement that EN 16931 cannot express has none."""
 LINES: Final = "lines.csv.gz"
 
 PROGRESS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "statements"}

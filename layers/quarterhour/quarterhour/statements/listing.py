@@ -11,11 +11,14 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.lines import escape_formula, unescape_formula
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT, statement_index, statement_key
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML, statement_index, statement_key
 
 STATEMENT_DOCUMENT: Final = "statement"
 CREDIT_NOTE: Final = "credit_note"
-_FILES: Final = (STATEMENT, PAGE, LINES)
+_PREFIXES: Final = {STATEMENT: "json", PAGE: "html", LINES: "csv", XML: "xml"}
+"""How the columns of a file's hash and size begin, by the file's name."""
+FILES: Final = tuple(_PREFIXES)
+"""The files of a statement. The last one may be missing: schema 1 has none, nor a statement that makes no XML."""
 
 FIGURES: Final = (
     *("opening", "brought_forward", "sales", "voids", "refunds", "adjustments", "net"),
@@ -23,11 +26,9 @@ FIGURES: Final = (
 )
 """The figures of a statement in its list: decimals in the account's currency."""
 _NAMES: Final = ("agency", "currency", "number", "document", "issued", *FIGURES, "lines", "prior_period_lines")
-_HASHES: Final = tuple(
-    f"{name.partition('.')[2].partition('.')[0]}_{what}" for name in _FILES for what in ("sha256", "size")
-)
-COLUMNS: Final = (*_NAMES, *_HASHES)
-"""The columns of the list."""
+_ALL: Final = (*_NAMES, *(f"{prefix}_{what}" for prefix in _PREFIXES.values() for what in ("sha256", "size")))
+COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _ALL[:-2], 2: _ALL}
+"""The columns of the list by schema. Those of a file that a statement lacks are empty."""
 
 
 class SealedObject(NamedTuple):
@@ -59,7 +60,7 @@ class Listed:
         return self.figures["closing"]
 
     def as_row(self) -> list[str]:
-        """Return the cells of the statement's row."""
+        """Return the cells of the statement's row, up to those of its last file."""
         return [
             escape_formula(self.account.agency),
             self.account.currency,
@@ -69,16 +70,17 @@ class Listed:
             *(money.plain(self.figures[name]) for name in FIGURES),
             str(self.lines),
             str(self.prior_period_lines),
-            *(str(value) for name in _FILES for value in self.files[name]),
+            *(str(value) for name in FILES if name in self.files for value in self.files[name]),
         ]
 
     @classmethod
     def of_row(cls, row: Sequence[str]) -> Self:
         """Parse the cells of a row; raise ``ValueError`` or ``ArithmeticError`` for any others."""
-        values = dict(zip(COLUMNS, row, strict=True))
+        values = dict(zip(_ALL, row, strict=False))
+        if len(row) not in map(len, COLUMNS.values()):
+            raise ValueError(f"{row} is not the row of a statement")
         if values["issued"] not in {"yes", "no"} or values["document"] not in {STATEMENT_DOCUMENT, CREDIT_NOTE}:
             raise ValueError(f"{row} is not the row of a statement")
-        hashes = iter(row[len(_NAMES) :])
         return cls(
             Account(unescape_formula(values["agency"]), values["currency"]),
             unescape_formula(values["number"]),
@@ -87,7 +89,7 @@ class Listed:
             {name: Decimal(values[name]) for name in FIGURES},
             int(values["lines"]),
             int(values["prior_period_lines"]),
-            {name: SealedObject(next(hashes), int(next(hashes))) for name in _FILES},
+            {name: sealed_of(values, name) for name in FILES if name != XML or values.get("xml_sha256")},
         )
 
     def as_item(self, period: Period, bound: QuarterHour) -> dict[str, Any]:
@@ -109,26 +111,37 @@ class Listed:
         }
 
 
+def sealed_of(cells: Mapping[str, str], name: str) -> SealedObject:
+    """Return the hash and the size of a file, by name, from the cells of a row by column."""
+    prefix = _PREFIXES[name]
+    return SealedObject(cells[f"{prefix}_sha256"], int(cells[f"{prefix}_size"]))
+
+
 class ListWriter:
     """Writes the list of a period's statements: a header, and one row for each, ordered by account."""
 
-    def __init__(self, file: TextIO) -> None:
+    def __init__(self, file: TextIO, schema: int) -> None:
         """Write the header."""
         self._writer = csv.writer(file, lineterminator="\n")
-        self._writer.writerow(COLUMNS)
+        self._columns = COLUMNS[schema]
+        self._writer.writerow(self._columns)
 
     def write(self, listed: Listed) -> None:
         """Write a statement's row."""
-        self._writer.writerow(listed.as_row())
+        row = listed.as_row()
+        self._writer.writerow(row + [""] * (len(self._columns) - len(row)))
 
 
 def read_list(file: Iterable[str]) -> Iterator[Listed]:
     """Yield the statements of a list; raise ``ValueError`` or ``ArithmeticError`` if it is malformed."""
     try:
         reader = csv.reader(file, strict=True)
-        if tuple(next(reader, [])) != COLUMNS:
+        columns = tuple(next(reader, []))
+        if columns not in COLUMNS.values():
             raise ValueError("its columns are not those of a list")
         for row in reader:
+            if len(row) != len(columns):
+                raise ValueError(f"{row} is not the row of a statement")
             yield Listed.of_row(row)
     except csv.Error as error:
         raise ValueError(str(error)) from error

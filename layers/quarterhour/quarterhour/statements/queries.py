@@ -33,17 +33,14 @@ from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.reports.queries import LINKS_VALID, link_request
 from quarterhour.statements.balance import Balance, OpenPeriod, StatementSummary, of_periods, previews
 from quarterhour.statements.keys import (
-    LINES,
-    PAGE,
     PROGRESS_KEY,
-    STATEMENT,
     period_key,
     sealed_periods,
     statement_key,
     statement_prefix,
     statements_of_agency,
 )
-from quarterhour.statements.listing import FIGURES
+from quarterhour.statements.listing import FIGURES, FILES
 from quarterhour.statements.plan import Progress, StatementPlan
 from quarterhour.statements.store import PartyReader
 from quarterhour.web.access import Caller
@@ -183,7 +180,9 @@ class StatementQueries:
         """Return links to the files of a statement."""
         account = Account(values["agency"], values["currency"])
         prefix = statement_prefix(Period.parse(values["period"]), account)
-        files = ((name, *values["files"][name]) for name in (STATEMENT, PAGE, LINES))  # a stored map has no order
+        files = (
+            (name, *values["files"][name]) for name in FILES if name in values["files"]
+        )  # a stored map has no order
         return {
             "links_valid_seconds": int(LINKS_VALID.total_seconds()),
             "files": [

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from quarterhour.reports.digests import hexdigest
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT
-from quarterhour.statements.page import statement_page
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML
+from quarterhour.statements.pages import rendered
 from quarterhour.statements.proof.folder import NOT_CHECKED, FolderVerification, verify_folder
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.unit.statements.three_months import DECEMBER, NOVEMBER, sealed
@@ -33,7 +33,8 @@ def cover_up(folder: Objects) -> None:
     """Make the hash of the lines and the page right again."""
     sealed = {"sha256": hexdigest(folder[LINES]), "size": len(folder[LINES])}
     edit(folder, STATEMENT, lambda document: document["lines_file"].update(sealed))
-    folder[PAGE] = statement_page(json.loads(folder[STATEMENT]))
+    folder.pop(XML, None)
+    folder.update(rendered(json.loads(folder[STATEMENT])))
 
 
 def test_an_untouched_folder_is_consistent_and_says_what_it_cannot_tell(folder: Objects) -> None:
@@ -48,6 +49,11 @@ def test_an_untouched_folder_is_consistent_and_says_what_it_cannot_tell(folder: 
 @pytest.mark.parametrize("key", [f"{NOVEMBER}7/EUR/", f"{NOVEMBER}8/BHD/", f"{DECEMBER}books/GBP/"])
 def test_every_statement_is_consistent_by_itself(key: str) -> None:
     assert found_in(folder_of(key)).problems == []
+
+
+def test_an_xml_beside_a_statement_that_has_none_is_named() -> None:
+    folder = {**folder_of(f"{NOVEMBER}8/BHD/"), XML: b"<Invoice/>"}
+    assert found_in(folder).problems == ["statement.xml: is not the XML of statement.json"]
 
 
 def changed(change: Callable[[dict[str, Any]], Any]) -> Callable[[Objects], None]:
@@ -105,6 +111,8 @@ DAMAGE: dict[str, tuple[Callable[[Objects], Any], str]] = {
     "no lines": (dropped(LINES), "lines.csv.gz: is missing"),
     "no page": (dropped(PAGE), "statement.html: is missing"),
     "page": (lambda folder: folder.update({PAGE: b"<html>"}), "statement.html: is not the page of statement.json"),
+    "no XML": (dropped(XML), "statement.xml: is missing"),
+    "XML": (lambda folder: folder.update({XML: b"<a/>"}), "statement.xml: is not the XML of statement.json"),
     "hash": (lambda folder: folder.update({LINES: gzip.compress(b"")}), "lines.csv.gz: SHA-256: "),
     "amount": (relines(replaced(6, ",-4.00,", ",-5.00,")), "statement.json: voids: expected -5.00, found -4.00"),
     "commission": (relines(replaced(5, ",1.00,", ",1.01,")), "line 5: shop#m1 pays another commission than its terms"),

@@ -236,12 +236,25 @@ def twice(key: str, name: str) -> Callable[[Objects], None]:
     return do
 
 
-def rows_as(change: Callable[[list[dict[str, str]]], Any], key: str = LIST) -> Callable[[Objects], None]:
+def put_away(key: str) -> Callable[[Objects], None]:
+    """Remove a file, and make the list and all hashes right again."""
+
+    def do(objects: Objects) -> None:
+        del objects[key]
+        cover_up(objects, pages=False)
+
+    return do
+
+
+def rows_as(
+    change: Callable[[list[dict[str, str]]], Any], key: str = LIST, *, covered: bool = True
+) -> Callable[[Objects], None]:
     def do(objects: Objects) -> None:
         rows = read_rows(objects, key)
         change(rows)
         write_rows(objects, key, rows)
-        cover_up(objects)
+        if covered:
+            cover_up(objects)
 
     return do
 
@@ -281,6 +294,7 @@ def repinned(objects: Objects) -> None:
 
 
 HTML = NOVEMBER + "42/GBP/statement.html"
+XML = NOVEMBER + "42/GBP/statement.xml"
 IDLE = "statements/2026-12/books/GBP/"
 
 DAMAGE = {
@@ -377,12 +391,23 @@ DAMAGE = {
     ),
     "an unknown member": Damage(change_figures(more="1"), JSON, "more: is unknown"),
     "a page": Damage(put(HTML, b"<html>", covered=True), HTML, "is not the page of statement.json"),
+    "an XML": Damage(put(XML, b"<Invoice/>", covered=True), XML, "is not the XML of statement.json"),
+    "an XML, by its hash": Damage(put(XML, b"<Invoice/>"), XML, "SHA-256: "),
+    "an XML that is not listed": Damage(
+        rows_as(lambda rows: rows[0].update(xml_sha256="", xml_size=""), covered=False), XML, "is in no list"
+    ),
+    "no XML, by the list": Damage(put_away(XML), XML, "is missing"),
+    "an XML of a statement that has none": Damage(
+        put(f"{NOVEMBER}8/BHD/statement.xml", b"<Invoice/>", covered=True),
+        f"{NOVEMBER}8/BHD/statement.xml",
+        "is not the XML of statement.json",
+    ),
     "a page, by its hash": Damage(put(HTML, b"<html>"), HTML, "SHA-256: "),
     "no JSON": Damage(put(JSON, b"{"), JSON, "cannot be read"),
     "a key twice": Damage(twice(JSON, "closing"), JSON, "the key 'closing' appears twice in one object"),
     "a key twice in a manifest": Damage(twice(MANIFEST, "bound"), MANIFEST, "the key 'bound' appears twice in one"),
     "a statement that is a list": Damage(put(JSON, b"[]"), JSON, "cannot be read"),
-    **{f"no {key}": Damage(without(key), key, "is missing") for key in (JSON, HTML, LINES, LIST, MANIFEST)},
+    **{f"no {key}": Damage(without(key), key, "is missing") for key in (JSON, HTML, XML, LINES, LIST, MANIFEST)},
     "no statement": Damage(rows_as(lambda rows: rows.pop(1)), LIST, "has no statement of 42#JPY, which has 1 sealed"),
     "… its files": Damage(rows_as(lambda rows: rows.pop(1)), f"{NOVEMBER}42/JPY/statement.json", "is in no list"),
     "no statement of a balance": Damage(
@@ -488,9 +513,10 @@ def test_the_removal_of_any_file_is_found(data: st.DataObject) -> None:
 
 
 def unlisted(objects: Objects) -> list[str]:
-    """Remove the list of the last month, and return the keys of the other files of its statements."""
+    """Remove the list of the last month, and return the keys of the files that each of its statements has."""
     del objects[f"{DECEMBER}statements.csv"]
-    return [key for key in objects if key.startswith(DECEMBER) and key != f"{DECEMBER}manifest.json"]
+    others = ("manifest.json", "statement.xml")
+    return [key for key in objects if key.startswith(DECEMBER) and not key.endswith(others)]
 
 
 def test_without_the_list_each_lost_file_of_its_statements_is_named_too(objects: Objects) -> None:

@@ -23,8 +23,16 @@ from quarterhour.reports.keys import MANIFEST as RUN_MANIFEST
 from quarterhour.reports.keys import part_of_lines, run_bounds, run_prefix
 from quarterhour.reports.lines import Line, read_lines, unescape_formula
 from quarterhour.reports.verify import OpenObject
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, manifest_key, statement_prefix
-from quarterhour.statements.listing import COLUMNS, CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT, SealedObject
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML, list_key, manifest_key, statement_prefix
+from quarterhour.statements.listing import (
+    COLUMNS,
+    CREDIT_NOTE,
+    FIGURES,
+    FILES,
+    STATEMENT_DOCUMENT,
+    SealedObject,
+    sealed_of,
+)
 from quarterhour.statements.pages import PAGES
 from quarterhour.statements.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.statements.proof.recompute import (
@@ -44,8 +52,6 @@ _COMPARED: Final = 20
 """The most statements whose lines are compared one by one with the sealed ones, to name the first that differs."""
 _NUMBERED: Final = {STATEMENT_DOCUMENT: "statements", CREDIT_NOTE: "credit_notes"}
 _DIGITS: Final = 6
-_HASHES: Final = {STATEMENT: "json", PAGE: "html", LINES: "csv"}
-"""How the columns of a file's hash and size begin in the list, by the file's name."""
 _TOTALLED: Final = tuple(name for name in FIGURES if name != "commission_exact")
 _LISTED: Final = ("number", "document", "issued", *FIGURES, "lines", "prior_period_lines")
 """The columns of the list that repeat members of a statement."""
@@ -124,6 +130,12 @@ class SealedPeriod:
         )
 
     @property
+    def schema(self) -> int:
+        """The schema of its files."""
+        schema: int = self.manifest["schema"]
+        return schema
+
+    @property
     def since(self) -> QuarterHour:
         """The first quarter-hour that may hold a line of the period's statements."""
         first = QuarterHour.first_of(self.period.first_day - EARLIER)
@@ -144,9 +156,14 @@ class _Row(NamedTuple):
     account: Account
     cells: dict[str, str]
 
+    @property
+    def files(self) -> list[str]:
+        """The names of the statement's files; all but the XML are always there."""
+        return [name for name in FILES if name != XML or self.cells.get("xml_sha256")]
+
     def sealed(self, name: str) -> SealedObject:
         """Return the hash and the size of a file of the statement."""
-        return SealedObject(self.cells[f"{_HASHES[name]}_sha256"], int(self.cells[f"{_HASHES[name]}_size"]))
+        return sealed_of(self.cells, name)
 
     def as_previous(self, period: Period) -> dict[str, Any]:
         """Return the figures as the account's next statement shows them."""
@@ -158,12 +175,13 @@ class _Row(NamedTuple):
         return bool(Decimal(self.cells["closing"]))
 
 
-def _read_rows(file: Any) -> Iterator[_Row]:  # noqa: ANN401 - a temporary file
+def _read_rows(file: Any, schema: int) -> Iterator[_Row]:  # noqa: ANN401 - a temporary file
+    columns = COLUMNS[schema]
     reader = csv.reader(io.TextIOWrapper(file, encoding="utf-8", newline=""), strict=True)
-    if tuple(next(reader, [])) != COLUMNS:
+    if tuple(next(reader, [])) != columns:
         raise ValueError("the columns are not those of a list")
     for line, values in enumerate(reader, 2):
-        cells = dict(zip(COLUMNS, values, strict=True))
+        cells = dict(zip(columns, values, strict=True))
         cells |= {name: unescape_formula(cells[name]) for name in ("agency", "number")}
         yield _Row(line, Account(cells["agency"], cells["currency"]), cells)
 
@@ -343,11 +361,11 @@ class PeriodVerifier:
                 return None
             last: Account | None = None
             try:
-                for row in _read_rows(file):
+                for row in _read_rows(file, self._sealed.schema):
                     if last is not None and row.account <= last:
                         files.problem(f"{key}: line {row.line}", f"{row.account} is not after {last}")
                     last = row.account
-                    named |= {statement_prefix(self._sealed.period, row.account) + name for name in _HASHES}
+                    named |= {statement_prefix(self._sealed.period, row.account) + name for name in row.files}
                     self._verify_row(key, row, balances, numbers)
                 self._check_passed(key, balances, None)
             except UNREADABLE as error:
@@ -367,7 +385,7 @@ class PeriodVerifier:
             accounts |= set(balances.until(None)[0]) if balances else set()
         for account in sorted(accounts):
             prefix = statement_prefix(self._sealed.period, account)
-            for name in _HASHES:
+            for name in (STATEMENT, PAGE, LINES):
                 if prefix + name not in keys:
                     self._files.problem(prefix + name, "is missing")
 
@@ -378,7 +396,8 @@ class PeriodVerifier:
         # The problems of that list were found with its period.
         unheard = CheckedFiles(self._sources.open)
         try:
-            return _Balances(_read_rows(file)) if unheard.copy(list_key(self._previous.period), file) else None
+            found = unheard.copy(list_key(self._previous.period), file)
+            return _Balances(_read_rows(file, self._previous.schema)) if found else None
         except UNREADABLE:
             return None
 
@@ -418,7 +437,7 @@ class PeriodVerifier:
         """
         files, prefix = self._files, statement_prefix(self._sealed.period, row.account)
         content = files.content(prefix + STATEMENT, row.sealed(STATEMENT))
-        page = files.content(prefix + PAGE, row.sealed(PAGE))
+        made = {name: files.content(prefix + name, row.sealed(name)) for name in row.files if name in {PAGE, XML}}
         document, recomputed = self._opened(prefix + STATEMENT, content)
         if not self._recompute(prefix + LINES, row, chain, recomputed):
             return None
@@ -434,8 +453,7 @@ class PeriodVerifier:
             expected["number"] = numbers.expected(expected["document"], document["number"])
             files.report(prefix + STATEMENT, differences(document, expected))
             files.report(prefix + STATEMENT, tax_problems(document))
-            if page is not None and page != PAGES[self._sealed.manifest["schema"]](document):
-                files.problem(prefix + PAGE, f"is not the page of {STATEMENT}")
+            files.check_rendered(prefix, document, made)
         except UNREADABLE as error:
             files.unreadable(prefix + STATEMENT, error)
             return None
@@ -445,7 +463,7 @@ class PeriodVerifier:
         """Return the members of a statement that follow from the manifest and the list."""
         sealed = self._sealed
         return {
-            "schema": sealed.manifest["schema"],
+            "schema": sealed.schema,
             "period": str(sealed.period),
             **bounds_of(sealed.period, sealed.zone),
             "time_zone": sealed.manifest["time_zone"],

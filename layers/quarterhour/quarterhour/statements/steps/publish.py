@@ -33,7 +33,7 @@ def publish(stores: StatementStores, plan: StatementPlan, sealer: Sealer) -> int
             for group in range(plan.groups)
         ]
         text = io.TextIOWrapper(cast("IO[bytes]", file), encoding="utf-8", newline="", write_through=True)
-        writer = ListWriter(text)
+        writer = ListWriter(text, plan.schema)
 
         def items() -> Iterator[dict[str, Any]]:
             for one in merge(*groups, key=lambda one: one.account):

@@ -20,7 +20,6 @@ from quarterhour.statements.day_lines import CSV_COLUMNS, Block, TaxedLines, rea
 from quarterhour.statements.document import BY_KIND, Statement, as_bytes
 from quarterhour.statements.keys import (
     LINES,
-    PAGE,
     STATEMENT,
     day_totals_key,
     piece_key,
@@ -30,7 +29,7 @@ from quarterhour.statements.keys import (
 )
 from quarterhour.statements.listing import Listed, SealedObject
 from quarterhour.statements.orders import GROUPED_LINES, OrderLine, order_lines, orders_of, orders_of_0_2
-from quarterhour.statements.pages import PAGES
+from quarterhour.statements.pages import rendered
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.roster import read_roster
 from quarterhour.statements.sealing import Sealer, Upload
@@ -92,7 +91,7 @@ def _write_statements(
                 statement = replace(statement, named=taxed.commissions)  # noqa: PLW2901 - the same, with its tax
             orders = orders_of if plan.schema >= BY_KIND else orders_of_0_2
             document = statement.document(orders(lines.first()), sealed)
-            contents = {STATEMENT: as_bytes(document), PAGE: PAGES[plan.schema](document)}
+            contents = {STATEMENT: as_bytes(document), **rendered(document)}
             files = {name: SealedObject(hexdigest(content), len(content)) for name, content in contents.items()}
             uploads.append(Upload(prefix + LINES, lines.file, sealed.sha256))
             uploads += [Upload(prefix + name, content, files[name].sha256) for name, content in contents.items()]
