@@ -145,6 +145,8 @@ def test_a_credit_note_shows_its_tax_in_the_currency_of_the_issuer_too() -> None
             "EN 16931 cannot mix what is outside the scope of VAT with anything else",
         ),
         (invoice_document(row("1", "0"), currency="XXX"), "it has no currency"),
+        (invoice_document(currency="STN"), "EN 16931 does not know the currency STN"),
+        (invoice_document(customer={**BUYER, "country": "XK"}), "EN 16931 does not know the country XK"),
         (
             invoice_document(row("1.000", "0.200"), currency="KWD"),
             "amounts in KWD have more than the two decimal places of EN 16931",

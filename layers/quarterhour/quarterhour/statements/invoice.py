@@ -1,19 +1,18 @@
 """A statement as an invoice or a credit note of EN 16931, pure: what its XML says, in any syntax."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from quarterhour.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
 from quarterhour.agencies.vat_ids import is_vat_id
 from quarterhour.model import money
 from quarterhour.model.periods import Period
+from quarterhour.statements.page import Document
 from quarterhour.statements.plan import BY_TAX_POINT
-
-Document = Mapping[str, Any]
 
 NORM: Final = "urn:cen.eu:en16931:2017"
 """The identifier of EN 16931."""
@@ -41,12 +40,14 @@ _MOST_DECIMALS: Final = 2
 """Decimal places that EN 16931 allows in an amount."""
 _OF_SELLER: Final = ("legal_name", "country", "vat_id")
 _OF_BUYER: Final = ("legal_name", "country")
+_UNKNOWN: Final = frozenset({"STN", "XAD", "XK"})
+"""Currencies and countries of ours that the code lists of EN 16931 lack."""
 _ADDRESS_LINES: Final = 3
 _DAY: Final = timedelta(days=1)
 _FILLING: Final = re.compile(r"[ ./-]")
 
 
-class Party(NamedTuple):
+class InvoiceParty(NamedTuple):
     """Who issues an invoice or receives it; ``None`` or empty where the statement does not say.
 
     ``identifier``: one that is no VAT id. ``address``: at most three lines.
@@ -111,8 +112,8 @@ class Invoice:
     first_day: date
     last_day: date
     preceding: tuple[Preceding, ...]
-    seller: Party
-    buyer: Party
+    seller: InvoiceParty
+    buyer: InvoiceParty
     iban: str | None
     rows: tuple[InvoiceRow, ...]
     tax_in: tuple[str, Decimal] | None
@@ -158,23 +159,32 @@ def _obstacles(document: Document) -> Iterator[str]:
     schemes = {row["scheme"] for row in document["taxes"]}
     if None in schemes:
         yield "a tax profile is missing"
-    if missing := list(_missing(document, schemes)):
-        yield f"{', '.join(missing)}: missing"
+    yield from _obstacles_of_parties(document, schemes)
     if OUTSIDE_SCOPE in schemes and len(schemes) > 1:
         yield "EN 16931 cannot mix what is outside the scope of VAT with anything else"
     tax_in = document["tax_in"]
     for currency in (document["currency"], *([tax_in["currency"]] if tax_in else [])):
         if currency == money.NO_CURRENCY:
             yield "it has no currency"
+        if currency in _UNKNOWN:
+            yield f"EN 16931 does not know the currency {currency}"
         if money.minor_digits(currency) > _MOST_DECIMALS:
             yield f"amounts in {currency} have more than the two decimal places of EN 16931"
 
 
-def _missing(document: Document, schemes: Collection[str]) -> Iterator[str]:
-    """Yield the names of what EN 16931 demands of the parties and a statement lacks."""
+def _obstacles_of_parties(document: Document, schemes: Collection[str]) -> Iterator[str]:
     demanded = {"owner": _OF_SELLER, "customer": (*_OF_BUYER, *(("vat_id",) if REVERSE_CHARGE in schemes else ()))}
-    for party, names in demanded.items():
-        yield from (f"{party}.{name}" for name in names if not (document[party].get(name) or "").strip())
+    missing = [
+        f"{party}.{name}"
+        for party, names in demanded.items()
+        for name in names
+        if not (document[party].get(name) or "").strip()
+    ]
+    if missing:
+        yield f"{', '.join(missing)}: missing"
+    for party in demanded:
+        if document[party]["country"] in _UNKNOWN:
+            yield f"EN 16931 does not know the country {document[party]['country']}"
 
 
 def invoice_of(document: Document) -> Invoice:
@@ -274,10 +284,10 @@ def _preceding(document: Document) -> Iterator[Preceding]:
         yield Preceding(document["replaces"], None)
 
 
-def _party(party: Document, identifier: str | None, *, is_taxed: bool) -> Party:
+def _party(party: Document, identifier: str | None, *, is_taxed: bool) -> InvoiceParty:
     lines = list(filter(None, map(str.strip, (party.get("address") or "").split("\n"))))
     head, tail = lines[: _ADDRESS_LINES - 1], lines[_ADDRESS_LINES - 1 :]
-    return Party(
+    return InvoiceParty(
         identifier,
         party.get("legal_name"),
         (*head, *([", ".join(tail)] if tail else [])),

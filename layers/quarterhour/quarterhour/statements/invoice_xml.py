@@ -11,13 +11,13 @@ from quarterhour.statements.invoice import (
     NORM,
     UNIT,
     VAT,
-    Document,
     Invoice,
+    InvoiceParty,
     InvoiceRow,
-    Party,
     invoice_of,
     why_no_invoice,
 )
+from quarterhour.statements.page import Document
 
 DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
@@ -118,7 +118,7 @@ def _amount(name: str, amount: Decimal, currency: str) -> str:
     return text(f"cbc:{name}", money.plain(amount), currencyID=currency)
 
 
-def _party(party: Party) -> str:
+def _party(party: InvoiceParty) -> str:
     street, further, rest = (*party.address, None, None, None)[:3]
     email = email_of(party.contact)
     return group(
