@@ -1,6 +1,7 @@
 """`quarterhour statements`: lists the statements of a period, downloads and opens them, or runs those that are due."""
 
 import argparse
+import json
 import sys
 import webbrowser
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,12 +20,15 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.statement_status.plan import Status
-from quarterhour.statements.keys import PAGE
+from quarterhour.statements.invoice import why_no_invoice
+from quarterhour.statements.keys import PAGE, STATEMENT
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.invoice_cii import statement_cii
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.statement_files import ListedStatement, read_period, sealed_periods
+from quarterhour_tools.statement_pdf import PDF, statement_pdf
 
 _FIGURES: Final = ("net", "commission", "tax", "payments", "closing")
 _MOST_ROWS: Final = 100
@@ -55,6 +59,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="seal the periods that are due; with --period, fail if that one cannot be sealed next, and say why",
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="download the statements' files into this folder")
+    parser.add_argument(
+        "--pdf",
+        action="store_true",
+        help="with --out, write a PDF of each statement, too: PDF/A-3 with an electronic invoice inside (Factur-X)",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -100,6 +109,8 @@ def _period(text: str) -> Period:
 def _run(args: argparse.Namespace) -> int:
     if args.run_due:
         return _run_due(args)
+    if args.pdf and args.out in {None, args.folder}:
+        raise ToolError("--pdf needs --out with another folder: among the sealed files, a PDF would be one too many")
     files = sealed_files(args)
     statements = list(_chosen(args, files))
     if args.open and len(statements) > _MOST_OPENED:
@@ -112,16 +123,22 @@ def _run(args: argparse.Namespace) -> int:
     else:
         code = _show_current(args, statements)
     folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
-    if folder and folder != args.folder:
+    if folder:
+        _write(args, files, statements, folder)
+    return code
+
+
+def _write(args: argparse.Namespace, files: Objects, statements: Sequence[ListedStatement], folder: Path) -> None:
+    """Download statements into a folder, unless it is that of the statements; print what to look at, and open it."""
+    if folder != args.folder:
         for one in statements:
             _download(files, one, folder)
-    if folder and not args.json:
-        for one in statements:
-            page = (folder / one.prefix / PAGE).resolve()
-            print(page)
-            if args.open:
-                webbrowser.open(page.as_uri())
-    return code
+    for one in statements:
+        shown = (_write_pdf(folder, one) if args.pdf else folder / one.prefix / PAGE).resolve()
+        if not args.json:
+            print(shown)
+        if args.open:
+            webbrowser.open(shown.as_uri())
 
 
 def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> int:
@@ -170,6 +187,17 @@ def _download(files: Objects, statement: ListedStatement, folder: Path) -> None:
         path = folder / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+def _write_pdf(folder: Path, statement: ListedStatement) -> Path:
+    """Write the PDF of a downloaded statement beside its page; say it if there is no invoice inside, and why."""
+    place = folder / statement.prefix
+    document = json.loads((place / STATEMENT).read_bytes())
+    if why := why_no_invoice(document):
+        print(f"{statement.listed.number}: its PDF has no electronic invoice inside: {why}", file=sys.stderr)
+    file = place / PDF
+    file.write_bytes(statement_pdf((place / PAGE).read_bytes(), statement_cii(document)))
+    return file
 
 
 def _run_due(args: argparse.Namespace) -> int:

@@ -1,4 +1,4 @@
-"""The official rules of EN 16931 find nothing in the XML of statements: of every kind, and of sealed months."""
+"""Official rules find nothing in the XML of statements, of every kind and of sealed months, nor in their PDF."""
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
@@ -7,18 +7,22 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+import weasyprint
 
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.statements.invoice import why_no_invoice
 from quarterhour.statements.invoice_xml import statement_xml
+from quarterhour.statements.pages import PAGES
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.invoice_cii import statement_cii
+from quarterhour_tools.statement_pdf import statement_pdf
 from tests.conftest import WITHOUT_JAVA
 from tests.handlers.desk import send
 from tests.support.agencies import tax
 from tests.support.invoices import BUYER, EXEMPT, SELLER, every_kind, invoice_document, row
 from tests.support.official_rules import Finding, findings
+from tests.support.statement_documents import of_0_2_0
 from tests.support.statement_examples import EXAMPLES
 from tests.support.system import opened
 from tests.unit.statements.three_months import sealed
@@ -38,10 +42,11 @@ AGENCIES: Final = {
 
 
 def found_in(folder: Path, files: Mapping[str, bytes]) -> list[Finding]:
-    """Return what the rules find in XML by name; skip the test if they cannot be run."""
+    """Return what the rules find in XML and PDF by name; skip the test if they cannot be run."""
     paths = []
     for number, (name, content) in enumerate(files.items()):
-        paths.append(folder / f"{number}-{''.join(one if one.isalnum() else '-' for one in name)}.xml")
+        kind = "pdf" if content.startswith(b"%PDF") else "xml"
+        paths.append(folder / f"{number}-{''.join(one if one.isalnum() else '-' for one in name)}.{kind}")
         paths[-1].write_bytes(content)
     try:
         return findings(paths)
@@ -112,3 +117,16 @@ def test_the_rules_find_a_wrong_sum_and_a_missing_name(tmp_path: Path) -> None:
     nameless = xml.replace(b"<cbc:RegistrationName>Acme B.V.</cbc:RegistrationName>\n", b"")
     found = found_in(tmp_path, {"sum": wrong, "name": nameless})
     assert {(one.file, one.rule) for one in found} >= {("0-sum.xml", "BR-CO-16"), ("1-name.xml", "BR-07")}
+
+
+def test_the_rules_of_pdf_a_find_nothing_in_pdfs(tmp_path: Path) -> None:
+    names = ("German", "French", "Dutch credit note", "long names", "right to left", "nobody")
+    documents = {**{name: EXAMPLES[name] for name in names}, "of 0.2.0": of_0_2_0(None)}
+    files = {name: statement_pdf(PAGES[one["schema"]](one), statement_cii(one)) for name, one in documents.items()}
+    assert [name for name, one in documents.items() if statement_cii(one) is None] == ["nobody", "of 0.2.0"]
+    assert found_in(tmp_path, files) == []
+
+
+def test_the_rules_find_a_pdf_that_is_no_pdf_a(tmp_path: Path) -> None:
+    plain = weasyprint.HTML(string="<p>plain").write_pdf()
+    assert {one.file for one in found_in(tmp_path, {"plain": plain})} == {"0-plain.pdf"}

@@ -8,7 +8,6 @@ from decimal import Decimal
 from typing import Final, NamedTuple
 
 from quarterhour.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
-from quarterhour.agencies.vat_ids import is_vat_id
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.statements.page import Document
@@ -45,6 +44,13 @@ _UNKNOWN: Final = frozenset({"STN", "XAD", "XK"})
 _ADDRESS_LINES: Final = 3
 _DAY: Final = timedelta(days=1)
 _FILLING: Final = re.compile(r"[ ./-]")
+_PREFIXED: Final = re.compile(
+    r"ATU\d{8}|(BE|PL|SK)\d{10}|BG\d{9,10}|CY\d{8}[A-Z]|CZ\d{8,10}|(DE|EE|EL|GR|PT|XI)\d{9}|(DK|FI|HU|LU|MT|SI)\d{8}"
+    r"|ES[A-Z\d]\d{7}[A-Z\d]|FR[A-Z\d]{2}\d{9}|GB\d{9}(\d{3})?|(HR|IT|LV)\d{11}|IE\d[A-Z\d]\d{5}[A-Z]{1,2}|LT\d{9}(\d{3})?"
+    r"|NL\d{9}B\d{2}|RO\d{2,10}|SE\d{12}|CHE\d{9}(MWST|TVA|IVA)?|NO\d{9}MVA",
+    re.ASCII,
+)
+"""VAT ids that begin with the letters of a country. Only their form counts: it must not change with a library."""
 
 
 class InvoiceParty(NamedTuple):
@@ -305,15 +311,14 @@ def _vat_id_of(party: Document) -> str | None:
 def prefixed(vat_id: str, country: str | None) -> str:
     """Return a VAT id without blanks and marks, after the letters of its country: ``GB123456789``.
 
-    ``country``: of the party. The id may name another country, whose rules it then obeys.
+    ``country``: of the party. The id may name another country.
     """
     compact = _FILLING.sub("", vat_id).upper()
     if country is None:
         return compact
     if country == "GR":
         country, compact = "EL", re.sub("^GR", "EL", compact)
-    is_foreign = compact[:2].isalpha() and not compact.startswith(country) and is_vat_id(compact, None)
-    return compact if is_foreign or compact.startswith(country) else country + compact
+    return compact if compact.startswith(country) or _PREFIXED.fullmatch(compact) else country + compact
 
 
 def _compact(iban: str | None) -> str | None:
