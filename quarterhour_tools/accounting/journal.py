@@ -44,7 +44,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     configure_files(parser)
     configure_period(parser)
     parser.add_argument(
-        "--accounts", type=Path, required=True, metavar="FILE", help="the TOML map, such as examples/accounts.toml"
+        "--accounts", type=Path, required=True, metavar="FILE", help="a map as in examples/accounting/accounts.toml"
     )
     parser.add_argument("--format", choices=_FORMS, default=_PLAIN, help="the file's format (default csv)")
     parser.add_argument("--currency", type=_currency, metavar="CODE", help="only the documents in this currency")

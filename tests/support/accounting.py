@@ -19,7 +19,7 @@ from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.journal import _FORMS
 from tests.support.repository import ROOT
 
-EXAMPLE: Final = (ROOT / "examples" / "accounts.toml").read_text("utf-8")
+EXAMPLE: Final = (ROOT / "examples" / "accounting" / "accounts.toml").read_text("utf-8")
 OWNER: Final = {
     "legal_name": "Corner Market B.V.",
     "address": "Dam 1\n1012 JS Amsterdam",

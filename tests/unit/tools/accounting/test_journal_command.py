@@ -8,7 +8,7 @@ from quarterhour_tools.cli import main
 from tests.support.accounting import content, rows_of, tax, write_period
 from tests.support.repository import ROOT
 
-MAP = str(ROOT / "examples" / "accounts.toml")
+MAP = str(ROOT / "examples" / "accounting" / "accounts.toml")
 
 
 @pytest.fixture
