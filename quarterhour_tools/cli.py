@@ -276,7 +276,7 @@ def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name
         "--statement",
         type=Path,
         metavar="DIR",
-        help="the folder of one statement (statement.json, statement.html, lines.csv.gz): prove it without other files",
+        help="the folder of one statement (statement.json, .html and .xml, lines.csv.gz): prove it without other files",
     )
     proof.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     proof.add_argument(

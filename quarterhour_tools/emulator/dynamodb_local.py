@@ -25,7 +25,6 @@ HOME_VARIABLE: Final = "DYNAMODB_LOCAL_HOME"
 _JAVA: Final = 17
 _MAIN: Final = "software.amazon.dynamodb.services.local.main.ServerRunner"
 _STARTS_WITHIN: Final = 60.0
-_COPY: Final = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy-dependencies"
 _POM: Final = f"""\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -109,24 +108,9 @@ def _libraries() -> list[Path]:
 
 
 def _fetch(folder: Path) -> None:
-    """Fetch the artifact and its dependencies with Maven into an empty folder."""
-    maven = shutil.which("mvn")
-    if maven is None:
-        raise ToolError(
-            f"DynamoDB Local is fetched with Maven, and there is no mvn on the PATH; "
-            f"or unpack its download and name the folder in {HOME_VARIABLE}"
-        )
-    pom = folder.with_name("pom.xml")
-    pom.write_text(_POM, encoding="utf-8")
-    ended = subprocess.run(  # noqa: S603 - our own arguments  # nosec B603
-        [maven, "-q", "-B", "-f", str(pom), _COPY, f"-DoutputDirectory={folder}", "-DincludeScope=runtime"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if ended.returncode:
-        first = next((line for line in ended.stdout.splitlines() if "ERROR" in line), "no reason given")
-        raise ToolError(f"Maven could not fetch DynamoDB Local {VERSION}: {first}")
+    """Fetch the artifact and its dependencies into an empty folder."""
+    otherwise = f"unpack its download and name the folder in {HOME_VARIABLE}"
+    programs.fetch_with_maven(_POM, folder, f"DynamoDB Local {VERSION}", otherwise)
 
 
 def _free_port() -> int:

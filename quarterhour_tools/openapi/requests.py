@@ -391,6 +391,8 @@ class AgencyData(Body):
     """The language of its statements; without it, `en`."""
     collects: Omittable[Literal["agency", "marketplace"]]
     """Who holds the customers' money; without it, `agency`. A statement is of who does at the end of its period."""
+    iban: Omittable[Text]
+    """The account to which the marketplace pays out what it owes, with correct check digits."""
     valid_from: Omittable[SentInstant]
     """The instant from which the version is in force; without it, from the beginning."""
 

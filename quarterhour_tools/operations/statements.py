@@ -1,6 +1,7 @@
 """`quarterhour statements`: lists, downloads and opens the statements of a period, runs what is due, decides drafts."""
 
 import argparse
+import json
 import sys
 import webbrowser
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,13 +19,16 @@ from rich.text import Text
 from quarterhour.model import money
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.statement_status.plan import Status
-from quarterhour.statements.keys import PAGE
+from quarterhour.statements.invoice import why_no_invoice
+from quarterhour.statements.keys import PAGE, STATEMENT
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.invoice_cii import statement_cii
 from quarterhour_tools.operations import drafts
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
 from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
 from quarterhour_tools.statement_files import ListedStatement, read_statements, sealed_periods
+from quarterhour_tools.statement_pdf import PDF, statement_pdf
 
 _FIGURES: Final = ("net", "commission", "tax", "proceeds", "payments", "closing")
 _MOST_ROWS: Final = 100
@@ -75,6 +79,11 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--reason", metavar="TEXT", help="why a draft is held or a statement cancelled; it is kept")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     parser.add_argument("--out", type=Path, metavar="DIR", help="download the statements' files into this folder")
+    parser.add_argument(
+        "--pdf",
+        action="store_true",
+        help="with --out, write a PDF of each statement, too: PDF/A-3 with an electronic invoice inside (Factur-X)",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -131,6 +140,8 @@ def _period(text: str) -> Period:
 def _run(args: argparse.Namespace) -> int:
     if action := _action(args):
         return action(args)
+    if args.pdf and args.out in {None, args.folder}:
+        raise ToolError("--pdf needs --out with another folder: among the sealed files, a PDF would be one too many")
     files = sealed_files(args)
     statements = list(_chosen(args, files))
     if args.open and len(statements) > _MOST_OPENED:
@@ -144,22 +155,23 @@ def _run(args: argparse.Namespace) -> int:
         show(plain_console(), statements)
     else:
         code = _show_current(args, statements)
-    _show_files(args, files, statements)
+    folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
+    if folder:
+        _write(args, files, statements, folder)
     return code
 
 
-def _show_files(args: argparse.Namespace, files: Objects, statements: Sequence[ListedStatement]) -> None:
-    """Download the statements' files if an option says so; print where their pages are, and open them."""
-    folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
-    if folder and folder != args.folder:
+def _write(args: argparse.Namespace, files: Objects, statements: Sequence[ListedStatement], folder: Path) -> None:
+    """Download statements into a folder, unless it is that of the statements; print what to look at, and open it."""
+    if folder != args.folder:
         for one in statements:
             _download(files, one, folder)
-    if folder and not args.json:
-        for one in statements:
-            page = (folder / one.prefix / PAGE).resolve()
-            print(page)
-            if args.open:
-                webbrowser.open(page.as_uri())
+    for one in statements:
+        shown = (_write_pdf(folder, one) if args.pdf else folder / one.prefix / PAGE).resolve()
+        if not args.json:
+            print(shown)
+        if args.open:
+            webbrowser.open(shown.as_uri())
 
 
 def _action(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:
@@ -230,6 +242,17 @@ def _download(files: Objects, statement: ListedStatement, folder: Path) -> None:
         path = folder / key
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
+
+
+def _write_pdf(folder: Path, statement: ListedStatement) -> Path:
+    """Write the PDF of a downloaded statement beside its page; say it if there is no invoice inside, and why."""
+    place = folder / statement.prefix
+    document = json.loads((place / STATEMENT).read_bytes())
+    if why := why_no_invoice(document):
+        print(f"{statement.listed.number}: its PDF has no electronic invoice inside: {why}", file=sys.stderr)
+    file = place / PDF
+    file.write_bytes(statement_pdf((place / PAGE).read_bytes(), statement_cii(document)))
+    return file
 
 
 def _run_due(args: argparse.Namespace) -> int:

@@ -364,7 +364,10 @@ def test_an_agency_is_registered_and_its_registration_changed_each_once(
     assert HOSTILE in browser.evaluate("document.querySelector('dl').innerText")
     browser.click("Change the registration")
     assert field(browser, "percent").input_value() == "20"
-    filled(browser, contact="desk@example.com", valid_from="2026-11-01T00:00")
+    filled(browser, contact="desk@example.com", valid_from="2026-11-01T00:00", iban="GB83WEST12345698765432")
+    pressed(browser)
+    browser.until("document.querySelector('dialog [role=alert]')?.innerText.includes('IBAN')")
+    filled(browser, iban="GB82WEST12345698765432")
     field(browser, "status").select_option("closed")
     pressed(browser)
     shown(browser, "Version 2 of the registration")
@@ -376,6 +379,7 @@ def test_an_agency_is_registered_and_its_registration_changed_each_once(
         "group": "books",
         "contact": "desk@example.com",
         "status": "closed",
+        "iban": "GB82WEST12345698765432",
         "valid_from": "2026-10-31T23:00:00.000Z",
     }
 

@@ -244,9 +244,24 @@ def test_the_statements_are_opened_in_the_browser(folder: Path, browser: list[st
     assert browser == [(folder / "statements/2026-10/42/GBP/statement.html").as_uri()]
 
 
+@pytest.mark.slow
+def test_a_pdf_is_written_beside_each_downloaded_statement(
+    folder: Path, tmp_path: Path, browser: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["statements", str(folder), "--period", "2026-10", "--out", str(tmp_path), "--pdf", "--open"]) == 0
+    file = tmp_path / "statements/2026-10/42/GBP/statement.pdf"
+    assert file.read_bytes().startswith(b"%PDF-1.7")
+    assert browser == [file.as_uri()]
+    shown = capsys.readouterr()
+    assert str(file) in shown.out
+    why = "owner.legal_name, owner.country, owner.vat_id, customer.legal_name, customer.country: missing"
+    assert shown.err == f"S-000001: its PDF has no electronic invoice inside: {why}\n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
+        (["--pdf"], "--pdf needs --out"),
         (["--period", "2026-12"], "2026-12 is not sealed; the sealed periods are 2026-10, 2026-11"),
         (["--agency", "43"], "2026-11 has no statement of the agency 43"),
         (["--run"], "--run needs a stack"),

@@ -11,6 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.queries import StatementQueries
 from tests.support.agencies import tax
 from tests.support.events import sale
@@ -72,6 +73,20 @@ def test_a_statement_has_its_figures_its_status_and_links_to_its_files(sealed: W
     content = sealed.stack.bucket.open(found["files"][0]["key"]).read()
     assert json.loads(content)["closing"] == found["closing"]
     assert gzip.decompress(sealed.stack.bucket.open(found["files"][2]["key"]).read()).count(b"\n") == 4
+
+
+def test_a_statement_with_complete_parties_has_a_link_to_its_electronic_invoice() -> None:
+    with end_of_october() as world:
+        register(world, "42", scheme="standard", percent="20")
+        world.sell("100.00")
+        seal_statements(world)
+        *_, file = world.read(OCTOBER)["files"]
+        assert file["key"] == "statements/2026-10/42/GBP/statement.xml"
+        stored = world.stack.engine.s3().get_object(Bucket=world.stack.ref("ReportBucket"), Key=file["key"])
+        content = stored["Body"].read()
+    assert stored["ContentType"] == "application/xml"
+    assert (hexdigest(content), len(content)) == (file["sha256"], file["size"])
+    assert b">15.00</cbc:PayableAmount>" in content
 
 
 def test_an_open_period_has_a_preview_that_carries_the_balance_on_and_is_not_stored(sealed: World) -> None:

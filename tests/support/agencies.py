@@ -13,6 +13,7 @@ FULL: dict[str, Any] = {
     "status": "active",
     "language": "de",
     "collects": "marketplace",
+    "iban": "GB82 WEST 1234 5698 7654 32",
     "valid_from": "2026-10-01T00:00:00Z",
 }
 """The content of an agency's document with every field."""

@@ -82,6 +82,7 @@ def statement(**changed: Any) -> dict[str, Any]:
             "country": "JP",
             "group": "bookshops",
             "contact": "経理部",
+            "iban": None,
             "vat_id": "JP1234567890123",
         },
         "taxes": [tax_row("220.02", "44.00", "2026-10-14", "2026-11-30")],
@@ -160,13 +161,23 @@ LATER: Final = (
 def of_0_2_0(tax_profile: dict[str, Any] | None, **changed: Any) -> dict[str, Any]:
     """Return a statement of schema 1, which 0.2.0 made: taxed by the profile at the cut-off."""
     shown = {name: value for name, value in statement().items() if name not in LATER}
-    owner = {name: value for name, value in shown["owner"].items() if name != "iban"}
+    owner, customer = (
+        {name: value for name, value in shown[party].items() if name != "iban"} for party in ("owner", "customer")
+    )
     orders = [
         {"order": "o-1001", "product": "العربية للمبتدئين", **sums(3, "600.00", "60.0000", "net")},
         {"order": "o-1002", "product": TORCH, **sums(8, "1645.675", "161.2675", "net")},
         {"order": None, "product": None, **sums(1, "-45.50", "-4.55", "net")},
     ]
-    return {**shown, "schema": 1, "owner": owner, "orders": orders, "tax_profile": tax_profile, **changed}
+    return {
+        **shown,
+        "schema": 1,
+        "owner": owner,
+        "customer": customer,
+        "orders": orders,
+        "tax_profile": tax_profile,
+        **changed,
+    }
 
 
 NOBODY: Final[dict[str, Any]] = {**dict.fromkeys(statement()["customer"]), "registered": False}

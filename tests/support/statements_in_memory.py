@@ -45,11 +45,11 @@ from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.document import Parties
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.drafts import COLUMNS as DRAFT_COLUMNS
-from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, draft_key, folder_of, period_of_manifest
+from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, draft_key, folder_of, period_of_manifest
 from quarterhour.statements.listing import COLUMNS_OF_0_2
 from quarterhour.statements.owner import Owner
-from quarterhour.statements.page import statement_page
 from quarterhour.statements.page_of_0_2 import page_of_0_2
+from quarterhour.statements.pages import rendered
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan, StatementSettings
 from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.store import Published, StatementStores, plan_of_period
@@ -440,8 +440,13 @@ def _cover_up_documents(objects: Objects, key: str, *, pages: bool) -> None:
         document["lines_file"] |= _sealed(objects[lines + LINES])
         objects[folder + STATEMENT] = json.dumps(document).encode()
         if pages:
-            objects[folder + PAGE] = statement_page(document)
+            objects.pop(folder + XML, None)
+            objects |= {folder + name: content for name, content in rendered(document).items()}
         _cover_up_row(objects, folder, row, {STATEMENT: "json", PAGE: "html"})
+        if folder + XML in objects:
+            _cover_up_row(objects, folder, row, {XML: "xml"})
+        else:
+            row |= {"xml_sha256": "", "xml_size": ""}
         _cover_up_row(objects, lines, row, {LINES: "csv"})
     write_rows(objects, key, rows)
 

@@ -29,6 +29,7 @@ const ADVICE = {
   "content.currency": ["Currency", CURRENCY],
   "content.group": ["Group", "Write another name: at most 200 characters, without blanks at its ends."],
   "content.contact": ["Contact", "Write at most 200 characters."],
+  "content.iban": ["IBAN", "Write the whole number, such as DE89 3704 0044 0532 0130 00, or none."],
   "content.status": ["Status", "Choose one of the list."],
   "content.valid_from": ["In force from", "Choose another date."],
   "content.refund_fixed": ["Refunds", "Choose whether refunds give back the fixed fee."],

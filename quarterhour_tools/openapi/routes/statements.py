@@ -113,9 +113,10 @@ STATEMENTS: Final = Group(
             a.StatementWithFiles | a.StatementPreview,
             """
             The links to the files are valid for 15 minutes and need no authorization. Each file has its `size` in
-            bytes. `document` is `credit_note` if the commission is negative. `may_…` says what you may do now, with
-            your role and in this status. `payment` says what is paid of it, as [the receivables](#get-receivables)
-            do. `documents` has the statement, what cancels it, and what replaces it.
+            bytes. `statement.xml` is an [electronic invoice](accounting.md#electronic-invoices), if there can be one.
+            `document` is `credit_note` if the commission is negative. `may_…` says what you may do now, with your role
+            and in this status. `payment` says what is paid of it, as [the receivables](#get-receivables) do.
+            `documents` has the statement, what cancels it, and what replaces it.
 
             Of a period without a statement, the response is a **preview**: what the statement would be now. It is never
             stored. With a draft, it has the figures and the tax points of the draft. Without one, it is computed from

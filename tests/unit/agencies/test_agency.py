@@ -28,6 +28,7 @@ def test_an_agency_is_read_with_every_field() -> None:
         status="active",
         language="de",
         collects="marketplace",
+        iban="GB82 WEST 1234 5698 7654 32",
     )
 
 
@@ -121,6 +122,9 @@ BAD: dict[str, tuple[Any, str]] = {
     "an address with a tab": ({"address": "1 Quay Street\tBristol"}, "content.address"),
     "a blank address": ({"address": " \n"}, "content.address"),
     "an unknown collector": ({"collects": "bank"}, "content.collects"),
+    "an IBAN with wrong check digits": ({"iban": "GB83WEST12345698765432"}, "content.iban"),
+    "an IBAN that is a number": ({"iban": Decimal(82)}, "content.iban"),
+    "an empty IBAN": ({"iban": ""}, "content.iban"),
     "an unknown status": ({"status": "open"}, "content.status"),
     "an unknown language": ({"language": "it"}, "content.language"),
     "a language in capitals": ({"language": "DE"}, "content.language"),
@@ -134,6 +138,15 @@ def test_an_invalid_agency_is_refused_with_the_field(sent: Any, field: str) -> N
     assert not isinstance(problems, Agency)
     assert [one.field for one in problems] == [field]
     assert all(one.problem and one.expected for one in problems)
+
+
+def test_an_iban_with_wrong_check_digits_is_refused_with_the_field_the_problem_and_what_is_expected() -> None:
+    problems = read_agency({"iban": "GB83 WEST 1234 5698 7654 32"})
+    assert not isinstance(problems, Agency)
+    expected = "an IBAN with correct check digits, such as DE89 3704 0044 0532 0130 00"
+    assert [(one.field, one.problem, one.expected) for one in problems] == [
+        ("content.iban", "is 'GB83 WEST 1234 5698 7654 32'", expected)
+    ]
 
 
 def test_every_problem_of_an_agency_is_returned() -> None:

@@ -131,6 +131,14 @@ def test_a_statement_of_schema_1_says_nothing_about_payment() -> None:
     of_0_2_0 = document(statement(lambda _: STANDARD_21, "2026-11-05", schema=1))
     assert not {"issued_on", "due_on", "payment_days", "language", "cancels", "replaces"} & set(of_0_2_0)
     assert "iban" not in of_0_2_0["owner"]
+    assert "iban" not in of_0_2_0["customer"]
+
+
+def test_the_customer_of_a_statement_has_the_iban_of_its_registration() -> None:
+    taxed = statement(lambda _: STANDARD_21, "2026-11-10")
+    agency = Agency(datetime(2026, 1, 1, tzinfo=UTC), iban="NL91 ABNA 0417 1643 00")
+    assert document(replace(taxed, parties=replace(taxed.parties, agency=agency)))["customer"]["iban"] == agency.iban
+    assert document(replace(taxed, parties=replace(taxed.parties, agency=None)))["customer"]["iban"] is None
 
 
 # ---------------------------------------------------------------- in the base currency

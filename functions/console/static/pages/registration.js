@@ -56,6 +56,7 @@ const factsOf = (content) => [
   ["Contact", content.contact], ["Status", content.status],
   ["Language of its statements", LANGUAGES[content.language]],
   ["Collects the customers' money", content.collects],
+  ["IBAN", content.iban],
   ["In force from", content.valid_from && format.time(content.valid_from)],
 ];
 
@@ -104,7 +105,9 @@ function contentOf(form, before) {
     scheme: value("scheme"), percent: numberOf(form.get("percent") || ""), vat_id: value("vat_id"),
     by_kind: byKind, by_category: byCategory,
   });
-  const names = ["legal_name", "address", "country", "currency", "group", "contact", "status", "language", "collects"];
+  const names = [
+    "legal_name", "address", "country", "currency", "group", "contact", "status", "language", "collects", "iban",
+  ];
   return only({
     ...Object.fromEntries(names.map((name) => [name, value(name)])),
     tax: tax.scheme && tax,
@@ -163,6 +166,7 @@ function Fields({ content }) {
         </option>
       </select>
     </label>
+    ${input("IBAN, to which the marketplace pays out", "iban")}
     <label key="valid_from">In force from (${format.zoneName()}); empty: from the beginning
       <input name="valid_from" type="datetime-local"
         defaultValue=${content.valid_from && format.localTime(content.valid_from)} />

@@ -24,7 +24,7 @@ const FIGURES = [
 const FILES = {
   "statement.html": "The statement to print",
   "statement.json": "Its figures as JSON",
-  "statement.xml": "The invoice as XML",
+  "statement.xml": "An electronic invoice (EN 16931)",
   "lines.csv.gz": "Its lines as CSV",
 };
 const CHANGES = {

@@ -7,6 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
+from quarterhour.agencies.ibans import IBAN, is_iban
 from quarterhour.agencies.vat_ids import VAT_ID, is_vat_id
 from quarterhour.documents.keys import AGENCY, AGENCY_NAME, is_agency
 from quarterhour.documents.plan import DocumentKind, Valid
@@ -36,7 +37,7 @@ LANGUAGES: Final = ("en", "de", "fr", "es", "nl")
 DEFAULT_LANGUAGE: Final = "en"
 FIELDS: Final = (
     *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "language"),
-    *("collects", "valid_from"),
+    *("collects", "iban", "valid_from"),
 )
 RATE_FIELDS: Final = ("scheme", "percent")
 TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category")
@@ -99,6 +100,7 @@ class Agency(NamedTuple):
     status: str = ACTIVE
     language: str = DEFAULT_LANGUAGE
     collects: str = BY_AGENCY
+    iban: str | None = None
 
 
 def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[FieldProblem, ...]:
@@ -121,12 +123,15 @@ def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[Fie
     status = outer.value("status", f"one of {', '.join(STATUSES)}", _status, optional=True)
     language = outer.value("language", f"one of {', '.join(LANGUAGES)}", _language, optional=True)
     collects = outer.value("collects", f"one of {', '.join(COLLECTORS)}", _collects, optional=True)
+    iban = outer.value("iban", IBAN, fields.text, optional=True)
+    if iban is not None and not is_iban(iban):
+        outer.problem("iban", f"is {fields.shown(iban)}", IBAN)
     valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
     if outer.problems:
         return fields.bounded(outer.problems, "an agency as described")
     since = valid_from or ALWAYS[0]
     names = (legal_name, address_, country, profile, currency, group, contact)
-    return Agency(since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY)
+    return Agency(since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY, iban)
 
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:

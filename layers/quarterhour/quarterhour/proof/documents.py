@@ -1,6 +1,6 @@
 """Verifies the files of a released document: each figure follows from the draft, the documents before and its taxes."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from tempfile import SpooledTemporaryFile
 from typing import Any, Final
@@ -12,12 +12,11 @@ from quarterhour.proof.period import SealedPeriod, Sources
 from quarterhour.proof.recompute import Json, Recomputation, bounds_of, differences, in_base, tax_problems
 from quarterhour.releases.listing import ReleasedDocument
 from quarterhour.reports.lines import read_lines
-from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, statement_prefix
+from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, statement_prefix
 from quarterhour.statements.listing import SealedObject
-from quarterhour.statements.page import statement_page
 
-MADE: Final[Mapping[str, Callable[[Json], bytes]]] = {PAGE: statement_page}
-"""What makes each file beside ``statement.json`` from its content."""
+MADE: Final = (PAGE, XML)
+"""The files that follow from ``statement.json`` alone. A document that makes no invoice has no XML."""
 _SAME: Final = ("owner", "customer", "language", "collects", "payment_days")
 """What a cancellation has of the document that it cancels."""
 
@@ -104,7 +103,8 @@ class DocumentVerifier:
         files, row = self._files, found.row
         key = row.prefix + STATEMENT
         content = files.content(key, row.listed.files[STATEMENT])
-        made = {name: files.content(row.prefix + name, row.listed.files[name]) for name in MADE}
+        listed = row.listed.files
+        made = {name: files.content(row.prefix + name, listed[name]) for name in MADE if name in listed}
         if row.listed.files[LINES] != found.lines:
             files.problem(found.draft_prefix + LINES, f"is not the file that {row.listed.number} names")
         if content is None:
@@ -117,9 +117,7 @@ class DocumentVerifier:
             files.report(key, differences(document, expected))
             files.report(key, tax_problems(document))
             files.report(key, self._cancelled_problems(found, document))
-            for name, file in made.items():
-                if file is not None and file != MADE[name](document):
-                    files.problem(row.prefix + name, f"is not the page of {STATEMENT}")
+            files.check_rendered(row.prefix, document, made)
         except UNREADABLE as error:
             files.unreadable(key, error)
             return None

@@ -1,17 +1,20 @@
 """Reads the files that verification checks, and keeps every problem by the name of its file."""
 
 import csv
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import IO, Any, Final
 
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.verify import OpenObject
+from quarterhour.statements.keys import PAGE, STATEMENT, XML
 from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.pages import rendered
 
 IN_MEMORY: Final = 16 << 20
 """Bytes of a file that are kept in memory; a larger one is copied to disk."""
 UNREADABLE: Final = (ValueError, KeyError, TypeError, AttributeError, ArithmeticError, RecursionError, csv.Error)
 """The errors of reading a file that is not what it should be."""
+_NAMES: Final = {PAGE: "page", XML: "XML"}
 _LARGEST: Final = 16 << 20
 """Bytes of the largest file that is read at once."""
 
@@ -48,6 +51,23 @@ class CheckedFiles:
             return None
         self._compare(key, SealedObject(hexdigest(content), len(content)), sealed)
         return content
+
+    def has(self, key: str) -> bool:
+        """Return whether a file is there."""
+        try:
+            with self._open(key):
+                return True
+        except FileNotFoundError:
+            return False
+
+    def check_rendered(self, prefix: str, document: Mapping[str, Any], found: Mapping[str, bytes | None]) -> None:
+        """Compare the files that follow from a statement's document with those found, by name; ``None``: unreadable."""
+        expected = rendered(document)
+        for name in (PAGE, XML):
+            if name in expected and name not in found:
+                self.problem(prefix + name, "is missing")
+            elif found.get(name) is not None and found[name] != expected.get(name):
+                self.problem(prefix + name, f"is not the {_NAMES[name]} of {STATEMENT}")
 
     def copy(self, key: str, copy: IO[bytes] | Any, sealed: SealedObject | None = None) -> SealedObject | None:  # noqa: ANN401 - a temporary file
         """Copy a file, and return its hash and size; ``None`` if it is missing. The copy is at its beginning."""

@@ -15,7 +15,7 @@ from quarterhour.proof.recompute import Json, Recomputation, bounds_of, differen
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import Line, read_lines
 from quarterhour.reports.verify import OpenObject
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML
 from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.pages import PAGES
 
@@ -51,7 +51,7 @@ class FolderVerification:
 
 
 def verify_folder(open_object: OpenObject) -> FolderVerification:
-    """Verify that the three files of a statement agree: lines, every figure, page, hash of the lines."""
+    """Verify that the files of a statement agree: lines, every figure, page, XML, hash of the lines."""
     files = CheckedFiles(open_object)
     found = FolderVerification(problems=files.problems)
     content = files.content(STATEMENT)
@@ -73,8 +73,8 @@ def verify_folder(open_object: OpenObject) -> FolderVerification:
             header = {**document, **bounds_of(Period.parse(found.period), time_zone(document["time_zone"]))}
             files.report(STATEMENT, differences(document, recomputed.document(header, "", document["lines_file"])))
         files.report(STATEMENT, tax_problems(document))
-        if page is not None and page != PAGES[document["schema"]](document):
-            files.problem(PAGE, f"is not the page of {STATEMENT}")
+        found_xml = {XML: files.content(XML)} if files.has(XML) else {}
+        files.check_rendered("", document, {PAGE: page, **found_xml})
     except UNREADABLE as error:
         files.unreadable(STATEMENT, error)
     return found

@@ -23,10 +23,10 @@ from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statements.document import Parties, Statement, StatementEntry, as_bytes
 from quarterhour.statements.drafts import Draft
-from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, statement_prefix
+from quarterhour.statements.keys import DRAFT, LINES, STATEMENT, statement_prefix
 from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
 from quarterhour.statements.listing import SealedObject
-from quarterhour.statements.page import statement_page
+from quarterhour.statements.pages import rendered
 from quarterhour.statements.tax import Taxable
 from quarterhour.statements.unreleased import taxed_lines
 from quarterhour.statements.work_objects import value_writer
@@ -160,7 +160,7 @@ class ReleaseWriter:
         if any(statement.names):
             statement = replace(statement, named=self._named(statement, draft))
         content = statement.document([] if cancels else draft.orders, draft.lines)
-        files = {STATEMENT: as_bytes(content), PAGE: statement_page(content)}
+        files = {STATEMENT: as_bytes(content), **rendered(content)}
         sealed = {name: SealedObject(hexdigest(some), len(some)) for name, some in files.items()}
         listed = statement.listed({**sealed, LINES: draft.lines})
         document = ReleasedDocument(planned.period, planned.revision, cancels["number"] if cancels else "", listed)

@@ -157,7 +157,7 @@ class Statement:
             "currency": entry.account.currency,
             **self._whether_issued(),
             "owner": self.parties.owner.as_dict(with_iban=plan.schema >= WITH_PAYMENT_TERMS),
-            "customer": _customer(self.parties.agency),
+            "customer": _customer(self.parties.agency, with_iban=plan.schema >= WITH_PAYMENT_TERMS),
             **self._shown_taxes(),
             **self._shown_amounts(),
             "lines": sums.lines,
@@ -278,8 +278,8 @@ def shown_amounts(sums: AccountSums, amounts: Amounts) -> dict[str, Decimal]:
     }
 
 
-def _customer(agency: Agency | None) -> dict[str, Any]:
-    names = ("legal_name", "address", "country", "group", "contact")
+def _customer(agency: Agency | None, *, with_iban: bool) -> dict[str, Any]:
+    names = ("legal_name", "address", "country", "group", "contact", *(("iban",) if with_iban else ()))
     facts = {name: getattr(agency, name) if agency else None for name in names}
     vat_id = agency.tax.vat_id if agency and agency.tax else None
     return {"registered": agency is not None, **facts, "vat_id": vat_id}

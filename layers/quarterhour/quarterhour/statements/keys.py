@@ -22,6 +22,7 @@ DRAFT_LIST: Final = "drafts.csv"
 STATEMENT: Final = "statement.json"
 PAGE: Final = "statement.html"
 XML: Final = "statement.xml"
+"""The file of a statement for other systems; a statement that EN 16931 cannot express has none."""
 LINES: Final = "lines.csv.gz"
 
 PROGRESS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "statements"}

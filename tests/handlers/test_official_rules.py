@@ -1,0 +1,133 @@
+"""Official rules find nothing in the XML of statements, of every kind and of sealed months, nor in their PDF."""
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import pytest
+
+from quarterhour.model.countries import COUNTRIES
+from quarterhour.model.currencies import MINOR_DIGITS
+from quarterhour.statements.invoice import why_no_invoice
+from quarterhour.statements.invoice_xml import statement_xml
+from quarterhour.statements.pages import PAGES
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.invoice_cii import statement_cii
+from quarterhour_tools.statement_pdf import statement_pdf
+from tests.conftest import WITHOUT_JAVA
+from tests.handlers.desk import send
+from tests.support.agencies import tax
+from tests.support.invoices import BUYER, EXEMPT, SELLER, every_kind, invoice_document, row
+from tests.support.official_rules import Finding, findings
+from tests.support.statement_documents import of_0_2_0
+from tests.support.statement_examples import EXAMPLES
+from tests.support.system import opened
+from tests.unit.statements.three_months import sealed
+
+pytestmark = pytest.mark.slow
+START: Final = datetime(2026, 11, 30, 23, 0, tzinfo=UTC)
+OWNER: Final = {"legal_name": "Corner Market Ltd", "country": "GB", "vat_id": "GB980780684", "iban": SELLER["iban"]}
+AGENCIES: Final = {
+    "standard": tax(percent="20"),
+    "reverse": tax(scheme="reverse_charge", percent=None, vat_id="DE136695976") | {"country": "DE"},
+    "exempt": tax(scheme="exempt", percent=None),
+    "outside": tax(scheme="outside_scope", percent=None, vat_id=None),
+    "collected": tax(percent="20") | {"collects": "marketplace"},
+    "returned": tax(percent="20"),
+    "untaxed": {"legal_name": "Late Ltd", "country": "GB"},
+}
+
+
+def found_in(folder: Path, files: Mapping[str, bytes]) -> list[Finding]:
+    """Return what the rules find in XML and PDF by name; skip the test if they cannot be run."""
+    paths = []
+    for number, (name, content) in enumerate(files.items()):
+        kind = "pdf" if content.startswith(b"%PDF") else "xml"
+        paths.append(folder / f"{number}-{''.join(one if one.isalnum() else '-' for one in name)}.{kind}")
+        paths[-1].write_bytes(content)
+    try:
+        return findings(paths)
+    except ToolError as error:
+        if os.environ.get("CI") and not os.environ.get(WITHOUT_JAVA):
+            pytest.fail(f"{error} (to go without: {WITHOUT_JAVA}=1)", pytrace=False)
+        pytest.skip(f"the official rules were not run: {error}")
+
+
+def both(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, bytes]]:
+    """Yield the XML of documents in both syntaxes."""
+    for name, document in documents:
+        ubl, cii = statement_xml(document), statement_cii(document)
+        assert ubl, why_no_invoice(document)
+        assert cii
+        yield from ((f"UBL {name}", ubl), (f"CII {name}", cii))
+
+
+def test_the_rules_find_nothing_in_documents_of_every_kind(tmp_path: Path) -> None:
+    examples = {name: one for name, one in EXAMPLES.items() if why_no_invoice(one) is None}
+    assert len(examples) > len(EXAMPLES) / 2
+    assert found_in(tmp_path, dict(both([*every_kind().items(), *examples.items()]))) == []
+
+
+def test_the_rules_find_nothing_with_any_currency_or_country(tmp_path: Path) -> None:
+    documents = {f"in {one}": invoice_document(currency=one) for one in MINOR_DIGITS}
+    documents |= {
+        f"to {one}": invoice_document(row("1.00", **EXEMPT), customer={**BUYER, "country": one, "vat_id": None})
+        for one in COUNTRIES
+    }
+    files = {name: xml for name, one in documents.items() if (xml := statement_xml(one))}
+    assert len(documents) - len(files) < 20, "three decimals, and what the code lists lack"
+    assert found_in(tmp_path, files) == []
+
+
+def test_the_rules_find_nothing_in_sealed_months(tmp_path: Path) -> None:
+    files = {key: content for key, content in sealed().items() if key.endswith("statement.xml")}
+    assert len(files) == 9
+    assert any(b"TaxCurrencyCode" in content for content in files.values())
+    assert found_in(tmp_path, files) == []
+
+
+def test_the_rules_find_nothing_in_the_files_of_a_run(tmp_path: Path) -> None:
+    with opened({"PeriodGraceDays": 0}, start=START) as world:
+        assert send(world, "PUT", "/documents/owner", {"seen": 0, "content": OWNER}).status == 201
+        for agency, content in AGENCIES.items():
+            assert send(world, "PUT", f"/agencies/{agency}", {"seen": 0, "content": content}).status == 201
+            world.sell("-100.00" if agency == "returned" else "100.00", agency=agency)
+            world.sell("1000", agency=agency, currency="JPY")
+        world.drain()
+        world.clock.advance_to(datetime(2026, 12, 1, 1, tzinfo=UTC))
+        world.report()
+        assert world.stack.invoke("statements", {})["periods"] == ["2026-11"]
+        keys = [key for key in world.stack.bucket.keys() if key.endswith("statement.xml")]  # noqa: SIM118 - no dict
+        files = {key: world.stack.bucket.open(key).read() for key in keys}
+    agencies = {key.split("/")[2] for key in files}
+    assert agencies == {name for name in AGENCIES if name != "untaxed"}
+    assert len(files) == 2 * len(agencies)
+    assert any(b"<CreditNote " in one for one in files.values())
+    assert any(b"PrepaidAmount" in one for one in files.values())
+    assert found_in(tmp_path, files) == []
+
+
+def test_the_rules_find_a_wrong_sum_and_a_missing_name(tmp_path: Path) -> None:
+    xml = statement_xml(invoice_document())
+    assert xml
+    wrong = xml.replace(b">264.02</cbc:PayableAmount>", b">264.03</cbc:PayableAmount>")
+    nameless = xml.replace(b"<cbc:RegistrationName>Acme B.V.</cbc:RegistrationName>\n", b"")
+    found = found_in(tmp_path, {"sum": wrong, "name": nameless})
+    assert {(one.file, one.rule) for one in found} >= {("0-sum.xml", "BR-CO-16"), ("1-name.xml", "BR-07")}
+
+
+def test_the_rules_of_pdf_a_find_nothing_in_pdfs(tmp_path: Path) -> None:
+    names = ("German", "French", "Dutch credit note", "long names", "right to left", "nobody")
+    documents = {**{name: EXAMPLES[name] for name in names}, "of 0.2.0": of_0_2_0(None)}
+    files = {name: statement_pdf(PAGES[one["schema"]](one), statement_cii(one)) for name, one in documents.items()}
+    assert [name for name, one in documents.items() if statement_cii(one) is None] == ["nobody", "of 0.2.0"]
+    assert found_in(tmp_path, files) == []
+
+
+def test_the_rules_find_a_pdf_that_is_no_pdf_a(tmp_path: Path) -> None:
+    import weasyprint  # noqa: PLC0415 - needs Pango, which the rules of XML do not
+
+    plain = weasyprint.HTML(string="<p>plain").write_pdf()
+    assert {one.file for one in found_in(tmp_path, {"plain": plain})} == {"0-plain.pdf"}
