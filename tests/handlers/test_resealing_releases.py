@@ -16,13 +16,12 @@ from tests.support.system import opened
 
 OWNER = {"legal_name": "Market Ltd", "address": "1 Quay", "country": "GB", "vat_id": "GB980780684"}
 OCTOBER = "statements/2026-10"
-BOTH = ("statement.html", "statement.json")
+MADE = ("statement.html", "statement.json", "statement.xml")
 DOCUMENTS = [
-    *(f"{OCTOBER}/42/GBP/{name}" for name in ("2/statement.html", "2/statement.json")),
-    *(f"{OCTOBER}/42/GBP/{name}" for name in ("3/statement.html", "3/statement.json", *BOTH)),
-    *(f"{OCTOBER}/7/GBP/{name}" for name in BOTH),
+    *(f"{OCTOBER}/42/GBP/{revision}{name}" for revision in ("2/", "3/", "") for name in MADE),
+    *(f"{OCTOBER}/7/GBP/{name}" for name in MADE),
 ]
-NOVEMBER = [f"statements/2026-11/42/GBP/{name}" for name in BOTH]
+NOVEMBER = [f"statements/2026-11/42/GBP/{name}" for name in MADE]
 RELEASES = [f"statements/releases/00000{n}/{name}" for n in (1, 2, 3) for name in ("manifest.json", "statements.csv")]
 FOURTH = ["statements/releases/000004/manifest.json", "statements/releases/000004/statements.csv"]
 
@@ -75,7 +74,7 @@ def test_lost_files_are_rewritten_with_the_same_bytes(shop: Marketplace, lost: l
     before = shop.files()
     lose(shop, *lost)
     answer = reseal(shop)
-    assert (sorted(answer["written"]), answer["next"], answer["files"]) == (sorted(lost), None, 6 + 8 + 6)
+    assert (sorted(answer["written"]), answer["next"], answer["files"]) == (sorted(lost), None, 6 + 12 + 6)
     assert shop.files() == before
 
 
@@ -115,10 +114,10 @@ def test_a_file_with_other_bytes_is_an_error_and_left_as_it_is(shop: Marketplace
 
 def test_no_file_is_written_if_the_draft_gives_other_bytes(shop: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
     before = shop.files()
-    lost = DOCUMENTS[-2:]
+    lost = DOCUMENTS[-3:]
     lose(shop, *lost)
     with monkeypatch.context() as changed:
-        changed.setattr("quarterhour.releases.write.statement_page", lambda _: b"<!doctype html>")
+        changed.setattr("quarterhour.statements.pages.PAGES", {2: lambda _: b"<!doctype html>"})
         with pytest.raises(SealedFileError, match="restore its version"):
             reseal(shop)
     assert not set(lost) & set(shop.files())

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 
 from quarterhour.proof.verify import Verification, verify
 from quarterhour.releases.requests import Desired
-from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.keys import folder_of
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.support.statements_in_memory import StatementRuns, cover_up, edit_row, read_rows, write_rows
@@ -78,7 +77,7 @@ def test_a_statement_may_be_cancelled_while_a_later_month_is_released() -> None:
 def test_the_releases_of_a_month_without_a_manifest_are_one_problem(objects: Objects) -> None:
     del objects[DECEMBER + "manifest.json"]
     unlisted, named = problems(objects)
-    assert unlisted.startswith(f"{DECEMBER}manifest.json: is missing, so 7 files of 2026-12 are in no list")
+    assert unlisted.startswith(f"{DECEMBER}manifest.json: is missing, so 8 files of 2026-12 are in no list")
     listed = "statements/releases/000003/statements.csv"
     assert named == f"{DECEMBER}manifest.json: cannot be read, and {listed} names the period"
 
@@ -90,6 +89,7 @@ def unreleased(objects: Objects, first: int = 1) -> None:
             folder = f"statements/{row['period']}/{folder_of(row['agency'])}/{row['currency']}/"
             folder += "" if row["revision"] == "1" else f"{row['revision']}/"
             del objects[folder + "statement.json"], objects[folder + "statement.html"]
+            objects.pop(folder + "statement.xml", None)
         for name in ("manifest.json", "statements.csv"):
             del objects[f"statements/releases/{number:06d}/{name}"]
 
@@ -367,6 +367,7 @@ def repinned(objects: Objects) -> None:
 
 
 HTML = NOVEMBER + "42/GBP/statement.html"
+XML = NOVEMBER + "42/GBP/statement.xml"
 
 
 def released_with(**changed: Any) -> Callable[[Objects], None]:
@@ -398,17 +399,10 @@ def without_cancelling(objects: Objects) -> None:
     """Remove the release that cancels a statement, and let the next one follow the one before."""
     for name in ("manifest.json", "statements.csv"):
         objects[f"statements/releases/000004/{name}"] = objects.pop(f"statements/releases/000005/{name}")
-    for name in ("statement.json", "statement.html"):
+    for name in ("statement.json", "statement.html", "statement.xml"):
         objects[f"{NOVEMBER}42/GBP/2/{name}"] = objects.pop(f"{NOVEMBER}42/GBP/3/{name}")
     edit(objects, "statements/releases/000004/manifest.json", lambda document: document.update(release=4))
     release_as(4, revision="2")(objects)
-
-
-def with_xml(objects: Objects) -> None:
-    """List a file that no release makes, with its right hash."""
-    objects[NOVEMBER + "42/GBP/statement.xml"] = b"<xml>"
-    size = {"xml_sha256": hexdigest(b"<xml>"), "xml_size": "5"}
-    rows_as(lambda rows: rows[0].update(size))(objects)
 
 
 def december_first(objects: Objects) -> None:
@@ -555,9 +549,9 @@ DAMAGE = {
         "planned_at: 2027-01-06T08:00:00.000Z is before the previous release",
     ),
     "a release of an unknown schema": Damage(released_with(schema=9), RELEASE, "the schema 9 is unknown: use the vers"),
-    "a file that no release makes": Damage(
-        with_xml, LIST, "files: expected lines.csv.gz, statement.html, statement.json, found lines.csv.gz, statement.h"
-    ),
+    "an XML": Damage(put(XML, b"<xml>", covered=True), XML, "is not the XML of statement.json"),
+    "an XML, by its hash": Damage(put(XML, b"<xml>"), XML, "SHA-256: "),
+    "no XML": Damage(without(XML), XML, "is missing"),
     "a series from elsewhere": Damage(
         released_with(numbers={"S-": {"first": 3, "next": 8}, "C-": {"first": 2, "next": 3}}),
         RELEASE,
