@@ -213,7 +213,20 @@ def in_words_of_0_2_0(found: Json, path: str) -> Json:
     if path.partition("?")[0].endswith("/balance") and "unbilled" in body:
         assert body.pop("collects") == "agency"
         assert Decimal(body["unbilled"].pop("proceeds")) == 0
-    return found
+        unbilled, last = body["unbilled"], body["statement"]
+        owed = Decimal(last["closing"] if last else 0) + Decimal(unbilled["commission"]) + Decimal(unbilled.pop("tax"))
+        assert Decimal(body["balance"]) == owed - Decimal(unbilled["payments"])
+    return without_exact(found)
+
+
+def without_exact(found: Json) -> Json:
+    """Return an answer without a balance and its commission, which 0.2.0 neither rounded nor taxed."""
+    body = found.get("body", {})
+    if "unbilled" not in body:
+        return found
+    unbilled = {name: value for name, value in body["unbilled"].items() if name != "commission"}
+    rest = {name: value for name, value in body.items() if name != "balance"}
+    return {**found, "body": {**rest, "unbilled": unbilled}}
 
 
 def drop_what_releases_added(body: Json) -> None:
@@ -221,6 +234,7 @@ def drop_what_releases_added(body: Json) -> None:
     for statement in [body, *body.get("items", [])]:
         if "number" in statement and "document" in statement:
             assert (statement.pop("issued_on"), statement.pop("due_on"), statement.pop("proceeds")) == (None, None, "0")
+    body.pop("payment", None)
     if "documents" in body:
         (document,) = body.pop("documents")
         assert [{**one, "url": ""} for one in document["files"]] == [{**one, "url": ""} for one in body["files"]]
@@ -286,7 +300,7 @@ def seal(world: World) -> list[Json]:
 
 
 def test_every_request_has_the_answer_that_the_release_gave(read: Loaded) -> None:
-    answers = {path: found for path, found in read.dump.expected["answers"].items() if path != SCHEDULE}
+    answers = {path: without_exact(one) for path, one in read.dump.expected["answers"].items() if path != SCHEDULE}
     assert len(answers) > 80
     assert {path: answer_of(read.dump, read.world, path) for path in answers} == answers
 

@@ -56,7 +56,7 @@ def test_a_statement_names_its_dates_and_its_documents_with_links_to_their_files
     assert (document["number"], document["release"], document["cancels"]) == ("S-000001", 1, None)
     assert document["files"] == found["files"]
     assert [file["key"] for file in found["files"]] == [
-        f"{FOLDER}/{name}" for name in ("statement.json", "statement.html", "lines.csv.gz")
+        f"{FOLDER}/{name}" for name in ("statement.json", "statement.html", "statement.xml", "lines.csv.gz")
     ]
 
 
@@ -76,7 +76,8 @@ def test_a_cancelled_statement_keeps_its_figures_and_names_the_document_that_can
     )
     assert cancellation["cancels"] == "S-000001"
     assert [file["key"] for file in cancellation["files"]] == [
-        *(f"{FOLDER}/2/statement.json", f"{FOLDER}/2/statement.html", f"{FOLDER}/lines.csv.gz"),
+        *(f"{FOLDER}/2/statement.{kind}" for kind in ("json", "html", "xml")),
+        f"{FOLDER}/lines.csv.gz",
     ]
     for file in cancellation["files"]:
         assert unquote(urlsplit(file["url"]).path).endswith(file["key"])

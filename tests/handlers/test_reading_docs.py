@@ -24,7 +24,9 @@ from tests.support.requests import post, verdicts
 from tests.support.stored_statements import LAST_HOUR
 from tests.support.system import World, opened
 
-OF_STATEMENTS: Final = re.compile(r"/(periods|drafts|releases|statements|disputes)\b|/accounts/[^?]+/balance")
+OF_STATEMENTS: Final = re.compile(
+    r"/(periods|drafts|releases|statements|receivables|disputes)\b|/accounts/[^?]+/balance"
+)
 """The targets of the examples from the days after October was sealed."""
 OF_RATE_CARDS: Final = re.compile(r"/events/shop/(novel|atlas)/")
 """The targets of the examples whose events were charged by a rate card."""

@@ -131,4 +131,4 @@ def test_lost_items_of_statements_are_restored_so_that_lost_files_can_be_reseale
         for key in list(world.stack.bucket.keys()):
             if key.startswith("statements/"):
                 world.stack.engine.s3().delete_object(Bucket=world.stack.ref("ReportBucket"), Key=key)
-        assert len(world.stack.invoke("statements", {"reseal": "2026-11"})["written"]) == 8
+        assert len(world.stack.invoke("statements", {"reseal": "2026-11"})["written"]) == 9

@@ -242,7 +242,7 @@ def test_a_late_line_is_on_the_next_statement_as_one_of_a_prior_period(sealed: M
 def test_an_idle_account_has_no_draft_and_no_statement_and_keeps_its_balance(sealed: Marketplace) -> None:
     assert [row["agency"] for row in sealed.drafts(NOVEMBER)] == ["42"]
     assert [row["agency"] for row in sealed.listed(NOVEMBER)] == ["42"]
-    assert sealed.world.read("/accounts/7/GBP/balance")["balance"] == "0.02000"
+    assert sealed.world.read("/accounts/7/GBP/balance")["balance"] == "0.02"
 
 
 def test_the_list_of_drafts_has_the_exact_figures_of_every_account(sealed: Marketplace) -> None:
