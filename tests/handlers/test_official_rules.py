@@ -18,8 +18,8 @@ from quarterhour_tools.invoice_cii import statement_cii
 from quarterhour_tools.statement_pdf import statement_pdf
 from tests.conftest import WITHOUT_JAVA
 from tests.handlers.desk import send
-from tests.support.agencies import tax
-from tests.support.invoices import BUYER, EXEMPT, SELLER, every_kind, invoice_document, row
+from tests.support.agencies import FULL, OWNER, tax
+from tests.support.invoices import BUYER, EXEMPT, every_kind, invoice_document, row
 from tests.support.official_rules import Finding, findings
 from tests.support.statement_documents import of_0_2_0
 from tests.support.statement_examples import EXAMPLES
@@ -28,7 +28,6 @@ from tests.unit.statements.three_months import sealed
 
 pytestmark = pytest.mark.slow
 START: Final = datetime(2026, 11, 30, 23, 0, tzinfo=UTC)
-OWNER: Final = {"legal_name": "Corner Market Ltd", "country": "GB", "vat_id": "GB980780684", "iban": SELLER["iban"]}
 AGENCIES: Final = {
     "standard": tax(percent="20"),
     "reverse": tax(scheme="reverse_charge", percent=None, vat_id="DE136695976") | {"country": "DE"},
@@ -36,7 +35,7 @@ AGENCIES: Final = {
     "outside": tax(scheme="outside_scope", percent=None, vat_id=None),
     "collected": tax(percent="20") | {"collects": "marketplace"},
     "returned": tax(percent="20"),
-    "untaxed": {"legal_name": "Late Ltd", "country": "GB"},
+    "untaxed": {name: content for name, content in FULL.items() if name != "tax"},
 }
 
 
@@ -83,7 +82,7 @@ def test_the_rules_find_nothing_with_any_currency_or_country(tmp_path: Path) -> 
 
 def test_the_rules_find_nothing_in_sealed_months(tmp_path: Path) -> None:
     files = {key: content for key, content in sealed().items() if key.endswith("statement.xml")}
-    assert len(files) == 9
+    assert len(files) == 10
     assert any(b"TaxCurrencyCode" in content for content in files.values())
     assert found_in(tmp_path, files) == []
 
