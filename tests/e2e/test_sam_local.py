@@ -40,6 +40,7 @@ from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.template import Template
 from tests.e2e.sales import event, totals
+from tests.support.agencies import OWNER
 from tests.support.events import refund
 from tests.support.repository import ROOT
 from tests.template.stack import function_of
@@ -71,8 +72,12 @@ LATER: Final = (
     ("write-order-status", "statements-period"),  # after the list of open orders
     tuple(f"statements-{step}" for step in ("collect", "number", "publish", "reseal", "run", "write")),
     ("write-statement-status", "write-dispute"),  # while nothing is resolved
-    ("read-account-balance", "read-disputes", "read-periods", "read-receivables", "read-statement", "read-statements"),
+    (
+        *("read-account-balance", "read-disputes", "read-draft", "read-drafts", "read-periods", "read-receivables"),
+        *("read-releases", "read-statement", "read-statements"),
+    ),
     ("write-dispute-resolution", "watch-tick"),
+    ("write-draft",),  # cancels the statement
 )
 """The steps after all others: of closed months, and what ends something that others find."""
 SAMPLES: Final = {path.stem for path in (ROOT / "events").iterdir()}
@@ -84,6 +89,7 @@ PLACES: Final = {
     "read-messages-person": (3, "run"),
     "read-report": (2, "run"),
     "read-report-person": (2, "run"),
+    "read-draft": (4, "period"),
     "read-statement": (4, "period"),
     "read-window": (3, "start"),
 }
@@ -300,7 +306,9 @@ def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
         dynamodb.batch_write_item(**put_items_request("LedgerTable", recorded))
         dynamodb.batch_write_item(**put_items_request("IdentityTable", [claim(one) for one in recorded]))
         agency = sample_of("write-agency")  # by its cut-off, the month has what its statements need
-        assert call(f"{machine.url}{agency['rawPath']}", agency["body"], method="PUT")[0] == 201
+        parties = {agency["rawPath"]: agency["body"], "/documents/owner": {"seen": 0, "content": OWNER}}
+        for place, content in parties.items():
+            assert call(f"{machine.url}{place}", content, method="PUT")[0] == 201
         held = [refund(id_, "-1.00", of="not sent") | {"source": "https://shop.example"} for id_ in HELD]
         kind = "application/cloudevents-batch+json"
         assert verdicts(call(f"{machine.url}/events", held, kind)) == (202, {"held": len(HELD)})
