@@ -206,6 +206,6 @@ def test_a_controller_cancels_a_statement_with_a_wrong_name(controller: Person, 
     controller.sees("reverses this statement whole")
     controller.fills("Reason", "the name is wrong")
     controller.follows("button", "Cancel the statement")
-    controller.sees("Statement of quay in GBP, October 2026")
+    controller.sees("The next release cancels this statement")
     draft = call(f"{address}/drafts/quay/GBP/2026-10")[1]
     assert (draft["state"], draft["decisions"][-1]["reason"]) == ("cancelling", "the name is wrong")

@@ -53,6 +53,11 @@ const CHANGES = {
     note: "The statement is then resolved for good. The agency sees the reason.",
   },
 };
+/** What follows the decision to cancel, by the state of the draft after it. */
+const CANCELLATIONS = {
+  cancelling: "The next release cancels this statement, within 15 minutes.",
+  cancel_proposed: "This statement is cancelled once a second person agrees.",
+};
 const LINES_HEAD = [
   ["Recorded"], ["Event"], ["Type"], ["Order"], ["Product"], ["Amount", "n"], ["Commission", "n"], [""],
 ];
@@ -62,6 +67,7 @@ const LINES_SHOWN = 100;
 export function Statement({ name }) {
   const loaded = useLoaded(() => get(statementPath(name)), statementPath(name));
   const [asking, setAsking] = useState(null);
+  const [decided, setDecided] = useState(null);
   const { value: statement, again } = loaded;
   if (!statement) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
   const dialog = { statement, onDone: again, onClose: () => setAsking(null) };
@@ -88,7 +94,8 @@ export function Statement({ name }) {
         and register the tax profile on the agency's page, so that later statements are issued.
       </p>`}
     ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
-    ${!statement.preview && mayCancel(statement) && html`
+    ${decided && !statement.cancelled && html`<p class="mark" role="status">${CANCELLATIONS[decided.state]}</p>`}
+    ${!statement.preview && !decided && mayCancel(statement) && html`
       <p class="bar">
         <button type="button" onClick=${() => setAsking({ cancel: true })}>Cancel the statement</button>
       </p>`}
@@ -101,7 +108,7 @@ export function Statement({ name }) {
       <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
       <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
     ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
-    ${asking?.cancel && html`<${Decide} name=${statement} decision="cancel" ...${dialog} />`}
+    ${asking?.cancel && html`<${Decide} name=${statement} decision="cancel" ...${dialog} onDone=${setDecided} />`}
     ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}
     ${asking?.resolved && html`<${Resolve} line=${asking.resolved} ...${dialog} />`}`;
 }
