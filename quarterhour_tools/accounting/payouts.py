@@ -1,8 +1,8 @@
 """`quarterhour payouts`: pays out the credits of agencies whose customers' money the marketplace collects.
 
 Each payout is recorded before the file is written, as a payment that names its statement. So nothing is paid twice. A
-later run sees the sealed payment. Before it is sealed, the run conflicts with the recorded event. The same run, repeated
-after a crash, writes the same file.
+later run sees the sealed payment. Before it is sealed, the run conflicts with the recorded event. The same run,
+repeated after a crash, writes the same file.
 """
 
 import argparse

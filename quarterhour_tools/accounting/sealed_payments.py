@@ -33,8 +33,9 @@ def sealed_payments(files: Objects, first: Period, accounts: Collection[Account]
 
     Raises ``ToolError`` if a file cannot be read.
     """
-    since = (first.first_day - EARLIER).isoformat()
-    keys = [key for key in files.keys() if (part := part_of_lines(key)) and f"{part.quarter_hour.day}" >= since]
+    since = first.first_day - EARLIER
+    parts = filter(None, map(part_of_lines, files.keys()))
+    keys = [part.lines_key for part in parts if part.quarter_hour.day >= since]
 
     def payments_in(key: str) -> list[SealedPayment]:
         try:
