@@ -1,7 +1,7 @@
 """`quarterhour vat`: the VAT of a period or a month of issue by country, scheme and percentage, and the EC sales list.
 
-The EC sales list, the recapitulative statement of Article 262 of Directive 2006/112/EC, names what is charged by reverse
-charge, by the VAT id of the recipient in another member state.
+The EC sales list, the recapitulative statement of Article 262 of Directive 2006/112/EC, names what is charged by
+reverse charge, by the VAT id of the recipient in another member state.
 """
 
 import argparse

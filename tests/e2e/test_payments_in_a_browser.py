@@ -99,7 +99,7 @@ def test_the_oldest_open_statement_is_preselected_and_paid(
 
     opened(browser, market, issuer, "statements/2026-11/42/GBP", "partly paid")
     figures = "document.querySelector('[aria-label=\"Payment\"]').innerText"
-    assert browser.evaluate(figures).split("\n")[1:] == ["Amount\t25.00", "− Paid\t20.00", "Open\t5.00"]
+    assert browser.evaluate(figures).split("\n")[1:] == ["Amount\t25.00", "\N{MINUS SIGN} Paid\t20.00", "Open\t5.00"]
     opened(browser, market, issuer, "statements?agency=42", "partly paid")
     assert browser.violations() == []
 

@@ -134,7 +134,7 @@ def test_no_file_is_written_while_the_ledger_is_unavailable(
         assert "POST /events failed with 403: no file is written" in capsys.readouterr().err
 
 
-def test_each_statement_is_paid_once_whoever_pays_it_and_again_after_a_payout_was_withdrawn(
+def test_each_statement_is_paid_once_and_again_after_its_payout_was_withdrawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """October owes 42 90.00 and November 180.00; 100.00 is then paid by hand, so that 170.00 of November is open."""
