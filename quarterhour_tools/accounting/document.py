@@ -104,6 +104,11 @@ class StatementDocument:
         return self.customer.legal_name or self.account.agency
 
     @property
+    def amount(self) -> Decimal:
+        """What the document adds to the balance: what it brings forward, commission and tax, less proceeds."""
+        return money.add(money.add(self.brought_forward, self.payable), money.negated(self.proceeds))
+
+    @property
     def age(self) -> tuple[int, bool, Period, int]:
         """The order of an account's documents: a later one is larger. A release has its cancellations first."""
         return self.release, self.cancels is None, self.period, self.revision

@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Collection, Iterator
 from hashlib import sha256
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from quarterhour.model import exact_json
 from quarterhour.model.periods import PERIOD, Period
@@ -46,9 +46,15 @@ def configure_files(parser: argparse.ArgumentParser) -> None:
 
 
 def configure_period(parser: argparse.ArgumentParser) -> None:
-    """Add the argument that selects a sealed period, for ``chosen_period``."""
+    """Add the arguments that select documents by period and month of issue, for ``choose``."""
     parser.add_argument(
         "--period", type=month, metavar="MONTH", help="the period, such as 2026-11 (default: the last one)"
+    )
+    parser.add_argument(
+        "--issued",
+        type=month,
+        metavar="MONTH",
+        help="only the documents issued in this month; without --period, of all periods",
     )
 
 
@@ -60,11 +66,30 @@ def month(text: str) -> Period:
         raise argparse.ArgumentTypeError(f"expected {PERIOD}") from error
 
 
-def chosen_period(files: Objects, chosen: Period | None) -> Period:
-    """Return the chosen period, or the last one without a choice; raise ``ToolError`` if it is not sealed."""
+class Choice(NamedTuple):
+    """The documents of a period, of any period that are issued in a month, or both; ``None`` for any."""
+
+    period: Period | None
+    issued: Period | None
+
+    def __str__(self) -> str:
+        """Return the choice in words: ``of 2026-11 issued in 2026-12``."""
+        period = f"of {self.period}" if self.period else ""
+        return f"{period} {f'issued in {self.issued}' if self.issued else ''}".strip()
+
+    def documents(self, files: Objects) -> Iterator[StatementDocument]:
+        """Yield the documents; raises as ``statement_documents`` does."""
+        periods = [self.period] if self.period else sealed_periods(files)
+        for one in statement_documents(files, periods):
+            if self.issued in {None, Period.of(one.issued_on)}:
+                yield one
+
+
+def choose(files: Objects, args: argparse.Namespace) -> Choice:
+    """Return what the arguments select: the last period without any; raise ``ToolError`` if a period is not sealed."""
     periods = sealed_periods(files)
     if not periods:
         raise ToolError("no period is sealed yet")
-    if chosen is not None and chosen not in periods:
-        raise ToolError(f"{chosen} is not sealed; the sealed periods are {', '.join(map(str, periods))}")
-    return chosen or periods[-1]
+    if args.period is not None and args.period not in periods:
+        raise ToolError(f"{args.period} is not sealed; the sealed periods are {', '.join(map(str, periods))}")
+    return Choice(args.period or (None if args.issued else periods[-1]), args.issued)

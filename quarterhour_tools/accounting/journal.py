@@ -10,13 +10,7 @@ from typing import Final
 from quarterhour.model import clock, fields
 from quarterhour_tools.accounting.account_map import AccountForm, AccountMap, MapProblemsError, read_account_map
 from quarterhour_tools.accounting.datev import datev_journal
-from quarterhour_tools.accounting.documents import (
-    chosen_period,
-    configure_files,
-    configure_period,
-    month,
-    statement_documents,
-)
+from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
 from quarterhour_tools.accounting.journal_csv import plain_journal, xero_journal
 from quarterhour_tools.accounting.journal_entries import JournalEntry, journal_entries
 from quarterhour_tools.errors import ToolError
@@ -48,7 +42,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--format", choices=_FORMS, default=_PLAIN, help="the file's format (default csv)")
     parser.add_argument("--currency", type=_currency, metavar="CODE", help="only the documents in this currency")
-    parser.add_argument("--issued", type=month, metavar="MONTH", help="only the documents issued in this month")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write")
     parser.set_defaults(run=_run)
 
@@ -76,18 +69,13 @@ def _write(args: argparse.Namespace) -> int:
         raise ToolError(f"{args.accounts} cannot be read: {error}") from error
     accounts = read_account_map(text, _FORMS[args.format])
     files = sealed_files(args)
-    period = chosen_period(files, args.period)
-    documents = [
-        one
-        for one in statement_documents(files, [period])
-        if args.currency in {None, one.account.currency}
-        and (args.issued is None or args.issued == type(args.issued).of(one.issued_on))
-    ]
+    choice = choose(files, args)
+    documents = [one for one in choice.documents(files) if args.currency in {None, one.account.currency}]
     entries = journal_entries(documents, accounts)
-    args.out.write_bytes(_writer(args.format, f"Quarterhour {period}")(entries, accounts))
+    args.out.write_bytes(_writer(args.format, f"Quarterhour {choice.period or choice.issued}")(entries, accounts))
     lines = sum(1 for entry in entries for _ in entry.lines())
     without = len(documents) - len(entries)
-    print(f"{args.out}: {counted(len(entries), 'journal')} of {period} with {counted(lines, 'line')}")
+    print(f"{args.out}: {counted(len(entries), 'journal')} {choice} with {counted(lines, 'line')}")
     if without:
         print(f"{counted(without, 'document')} without a journal, as nothing was charged or paid")
     return 0

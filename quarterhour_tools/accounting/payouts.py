@@ -1,13 +1,14 @@
 """`quarterhour payouts`: pays out the credits of agencies whose customers' money the marketplace collects.
 
-Each payout is recorded before the file is written. So no statement is paid twice: a second run conflicts with the
-recorded event, and the same run, repeated after a crash, writes the same file.
+Each payout is recorded before the file is written, as a payment that names its statement. So nothing is paid twice. A
+later run sees the sealed payment. Before it is sealed, the run conflicts with the recorded event. The same run,
+repeated after a crash, writes the same file.
 """
 
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -21,17 +22,20 @@ from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
 from quarterhour.model.clock import parse_iso
 from quarterhour_tools.accounting.credit_transfer import BankAccount, Transfers, credit_transfers
-from quarterhour_tools.accounting.document import StatementDocument
+from quarterhour_tools.accounting.document import BY_MARKETPLACE
 from quarterhour_tools.accounting.documents import configure_files, month, statement_documents
 from quarterhour_tools.accounting.payout_plan import (
     SOURCE,
     LeftOut,
     Payout,
+    PayoutPlan,
+    PayoutRun,
     event_of,
     plan_payouts,
     reason_of,
     transfers_of,
 )
+from quarterhour_tools.accounting.sealed_payments import sealed_payments
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, sealed_files
@@ -41,9 +45,10 @@ from quarterhour_tools.statement_files import sealed_periods
 
 HELP: Final = "pay out the credits of agencies by SEPA credit transfer"
 DESCRIPTION: Final = (
-    "Write a file of SEPA credit transfers (pain.001.001.09) with what the marketplace owes agencies whose customers' "
-    "money it collects. With a stack, each payout is recorded first, and a statement is paid out once. The same "
-    "command again writes the same file. Exit code 1 if a credit could not be paid."
+    "Write a file of SEPA credit transfers (pain.001.001.09) with what is open of the statements of agencies whose "
+    "customers' money the marketplace collects. With a stack, each payout is recorded first, as a payment that names "
+    "its statement, so nothing is paid twice. The same command again writes the same file. Exit code 1 if a credit "
+    "could not be paid."
 )
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,34}", re.ASCII)
 _ATTEMPTS: Final = 5
@@ -73,7 +78,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_amount,
         default=money.ZERO,
         metavar="AMOUNT",
-        help="carry smaller credits forward (default: pay all)",
+        help="carry forward the credits of accounts with less (default: pay all)",
     )
     parser.add_argument(
         "--period",
@@ -107,7 +112,7 @@ def _amount(text: str) -> Decimal:
 
 def _run(args: argparse.Namespace) -> int:
     files = sealed_files(args)
-    plan = plan_payouts(_documents(files, args), args.minimum)
+    plan = _plan(files, PayoutRun(args.name, args.minimum, args.period))
     left_out = list(plan.left_out)
     paid: Sequence[Payout] = plan.payouts
     if paid:
@@ -124,13 +129,14 @@ def _run(args: argparse.Namespace) -> int:
     return 0 if all(one.waits for one in left_out) else 1
 
 
-def _documents(files: Objects, args: argparse.Namespace) -> Iterator[StatementDocument]:
-    periods = [one for one in sealed_periods(files) if args.period is None or one <= args.period]
-    if not periods:
-        raise ToolError(
-            "no period is sealed yet" if args.period is None else f"no period up to {args.period} is sealed"
-        )
-    return statement_documents(files, periods)
+def _plan(files: Objects, run: PayoutRun) -> PayoutPlan:
+    periods = sealed_periods(files)
+    if not periods or (run.last and run.last < periods[0]):
+        raise ToolError(f"no period up to {run.last} is sealed" if run.last else "no period is sealed yet")
+    documents = list(statement_documents(files, periods))
+    accounts = {one.account for one in documents if one.collects == BY_MARKETPLACE}
+    payments = sealed_payments(files, periods[0], accounts) if accounts else []
+    return plan_payouts(documents, payments, run)
 
 
 def _debtor(payouts: Sequence[Payout]) -> BankAccount:

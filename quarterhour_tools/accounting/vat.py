@@ -1,7 +1,7 @@
-"""`quarterhour vat`: the VAT of a period by country, scheme and percentage, and the recapitulative statement.
+"""`quarterhour vat`: the VAT of a period or a month of issue by country, scheme and percentage, and the EC sales list.
 
-The recapitulative statement (EC sales list) of Article 262 of Directive 2006/112/EC names what is charged by reverse
-charge, by the VAT id of the recipient in another member state.
+The EC sales list, the recapitulative statement of Article 262 of Directive 2006/112/EC, names what is charged by
+reverse charge, by the VAT id of the recipient in another member state.
 """
 
 import argparse
@@ -20,21 +20,16 @@ from quarterhour.agencies.agency import REVERSE_CHARGE
 from quarterhour.model import money
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
-from quarterhour_tools.accounting.documents import (
-    chosen_period,
-    configure_files,
-    configure_period,
-    statement_documents,
-)
+from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
 from quarterhour_tools.accounting.journal_csv import csv_bytes
 from quarterhour_tools.operations.deployment import sealed_files
 from quarterhour_tools.output import as_json, plain_console, print_table, printable
 
 HELP: Final = "sum up the VAT of a period's statements"
 DESCRIPTION: Final = (
-    "Sum up what the documents of a period charge and its VAT, by the customer's country, scheme and percentage, in "
-    "each currency and in the issuer's. With --ec-sales, list what is charged by reverse charge to VAT ids in other "
-    "member states."
+    "Sum up what the documents of a period, or those issued in a month, charge and its VAT, by the customer's country, "
+    "scheme and percentage, in each currency and in the issuer's. With --ec-sales, list what is charged by reverse "
+    "charge to VAT ids in other member states."
 )
 MEMBER_STATES: Final = frozenset(
     (
@@ -184,18 +179,19 @@ def configure(parser: argparse.ArgumentParser) -> None:
 
 def _run(args: argparse.Namespace) -> int:
     files = sealed_files(args)
-    period = chosen_period(files, args.period)
-    documents = statement_documents(files, [period])
+    choice = choose(files, args)
+    documents = choice.documents(files)
     columns = SALES_COLUMNS if args.ec_sales else VAT_COLUMNS
     sums: dict[Any, TaxSums] = dict(ec_sales_of(documents) if args.ec_sales else vat_of(documents))
     rows = [_as_row(key, some, columns) for key, some in sums.items()]
     if args.json:
-        print(as_json({"period": str(period), "ec_sales" if args.ec_sales else "vat": rows}))
+        chosen = {name: str(one) if one else None for name, one in choice._asdict().items()}
+        print(as_json({**chosen, "ec_sales" if args.ec_sales else "vat": rows}))
     elif args.csv:
         args.csv.write_bytes(csv_bytes(columns, (map(_cell, row.values()) for row in rows)))
         print(args.csv)
     else:
-        _show(f"{'EC sales' if args.ec_sales else 'VAT'} of {period}", columns, rows)
+        _show(f"{'EC sales' if args.ec_sales else 'VAT'} {choice}", columns, rows)
     return 0
 
 

@@ -29,9 +29,18 @@ ROLES: Final = {
     "product": ("product", "product id", "sku", "item", "stock code", "artikel", "artículo", "article"),
     "order_id": ("order id", "order number", "order no", "order", "bestellnummer", "pedido", "commande"),
     "customer": ("customer id", "buyer id", "client id"),
+    "statement": ("statement number", "statement no", "statement id", "statement", "abrechnungsnummer", "abrechnung"),
     "category": ("category", "product category", "kategorie", "categoría", "catégorie"),
 }
 """The names of columns for each part of an event, the best first, as `plain` returns them."""
+INVOICES: Final = (
+    *("invoice number", "invoice no", "invoice id", "invoice", "rechnungsnummer", "rechnungsnr", "rechnung nr"),
+    *("rechnung", "factura", "facture", "numéro de facture", "fattura", "factuurnummer", "factuur"),
+)
+"""The names of columns that may hold a statement's number, in a file of payments, the best first."""
+_PAYMENTS: Final = frozenset(
+    ("payment", "payments", "payment recorded", "zahlung", "zahlungseingang", "pago", "paiement", "pagamento")
+)
 LIKELY_CURRENCIES: Final = {
     "$": "USD",
     "US$": "USD",
@@ -78,6 +87,11 @@ def without_code(name: str) -> str:
 def names_a_fee(name: str) -> bool:
     """Return whether a column's name looks like a commission, a fee, or what is left without them."""
     return _FEE.search(without_code(name)) is not None
+
+
+def names_a_payment(cell: str) -> bool:
+    """Return whether a cell of a column of types says that its row is a payment."""
+    return plain(cell) in _PAYMENTS
 
 
 def names_a_total(cell: str) -> bool:

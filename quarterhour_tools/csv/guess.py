@@ -14,13 +14,16 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
+from quarterhour.ledger.event import PAYMENT, STATEMENT
 from quarterhour.model import money
 from quarterhour.orders.events import SOURCE
 from quarterhour_tools.csv.column_names import (
+    INVOICES,
     LIKELY_CURRENCIES,
     ROLES,
     code_at_end,
     names_a_fee,
+    names_a_payment,
     names_a_total,
     plain,
     without_code,
@@ -225,11 +228,18 @@ class _Guesser:
         self._columns = usable
         name = re.sub(r"[^\w.-]+", "-", stem)
         self._stem = f"{name}-csv" if name == SOURCE else name  # the source of billed orders is taken
+        kinds = kind.values if (kind := self._named("kind")) else None
+        payments = [names_a_payment(one) for one in kinds or ()]
+        self._has_payments, self._statement = any(payments), self._named("statement")
+        self._is_certain = self._statement is not None
+        if self._has_payments and not self._statement:
+            self._statement = self._first_named(INVOICES)
+        self._pays = bool(self._statement and payments and all(payments))
 
     def fill(self, totals: list[list[str]]) -> None:
         """Fill the proposal: the form of numbers and times, then the event."""
         amount, money_columns = self._amount()
-        quantity, price = self._named("quantity", numeric=True), self._named("unit_price", numeric=True)
+        quantity, price = (None if self._pays else self._named(one, numeric=True) for one in ("quantity", "unit_price"))
         read = [one for one in [*money_columns, quantity, price] if one]
         self._numbers(read)
         times = self._times()
@@ -249,19 +259,37 @@ class _Guesser:
         for name, column in (("quantity", quantity), ("unit_price", price)):
             if column:
                 self._proposal.put(data, name, _braced(column))
-        for name in ("product", "order_id", "customer", "category"):
+        for name in () if self._pays else ("product", "order_id", "customer", "category"):
             if column := self._named(name):
                 self._proposal.put(data, name, _braced(column))
+        if self._statement:
+            self._statement_of_payments(self._statement)
         self._unused()
         self._clean_up()
 
     def _named(self, role: str, *, numeric: bool = False) -> Column | None:
         """Return the column with the best name for a role; `None` if there is none."""
-        for name in ROLES[role]:
+        return self._first_named(ROLES[role], numeric=numeric)
+
+    def _first_named(self, names: Iterable[str], *, numeric: bool = False) -> Column | None:
+        for name in names:
             for one in self._columns:
                 if plain(one.name) == name and (one.is_number or not numeric):
                     return one
         return None
+
+    def _statement_of_payments(self, column: Column) -> None:
+        """Take the statement that payments name from a column, if it is certain that it names one; else ask."""
+        data = "[event.data]"
+        if self._pays and self._is_certain:
+            self._proposal.certain.append(f"{column.name!r} is the statement that a payment pays")
+            self._proposal.put(data, STATEMENT, _braced(column))
+            return
+        question = (
+            f"Does {column.name!r} name the statement that a payment pays? Only events of the type {PAYMENT} have one; "
+            "else delete that line."
+        )
+        self._proposal.ask(data, STATEMENT, question, [_braced(column)])
 
     def _amount(self) -> tuple[str | None, list[Column]]:
         """Return the formula of the amount, `None` if there is a choice, and the columns of money."""
@@ -439,12 +467,20 @@ class _Guesser:
         by_sign = (
             '[{ amount = "< 0", is = "sale.refunded" }, { is = "sale.recorded" }]' if negative else '"sale.recorded"'
         )
-        if kind and kind.values and len(kind.values) > 1:
+        if kind and self._pays and self._is_certain:
+            self._proposal.certain.append(f"the rows are payments, by {kind.name!r}")
+            self._proposal.put(event, "type", _quoted(PAYMENT))
+        elif kind and self._pays:
+            question = f"Are the rows payments of agencies, as {kind.name!r} says, or of their customers, thus sales?"
+            self._proposal.ask(event, "type", question, [_quoted(PAYMENT), by_sign])
+        elif kind and kind.values and len(kind.values) > 1:
             shown = ", ".join(f"{value} ({count})" for value, count in kind.values.most_common())
             question = f"Which rows of {kind.name!r} are sales and refunds? Choose them with `when`. It has {shown}."
             self._proposal.ask(event, "type", question, [by_sign])
         else:
             self._proposal.put(event, "type", by_sign)
+        if self._pays:
+            self._proposal.checks.append("a payment is above 0 if the agency paid, and below 0 if it was paid")
         if agency := self._named("subject"):
             self._proposal.certain.append(f"{agency.name!r} is the agency")
             self._proposal.put(event, "subject", _braced(agency))
@@ -462,7 +498,8 @@ class _Guesser:
             self._proposal.checks.append("no column holds times of one form: the events have no time")
 
     def _id(self) -> None:
-        fitting = [one for name in ROLES["id"] for one in self._columns if plain(one.name) == name]
+        columns_ = [one for one in self._columns if not (self._pays and one is self._statement)]
+        fitting = [one for name in ROLES["id"] for one in columns_ if plain(one.name) == name]
         unique = [one for one in fitting if not one.repeated]
         if unique:
             self._proposal.certain.append(f"{unique[0].name!r} is the key of a row: no value repeats")

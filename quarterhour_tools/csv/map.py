@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final, ParamSpec, Self, TypeVar
 from zoneinfo import ZoneInfo
 
-from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, VIEW, VOID
+from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
 from quarterhour.model import money
 from quarterhour_tools.csv.cells import (
     Cells,
@@ -284,7 +284,7 @@ def _event_map(event: _Section, compiler: "_Compiler") -> EventMap:
             envelope={name: compiler.value(event, name, compiler.text) for name in ENVELOPE},
             data={
                 name: compiler.value(data, name, compiler.maker(name))
-                for name in ("currency", "commission_rate", "commission", "kind", *DETAILS, *OF_CORRECTIONS)
+                for name in ("currency", "commission_rate", "commission", "kind", STATEMENT, *DETAILS, *OF_CORRECTIONS)
                 if name in data or (name == "currency" and not is_view)
             },
             extra={name: compiler.value(extra, name, compiler.text) for name in extra.names()},

@@ -12,23 +12,33 @@ import pytest
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.entity import Key
-from quarterhour.aws.items import from_item
+from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.retries import is_cancelled, is_failed_condition, is_transient
 from quarterhour.aws.tables import get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, Marker, MarkerSet, marker_sets, missing
-from quarterhour.counters.keys import account_pk, customers_key, latest_key, partition_key
+from quarterhour.counters.keys import (
+    account_pk,
+    customers_key,
+    latest_key,
+    paid_statement_key,
+    paid_statements,
+    partition_key,
+)
 from quarterhour.counters.plan import Addition, CounterChange, NewCustomers, Retention, watermark, with_difference
 from quarterhour.counters.plan import changes as account_changes
 from quarterhour.counters.store import CounterStore, markers_request
 from quarterhour.counters.windows import AccountState, Window
+from quarterhour.ledger.event import PAYMENT
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import AccountItemError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.rebuild.repair import CounterRepair
 from tests.contract.storage import Storage, only_dynamodb_local
 from tests.support.older_counters import changes_of_0_1_0, changes_of_0_2_0, in_own_month, keys_in_own_month
+from tests.support.sealing import line
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 SOLD = Totals(1, Decimal("12.50"), Decimal("-2.50"), Decimal("1.25"))
@@ -369,3 +379,38 @@ def test_only_the_lifetime_counter_is_in_the_index(storage: Storage, account: Ac
     latest = next(change.values for change in changes if change.values["sk"] == latest_key(account)["sk"])
     found = storage.entities.read_window(latest["gsi1pk"], latest["pk"], 10, None)
     assert list(found) == [latest]
+
+
+# ---------------------------------------------------------------- payments that name a statement
+
+
+def test_a_rebuild_writes_the_payments_that_name_a_statement_as_they_are_sealed(
+    storage: Storage, account: Account, at: datetime
+) -> None:
+    """Of four payments, one is lost, one is damaged, one is right, and one names no statement."""
+    sealed = [
+        line(at, f"p{number}", "-10.50", str(account), type=PAYMENT, commission="0", statement=statement)
+        for number, statement in enumerate(("S-000001", "S-000002", "S-000003", ""))
+    ]
+    lines = [{"customer": "", **one} for one in sealed]
+    keys = [paid_statement_key(account, one["position"]) for one in sealed]
+
+    def repaired() -> int:
+        repair = CounterRepair(storage.counters, KEPT, QuarterHour.at(at), storage.workers)
+        return repair.repair_day(at.date(), lines, account)
+
+    def listed() -> dict[str, Any]:
+        return {values["id"]: values for values in storage.entities.read(paid_statements(account), 10)}
+
+    assert repaired() > 0
+    first = listed()
+    assert first["p0"] == {
+        **keys[0], "source": "shop", "id": "p0", "statement": "S-000001", "amount": "-10.50",
+    }  # fmt: skip
+    assert sorted(first) == ["p0", "p1", "p2"]
+    storage.dynamodb.delete_item(TableName=storage.entity_table, Key=to_item(keys[0]))
+    damaged = {**first["p1"], "amount": "10.50"}
+    storage.dynamodb.put_item(TableName=storage.entity_table, Item=to_item(damaged))
+    assert repaired() == 2
+    assert listed() == first
+    assert repaired() == 0

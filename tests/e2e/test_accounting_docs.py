@@ -49,7 +49,7 @@ def test_every_command_of_the_page_runs(place: Path, monkeypatch: pytest.MonkeyP
         for option in ("--out", "--csv"):
             if option in command:
                 assert (place / command[command.index(option) + 1]).stat().st_size > 0
-    assert (place / "payouts.xml").read_bytes().count(b"<CdtTrfTxInf>") == 1
+    assert (place / "payouts.xml").read_bytes().count(b"<CdtTrfTxInf>") == 12
 
 
 def test_every_command_of_the_table_is_shown() -> None:

@@ -118,7 +118,7 @@ def losing(browser: Tab, method: str) -> Iterator[list[str]]:
 
 def recorded(market: tuple[Server, World], type_: str) -> list[dict[str, Any]]:
     """Return the recorded events of finance of a type."""
-    path = f"/events?from=2026-11-01&to=2026-12-01&source=finance&type={type_}"
+    path = f"/events?from=2026-11-01&to=2027-01-01&source=finance&type={type_}"
     found: list[dict[str, Any]] = call(market[0].url + path)[1]["items"]
     return found
 

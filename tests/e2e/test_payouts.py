@@ -10,11 +10,14 @@ import pytest
 
 from quarterhour.model import clock
 from quarterhour_tools.accounting import payouts
-from quarterhour_tools.bucket import Folder
+from quarterhour_tools.bucket import Bucket, Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.operations.remote import Remote, segment
 from tests.e2e.test_rerate import serving
+from tests.handlers.test_statements import record
 from tests.support.accounting import CUSTOMER, OWNER, content, write_period
+from tests.support.agencies import tax
+from tests.support.stored_statements import end_of_october, seal_statements
 from tests.support.system import World, opened
 
 SOURCE = segment("quarterhour/payouts")
@@ -129,6 +132,69 @@ def test_no_file_is_written_while_the_ledger_is_unavailable(
         monkeypatch.setattr(Remote, "post", lambda *_: (403, {"message": "Forbidden"}))
         assert main(command(["--url", url], out)) == 2
         assert "POST /events failed with 403: no file is written" in capsys.readouterr().err
+
+
+def test_each_statement_is_paid_once_and_again_after_its_payout_was_withdrawn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """October owes 42 90.00 and November 180.00; 100.00 is then paid by hand, so that 170.00 of November is open."""
+    out, agency = tmp_path / "payouts.xml", tax(scheme="exempt", percent=None, vat_id=None)
+    with end_of_october() as world:
+        bucket = Bucket(world.stack.engine.s3(), world.stack.ref("ReportBucket"))
+        monkeypatch.setattr(payouts, "sealed_files", lambda _: bucket)
+
+        def seal() -> None:
+            world.drain()
+            world.pass_time(hours=1)
+            world.report()
+
+        def pay(run: str) -> str:
+            capsys.readouterr()
+            with serving(world) as url:
+                assert main(command(["--url", url], out, run)) == 0
+                printed = capsys.readouterr().out
+            seal()
+            return printed
+
+        world.write("/agencies/42", agency | {"collects": "marketplace"})
+        record(world, "sale.recorded", "a1", "100", commission_rate="0.1", currency="EUR")
+        seal_statements(world)
+        record(world, "sale.recorded", "a2", "200", commission_rate="0.1", currency="EUR")
+        world.pass_time(days=31)
+        seal_statements(world)
+        record(world, "payment.recorded", "by-hand", "-100", currency="EUR")
+        seal()
+
+        printed = pay("run-1")
+        assert "S-000002 42     EUR      170.00 paid" in printed
+        assert "S-000001" not in printed
+        assert out.read_bytes().count(b"<EndToEndId>S-000002</EndToEndId>") == 1
+        recorded = world.read(f"/events/{SOURCE}/payout-S-000002")
+        assert (recorded["amount"], recorded["statement"]) == ("-170.00", "S-000002")
+        assert pay("run-1") == printed
+        assert pay("run-2").strip() == "nothing is paid: no file is written"
+        assert world.read("/receivables")["items"] == []
+
+        record(world, "payment.recorded", "refused-by-bank", "170", currency="EUR", statement="S-000002")
+        seal()
+        assert "S-000002 42     EUR      170.00 paid" in pay("run-3")
+        assert world.read(f"/events/{SOURCE}/payout-S-000002-2")["reason"] == "payout run-3"
+        assert pay("run-4").strip() == "nothing is paid: no file is written"
+
+
+def test_sealed_lines_that_cannot_be_read_stop_the_run(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "ledger/dt=2026-11-05/quarter=0900/lines.csv.gz"
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"no gzip")
+    assert main(command([str(folder)], tmp_path / "x")) == 2
+    assert "ledger/dt=2026-11-05/quarter=0900/lines.csv.gz cannot be read" in capsys.readouterr().err
+    file.rename(folder / "kept")
+    old = folder / "ledger/dt=2026-10-05/quarter=0900/lines.csv.gz"
+    old.parent.mkdir(parents=True)
+    (folder / "kept").rename(old)
+    assert main(command([str(folder)], tmp_path / "x")) == 1
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from tests.support.events import payment
 from tests.support.requests import post, verdicts
 from tests.support.stored_statements import end_of_october, register, seal_statements
 from tests.support.system import World
+from tests.support.tables import items
 
 OCTOBER, NOVEMBER = "S-000001", "S-000004"
 DUE = "2026-12-01"
@@ -140,6 +141,31 @@ def test_what_was_collected_is_open_until_it_is_paid_out() -> None:
         world.drain()
         (account,) = world.read("/receivables")["items"]
         assert account["credits"] == "-900.00", "the payout came back"
+
+
+def test_a_rebuild_restores_which_statements_are_paid() -> None:
+    """October and November owe 100.00 and 50.00; 50.00 for November are paid, and the list of payments is lost."""
+    with end_of_october() as world:
+        register(world, "42")
+        record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
+        seal_statements(world)
+        record(world, "sale.recorded", "a2", "500", commission_rate="0.1")
+        world.pass_time(days=31)
+        seal_statements(world)
+        record(world, "payment.recorded", "p1", "50.00", statement="S-000002")
+        world.drain()
+        world.pass_time(hours=1)
+        world.report()
+        before = world.read("/receivables")
+        assert [one["number"] for one in before["items"][0]["statements"]] == [OCTOBER]
+        (listed,) = [one for one in items(world, "EntityTable") if one["sk"].startswith("PAYS#")]
+        key = {name: {"S": listed[name]} for name in ("pk", "sk")}
+        world.stack.dynamodb.delete_item(TableName=world.stack.ref("EntityTable"), Key=key)
+        lost = world.read("/receivables")["items"][0]["statements"]
+        assert [(one["number"], one["open"]) for one in lost] == [(OCTOBER, "50.00"), ("S-000002", "50.00")]
+        day = world.clock.now().date().isoformat()
+        assert world.stack.invoke("repair", {"action": "rebuild", "from": day})["repaired"] == 1
+        assert world.read("/receivables") == before
 
 
 def test_only_a_payment_names_a_statement(open_items: World) -> None:

@@ -103,7 +103,8 @@ STATEMENTS: Final = Group(
             People of an agency see those of their agency; staff see all. Each item has the figures of
             [one statement](#get-statementsagencycurrencyperiod). `changes` is the number of changes of its status. With
             `agency`, a list can be behind by a moment. With `status`, a page examines at most 1,000 statements, so it
-            can be short though more follow.
+            can be short though more follow. What is open of the statements of an agency is in
+            [the receivables](#get-receivables).
             """,
             parameters=LISTED_STATEMENTS,
             links={"statement": Link("GET /statements/{agency}/{currency}/{period}", _LISTED)},

@@ -7,6 +7,7 @@ import {
 import { BarChart } from "../chart.js";
 import * as format from "../format.js";
 import { Link, Money, More, Name, NoEvents, Pending, SaveButton, Table, Time, useLoaded, usePages } from "../parts.js";
+import { useOpenStatements } from "../receivables.js";
 import { address } from "../routes.js";
 import { agencyAddress } from "./agency-link.js";
 import { LiveChanges } from "./live-changes.js";
@@ -40,7 +41,7 @@ export function Agency({ agency, query }) {
     ${account
       ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
       : html`<${NoEvents}>No event of this agency is recorded yet.<//>`}
-    <${Statements} agency=${agency} />
+    <${Statements} agency=${agency} version=${accounts.map((one) => one.version).join()} />
     <${RateCards} agency=${agency} group=${registration?.content.group} currency=${currency} />
     ${(account || registration) && html`<${Messages} kind="agencies" subject=${agency} />`}`;
 }
@@ -210,11 +211,12 @@ function startsOf({ span, from, to }, items) {
   return months(items[Math.max(0, items.length - PERIODS_SHOWN)].period, last);
 }
 
-function Statements({ agency }) {
+function Statements({ agency, version }) {
   const list = usePages("/statements", { agency, limit: 12 });
+  const open = useOpenStatements(agency, version);
   return html`
     <h2>Statements</h2>
-    ${list.items.length > 0 && html`<${StatementTable} items=${list.items} />`}
+    ${list.items.length > 0 && html`<${StatementTable} items=${list.items} open=${open} />`}
     ${list.empty && html`
       <p class="note">
         This agency has no statements yet. The statements of a month are made some days after it ends.

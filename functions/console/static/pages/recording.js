@@ -1,11 +1,12 @@
 /** What finance records by hand: payments, and adjustments of commissions. Each is recorded once. */
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { accountPath, eventPath, get, getOr, record } from "../api.js";
-import { negative, sum } from "../decimal.js";
+import { difference, negative, sum } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
-import { Dialog, Link, Name, useConflict, useSending } from "../parts.js";
+import { Dialog, Link, Name, Pending, useConflict, useLoaded, useSending } from "../parts.js";
+import { openStatements } from "../receivables.js";
 import { address } from "../routes.js";
 import { EventLink, eventAddress } from "./events.js";
 
@@ -73,7 +74,14 @@ export function Recording({ agency, currencies, currency, sale, onRecorded }) {
     </p>
     ${outcome && html`<${Outcome} outcome=${outcome} />`}
     ${kind && html`
-      <${Ask} ...${{ kind, agency, currencies, currency, sale, onDone }} onClose=${() => setKind(null)} />`}`;
+      <${kind === "payment" ? AskPayment : Ask} ...${{ kind, agency, currencies, currency, sale, onDone }}
+        onClose=${() => setKind(null)} />`}`;
+}
+
+/** The dialog of a payment, once the open statements of the agency are read. */
+function AskPayment(asked) {
+  const { value: open, problem, again } = useLoaded(() => openStatements(asked.agency), asked.agency);
+  return open ? html`<${Ask} ...${asked} open=${open} />` : html`<${Pending} problem=${problem} retry=${again} />`;
 }
 
 function Outcome({ outcome: { source, id, verdict, held } }) {
@@ -92,9 +100,9 @@ function Outcome({ outcome: { source, id, verdict, held } }) {
 
 /**
  * The dialog: a form, then what it would record in words, then the recording. An event that was sent keeps its id until
- * it is known to be recorded: sent again, it is the same.
+ * it is known to be recorded: sent again, it is the same. `open`: the open statements of the agency.
  */
-function Ask({ kind, agency, currencies, sale, onDone, onClose, ...more }) {
+function Ask({ kind, agency, currencies, sale, open = NONE, onDone, onClose, ...more }) {
   const { title, type, fields, data } = KINDS[kind];
   const subject = JSON.stringify([reader().name, kind, agency, sale?.source, sale?.id]);
   const [id] = useState(() => idFor(subject));
@@ -133,6 +141,7 @@ function Ask({ kind, agency, currencies, sale, onDone, onClose, ...more }) {
   const checking = useSending(check, () => {});
   const [recording, conflict] = useConflict(send, read, onDone);
   const sending = review ? recording : { ...checking, onSend: (form) => checking.onSend(form).then(() => false) };
+  const statements = open.filter((one) => one.currency === currency);
   const places = /^[A-Z]{3}$/.test(currency) ? format.digitsOf(currency) : 2;
   return html`
     <${Dialog} ...${{ onClose, ...sending }} title=${sale ? "Adjust the commission" : title}
@@ -140,14 +149,15 @@ function Ask({ kind, agency, currencies, sale, onDone, onClose, ...more }) {
       <${Hideable} hidden=${Boolean(review)}>
         <p>For agency <${Name}>${agency}<//>. The next step shows what will be recorded.</p>
         <${CurrencyField} ...${{ agency, currencies, currency, setCurrency }} fixed=${Boolean(sale)} />
-        <${fields} places=${places} sale=${sale} />
+        <${fields} ...${{ places, sale, statements }} />
         <label>Date and time (${format.zoneName()}); empty: now
           <input name="time" type="datetime-local" />
         </label>
         <label>Reference <input name="reference" maxlength="200" autocomplete="off" /></label>
         <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
       <//>
-      ${review && html`<${Review} ...${review} busy=${recording.busy} onChange=${() => setReview(null)} />`}
+      ${review && html`
+        <${Review} ...${review} ...${{ statements, busy: recording.busy }} onChange=${() => setReview(null)} />`}
       ${conflict?.recorded && html`
         <p>This form was already recorded, before your changes:
           ${" "}<${Link} to=${eventAddress({ source: SOURCE, id })}>show the recorded event<//>. To record another
@@ -195,7 +205,9 @@ function CurrencyField({ agency, currencies, currency, setCurrency, fixed }) {
 const sumOf = (value, currency) => `${format.money(value, currency)} ${currency}`;
 
 /** What would be recorded, in words, and what is unusual about it. The button `onChange` goes back to the form. */
-function Review({ kind, agency, currency, isNew, balance, data, time, reason, reference, busy, onChange }) {
+function Review({
+  kind, agency, currency, isNew, balance, data, time, reason, reference, statements, busy, onChange,
+}) {
   const place = useRef();
   useEffect(() => place.current.focus(), []);
   const { says, change } = KINDS[kind];
@@ -207,6 +219,7 @@ function Review({ kind, agency, currency, isNew, balance, data, time, reason, re
     ...(isNew ? [`The agency has no account in ${currency}. This opens one, which the agency sees.`] : []),
   ];
   const facts = [
+    ["Statement", kind === "payment" && statementAfter(data, statements)],
     ["Date", time ? `${format.time(time)} (${format.zoneName()})` : "now"], ["Balance now", owed(balance)],
     [kind === "payment" ? "Balance after" : "Balance after, before tax", owed(after)],
     ["Reference", reference], ["Reason", reason],
@@ -228,6 +241,18 @@ function Review({ kind, agency, currency, isNew, balance, data, time, reason, re
     </section>`;
 }
 
+/** Returns what a payment leaves open of its statement, in words; nothing if no statement is open. */
+function statementAfter({ amount, statement }, statements) {
+  const one = statements.find(({ number }) => number === statement);
+  if (!one) return statements.length > 0 && "none: the oldest statements are paid first";
+  const rest = difference(one.open, amount);
+  if (!/[1-9]/.test(rest)) return `${statement}, which is paid then`;
+  const left = sumOf(rest.replace("-", ""), one.currency);
+  return rest.startsWith("-") === one.open.startsWith("-")
+    ? `${statement}, of which ${left} stays open`
+    : `${statement}, which is paid then; the other ${left} pays the oldest statements`;
+}
+
 /** Returns that a payment is more than its receiver is owed, if it is: then the balance changes its side. */
 function beyondBalance({ amount }, balance, after) {
   const [byAgency, owes] = [!amount.startsWith("-"), Number(balance) > 0];
@@ -245,24 +270,49 @@ function unusualTime(time, now) {
   return time < now - USUAL_AGE_DAYS * DAY ? [`The date is more than ${USUAL_AGE_DAYS} days ago.`] : NONE;
 }
 
-function PaymentFields({ places }) {
+/**
+ * Who paid, for which statement, and how much: the oldest open statement and what is open of it, unless something else
+ * is chosen. `statements`: the open ones in the currency, the oldest first.
+ */
+function PaymentFields({ places, statements }) {
+  const [chosen, setChosen] = useState({});
+  const isCredit = ({ open }) => open.startsWith("-");
+  const payer = chosen.payer ?? (statements[0] && isCredit(statements[0]) ? "marketplace" : "agency");
+  const fitting = statements.filter((one) => isCredit(one) === (payer === "marketplace"));
+  const { statement } = chosen;
+  const paid = statement === "" ? undefined : fitting.find(({ number }) => number === statement) ?? fitting[0];
   return html`
     <label>Who paid
-      <select name="payer" autofocus>
+      <select name="payer" autofocus value=${payer} onChange=${({ target }) => setChosen({ payer: target.value })}>
         <option value="agency">The agency paid</option><option value="marketplace">The agency was paid</option>
       </select>
     </label>
-    <${NumberField} label="Amount" name="amount" places=${places} nonzero required />`;
+    ${fitting.length > 0 && html`
+      <label>Statement
+        <select name="statement" value=${paid?.number ?? ""}
+          onChange=${({ target }) => setChosen({ payer, statement: target.value })}>
+          ${fitting.map((one) => html`
+            <option key=${one.number} value=${one.number}>
+              ${one.number}, ${format.month(one.period)}: ${sumOf(one.open.replace("-", ""), one.currency)},
+              ${" "}${format.words(one.status)}
+            </option>`)}
+          <option key="" value="">no statement: the oldest is paid first</option>
+        </select>
+      </label>`}
+    <${NumberField} key=${paid?.number ?? ""} label="Amount" name="amount" places=${places} nonzero required
+      value=${paid?.open.replace("-", "")} />`;
 }
 
-function paymentData({ amount, payer }) {
-  return { amount: payer === "agency" ? numberOf(amount) : negative(numberOf(amount)) };
+function paymentData({ amount, payer, statement }) {
+  const value = payer === "agency" ? numberOf(amount) : negative(numberOf(amount));
+  return { amount: value, ...(statement && { statement }) };
 }
 
-function paymentSays({ agency, amount, currency }) {
+function paymentSays({ agency, amount, currency, statement }) {
+  const about = statement ? ` for statement ${format.isolated(statement)}` : "";
   return amount.startsWith("-")
-    ? `The marketplace paid ${sumOf(negative(amount), currency)} to agency ${agency}.`
-    : `Agency ${agency} paid ${sumOf(amount, currency)} to the marketplace.`;
+    ? `The marketplace paid ${sumOf(negative(amount), currency)} to agency ${agency}${about}.`
+    : `Agency ${agency} paid ${sumOf(amount, currency)} to the marketplace${about}.`;
 }
 
 function AdjustmentFields({ places, sale }) {

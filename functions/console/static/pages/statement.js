@@ -21,6 +21,10 @@ const FIGURES = [
   ["payments", "− Payments"],
   ["closing", "Closing balance"],
 ];
+const PAYMENT = [
+  ["amount", "Amount"], ["cancelled", "− Cancelled"], ["paid", "− Paid"],
+  ["credited", "− Offset by other statements or credits"], ["open", "Open"],
+];
 const FILES = {
   "statement.html": "The statement to print",
   "statement.json": "Its figures as JSON",
@@ -100,6 +104,7 @@ export function Statement({ name }) {
         <button type="button" onClick=${() => setAsking({ cancel: true })}>Cancel the statement</button>
       </p>`}
     <${Figures} statement=${statement} />
+    ${statement.payment && html`<${Payment} ...${statement.payment} currency=${statement.currency} />`}
     ${!statement.preview && html`
       <${History} changes=${statement.history}
         resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
@@ -132,6 +137,21 @@ function disputesOf(changes) {
   const open = {};
   for (const { line } of changes) if (line) open[identity(line)] = open[identity(line)] === undefined;
   return open;
+}
+
+/** What is paid of the statement today, whether by payments that name it or by others. */
+function Payment({ status, currency, ...figures }) {
+  const shown = PAYMENT.filter(([name]) => name === "amount" || name === "open" || /[1-9]/.test(figures[name]));
+  return html`
+    <h2>Payment</h2>
+    <p><${Status} value=${status} /></p>
+    <${Table} label="Payment" head=${[["Figure"], ["Amount", "n"]]}>
+      ${shown.map(([name, text]) => html`
+        <tr key=${name} class=${name === "open" ? "sum" : ""}>
+          <th scope="row">${text}</th>
+          <${Money} value=${figures[name]} currency=${currency} />
+        </tr>`)}
+    <//>`;
 }
 
 function Figures({ statement }) {

@@ -2,8 +2,9 @@
 import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
-import { STAFF, may } from "../me.js";
+import { STAFF, may, reader } from "../me.js";
 import { Link, Money, More, Name, SaveButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { useOpenStatements } from "../receivables.js";
 import { address, navigate } from "../routes.js";
 import { Drafts } from "./drafts.js";
 
@@ -11,6 +12,7 @@ const HEAD = [
   ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"],
   ["Closing", "n"], ["Status"],
 ];
+const PAYMENT = [["Open", "n"], ["Payment"]];
 const COLUMNS = ["number", "period", "agency", "currency", "net", "commission", "tax", "payments", "closing", "status"];
 const STATUSES = ["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"];
 
@@ -21,11 +23,12 @@ export const statementAddress = ({ period, agency, currency }) => address(["stat
 export function Statements({ query }) {
   const { period, agency, status } = query;
   const list = usePages("/statements", { period, agency, status });
+  const open = useOpenStatements(agency || reader().agencies?.[0]);
   return html`
     <${Filter} query=${query} />
     ${!status && may(...STAFF) && html`<${Drafts} ...${{ period, agency }} />`}
     ${list.items.length > 0 && html`
-      <${StatementTable} items=${list.items} />
+      <${StatementTable} items=${list.items} open=${open} />
       <${SaveButton} name="statements" columns=${COLUMNS} items=${list.items} />`}
     ${list.empty && html`
       <p class="empty">
@@ -36,11 +39,13 @@ export function Statements({ query }) {
     <${More} list=${list} />`;
 }
 
-/** A table of statements. */
-export const StatementTable = ({ items }) => html`
-  <${Table} caption="Statements, the newest period first" head=${HEAD}>${items.map(row)}<//>`;
+/** A table of statements. `open`: the open ones of their agency by number; without it, nothing is shown of payments. */
+export const StatementTable = ({ items, open }) => html`
+  <${Table} caption="Statements, the newest period first" head=${open ? [...HEAD, ...PAYMENT] : HEAD}>
+    ${items.map((one) => row(one, open))}
+  <//>`;
 
-const row = (one) => html`
+const row = (one, open) => html`
   <tr key=${statementAddress(one)}>
     <th scope="row" class="short"><${Link} to=${statementAddress(one)}>${one.number}<//></th>
     <td class="short">${one.period}</td>
@@ -51,7 +56,12 @@ const row = (one) => html`
     <${Money} value=${one.tax} currency=${one.currency} />
     <${Money} value=${one.closing} currency=${one.currency} />
     <td><${Status} value=${one.status} /></td>
+    ${open && payment(open.get(one.number), one.currency)}
   </tr>`;
+
+const payment = (one, currency) => html`
+  <${Money} value=${one?.open} currency=${currency} />
+  <td>${one && html`<${Status} value=${one.status} />`}</td>`;
 
 function Filter({ query }) {
   const { value: periods } = useLoaded(() => get("/periods?limit=100"), "");

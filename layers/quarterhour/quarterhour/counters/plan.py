@@ -15,6 +15,7 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from itertools import groupby
 from typing import Any, Final
 
@@ -40,7 +41,7 @@ from quarterhour.counters.keys import (
     shard_name,
 )
 from quarterhour.counters.windows import AccountState, Counter, Window, other_periods
-from quarterhour.ledger.posting import Posting
+from quarterhour.ledger.posting import PaidStatement, Posting
 from quarterhour.ledger.segments import item_of, postings_of
 from quarterhour.model import money
 from quarterhour.model.clock import iso_millis, parse_iso
@@ -308,18 +309,21 @@ CounterWrite = CounterChange | Addition | Listing
 def paid_statements(group: Group) -> list[Listing]:
     """Return the items of a group's payments that name a statement. They are written before the group is counted."""
     return [
-        Listing(
-            {
-                **paid_statement_key(group.account, paid.position),
-                "source": paid.identity.source,
-                "id": paid.identity.id,
-                "statement": paid.number,
-                "amount": money.plain(one.posting.amount),
-            }
-        )
-        for one in group.postings
-        if (paid := one.posting.pays)
+        paid_statement(group.account, paid, one.posting.amount) for one in group.postings if (paid := one.posting.pays)
     ]
+
+
+def paid_statement(account: Account, paid: PaidStatement, amount: Decimal) -> Listing:
+    """Return the item of a payment that names a statement."""
+    return Listing(
+        {
+            **paid_statement_key(account, paid.position),
+            "source": paid.identity.source,
+            "id": paid.identity.id,
+            "statement": paid.number,
+            "amount": money.plain(amount),
+        }
+    )
 
 
 def changes(

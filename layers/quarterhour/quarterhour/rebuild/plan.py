@@ -16,6 +16,7 @@ from quarterhour.counters.keys import day_sk, period_sk, quarter_hour_sk
 from quarterhour.counters.plan import NewCustomers, with_difference
 from quarterhour.counters.windows import AccountState, Window
 from quarterhour.ledger.event import PAYMENT
+from quarterhour.ledger.posting import PaidStatement
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
@@ -69,10 +70,14 @@ class Execution:
 
 @dataclass(slots=True)
 class SealedDay:
-    """An account's sealed totals, by quarter-hour and period, and customers of a day."""
+    """An account's sealed totals, by quarter-hour and period, and customers of a day.
+
+    ``payments``: those that name a statement, with their amounts.
+    """
 
     quarter_hours: dict[QuarterHour, PeriodTotals] = field(default_factory=dict)
     customers: set[str] = field(default_factory=set)
+    payments: list[tuple[PaidStatement, Decimal]] = field(default_factory=list)
 
     @property
     def totals(self) -> Totals:
@@ -88,6 +93,8 @@ class SealedDay:
         )
         if line["customer"]:
             self.customers.add(line["customer"])
+        if paid := PaidStatement.of(line):
+            self.payments.append((paid, Decimal(line["amount"])))
 
 
 def sealed_days(lines: Iterable[Mapping[str, str]], only: Account | None) -> dict[Account, SealedDay]:

@@ -8,7 +8,7 @@ from quarterhour.aws.retries import optimistically
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import marker_sets, markers_by_quarter_hour
 from quarterhour.counters.keys import account_pk, customers_sk, day_sk, period_sk, quarter_hour_sk
-from quarterhour.counters.plan import Retention, changes
+from quarterhour.counters.plan import Retention, changes, paid_statement
 from quarterhour.counters.store import CounterStore
 from quarterhour.counters.windows import AccountState, Counter
 from quarterhour.model import clock
@@ -35,7 +35,7 @@ from quarterhour.rebuild.plan import (
 
 
 class CounterRepair:
-    """Repairs the counters that differ from the sealed ledger.
+    """Repairs the counters that differ from the sealed ledger, and the list of payments that name a statement.
 
     Nothing is counted twice: each write is conditional on the versions that were read, and every counted batch changes
     these. The watermark of a repaired quarter-hour is at the end, so none of its records is counted again. An instance
@@ -89,7 +89,15 @@ class CounterRepair:
             repaired += self._repair_figures(account, day, sealed)
         if kept and QuarterHour.last_of(day) <= self._final:
             repaired += self._repair_customers(account, day, len(sealed.customers))
-        return repaired
+        return repaired + self._repair_payments(account, sealed)
+
+    def _repair_payments(self, account: Account, sealed: SealedDay) -> int:
+        """Write the payments that name a statement and are not listed as they are sealed; they never change."""
+        expected = [paid_statement(account, paid, amount) for paid, amount in sealed.payments]
+        listed = self._own(account, [one.values["sk"] for one in expected])
+        wrong = [one for one in expected if listed.get(one.values["sk"]) != one.values]
+        self._store.list_items(wrong)
+        return len(wrong)
 
     def _repair_quarter_hours(self, account: Account, day: date, sealed: SealedDay, marked: Sequence[MarkedSet]) -> int:
         first, last = max(QuarterHour.first_of(day), self.kept_from), min(QuarterHour.last_of(day), self._through)

@@ -1,5 +1,6 @@
 """The documents of a period: hash-checked, and of every schema."""
 
+from argparse import Namespace
 from datetime import date
 from decimal import Decimal
 from pathlib import Path
@@ -9,7 +10,7 @@ import pytest
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import STATEMENT
 from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
-from quarterhour_tools.accounting.documents import chosen_period, statement_documents
+from quarterhour_tools.accounting.documents import choose, statement_documents
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
 from tests.support.accounting import content, document, tax, write_period, write_period_of_0_2
@@ -97,11 +98,16 @@ def test_documents_of_an_account_are_in_the_order_of_release() -> None:
 
 
 def test_the_last_period_is_the_default(tmp_path: Path) -> None:
+    def chosen(period: Period | None, issued: Period | None = None) -> str:
+        return str(choose(Folder(tmp_path), Namespace(period=period, issued=issued)))
+
     with pytest.raises(ToolError, match="no period is sealed yet"):
-        chosen_period(Folder(tmp_path), None)
+        chosen(None)
     write_period(tmp_path, [content()])
     write_period(tmp_path, [content(period="2026-12")], "2026-12")
-    assert chosen_period(Folder(tmp_path), None) == Period(2026, 12)
-    assert chosen_period(Folder(tmp_path), NOVEMBER) == NOVEMBER
+    assert chosen(None) == "of 2026-12"
+    assert chosen(NOVEMBER) == "of 2026-11"
+    assert chosen(None, NOVEMBER) == "issued in 2026-11"
+    assert chosen(Period(2026, 12), NOVEMBER) == "of 2026-12 issued in 2026-11"
     with pytest.raises(ToolError, match="2026-10 is not sealed; the sealed periods are 2026-11, 2026-12"):
-        chosen_period(Folder(tmp_path), Period(2026, 10))
+        chosen(Period(2026, 10))

@@ -7,11 +7,14 @@ from typing import Any
 import pytest
 
 from quarterhour.ledger.event import Event, read_event
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import Period
 from quarterhour_tools.accounting.document import StatementDocument
-from quarterhour_tools.accounting.payout_plan import event_of, plan_payouts, transfers_of
+from quarterhour_tools.accounting.payout_plan import SOURCE, PayoutRun, event_of, plan_payouts, transfers_of
+from quarterhour_tools.accounting.sealed_payments import SealedPayment
 from tests.support.accounting import CUSTOMER, document, tax
 
-ZERO = Decimal(0)
+RUN = PayoutRun("2027-01-05")
 
 
 def credit(agency: str = "42", **changed: Any) -> StatementDocument:
@@ -19,19 +22,87 @@ def credit(agency: str = "42", **changed: Any) -> StatementDocument:
     return document(agency=agency, **{"collects": "marketplace", "proceeds": "1000.00", **changed})
 
 
-def test_the_newest_statement_of_each_account_is_paid_if_it_closes_with_a_credit() -> None:
+def second(**changed: Any) -> StatementDocument:
+    """Return a statement of December whose agency is owed 381.00 more."""
+    return credit(**{"period": "2026-12", "release": 2, "number": "S-000002", "proceeds": "500.00", **changed})
+
+
+def paid(amount: str, statement: str = "", run: str = "", id_: str = "p1") -> SealedPayment:
+    """Return a payment of the agency 42 in euros; ``run``: of a payout."""
+    identity = Identity(SOURCE if run else "bank", id_)
+    return SealedPayment(Account("42", "EUR"), identity, Decimal(amount), statement, f"payout {run}" if run else "")
+
+
+def payouts(documents: list[StatementDocument], *payments: SealedPayment, run: PayoutRun = RUN) -> dict[str, str]:
+    """Return the amounts that are paid, by statement."""
+    return {one.document.number: str(one.amount) for one in plan_payouts(documents, payments, run).payouts}
+
+
+def test_each_open_credit_of_an_agency_is_paid_by_itself_if_the_marketplace_collects() -> None:
     plan = plan_payouts(
         [
-            credit(opening="-19.00"),
-            credit(period="2026-12", release=2, number="S-000002"),
-            credit("43", number="S-000003", collects="agency", proceeds="0.00", opening="-500.00"),
+            credit(),
+            second(),
+            credit("43", number="S-000003", collects="agency", proceeds="0.00", brought_forward="-500.00"),
             credit("44", number="S-000004", proceeds="0.00"),
             credit("45", number="S-000005", proceeds="119.00"),
         ],
-        ZERO,
+        [],
+        RUN,
     )
-    assert [(one.document.number, one.amount) for one in plan.payouts] == [("S-000002", Decimal("881.00"))]
+    assert [(one.document.number, one.amount) for one in plan.payouts] == [
+        ("S-000001", Decimal("881.00")), ("S-000002", Decimal("381.00")),
+    ]  # fmt: skip
     assert plan.left_out == ()
+
+
+@pytest.mark.parametrize(
+    ("payments", "expected"),
+    [
+        ([paid("-881.00", "S-000001", "2026-12-05")], {"S-000002": "381.00"}),
+        ([paid("-381.00", "S-000002")], {"S-000001": "881.00"}),
+        ([paid("-900.00")], {"S-000002": "362.00"}),
+        ([paid("-100.00", "S-000002"), paid("-881.00", id_="p2")], {"S-000002": "281.00"}),
+        ([paid("-1300.00")], {}),
+        ([paid("-881.00", "S-999999")], {"S-000002": "381.00"}),
+        ([paid("-881.00", "S-000001", "2026-12-05"), paid("881.00", "S-000001", id_="back")], None),
+    ],
+    ids=["payout", "named", "unnamed", "both", "too much", "unknown statement", "withdrawn"],
+)
+def test_what_is_paid_is_not_paid_again(payments: list[SealedPayment], expected: dict[str, str] | None) -> None:
+    everything = {"S-000001": "881.00", "S-000002": "381.00"}
+    assert payouts([credit(), second()], *payments) == (everything if expected is None else expected)
+
+
+def test_a_debt_of_another_statement_reduces_what_is_paid() -> None:
+    debt = second(proceeds="100.00")
+    assert debt.amount == Decimal("19.00")
+    assert payouts([credit(), debt]) == {"S-000001": "862.00"}
+
+
+def test_the_payouts_of_a_run_do_not_change_its_plan() -> None:
+    recorded = paid("-881.00", "S-000001", RUN.name)
+    (first, _) = plan_payouts([credit(), second()], [recorded], RUN).payouts
+    assert (first.event_id, first.amount) == ("payout-S-000001", Decimal("881.00"))
+
+
+def test_a_payout_after_one_that_was_withdrawn_has_an_id_of_its_own() -> None:
+    payments = [paid("-881.00", "S-000001", "2026-12-05"), paid("881.00", "S-000001", id_="back")]
+    (payout,) = plan_payouts([credit()], payments, RUN).payouts
+    assert (payout.event_id, payout.document.number) == ("payout-S-000001-2", "S-000001")
+
+
+def test_only_statements_up_to_the_last_period_are_paid_and_payments_for_later_ones_stay_theirs() -> None:
+    run = PayoutRun("r", last=Period(2026, 11))
+    assert payouts([credit(), second()], run=run) == {"S-000001": "881.00"}
+    assert payouts([credit(), second()], paid("-381.00", "S-000002"), run=run) == {"S-000001": "881.00"}
+
+
+def test_the_newest_statement_says_who_collects_and_where_the_agency_is_paid() -> None:
+    moved = {**CUSTOMER, "iban": "NL91ABNA0417164300", "legal_name": "Harbour Books B.V."}
+    plan = plan_payouts([credit(), second(customer=moved)], [], RUN)
+    assert [one.recipient for one in plan.payouts] == [("Harbour Books B.V.", "NL91ABNA0417164300")] * 2
+    assert payouts([credit(), second(collects="agency")]) == {}
 
 
 def test_a_cancelled_statement_is_not_paid() -> None:
@@ -39,31 +110,35 @@ def test_a_cancelled_statement_is_not_paid() -> None:
         number="C-000001", cancels={"number": "S-000001"}, revision=2, proceeds="-1000.00", opening="-881.00",
         taxes=[tax("-100.00", "-19.00")], commission="-100.00", tax="-19.00", payable="-119.00",
     )  # fmt: skip
-    assert cancelling.closing == ZERO
-    assert plan_payouts([credit(), cancelling], ZERO).payouts == ()
+    assert cancelling.amount == Decimal("881.00")
+    assert payouts([credit(), cancelling]) == {}
+
+
+def test_the_minimum_is_compared_with_all_that_an_account_is_owed() -> None:
+    documents = [credit(proceeds="129.00"), second(proceeds="139.00")]
+    assert payouts(documents, run=PayoutRun("r", Decimal("30.00"))) == {"S-000001": "10.00", "S-000002": "20.00"}
+    plan = plan_payouts(documents, [], PayoutRun("r", Decimal("30.01")))
+    assert [(one.document.number, one.reason, one.waits) for one in plan.left_out] == [
+        ("S-000001", "below the minimum of 30.01", True), ("S-000002", "below the minimum of 30.01", True),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
-    ("changed", "minimum", "expected"),
+    ("changed", "reason"),
     [
-        ({}, "881.00", None),
-        ({}, "881.01", ("below the minimum of 881.01", True)),
-        ({"currency": "GBP"}, "0", ("in GBP: a SEPA credit transfer moves euros alone", False)),
-        ({"payments": "0.001"}, "0", ("the amount has more decimal places than euros have", False)),
-        ({"customer": {**CUSTOMER, "iban": None}}, "0", ("the agency's registration has no IBAN", False)),
-        ({"customer": {**CUSTOMER, "iban": "DE88370400440532013000"}}, "0", ("the agency's IBAN is wrong", False)),
+        ({"currency": "GBP"}, "in GBP: a SEPA credit transfer moves euros alone"),
+        ({"proceeds": "1000.001"}, "the amount has more decimal places than euros have"),
+        ({"customer": {**CUSTOMER, "iban": None}}, "the agency's registration has no IBAN"),
+        ({"customer": {**CUSTOMER, "iban": "DE88370400440532013000"}}, "the agency's IBAN is wrong"),
     ],
 )
-def test_a_credit_that_is_left_out_has_a_reason(
-    changed: dict[str, Any], minimum: str, expected: tuple[str, bool] | None
-) -> None:
-    plan = plan_payouts([credit(**changed)], Decimal(minimum))
-    assert [(one.reason, one.waits) for one in plan.left_out] == ([expected] if expected else [])
-    assert len(plan.payouts) == (0 if expected else 1)
+def test_a_credit_that_cannot_be_paid_has_a_reason(changed: dict[str, Any], reason: str) -> None:
+    plan = plan_payouts([credit(**changed)], [], RUN)
+    assert ([(one.reason, one.waits) for one in plan.left_out], plan.payouts) == ([(reason, False)], ())
 
 
-def test_a_payout_is_recorded_as_a_payment_below_zero() -> None:
-    (payout,) = plan_payouts([credit()], ZERO).payouts
+def test_a_payout_is_recorded_as_a_payment_of_its_statement_below_zero() -> None:
+    (payout,) = plan_payouts([credit()], [], RUN).payouts
     sent = event_of(payout, "2026-12-05", date(2026, 12, 7))
     assert sent == {
         "specversion": "1.0",
@@ -75,19 +150,22 @@ def test_a_payout_is_recorded_as_a_payment_below_zero() -> None:
         "data": {
             "amount": "-881.00",
             "currency": "EUR",
+            "statement": "S-000001",
             "reason": "payout 2026-12-05",
-            "extra": {"run": "2026-12-05", "statement": "S-000001"},
+            "extra": {"run": "2026-12-05"},
         },
     }
     event, other = read_event(sent), read_event(event_of(payout, "2026-12-06", date(2026, 12, 7)))
     assert isinstance(event, Event)
     assert isinstance(other, Event)
-    assert (event.amount, event.identity == other.identity) == (Decimal("-881.00"), True)
+    assert (event.amount, event.details["statement"]) == (Decimal("-881.00"), "S-000001")
+    assert event.identity == other.identity
     assert event.digest != other.digest
 
 
 def test_a_transfer_has_the_statement_s_number_as_its_reference() -> None:
-    (transfer,) = transfers_of(plan_payouts([credit()], ZERO).payouts)
-    assert transfer.recipient == ("Harbour Books GmbH", "DE89370400440532013000")
-    assert (transfer.amount, transfer.reference) == (Decimal("881.00"), "S-000001")
-    assert transfer.remittance == "S-000001 2026-11 Corner Market B.V."
+    first, other = transfers_of(plan_payouts([credit(), second()], [], RUN).payouts)
+    assert first.recipient == ("Harbour Books GmbH", "DE89370400440532013000")
+    assert (first.amount, first.reference) == (Decimal("881.00"), "S-000001")
+    assert first.remittance == "S-000001 2026-11 Corner Market B.V."
+    assert (other.amount, other.reference) == (Decimal("381.00"), "S-000002")

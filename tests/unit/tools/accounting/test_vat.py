@@ -101,6 +101,7 @@ def test_the_command_prints_a_table_json_or_writes_csv(folder: Path, capsys: pyt
     row = {"country": "DE", "vat_id": "DE136695976", "currency": "EUR", "documents": 1, "base": "-7.00"}
     assert json.loads(capsys.readouterr().out) == {
         "period": "2026-11",
+        "issued": None,
         "ec_sales": [{**row, "issuer_currency": "EUR", "issuer_base": "-7.00"}],
     }
     file = folder / "vat.csv"
@@ -113,3 +114,34 @@ def test_the_command_prints_a_table_json_or_writes_csv(folder: Path, capsys: pyt
         ["DE", "reverse_charge", "0", "EUR", "1", "-7.00", "0.00", "EUR", "-7.00", "0.00"],
         ["DE", "standard", "19", "EUR", "1", "100.00", "19.00", "EUR", "100.00", "19.00"],
     ]
+
+
+def test_the_documents_issued_in_a_month_are_those_of_all_periods_or_of_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """December issues a statement of November and a credit note of October; October's own was issued in November."""
+    write_period(
+        tmp_path,
+        [
+            content(period="2026-10", issued_on="2026-11-04"),
+            content(tax("-40.00", "-7.60"), period="2026-10", agency="43", number="C-000001"),
+        ],
+        "2026-10",
+    )
+    write_period(tmp_path, [content(number="S-000002")])
+
+    def summed(*arguments: str) -> tuple[str | None, str | None, list[tuple[int, str, str]]]:
+        assert main(["vat", str(tmp_path), "--json", *arguments]) == 0
+        found = json.loads(capsys.readouterr().out)
+        rows = [(row["documents"], row["base"], row["tax"]) for row in found["vat"]]
+        return found["period"], found["issued"], rows
+
+    assert summed("--issued", "2026-12") == (None, "2026-12", [(2, "60.00", "11.40")])
+    assert summed("--issued", "2026-11") == (None, "2026-11", [(1, "100.00", "19.00")])
+    assert summed("--issued", "2026-12", "--period", "2026-10") == ("2026-10", "2026-12", [(1, "-40.00", "-7.60")])
+    assert summed("--period", "2026-10") == ("2026-10", None, [(2, "60.00", "11.40")])
+    assert summed() == ("2026-11", None, [(1, "100.00", "19.00")])
+    assert main(["vat", str(tmp_path), "--issued", "2026-12"]) == 0
+    assert "VAT issued in 2026-12" in capsys.readouterr().out
+    assert main(["vat", str(tmp_path), "--issued", "2026-12", "--period", "2026-09"]) == 2
+    assert "2026-09 is not sealed; the sealed periods are 2026-10, 2026-11" in capsys.readouterr().err

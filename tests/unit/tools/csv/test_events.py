@@ -406,12 +406,14 @@ type = [{ column = "kind", equals = "payment", is = "payment.recorded" }, { is =
 amount = "{amount}"
 currency = "EUR"
 reason = "{text}"
+statement = "{pays}"
 """
-    header = "no,agency,day,kind,amount,text\n"
-    paid, adjusted = good(header + "1,42,2026-10-23,payment,-5,transfer 8\n2,42,2026-10-23,fee,3,\n", table)
+    header = "no,agency,day,kind,amount,text,pays\n"
+    rows = "1,42,2026-10-23,payment,-5,transfer 8,S-000001\n2,42,2026-10-23,fee,3,,\n"
+    paid, adjusted = good(header + rows, table)
     assert (paid["type"], paid["data"]) == (
         "payment.recorded",
-        {"amount": "-5", "currency": "EUR", "reason": "transfer 8"},
+        {"amount": "-5", "currency": "EUR", "reason": "transfer 8", "statement": "S-000001"},
     )
     assert adjusted["type"] == "adjustment.recorded"
 

@@ -214,6 +214,63 @@ def test_each_choice_is_a_question_and_nothing_else(text: str, expected: list[st
     assert questions(proposed(text)) == expected
 
 
+PAID = """no,seller,{column},date,amount,currency,type
+1,42,S-000001,2026-11-13T09:00:00Z,5.00,EUR,payment
+2,42,S-000001,2026-11-14T09:00:00Z,4.00,EUR,{other}
+"""
+
+
+def test_the_statement_of_payments_is_taken_if_it_is_certain() -> None:
+    text = PAID.format(column="Statement Number", other="Payment")
+    toml = proposed(text)
+    assert questions(toml) == []
+    assert "'Statement Number' is the statement that a payment pays" in toml
+    assert "the rows are payments, by 'type'" in toml
+    assert "a payment is above 0 if the agency paid, and below 0 if it was paid" in toml
+    mapping = load_map(toml)
+    first, second = events(read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by), mapping)
+    assert isinstance(first, MappedEvent)
+    assert isinstance(second, MappedEvent)
+    assert (first.body["type"], first.body["id"], first.body["data"]) == (
+        *("payment.recorded", "1"),
+        {"amount": "5.00", "currency": "EUR", "statement": "S-000001"},
+    )
+    assert (second.body["id"], second.body["data"]["statement"]) == ("2", "S-000001")
+
+
+@pytest.mark.parametrize(
+    ("column", "other", "expected"),
+    [
+        ("Rechnungsnummer", "payment", ["type", "statement"]),
+        ("invoice", "Zahlung", ["type", "statement"]),
+        ("statement", "sale", ["type", "statement"]),
+        ("Invoice No", "sale", ["type", "statement"]),
+        ("order", "sale", ["type"]),
+    ],
+)
+def test_the_statement_of_payments_is_a_question_if_it_is_not_certain(
+    column: str, other: str, expected: list[str]
+) -> None:
+    text = PAID.format(column=column, other=other)
+    toml = proposed(text)
+    assert questions(toml) == expected
+    if "statement" in expected:
+        cases = '[{ column = "type", equals = "sale", is = "sale.recorded" }, { is = "payment.recorded" }]'
+        cells = f'[{{ column = "type", equals = "payment", is = "{{{column}}}" }}]'
+        whole = answered(toml, **({"type": cases, "statement": cells} if other == "sale" else {}))
+        types = [one[3] for one in converted(text, whole)]
+        assert types == ["payment.recorded", "sale.recorded" if other == "sale" else "payment.recorded"]
+
+
+def test_an_invoice_is_no_statement_where_no_row_is_a_payment() -> None:
+    sales = "invoice,seller,amount,currency\nA-1,42,5.00,EUR\nA-2,42,4.00,EUR\n"
+    toml = proposed(sales)
+    assert (questions(toml), "statement =" in toml) == ([], False)
+    named = proposed(sales.replace("invoice", "id").replace("currency", "currency,statement").replace("EUR", "EUR,S-1"))
+    assert questions(named) == ["statement"]
+    assert "Only events of the type payment.recorded have one" in named
+
+
 def test_a_file_without_a_header_gets_names_by_number() -> None:
     toml = proposed("1,2026-10-01,5.00\n2,2026-10-02,6.00\n")
     assert 'columns = ["column 1", "column 2", "column 3"]' in toml

@@ -1,0 +1,57 @@
+"""The payments in sealed lines, of some accounts."""
+
+from collections.abc import Collection, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+from quarterhour.ledger.event import PAYMENT
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import Period
+from quarterhour.proof.period import EARLIER
+from quarterhour.reports.keys import part_of_lines
+from quarterhour.reports.lines import period_text, read_lines
+from quarterhour_tools.bucket import Objects
+from quarterhour_tools.errors import ToolError
+
+_AT_ONCE: Final = 16
+"""The files that are read side by side."""
+
+
+class SealedPayment(NamedTuple):
+    """A payment; ``statement``: the number that it names, empty if it names none."""
+
+    account: Account
+    identity: Identity
+    amount: Decimal
+    statement: str
+    reason: str
+
+
+def sealed_payments(files: Objects, first: Period, accounts: Collection[Account]) -> list[SealedPayment]:
+    """Return the sealed payments of accounts that count in a period or a later one, in their order.
+
+    Raises ``ToolError`` if a file cannot be read.
+    """
+    since = first.first_day - EARLIER
+    parts = filter(None, map(part_of_lines, files.keys()))
+    keys = [part.lines_key for part in parts if part.quarter_hour.day >= since]
+
+    def payments_in(key: str) -> list[SealedPayment]:
+        try:
+            return list(_payments_in(files, key, str(first), accounts))
+        except (OSError, ValueError, ArithmeticError) as error:
+            raise ToolError(f"{key} cannot be read: {error}") from error
+
+    with ThreadPoolExecutor(_AT_ONCE) as workers:
+        return [payment for found in workers.map(payments_in, keys) for payment in found]
+
+
+def _payments_in(files: Objects, key: str, first: str, accounts: Collection[Account]) -> Iterator[SealedPayment]:
+    with files.open(key) as file:
+        for line in read_lines(file):
+            account = Account(line["agency"], line["currency"])
+            if line["type"] == PAYMENT and account in accounts and period_text(line) >= first:
+                identity = Identity(line["source"], line["id"])
+                statement, reason = line.get("statement", ""), line.get("reason", "")
+                yield SealedPayment(account, identity, Decimal(line["amount"]), statement, reason)
