@@ -660,6 +660,16 @@ class DraftCheck(Answer):
     """What is wrong, and what to do."""
 
 
+class DraftDecision(Answer):
+    """A decision about a draft: the state that it gave, who made it, when and why."""
+
+    state: DraftState
+    by: str
+    """`release` if a release itself made it."""
+    at: Instant
+    reason: str
+
+
 class ListedDraft(NamedStatement, DraftFigures):
     """A draft: what a statement is made of once it is released."""
 
@@ -671,17 +681,9 @@ class ListedDraft(NamedStatement, DraftFigures):
     """Of its statement; null without one."""
     seen: Count
     """The number of decisions: send it as `seen` with the next one."""
+    last_decision: DraftDecision | None
+    """The decision that gave its state; null before the first one."""
     checks: list[DraftCheck]
-
-
-class DraftDecision(Answer):
-    """A decision about a draft: the state that it gave, who made it, when and why."""
-
-    state: DraftState
-    by: str
-    """`release` if a release itself made it."""
-    at: Instant
-    reason: str
 
 
 class DraftDecisions(Answer):
