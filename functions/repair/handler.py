@@ -10,7 +10,8 @@ An operator invokes it with one of:
   ledger record is applied by rebuilding its account's day, so that nothing is counted twice. The function billing
   applies its own parked orders.
 - `{"action": "release", "source": "shop-1", "id": "r-1", "by": "ann", "reason": "the sale is in the old system"}`: let
-  a held event be posted without what it waits for. The watch posts it.
+  a held event be posted without what it waits for. The watch posts it. Of an event that needs the approval of a second
+  person, `by` must be another one.
 - `{"action": "discard", …}`, with the same fields: discard a held event for good.
 """
 
@@ -29,7 +30,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
 from quarterhour.ledger.held.actions import ReleaseRequest, read_decision
-from quarterhour.ledger.held.service import HeldDecisions
+from quarterhour.ledger.held.decision_service import HeldDecisions
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.rebuild.requests import FollowRequest, RebuildRequest, read_request
 from quarterhour.rebuild.service import RebuildService
@@ -72,7 +73,9 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Run the action that the event names, and return its result."""
     decision = read_decision(event)
     if decision:
-        return held.release(decision) if isinstance(decision, ReleaseRequest) else held.discard(decision)
+        held.decide(decision)
+        done = "released" if isinstance(decision, ReleaseRequest) else "discarded"
+        return {done: str(decision.identity)}
     request = read_request(event)
     if isinstance(request, RebuildRequest):
         return rebuild(request, context)

@@ -23,6 +23,9 @@ from quarterhour.exchange_rates import routes as exchange_rates
 from quarterhour.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.exchange_rates.service import ExchangeRateService
 from quarterhour.exchange_rates.store import ExchangeRateStore
+from quarterhour.ledger.held import routes as held
+from quarterhour.ledger.held.decision_service import HeldDecisions
+from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.orders import routes as orders
 from quarterhour.orders.service import OrderService
@@ -52,7 +55,8 @@ env = Environment.of_process()
 dynamodb = clients.dynamodb()
 table = env.text("ENTITY_TABLE")
 entities = EntityReader(dynamodb, table)
-events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
+identity_table = env.text("IDENTITY_TABLE")
+events = EventLookup(dynamodb, identity_table, env.text("LEDGER_TABLE"))
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 
 order_store = OrderStore(dynamodb, clients.dynamodb_once(), table, workers)
@@ -81,6 +85,7 @@ releases.write(
         env.integer("RELEASE_APPROVALS", minimum=1) > 1,
     ),
 )
+held.write(routes, HeldDecisions(HeldStore(dynamodb, identity_table, table, entities)))
 statement_status.write(routes, StatementStatusService(StatementStatusStore(dynamodb, entities), events))
 
 

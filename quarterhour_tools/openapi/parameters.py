@@ -93,7 +93,8 @@ QUERY: Final[Mapping[str, Parameter]] = {
         "2026-10",
     ),
     "reason": Parameter(
-        "Only those that wait for this.", Literal["unknown_sale", "unregistered_agency", "closed_agency"]
+        "Only those that wait for this.",
+        Literal["unknown_sale", "unregistered_agency", "closed_agency", "needs_approval"],
     ),
     "product": Parameter("Only those of this product.", Name, "TEA-250"),
     "status": Parameter("The orders' status.", Literal["open", "paid", "shipped"], "open"),

@@ -295,6 +295,15 @@ class DraftUpdate(Body):
     """The number of decisions that you have seen; 0 for none."""
 
 
+class HeldDecision(Body):
+    """A decision about a held event."""
+
+    decision: Literal["release", "discard"]
+    """`release` posts it without what it waits for, or approves it; `discard` discards it for good."""
+    reason: Text
+    """Why; it is kept with the event."""
+
+
 class SentDispute(Body):
     """The dispute of a line of a statement."""
 

@@ -660,6 +660,16 @@ class DraftCheck(Answer):
     """What is wrong, and what to do."""
 
 
+class DraftDecision(Answer):
+    """A decision about a draft: the state that it gave, who made it, when and why."""
+
+    state: DraftState
+    by: str
+    """`release` if a release itself made it."""
+    at: Instant
+    reason: str
+
+
 class ListedDraft(NamedStatement, DraftFigures):
     """A draft: what a statement is made of once it is released."""
 
@@ -671,17 +681,9 @@ class ListedDraft(NamedStatement, DraftFigures):
     """Of its statement; null without one."""
     seen: Count
     """The number of decisions: send it as `seen` with the next one."""
+    last_decision: DraftDecision | None
+    """The decision that gave its state; null before the first one."""
     checks: list[DraftCheck]
-
-
-class DraftDecision(Answer):
-    """A decision about a draft: the state that it gave, who made it, when and why."""
-
-    state: DraftState
-    by: str
-    """`release` if a release itself made it."""
-    at: Instant
-    reason: str
 
 
 class DraftDecisions(Answer):
@@ -880,6 +882,8 @@ class Event(Receipt):
     """JSON text: `dataschema` and the extension attributes of the CloudEvent."""
     recorded_by: Maybe[str]
     """The person who recorded it; people of agencies do not see it."""
+    approved_by: Maybe[str]
+    """The second person, who approved it; people of agencies do not see it."""
     category: Maybe[Text]
     refers_to_source: Maybe[Name]
     """The source of the sale in `refers_to`, if it is not the event's own."""
@@ -898,7 +902,7 @@ class Event(Receipt):
     """The number of the statement that a payment names."""
 
 
-HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency"]
+HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency", "needs_approval"]
 Verdict = Literal["recorded", "duplicate", "held", "conflict", "rejected", "unavailable"]
 
 
@@ -929,7 +933,7 @@ class ItemOutcome(Answer):
 
 
 class Decision(Answer):
-    """An operator's decision about a held event."""
+    """A decision of finance or of an operator about a held event."""
 
     by: Maybe[Text]
     """Who decided; people of an agency do not see it."""
@@ -938,14 +942,14 @@ class Decision(Answer):
 
 
 class Release(Decision):
-    """An operator's decision to post a held event without what it waited for."""
+    """The decision to post a held event without what it waited for."""
 
     waived: HeldReason
     """What it waited for then."""
 
 
 class HeldEvent(Answer):
-    """An event that is held, or that an operator has discarded."""
+    """An event that is held, or that was discarded."""
 
     source: Name
     id: Name
@@ -956,6 +960,8 @@ class HeldEvent(Answer):
     """Why it cannot be posted yet."""
     event: dict[str, str | RecordedRerating]
     """The event's type, agency, currency and figures, and its optional facts."""
+    approved: Maybe[Decision]
+    """The second person, who approved what another one has recorded."""
     released: Maybe[Release]
     """Who lets it be posted without what it waited for then."""
     discarded: Maybe[Decision]

@@ -5,7 +5,15 @@ from dataclasses import replace
 import pytest
 
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, Hold, OperatorDecision, Release, Reservation
+from quarterhour.ledger.held.held_event import (
+    Approval,
+    HeldEvent,
+    HeldReason,
+    Hold,
+    OperatorDecision,
+    Release,
+    Reservation,
+)
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
 from tests.contract.metered import Record, cost, metered
@@ -59,12 +67,13 @@ def test_a_reason_that_has_changed_meanwhile_stays(storage: Storage, one: Event)
 
 
 def test_a_release_is_of_the_reason_that_its_operator_saw(storage: Storage, one: Event) -> None:
-    assert not storage.held.release(one.identity, replace(RELEASE, waived=SALE))
-    assert storage.held.release(one.identity, RELEASE)
+    seen = stored(storage, one.identity)
+    assert not storage.held.release(replace(seen, reason=SALE), replace(RELEASE, waived=SALE))
+    assert storage.held.release(seen, RELEASE)
     held = stored(storage, one.identity)
     assert held.released == RELEASE
     storage.held.set_reason(AGENCY, replace(held, reason=SALE))
-    assert not storage.held.release(one.identity, RELEASE)
+    assert not storage.held.release(held, RELEASE)
     found = stored(storage, one.identity)
     assert (found.released, found.to_record.without_registration, found.to_record.without_sale) == (
         RELEASE,
@@ -78,4 +87,14 @@ def test_a_discarded_event_keeps_its_reason_and_gets_no_other(storage: Storage, 
     storage.held.discard(held, DECISION)
     storage.held.set_reason(AGENCY, replace(held, reason=SALE))
     assert reason_of(storage, one.identity) is AGENCY
-    assert not storage.held.release(one.identity, RELEASE)
+    assert not storage.held.release(held, RELEASE)
+
+
+@pytest.mark.parametrize("decision", [RELEASE, Approval("ann", RELEASE.at, "agreed")])
+def test_of_two_who_saw_the_same_event_one_decides(storage: Storage, one: Event, decision: Release | Approval) -> None:
+    seen = stored(storage, one.identity)
+    assert storage.held.release(seen, decision)
+    assert not storage.held.release(seen, replace(decision, by="bob"))
+    held = stored(storage, one.identity)
+    assert decision in {held.released, held.approved}
+    assert storage.held.release(held, replace(decision, by="bob")), "who saw the first decision may change it"

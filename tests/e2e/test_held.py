@@ -85,8 +85,8 @@ def test_an_operator_releases_one_and_discards_another_with_name_and_reason(
     ("arguments", "reason"),
     [
         (["release", "shop", "v1"], "says nothing without its unknown sale: discard it"),
-        (["release", "shop", "r9"], "no event shop#r9 is held"),
-        (["discard", "till", "r1"], "no event till#r1 is held"),
+        (["release", "shop", "r9"], "no event 'shop#r9' is held"),
+        (["discard", "till", "r1"], "no event 'till#r1' is held"),
     ],
 )
 def test_a_decision_that_cannot_be_carried_out_is_an_error_with_the_reason(

@@ -48,7 +48,10 @@ CONFIG: Final = SchemathesisConfig.from_dict(
         "checks": {"negative_data_rejection": {"expected-statuses": ["400", "404", "413", "415", "422"]}},
     }
 )
-OTHER_NAMES: Final = {"PUT /statements/{agency}/{currency}/{period}/status": {"period": "2026-09"}}
+OTHER_NAMES: Final = {
+    "PUT /statements/{agency}/{currency}/{period}/status": {"period": "2026-09"},
+    "PUT /held/{source}/{event}": {"event": "released"},
+}
 """Other names in the path than those of the example: an accepted statement can no longer be disputed."""
 Case = schemathesis.Case[Any]
 
@@ -109,6 +112,7 @@ def described_system() -> Iterator[World]:
         release = ReleasePlan(1, "2026-10-23T01:30:00.000Z", "0.3.0", ("S-", "C-"), {}, "")
         item = {**release_key(1), **release.as_dict(), **ListTotals().as_dict(), "manifest_sha256": "0" * 64}
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(item))
+        assert post(world, refund("released", "-1.00", of="not sent yet")).status == 202
         for route in WRITES:
             assert answered(session(world.stack), example(route)).status_code in {200, 201, 202}
         assert place(world, "1002").status == 201

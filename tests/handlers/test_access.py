@@ -129,6 +129,7 @@ FINANCE_WRITES = {
     "PUT /schedule": "/schedule",
     "PUT /documents/{document}": "/documents/rate-card:42",
     "PUT /drafts/{agency}/{currency}/{period}": "/drafts/42/GBP/2026-11",
+    "PUT /held/{source}/{event}": "/held/shop/e0",
     "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": (
         "/statements/42/GBP/2026-10/disputes/shop/e0"
     ),

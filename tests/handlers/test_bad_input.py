@@ -20,7 +20,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.statements.plan import SCHEMA
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.support.agencies import FULL
-from tests.support.events import sale
+from tests.support.events import refund, sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
 from tests.support.requests import BATCH, LINES, ONE, post
@@ -109,6 +109,9 @@ GOOD: dict[str, Good] = {
     "GET /overview": Good(query={"period": "2026-10", "agency": "42", "limit": "10"}),
     "GET /held": Good(
         query={"status": "held", "reason": "unknown_sale", "agency": "42", "before": "2026-10-24", "limit": "10"}
+    ),
+    "PUT /held/{source}/{event}": Good(
+        {"source": "shop", "event": "too early"}, body={"decision": "release", "reason": "the sale is lost"}
     ),
     "GET /accounts/{agency}/{currency}": Good(ACCOUNT),
     "GET /accounts/{agency}/{currency}/quarter-hours": Good(ACCOUNT, DAY),
@@ -426,6 +429,7 @@ def world() -> Iterator[World]:
         for period in ("2026-10", "2026-09"):
             keep_sealed(world, plan_of(period, bound="202610230200"), listed())
         keep_draft(world, plan_of("2026-10", bound="202610230200", schema=SCHEMA), Account("42", "GBP"))
+        assert post(world, refund("too early", "-1.00", of="not sent yet")).status == 202
         for route in sorted(GOOD, key=lambda route: route.startswith("GET")):
             response = world.stack.request(request(route, GOOD[route]))
             assert response.status in GOOD[route].statuses, (route, response.body)

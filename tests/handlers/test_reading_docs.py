@@ -18,7 +18,8 @@ from jsonschema import Draft202012Validator
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.described import DOCUMENT, OPERATIONS, Json
 from tests.handlers.desk import send
-from tests.support.events import Cloud, payment, refund, rerating, sale
+from tests.handlers.test_approvals import record as recorded_by_a_person
+from tests.support.events import Cloud, adjustment, payment, refund, rerating, sale
 from tests.support.repository import ROOT
 from tests.support.requests import post, verdicts
 from tests.support.stored_statements import LAST_HOUR
@@ -96,7 +97,7 @@ class Shown:
 @contextmanager
 def selling() -> Iterator[Shown]:
     """Open the system with two shops' agencies on the morning of 23 October 2026."""
-    with opened({"BaseCurrency": "EUR"}) as world:
+    with opened({"BaseCurrency": "EUR", "ReleaseApprovals": 2, "JwtRoleClaim": "role"}) as world:
         shown = Shown(world)
         for route in ("PUT /agencies/{agency}", "PUT /documents/{document}", "PUT /documents/{document}/permissions"):
             shown.send(route)
@@ -115,6 +116,8 @@ def selling() -> Iterator[Shown]:
         _record(world, refund("e2", "-20.00", of="e0", order_id="1001"))
         _record(world, sale("e3", "15.00", agency="Nord & Süd", currency="EUR", **in_soho))
         assert verdicts(post(world, refund("e4", "-5.00", of="e9"))) == ["held"]
+        given = adjustment("a1", "-2.50", agency="43", reason="goodwill")
+        assert recorded_by_a_person(world, given)["verdict"] == "held"
         world.pass_time(minutes=20)
         world.report()
         shown.send("PUT /schedule")

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -380,12 +381,14 @@ def test_a_credit_note_is_cancelled_by_a_statement() -> None:
 def as_person(world: World, route: str, path: str, body: object = None, sub: str = "fay", **claims: str) -> Any:
     """Return the status and the body of the response to a person, whose request the API for people has admitted."""
     method, _, template = route.partition(" ")
+    path, _, query = path.partition("?")
     names = [part.strip("{}") for part in template.split("/") if part.startswith("{")]
     event = {
         "version": "2.0",
         "routeKey": route,
         "rawPath": path,
-        "rawQueryString": "",
+        "rawQueryString": query,
+        "queryStringParameters": dict(parse_qsl(query)),
         "headers": {"content-type": "application/json"},
         "pathParameters": dict(zip(names, path.split("/")[2:], strict=True)),
         "requestContext": {

@@ -62,10 +62,13 @@ def live_with_held_events(world: World) -> None:
     """Let a refund come before its sale, which a later request holds together with the refund."""
     held = world.sample("ingest-held")
     assert json.loads(held["body"])["counts"] == {"held": 1}, held
-    # Of more refunds, an operator releases one and discards one; the watch posts one, and cannot post another.
+    # Of more refunds, finance and an operator release one each and discard one each; the watch posts one, and cannot
+    # post another.
     sample = json.loads((ROOT / "events" / "ingest-held.json").read_text("utf-8"))
     refund = json.loads(sample["body"])
     for id_, of, amount in (
+        ("CRN-0045:1", "none", "-1"),
+        ("CRN-0046:1", "none", "-1"),
         ("CRN-0047:1", "none", "-1"),
         ("CRN-0048:1", "none", "-1"),
         ("CRN-0049:1", "INV-1001:1", "-9999"),
@@ -76,6 +79,9 @@ def live_with_held_events(world: World) -> None:
     assert world.sample("read-held")["statusCode"] == 200
     of_agency = json.loads((ROOT / "events" / "read-held.json").read_text("utf-8"))
     assert world.run("read", {**of_agency, "queryStringParameters": {"agency": "42"}})["statusCode"] == 200
+    assert [world.sample("write-held")["statusCode"] for _ in range(2)] == [200, 200]
+    discarded = (ROOT / "events" / "write-held.json").read_text("utf-8").replace("CRN-0046", "CRN-0045")
+    assert world.run("write", json.loads(discarded.replace("release", "discard")))["statusCode"] == 200
     world.sample("repair-release")
     world.sample("repair-discard")
 

@@ -24,6 +24,7 @@ ROUTES = {
     "POST /threads/{kind}/{subject}/messages": "WriteFunction",
     "PUT /schedule": "WriteFunction",
     "PUT /drafts/{agency}/{currency}/{period}": "WriteFunction",
+    "PUT /held/{source}/{event}": "WriteFunction",
     f"PUT {STATEMENT}/status": "WriteFunction",
     f"POST {STATEMENT}/disputes": "WriteFunction",
     f"PUT {STATEMENT}/disputes/{{source}}/{{event}}": "WriteFunction",

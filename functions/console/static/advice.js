@@ -6,11 +6,12 @@ const CURRENCY = "Write the three letters of a currency that is in use, such as 
 const FEE = "Write a number that is not below 0.";
 const ADVICE = {
   "": ["", "There are more problems. Correct these first."],
-  "id": ["", "An operator has discarded this event. Close this dialog, and record another."],
+  "id": ["", "This event was discarded. Close this dialog, and record another."],
   "time": ["Date and time", "Choose another date."],
   "data.amount": ["Amount", "Write a number with fewer digits."],
   "data.commission": ["Commission", "Write a number with fewer digits."],
   "data.currency": ["Currency", CURRENCY],
+  "type": ["Type", ""],
   "data.reason": ["Reason", "Write at most 200 characters, and no line breaks."],
   "data.extra": ["Reference", "Write fewer characters."],
   "data.refers_to": ["Id of the sale", "It must be that of a recorded sale of this agency in this currency."],

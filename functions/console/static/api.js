@@ -22,6 +22,9 @@ export const draftPath = ({ agency, currency, period }) => `/drafts/${segment(ag
 /** Returns the path of an event. */
 export const eventPath = ({ source, id }) => `/events/${segment(source)}/${segment(id)}`;
 
+/** Returns the path of a held event. */
+export const heldPath = ({ source, id }) => `/held/${segment(source)}/${segment(id)}`;
+
 /** Returns the path of a run. */
 export const runPath = (run) => `/reports/${segment(run)}`;
 

@@ -7,7 +7,7 @@ from quarterhour.ledger.http import BATCH, LINES, ONE
 from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
-from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, read
+from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, json_body, read
 from quarterhour_tools.openapi.parameters import HELD, PATH, SPAN, Parameter
 from quarterhour_tools.openapi.values import Text
 
@@ -32,7 +32,9 @@ EVENTS: Final = Group(
             """
             Sends one event, or up to 500 in a batch or in lines. [Sending events](events.md) is the reference of the
             format, the fields and the verdicts. People of finance record payments and adjustments only, with the
-            source `finance`.
+            source `finance`. Where `ReleaseApprovals` is 2, their adjustments and payouts (payments below 0) are
+            `held` with the reason `needs_approval`, until [another person approves them](#put-heldsourceevent). What
+            machines record needs no approval: its controls are those of the system that sends it.
             """,
             bodies={
                 ONE: Body(b.SentEvent),
@@ -74,8 +76,8 @@ EVENTS: Final = Group(
             "events_get",
             a.Event,
             """
-            `recorded_by` names the person, if a [person recorded it](events.md#what-people-record). People of agencies
-            do not see it.
+            `recorded_by` names the person, if a [person recorded it](events.md#what-people-record), and `approved_by`
+            the second one, if it needed one. People of agencies see neither.
             """,
             missing=_UNKNOWN,
         ),
@@ -122,15 +124,38 @@ EVENTS: Final = Group(
             "held_list",
             a.Page[a.HeldEvent],
             """
-            [Held events](events.md#held-events) wait for their sale or for the registration of their agency. People of
-            an agency see those of their agency; staff see all.
+            [Held events](events.md#held-events) wait for their sale, their agency, or a second person. People of an
+            agency see those of their agency, but none that waits for a second person; staff see all.
 
             `problems` says why the event is not posted yet, and `event` has its type, agency, currency, figures and
-            details. `released` and `discarded` are operators' decisions: `by`, `at` and `reason`. `released` also has
-            `waived`, what the event waited for then. People of agencies do not see `by`. A page with `reason` can be
-            short although another follows.
+            details, and `recorded_by`. `approved`, `released` and `discarded` are
+            [decisions](#put-heldsourceevent): `by`, `at` and `reason`. `released` also has `waived`, what the event
+            waited for then. People of agencies do not see `by`. A page with `reason` can be short although another
+            follows.
             """,
             parameters=HELD,
+        ),
+        "PUT /held/{source}/{event}": RouteDescription(
+            "held_decide",
+            {200: a.HeldEvent},
+            (404, 409, *BODY_PROBLEMS),
+            """
+            - `release` approves an event with the reason `needs_approval`. It then still waits for its agency or sale,
+              if need be. Any other event is posted without what it waits for: a correction without its sale.
+            - `discard` keeps an event from being posted for good. Its source and id stay taken. Sent again, it is
+              `rejected` with the reason.
+            - The watch posts what is released within 15 minutes. The event is then no longer held, and a request
+              about it returns 404.
+            - Who recorded an event that needs approval cannot release it. Anybody may discard it.
+            - The ledger keeps the name of who approved as `approved_by`.
+            """,
+            {
+                404: "There is no such held event: it is posted, or was never held.",
+                409: "Others have decided before, you recorded the event, or it says nothing without its sale.",
+            },
+            bodies=json_body(b.HeldDecision),
+            retries="The same decision and reason of the same person again change nothing, as long as the event is "
+            "held.",
         ),
         "GET /sources/{source}/events": read(
             "sources_list_events",

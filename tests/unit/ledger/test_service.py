@@ -302,6 +302,20 @@ SALE = event(amount="10.00")
 # ---------------------------------------------------------------- one request
 
 
+def test_an_event_that_needs_approval_is_held_before_its_agency_is_looked_up(hands: ManualClock) -> None:
+    desk = Desk(Tables(), registered_only=True)
+    desk.registrations = {"42": Registration.ACTIVE}
+    recorded = replace(event("a1", "adjustment.recorded", amount="-1"), recorded_by="fay", needs_approval=True)
+    (outcome,) = desk.record(recorded)
+    assert (outcome.verdict, outcome.reason) == (HELD, HeldReason.NEEDS_APPROVAL)
+    assert (desk.looked_up, desk.tables.ledger) == ([], {})
+    hands.advance(timedelta(minutes=15))
+    (outcome,) = desk.record(replace(recorded, needs_approval=False, approved_by="bob"))
+    assert outcome.verdict is RECORDED
+    (values,) = desk.tables.ledger.values()
+    assert (values["recorded_by"], values["approved_by"]) == ("fay", "bob")
+
+
 def test_a_new_event_is_recorded_at_the_position_in_its_receipt(desk: Desk) -> None:
     (outcome,) = desk.record(SALE)
     ((partition, position),) = desk.tables.ledger

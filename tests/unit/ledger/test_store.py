@@ -257,6 +257,7 @@ def test_claims_stay_absent_whose_void_cannot_be_put() -> None:
     time=st.none() | instants,
     attributes=st.sampled_from([None, '{"traceparent":"00-1"}']),
     recorded_by=st.sampled_from([None, "fay"]),
+    approved_by=st.sampled_from([None, "bob"]),
 )
 def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all that varies in a claim
     identity: Identity,
@@ -267,9 +268,11 @@ def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all tha
     time: datetime | None,
     attributes: str | None,
     recorded_by: str | None,
+    approved_by: str | None,
 ) -> None:
     agreed = settings(shards=7, retention=timedelta(days=kept) if kept else None)
-    claimed = replace(event(), identity=identity, time=time, attributes=attributes, recorded_by=recorded_by)
+    claimed = replace(event(), identity=identity, time=time, attributes=attributes)
+    claimed = replace(claimed, recorded_by=recorded_by, approved_by=approved_by)
     made = alone(Claim.of(claimed, at, agreed, terms), 7)._replace(amount=amount)
     item = to_item(claim_values(made, "request-1"))
     # The ledger keeps milliseconds, and so does the claim.

@@ -1,8 +1,8 @@
 /** Drafts: what has no statement yet, what keeps it from one, and what finance decides about it. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { draftPath, get, put } from "../api.js";
-import { may } from "../me.js";
-import { Dialog, Link, Money, More, Name, Status, Table, usePages, useSending } from "../parts.js";
+import { may, reader } from "../me.js";
+import { Dialog, Link, Money, More, Name, Status, Table, Time, usePages, useSending } from "../parts.js";
 import { address } from "../routes.js";
 
 const HEAD = [
@@ -27,6 +27,21 @@ const DECISIONS = {
   },
 };
 const UNDECIDED = ["new", "open", "held", "proposed"];
+const AGREE = "Agree";
+
+/** Returns whether a first person has proposed the release of a draft or the cancellation of its statement. */
+export const isProposed = ({ state }) => ["proposed", "cancel_proposed"].includes(state);
+
+/** Returns whether the reader can agree to a proposal: nobody agrees with themselves. */
+export const mayAgree = ({ last_decision: last }) => last.by !== reader().name;
+
+/** Who has proposed something, when and why, and who can agree. */
+export const Proposal = ({ draft, what }) => {
+  const { by, at, reason } = draft.last_decision;
+  return html`
+    <${Name}>${by}<//> proposed ${what} <${Time} at=${at} />${reason && html`: <${Name}>${reason}<//>`}.
+    ${" "}${mayAgree(draft) ? "A second person must agree." : "Somebody else must agree."}`;
+};
 
 /** The drafts without a statement, of a period and an agency or of all; nothing if there are none. */
 export function Drafts({ period, agency }) {
@@ -51,8 +66,10 @@ function Row({ draft, ask }) {
   const { agency, currency, period, state, checks } = draft;
   const failed = checks.some((one) => one.level === "failed" && one.check !== "held");
   const offered = UNDECIDED.includes(state) && may("finance")
-    ? [...(failed ? [] : ["release"]), ...(state === "held" ? [] : ["hold"])]
+    ? [...(failed || (isProposed(draft) && !mayAgree(draft)) ? [] : ["release"]), ...(state === "held" ? [] : ["hold"])]
     : [];
+  const agrees = (decision) => decision === "release" && isProposed(draft);
+  const label = (decision) => (agrees(decision) ? AGREE : DECISIONS[decision].action);
   return html`
     <tr>
       <th scope="row" class="long">
@@ -62,7 +79,10 @@ function Row({ draft, ask }) {
       <td>${currency}</td>
       <${Money} value=${draft.net} currency=${currency} />
       <${Money} value=${draft.commission_exact} currency=${currency} />
-      <td><${Status} value=${state} /></td>
+      <td class="long">
+        <${Status} value=${state} />
+        ${isProposed(draft) && html`<div><${Proposal} draft=${draft} what="its release" /></div>`}
+      </td>
       <td class="long">
         <ul class="plain">
           ${checks.map((one) => html`
@@ -71,15 +91,21 @@ function Row({ draft, ask }) {
       </td>
       <td>
         ${offered.map((decision) => html`
-          <button key=${decision} type="button" aria-label=${`${DECISIONS[decision].action} ${agency} ${period}`}
-            onClick=${() => ask({ name: draft, decision, seen: draft.seen })}>${DECISIONS[decision].action}</button>`)}
+          <button key=${decision} type="button" aria-label=${`${label(decision)} ${agency} ${period}`}
+            onClick=${() => ask({ name: draft, decision, seen: draft.seen, agree: agrees(decision) })}>
+            ${label(decision)}
+          </button>`)}
       </td>
     </tr>`;
 }
 
-/** Asks for a reason, and sends a decision about a draft. `seen`: the number of decisions that the reader has seen. */
-export function Decide({ name, decision, seen, onDone, onClose }) {
-  const { title, action, note } = DECISIONS[decision];
+/**
+ * Asks for a reason, and sends a decision about a draft. `seen`: the number of decisions that the reader has seen.
+ * `agree`: whether somebody else has proposed it.
+ */
+export function Decide({ name, decision, seen, agree, onDone, onClose }) {
+  const { title, note, ...alone } = DECISIONS[decision];
+  const action = agree ? AGREE : alone.action;
   const send = async (form) => {
     const reason = form.get("reason").trim();
     const before = seen ?? (await get(draftPath(name))).seen;

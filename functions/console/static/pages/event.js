@@ -26,7 +26,7 @@ const TERMS = {
 };
 const FACTS = [
   "agency", "order_id", "customer", "product", "category", "location", "refers_to", "period", "tax_point", "reason",
-  "statement", "recorded_by",
+  "statement", "recorded_by", "approved_by",
 ];
 const SEALED = [
   "quarter_hour", "position", "recorded_at", "source", "id", "type", "agency", "currency", "amount", "commission_rate",

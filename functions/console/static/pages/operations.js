@@ -1,6 +1,5 @@
 /** Operations: what waits for an operator, how late the reports are, and their schedule, which finance may change. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { problemOf } from "../advice.js";
 import { get, put } from "../api.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
@@ -8,8 +7,7 @@ import {
   Conflict, Dialog, Link, More, Name, Pending, Status, Table, Time, useConflict, useLoaded, usePages,
 } from "../parts.js";
 import { address } from "../routes.js";
-import { AgencyLink } from "./agency-link.js";
-import { EventLink } from "./events.js";
+import { Held } from "./held.js";
 import { RunbookLink, Runbooks } from "./runbook.js";
 
 const MINUTE = 60;
@@ -24,7 +22,6 @@ const QUEUES = {
   "report-dead-letters": "report runs that were given up",
 };
 const QUEUES_HEAD = [["Queue, with its runbook"], ["What it holds"], ["Waiting", "n"], ["In flight", "n"]];
-const HELD_HEAD = [["Held since"], ["Event"], ["Type"], ["Agency"], ["Why"]];
 const CHANGES_HEAD = [["Version", "n"], ["Changed"], ["From"], ["To"], ["By"], ["Reason"]];
 
 /** The state of a period that is over and has no statements yet, in words. */
@@ -93,36 +90,6 @@ const Reports = ({ reports, due }) => html`
       </p>`)}
     <${Runbooks} names=${["report-late", "statements-overdue"]} />
   </section>`;
-
-function Held() {
-  const list = usePages("/held", { limit: SHOWN });
-  return html`
-    <h2>Held events</h2>
-    ${list.items.length > 0 && html`
-      <${Table} caption="Events that wait for something, the oldest first" head=${HELD_HEAD}>
-        ${list.items.map((one) => html`
-          <tr key=${`${one.source}#${one.id}`}>
-            <td class="short"><${Time} at=${one.held_at} /></td>
-            <th scope="row" class="long"><${Name}>${one.source}<//> <${Name}>${one.id}<//></th>
-            <td>${one.event.type}</td>
-            <td class="long"><${AgencyLink} agency=${one.event.agency} /></td>
-            <td class="long"><${Why} held=${one} /></td>
-          </tr>`)}
-      <//>`}
-    ${list.empty && html`<p class="empty">No event is held.</p>`}
-    <${Runbooks} names=${["held-overdue"]} />
-    <${More} list=${list} />`;
-}
-
-/** Why an event is held, with a link to the sale that it waits for or that does not fit. */
-function Why({ held: { reason, source, problems, event } }) {
-  const sale = { source: event.refers_to_source || source, id: event.refers_to };
-  return html`
-    <${Status} value=${reason} />
-    ${problems.map((one, index) => html`<div key=${index}><${Name}>${problemOf(one)}<//></div>`)}
-    ${sale.id && html`
-      <div>Its sale: <${EventLink} ...${sale} /></div>`}`;
-}
 
 /** Returns a setting of the schedule in words. */
 const setting = ({ expression, paused }) => `${expression}${paused ? ", paused" : ""}`;

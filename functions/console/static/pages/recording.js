@@ -21,6 +21,7 @@ const WAITS = {
   unknown_sale: "the sale that it refers to",
   unregistered_agency: "the registration of its agency",
   closed_agency: "its agency, which is closed, to be active again",
+  needs_approval: "another person of finance, who approves it on the page of operations",
 };
 const KINDS = {
   payment: {
@@ -164,8 +165,8 @@ function Ask({ kind, agency, currencies, sale, open = NONE, onDone, onClose, ...
           event, close this dialog and open it again.</p>`}
       ${conflict && !conflict.recorded && html`
         <p>This form was already sent, before your changes, and is held.
-          ${" "}<${Link} to=${address(["operations"])}>Show held events<//>. Let an operator discard it before you
-          record another.</p>`}
+          ${" "}<${Link} to=${address(["operations"])}>Show held events<//>. Discard it before you record
+          another.</p>`}
     <//>`;
 }
 

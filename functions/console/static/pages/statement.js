@@ -1,6 +1,6 @@
 /** A statement as people see it: figures, status, history, files and lines, and what its reader may do with it. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { get, post, put, segment, statementPath } from "../api.js";
+import { draftPath, get, getOr, post, put, segment, statementPath } from "../api.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
 import {
@@ -8,7 +8,7 @@ import {
 } from "../parts.js";
 import { may } from "../me.js";
 import { sealedLines } from "../sealed.js";
-import { Decide } from "./drafts.js";
+import { Decide, Proposal, isProposed, mayAgree } from "./drafts.js";
 import { EventLink, Reference } from "./events.js";
 import { Messages } from "./messages.js";
 
@@ -57,11 +57,6 @@ const CHANGES = {
     note: "The statement is then resolved for good. The agency sees the reason.",
   },
 };
-/** What follows the decision to cancel, by the state of the draft after it. */
-const CANCELLATIONS = {
-  cancelling: "The next release cancels this statement, within 15 minutes.",
-  cancel_proposed: "This statement is cancelled once a second person agrees.",
-};
 const LINES_HEAD = [
   ["Recorded"], ["Event"], ["Type"], ["Order"], ["Product"], ["Amount", "n"], ["Commission", "n"], [""],
 ];
@@ -69,11 +64,11 @@ const LINES_SHOWN = 100;
 
 /** The page. */
 export function Statement({ name }) {
-  const loaded = useLoaded(() => get(statementPath(name)), statementPath(name));
+  const loaded = useLoaded(() => load(name), statementPath(name));
   const [asking, setAsking] = useState(null);
-  const [decided, setDecided] = useState(null);
-  const { value: statement, again } = loaded;
-  if (!statement) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
+  const { again } = loaded;
+  if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
+  const [statement, draft] = loaded.value;
   const dialog = { statement, onDone: again, onClose: () => setAsking(null) };
   return html`
     <p class="note">
@@ -98,11 +93,7 @@ export function Statement({ name }) {
         and register the tax profile on the agency's page, so that later statements are issued.
       </p>`}
     ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
-    ${decided && !statement.cancelled && html`<p class="mark" role="status">${CANCELLATIONS[decided.state]}</p>`}
-    ${!statement.preview && !decided && mayCancel(statement) && html`
-      <p class="bar">
-        <button type="button" onClick=${() => setAsking({ cancel: true })}>Cancel the statement</button>
-      </p>`}
+    ${mayCancel(statement) && html`<${Cancellation} draft=${draft} ask=${setAsking} />`}
     <${Figures} statement=${statement} />
     ${statement.payment && html`<${Payment} ...${statement.payment} currency=${statement.currency} />`}
     ${!statement.preview && html`
@@ -113,13 +104,35 @@ export function Statement({ name }) {
       <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
       <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
     ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
-    ${asking?.cancel && html`<${Decide} name=${statement} decision="cancel" ...${dialog} onDone=${setDecided} />`}
+    ${asking?.cancel && html`<${Decide} name=${statement} decision="cancel" ...${asking.cancel} ...${dialog} />`}
     ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}
     ${asking?.resolved && html`<${Resolve} line=${asking.resolved} ...${dialog} />`}`;
 }
 
 /** Returns whether a statement can be cancelled by the reader: one of a release, and not of 0.2.0. */
-const mayCancel = ({ cancelled, documents }) => may("finance") && !cancelled && documents[0].release !== null;
+const mayCancel = ({ preview, cancelled, documents }) =>
+  may("finance") && !preview && !cancelled && documents[0].release !== null;
+
+/** Returns a statement, and its draft if the reader may cancel it. */
+async function load(name) {
+  const statement = await get(statementPath(name));
+  return [statement, mayCancel(statement) ? await getOr(draftPath(name), null) : null];
+}
+
+/** The button that cancels a statement, or agrees to its cancellation, which somebody else has proposed. */
+function Cancellation({ draft, ask }) {
+  if (draft?.state === "cancelling") return html`
+    <p class="mark" role="status">The next release cancels this statement, within 15 minutes.</p>`;
+  const agree = draft !== null && isProposed(draft);
+  return html`
+    ${agree && html`<p class="mark"><${Proposal} draft=${draft} what="to cancel this statement" /></p>`}
+    ${(!agree || mayAgree(draft)) && html`
+      <p class="bar">
+        <button type="button" onClick=${() => ask({ cancel: { agree, seen: draft?.seen } })}>
+          ${agree ? "Agree" : "Cancel the statement"}
+        </button>
+      </p>`}`;
+}
 
 /** What the API says that the reader may do with the statement now. */
 const Actions = ({ statement, ask }) => statement.may_become.length > 0 && html`

@@ -43,7 +43,8 @@ class Claim(NamedTuple):
     refunds, voids and re-ratings take them, while every append of the event keeps ``terms``. ``period`` is missing
     in claims of earlier versions. ``prior_period``: whether the event belongs to an earlier period, which is cut
     off. ``unlinked`` marks an event that an operator released, and that is recorded without its reference to a
-    sale. ``attributes`` and ``recorded_by`` are those of the event that was claimed, as a retry may have others.
+    sale. ``attributes``, ``recorded_by`` and ``approved_by`` are those of the event that was claimed, as a retry
+    may have others.
     ``tax_point`` is the date that decides the tax of the event; it is missing in claims of earlier versions.
     ``category`` and ``kind`` are those of the event that a correction corrects, if it is recorded with them; empty
     if it is recorded without any, whatever its sender named.
@@ -66,6 +67,7 @@ class Claim(NamedTuple):
     tax_point: date | None = None
     category: str | None = None
     kind: str | None = None
+    approved_by: str | None = None
 
     @classmethod
     def of(
@@ -95,6 +97,7 @@ class Claim(NamedTuple):
             prior_period=prior,
             attributes=event.attributes,
             recorded_by=event.recorded_by,
+            approved_by=event.approved_by,
             tax_point=tax_point or _business_date(event, position, settings),
         )
 

@@ -36,6 +36,8 @@ STATEMENT: Final = "statement"
 """The fact of a payment that names the statement that is paid, by its number."""
 RECORDED_BY: Final = "recorded_by"
 """The fact of an event that names the person who recorded it."""
+APPROVED_BY: Final = "approved_by"
+"""The fact of an event that names the second person, who approved it."""
 MAX_EXTRA_BYTES: Final = 4096
 
 _SIGNS: Final[Mapping[str, tuple[Callable[[Decimal], bool], str]]] = {
@@ -93,7 +95,8 @@ class Event:
     ``attributes`` are those that the ledger keeps without using them, as a JSON object: see ``read_attributes``.
     ``without_registration`` and ``without_sale`` mark an event that an operator lets be recorded though its agency is
     not registered or is closed, or though nobody knows its sale. ``recorded_by`` is the person who recorded it; an
-    event of a machine has none.
+    event of a machine has none. ``needs_approval`` marks an event that waits for a second person, and ``approved_by``
+    is that person.
     """
 
     identity: Identity
@@ -109,6 +112,8 @@ class Event:
     without_sale: bool = False
     attributes: str | None = None
     recorded_by: str | None = None
+    needs_approval: bool = False
+    approved_by: str | None = None
 
     @property
     def linked_to(self) -> Identity | None:
@@ -130,7 +135,8 @@ class Event:
     def digest(self) -> str:
         """The SHA-256 of the content; a retry has the same digest as the first try.
 
-        ``attributes`` are no content: a trace, for example, is another one with each try. Nor is ``recorded_by``.
+        ``attributes`` are no content: a trace, for example, is another one with each try. Nor are ``recorded_by`` and
+        ``approved_by``.
         """
         content: dict[str, Any] = {
             "type": self.type,
@@ -166,8 +172,8 @@ def shown_facts(facts: Mapping[str, str]) -> dict[str, Any]:
 
 
 def without_operator(facts: Mapping[str, str]) -> Mapping[str, str]:
-    """Return facts of an event as people of agencies may see them: without who recorded it, or ordered a re-rating."""
-    seen = {name: text for name, text in facts.items() if name != RECORDED_BY}
+    """Return facts of an event as people of agencies may see them: without the people who recorded or ordered it."""
+    seen = {name: text for name, text in facts.items() if name not in {RECORDED_BY, APPROVED_BY}}
     text = facts.get(RERATING)
     return {**seen, RERATING: Rerating.parse(text)._replace(by=None).text} if text else seen
 

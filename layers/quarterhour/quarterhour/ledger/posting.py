@@ -8,7 +8,7 @@ from functools import lru_cache
 from typing import Final, NamedTuple, Self
 
 from quarterhour.ledger.claims import Claim
-from quarterhour.ledger.event import PAYMENT, RECORDED_BY, STATEMENT, Event
+from quarterhour.ledger.event import APPROVED_BY, PAYMENT, RECORDED_BY, STATEMENT, Event
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
@@ -49,6 +49,7 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         "arithmetic": claim.terms.arithmetic,
         "attributes": event.attributes,
         RECORDED_BY: claim.recorded_by,
+        APPROVED_BY: claim.approved_by,
         "time": event.time and iso_exact(event.time),
         "period": claim.period and str(claim.period),
         "prior_period": claim.prior_period and PRIOR,

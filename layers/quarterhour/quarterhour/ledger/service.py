@@ -88,7 +88,9 @@ class Recorder:
         events = [item for item in items if isinstance(item, Event)]
         if events:
             self._prepare()
-            events, waiting = self._by_registration(events)
+            unapproved = [(event, HeldReason.NEEDS_APPROVAL) for event in events if event.needs_approval]
+            events, inactive = self._by_registration([event for event in events if not event.needs_approval])
+            waiting = unapproved + inactive
             if waiting:
                 self._hold(waiting, request, results)
                 self._append_missing([event for event, _ in waiting], request, results)
@@ -163,7 +165,9 @@ class Recorder:
         for event in firsts:
             existing = known.get(event.identity)
             if isinstance(existing, Reservation) and existing.may_become_claim(event.digest):
-                results.put(event, Held.waiting(existing, reasons[event.identity]))
+                # Whether it is approved is in its item: it may be, and wait for something else by now.
+                stays = reasons[event.identity] is HeldReason.NEEDS_APPROVAL
+                results.put(event, Held(existing) if stays else Held.waiting(existing, reasons[event.identity]))
             elif existing:
                 results.put(event, result_of(existing))
         holds = [Hold.of(event, reasons[event.identity]) for event in firsts if event.identity not in known]

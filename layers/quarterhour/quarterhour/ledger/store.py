@@ -25,7 +25,7 @@ from quarterhour.aws.tables import conditional_write, get_items, insert_items
 from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.claims import Claim, Claimed, Refundable
-from quarterhour.ledger.event import RECORDED_BY
+from quarterhour.ledger.event import APPROVED_BY, RECORDED_BY
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.held.held_event import Held, HeldEvent, HeldReason, Hold, Reservation, held_values
 from quarterhour.ledger.held.store import forget_request
@@ -90,6 +90,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "rerated_arithmetic": rerated.arithmetic or None if rerated else None,
         "attributes": claim.attributes,
         RECORDED_BY: claim.recorded_by,
+        APPROVED_BY: claim.approved_by,
         TAX_POINT: _stored_tax_point(claim),
         "category": claim.category,
         "kind": claim.kind,
@@ -146,6 +147,7 @@ def claim_of(item: Item) -> Claim:
         _tax_point(item, position),
         item["category"]["S"] if "category" in item else None,
         item["kind"]["S"] if "kind" in item else None,
+        _text(item, APPROVED_BY) or None,
     )
 
 

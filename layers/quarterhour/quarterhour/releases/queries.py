@@ -115,6 +115,7 @@ def shown_draft(draft: DraftItem, found: Sequence[Check]) -> dict[str, Any]:
         "recorded_until": iso_seconds(draft.bound.end),
         "number": draft.number or None,
         "seen": len(draft.decisions),
+        "last_decision": draft.decisions[-1].as_dict() if draft.decisions else None,
         "checks": [one.as_dict() for one in found],
     }
 

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.ledger.event import Event
-from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, Hold, held_values
+from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, Hold, Release, held_values, waits_for
 from quarterhour.ledger.held.keys import HELD, HeldStatus, agency_partition, held_key, held_partitions, identity_of
 from quarterhour.model.errors import HeldItemError
-from tests.support.builders import AT, amounts, event, identities, instants
+from tests.support.builders import AT, amounts, event, identities, instants, payment
 
 
 def held(of: Event, at: datetime = AT) -> HeldEvent:
@@ -46,6 +46,30 @@ def test_a_held_event_is_read_back_as_it_was_sent(one: Event, at: datetime) -> N
     assert found == held(one, at)
     assert found.to_record == one
     assert found.event.digest == one.digest
+
+
+def test_an_event_needs_its_approval_until_it_is_approved_whatever_else_it_waits_for() -> None:
+    recorded = replace(event("a1", "adjustment.recorded", amount="-1"), recorded_by="fay")
+    waiting = HeldEvent.of(Hold.of(recorded, HeldReason.NEEDS_APPROVAL), AT)
+    assert HeldEvent.parse(stored(waiting)).to_record == replace(recorded, needs_approval=True)
+    decision = {"by": "bob", "at": "2026-10-23T01:45:00.000Z", "reason": "checked"}
+    approved = HeldEvent.parse({**stored(waiting), "approved": decision})
+    assert approved.to_record == replace(recorded, approved_by="bob")
+    later = replace(approved, reason=HeldReason.UNREGISTERED_AGENCY)
+    assert (later.needs_two, later.to_record) == (True, replace(recorded, approved_by="bob"))
+    waived = Release("olga", "2026-10-23T02:00:00.000Z", "it registers", HeldReason.UNREGISTERED_AGENCY)
+    both = replace(later, released=waived)
+    assert both.to_record == replace(recorded, approved_by="bob", without_registration=True)
+
+
+@pytest.mark.parametrize(
+    ("sent", "field"),
+    [(event("a1", "adjustment.recorded", amount="1"), "type"), (payment("p1", "-1"), "data.amount")],
+)
+def test_what_waits_for_a_second_person_says_so_and_names_nobody(sent: Event, field: str) -> None:
+    problem = waits_for(replace(sent, recorded_by="fay"), HeldReason.NEEDS_APPROVAL)
+    assert (problem.field, problem.expected.partition(";")[0]) == (field, "the approval of another person of finance")
+    assert "fay" not in problem.problem
 
 
 @given(identities)
@@ -83,6 +107,7 @@ def test_two_events_of_one_millisecond_have_places_of_their_own() -> None:
         {"details": None},
         {"status": None},
         {"released": {"by": "ann"}},
+        {"approved": {"by": "ann"}},
         {"problems": ["none"]},
     ],
     ids=repr,

@@ -1,4 +1,4 @@
-"""The decisions that an operator's event can hold: `release` and `discard`."""
+"""The decisions about a held event, `release` and `discard`, in an operator's event or in the body of a request."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from quarterhour.model.identifiers import Identity
 
 @dataclass(frozen=True, slots=True)
 class ReleaseRequest:
-    """Post a held event without what it waits for. ``by``: the operator, ``reason``: why."""
+    """Post a held event without what it waits for. ``by``: who decides, ``reason``: why."""
 
     identity: Identity
     by: str
@@ -20,7 +20,7 @@ class ReleaseRequest:
 
 @dataclass(frozen=True, slots=True)
 class DiscardRequest:
-    """Discard a held event. ``by``: the operator, ``reason``: why."""
+    """Discard a held event. ``by``: who decides, ``reason``: why."""
 
     identity: Identity
     by: str
@@ -50,3 +50,21 @@ def read_decision(event: Mapping[str, Any]) -> DecisionRequest | None:
     by, reason = (read.value(name, TEXT, fields.text) for name in ("by", "reason"))
     fields.refuse(read.problems, "source, id, by and reason")
     return request(Identity(source, id_), by, reason)
+
+
+def read_body(body: Mapping[str, Any], identity: Identity, by: str) -> DecisionRequest:
+    """Return the decision about an event in a request's body; raise ``InvalidError`` with every problem in it.
+
+    ``by``: the caller.
+    """
+    read = Fields(body)
+    read.report_unknown(frozenset({"decision", "reason"}))
+    request = read.value("decision", f"one of {', '.join(_DECISIONS)}", _request)
+    reason = read.value("reason", TEXT, fields.text)
+    fields.refuse(read.problems, "decision and reason")
+    decision: DecisionRequest = request(identity, by, reason)
+    return decision
+
+
+def _request(value: object) -> Callable[[Identity, str, str], DecisionRequest] | None:
+    return _DECISIONS.get(value) if isinstance(value, str) else None

@@ -11,7 +11,7 @@ from typing import Self
 
 from quarterhour.agencies.agency import Registration
 from quarterhour.aws.entity import Values
-from quarterhour.ledger.event import RECORDED_BY, SALE, Event
+from quarterhour.ledger.event import ADJUSTMENT, RECORDED_BY, SALE, Event
 from quarterhour.ledger.held.keys import HeldStatus, held_key, held_place, identity_of, index_values
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
@@ -28,6 +28,8 @@ class HeldReason(StrEnum):
     """The registration of its agency."""
     CLOSED_AGENCY = "closed_agency"
     """The agency, which is closed, to be active again."""
+    NEEDS_APPROVAL = "needs_approval"
+    """The approval of a second person: a person has recorded it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,11 @@ class Release(OperatorDecision):
 
 
 @dataclass(frozen=True, slots=True)
+class Approval(OperatorDecision):
+    """The decision of a second person to post an event that another one has recorded."""
+
+
+@dataclass(frozen=True, slots=True)
 class HeldEvent:
     """A held event as its item in the Entity table holds it.
 
@@ -118,6 +125,7 @@ class HeldEvent:
     problems: tuple[FieldProblem, ...] = ()
     released: Release | None = None
     discarded: OperatorDecision | None = None
+    approved: Approval | None = None
 
     @classmethod
     def of(cls, hold: Hold, now: datetime) -> Self:
@@ -137,6 +145,7 @@ class HeldEvent:
                 tuple(FieldProblem(**one) for one in values.get("problems", ())),
                 _release(values["released"]) if "released" in values else None,
                 OperatorDecision(**values["discarded"]) if "discarded" in values else None,
+                Approval(**values["approved"]) if "approved" in values else None,
             )
             unchanged = held.event.digest == values["digest"]
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
@@ -154,7 +163,18 @@ class HeldEvent:
         """
         waived = self.released.waived if self.released else None
         without_sale = waived is HeldReason.UNKNOWN_SALE
-        return replace(self.event, without_registration=waived is not None, without_sale=without_sale)
+        return replace(
+            self.event,
+            without_registration=waived is not None,
+            without_sale=without_sale,
+            needs_approval=self.reason is HeldReason.NEEDS_APPROVAL and self.approved is None,
+            approved_by=self.approved.by if self.approved else None,
+        )
+
+    @property
+    def needs_two(self) -> bool:
+        """Whether a second person must have approved the event before it is posted."""
+        return self.reason is HeldReason.NEEDS_APPROVAL or self.approved is not None
 
     @property
     def place(self) -> str:
@@ -209,6 +229,11 @@ def waits_for(event: Event, reason: HeldReason, remembered: timedelta | None = N
         return FieldProblem("subject", f"is no registered agency: {event.account.agency}", "its registration")
     if reason is HeldReason.CLOSED_AGENCY:
         return FieldProblem("subject", f"is a closed agency: {event.account.agency}", "an agency that is active")
+    if reason is HeldReason.NEEDS_APPROVAL:
+        expected = "the approval of another person of finance; then this event is posted"
+        if event.type == ADJUSTMENT:
+            return FieldProblem("type", "is an adjustment that a person has recorded", expected)
+        return FieldProblem("data.amount", "is below 0, a payout that a person has recorded", expected)
     if remembered is not None:
         problem = f"is no recorded sale yet, or one of more than {remembered.days} days ago, which is forgotten"
         return FieldProblem("data.refers_to", problem, "the sale; for a forgotten one, an adjustment without refers_to")

@@ -40,13 +40,20 @@ class HeldQueries:
     def page(self, query: HeldQuery, paging: Paging, caller: Caller) -> Page:
         """Return a page of held events, the oldest first, as the caller may see them.
 
+        People of agencies do not see what waits for a second person: it is not decided yet.
+
         Raises ``HeldItemError``, which names the item's place, if an item is not readable.
         """
         high = iso_millis(query.before) if query.before else HIGHEST
         after = paging.start(lambda place: within(LOWEST, place, high), LOWEST)
         index = "gsi1sk" if query.agency is None else "gsi2sk"
         examined = list(islice(self._entries(query, after, high, paging.limit + 1), EXAMINED))
-        fitting = [entry for entry in examined if query.reason in {None, entry.get("reason")}]
+        hidden = () if caller.is_of_marketplace else (HeldReason.NEEDS_APPROVAL,)
+        fitting = [
+            entry
+            for entry in examined
+            if query.reason in {None, entry.get("reason")} and entry.get("reason") not in hidden
+        ]
         page = paging.cut(fitting, lambda entry: shown(HeldEvent.parse(entry), caller), lambda entry: str(entry[index]))
         if page.after is None and len(examined) == EXAMINED:
             return Page(page.items, (str(examined[-1][index]),))
@@ -69,7 +76,7 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
         "commission_rate": event.commission_rate,
         "commission": event.commission,
     }
-    decisions = {"released": held.released, "discarded": held.discarded}
+    decisions = {"approved": held.approved, "released": held.released, "discarded": held.discarded}
     return {
         "source": event.identity.source,
         "id": event.identity.id,

@@ -1,11 +1,15 @@
-"""The route of the held events."""
+"""The routes of the held events."""
 
+from quarterhour.ledger.held.actions import read_body
+from quarterhour.ledger.held.decision_service import HeldDecisions
 from quarterhour.ledger.held.held_event import HeldReason
 from quarterhour.ledger.held.keys import HeldStatus
-from quarterhour.ledger.held.queries import HeldQueries, HeldQuery
+from quarterhour.ledger.held.queries import HeldQueries, HeldQuery, shown
 from quarterhour.model import instants
-from quarterhour.web import http
-from quarterhour.web.access import everyone
+from quarterhour.model.fields import NAME
+from quarterhour.model.identifiers import Identity
+from quarterhour.web import http, parameters
+from quarterhour.web.access import Role, everyone, people
 from quarterhour.web.parameters import MOMENT, PAGE, one_of
 from quarterhour.web.routing import Routes
 
@@ -24,3 +28,19 @@ def read(routes: Routes, held: HeldQueries) -> None:
         paging = query.paging()
         page = held.page(HeldQuery(status, agency, reason, before), paging, routes.caller())
         return http.response(200, paging.body(page))
+
+
+def write(routes: Routes, decisions: HeldDecisions) -> None:
+    """Register the writing route."""
+
+    @routes.put("/held/<source>/<event>", allow=people(Role.FINANCE))
+    def decide(source: str, event: str) -> http.Response:
+        """Release a held event, which approves it if it needs a second person, or discard it."""
+        caller = routes.caller()
+        identity = Identity(_name("source", source), _name("event", event))
+        held = decisions.decide(read_body(routes.body(), identity, caller.name))
+        return http.response(200, shown(held, caller))
+
+
+def _name(field: str, segment: str) -> str:
+    return parameters.parsed(field, parameters.decoded(segment), NAME, parameters.name)

@@ -1,24 +1,19 @@
-"""Posts held events through the recorder, and carries out operators' decisions about them."""
+"""Posts held events through the recorder."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from quarterhour.aws.entity import Values
-from quarterhour.aws.retries import optimistically
 from quarterhour.aws.telemetry import logger
-from quarterhour.ledger.held.actions import DiscardRequest, ReleaseRequest
-from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, OperatorDecision, Release
+from quarterhour.ledger.held.held_event import HeldEvent
 from quarterhour.ledger.held.keys import LOWEST, held_at
 from quarterhour.ledger.held.plan import Next, PostingRun, age, next_of, with_reason
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.outcomes import Outcome
-from quarterhour.ledger.pricing import can_be_unlinked
 from quarterhour.ledger.service import Recorder
 from quarterhour.model import clock
-from quarterhour.model.clock import iso_millis
-from quarterhour.model.errors import ConflictError, HeldItemError, NotFoundError, UnavailableError
-from quarterhour.model.identifiers import Identity
+from quarterhour.model.errors import HeldItemError, UnavailableError
 
 AT_ONCE: Final = 100
 """The held events of one attempt."""
@@ -85,61 +80,6 @@ class HeldPoster:
                 return [found for one in held for found in self._outcomes([one], request_id, seconds)]
             logger.error("a held event cannot be posted", place=held[0].place, error=type(error).__name__)
             return []
-
-
-class HeldDecisions:
-    """Carries out operators' decisions about held events."""
-
-    def __init__(self, store: HeldStore) -> None:
-        self._store = store
-
-    def release(self, request: ReleaseRequest) -> dict[str, Any]:
-        """Let a held event be posted without what it waits for; the watch posts it.
-
-        Raises ``NotFoundError`` or ``ConflictError`` if it does not wait any more.
-        """
-        held = self._held(request.identity)
-        unknown_sale = held.reason is HeldReason.UNKNOWN_SALE
-        if unknown_sale and not can_be_unlinked(held.event):
-            raise ConflictError(f"the event {request.identity} says nothing without its unknown sale: discard it")
-        if unknown_sale and held.event.rest:
-            raise ConflictError(
-                f"the event {request.identity} refunds the rest of a sale that nobody knows: discard it, and send a "
-                "refund that names its amount"
-            )
-        if not self._store.release(request.identity, Release(request.by, _now(), request.reason, held.reason)):
-            raise ConflictError(
-                f"the event {request.identity} was posted or discarded, or waits for something else, in the meantime"
-            )
-        return {"released": str(request.identity)}
-
-    def discard(self, request: DiscardRequest) -> dict[str, Any]:
-        """Discard a held event for good. Its identity stays reserved, and its item keeps the decision.
-
-        Raises ``NotFoundError`` or ``ConflictError`` if it does not wait any more.
-        """
-
-        def attempt() -> None:
-            held = self._held(request.identity)
-            before = held.discarded
-            if before and (before.by, before.reason) == (request.by, request.reason):
-                return  # a retry
-            if before:
-                raise ConflictError(f"the event {request.identity} was discarded before, by {before.by}")
-            self._store.discard(held, OperatorDecision(request.by, _now(), request.reason))
-
-        optimistically(attempt, "the held event")
-        return {"discarded": str(request.identity)}
-
-    def _held(self, identity: Identity) -> HeldEvent:
-        values = self._store.get(identity)
-        if values is None:
-            raise NotFoundError(f"no event {identity} is held")
-        return HeldEvent.parse(values)
-
-
-def _now() -> str:
-    return iso_millis(clock.now())
 
 
 def _readable(values: Values) -> HeldEvent | None:

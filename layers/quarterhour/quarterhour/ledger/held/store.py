@@ -12,7 +12,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import is_cancelled, with_retries
 from quarterhour.aws.tables import conditional_write
-from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, OperatorDecision, Release
+from quarterhour.ledger.held.held_event import Approval, HeldEvent, HeldReason, OperatorDecision, Release
 from quarterhour.ledger.held.keys import (
     CURSOR_KEY,
     HIGHEST,
@@ -74,15 +74,26 @@ def reason_request(tables: tuple[str, str], before: HeldReason, held: HeldEvent)
     }
 
 
-def release_request(table: str, identity: Identity, release: Release) -> Request:
-    """Build the UpdateItem that releases a held event, while it still waits for what is waived."""
+def release_request(table: str, held: HeldEvent, decision: Release | Approval) -> Request:
+    """Build the UpdateItem that releases or approves a held event.
+
+    The conditions are that it still waits for the same, and that nobody has decided so since it was read.
+    """
+    name, before = ("released", held.released) if isinstance(decision, Release) else ("approved", held.approved)
+    undecided = "#decision = :seen" if before else "attribute_not_exists(#decision)"
     return {
         "TableName": table,
-        "Key": to_item(held_key(identity)),
-        "UpdateExpression": "SET released = :release",
-        **_WAITS_FOR,
+        "Key": to_item(held_key(held.event.identity)),
+        "UpdateExpression": "SET #decision = :decision",
+        "ConditionExpression": f"{_WAITS_FOR['ConditionExpression']} AND {undecided}",
+        "ExpressionAttributeNames": {**_WAITS_FOR["ExpressionAttributeNames"], "#decision": name},
         "ExpressionAttributeValues": to_item(
-            {":held": HeldStatus.HELD, ":before": release.waived, ":release": asdict(release)}
+            {
+                ":held": HeldStatus.HELD,
+                ":before": held.reason,
+                ":decision": asdict(decision),
+                **({":seen": asdict(before)} if before else {}),
+            }
         ),
     }
 
@@ -175,9 +186,9 @@ class HeldStore:
         request = forget_request(self.table, identity)
         with_retries(lambda: self.client.delete_item(**request), "the Entity table")
 
-    def release(self, identity: Identity, release: Release) -> bool:
-        """Release a held event; return whether it still waited for what is waived."""
-        request = release_request(self.table, identity, release)
+    def release(self, held: HeldEvent, decision: Release | Approval) -> bool:
+        """Release or approve a held event; return whether it still was as it was read."""
+        request = release_request(self.table, held, decision)
         return conditional_write(lambda: self.client.update_item(**request), "the Entity table").applied
 
     def discard(self, held: HeldEvent, decision: OperatorDecision) -> None:

@@ -1,0 +1,140 @@
+"""What waits for a second person in the console, in Chromium: adjustments, payouts, releases and cancellations."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from quarterhour.model.clock import ManualClock
+from quarterhour_tools.emulator.server import Server
+from tests.handlers.test_approvals import record
+from tests.handlers.test_held import watch
+from tests.support.agencies import OWNER, tax
+from tests.support.browser import IN_A_BROWSER, PHONE, Tab, shown
+from tests.support.events import payment, void
+from tests.support.openid import Issuer
+from tests.support.requests import post, put
+from tests.support.served import call, served
+from tests.support.system import World
+
+pytestmark = IN_A_BROWSER
+
+NOON = datetime(2026, 10, 30, 12, tzinfo=UTC)
+NOW = NOON + timedelta(days=5)
+
+
+@pytest.fixture(scope="module")
+def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
+    """The server of a stack on which two people must agree, in November, with a draft of October."""
+    parameters = {**issuer.with_roles, "ReleaseApprovals": "2", "StatementRelease": "manual"}
+    with served(ManualClock(NOON), parameters) as (server, world):
+        with server.turns.taken():
+            put(world, "/documents/owner", {"seen": 0, "content": OWNER})
+            put(world, "/agencies/quay", {"seen": 0, "content": tax(percent="20")})
+            world.sell("100.00", "quay")
+            world.pass_time(days=5)
+            world.report()
+            world.stack.invoke("statements", {})
+            world.drain()
+        yield server, world
+
+
+class Desk:
+    """The console of a person of finance, who changes."""
+
+    def __init__(self, browser: Tab, address: str, issuer: Issuer) -> None:
+        self._browser, self._address, self._issuer = browser, address, issuer
+
+    def opens(self, person: str, page: str, text: str) -> list[str]:
+        """Open a page as a person; return the names of its buttons."""
+        self._issuer.role, self._issuer.subject = "finance", person
+        self._browser.set_clock(NOW)
+        self._browser.open(f"{self._address}/console/{page}")
+        shown(self._browser, text)
+        names = "[...document.querySelectorAll('main button')].map((one) => one.ariaLabel || one.innerText)"
+        found: list[str] = self._browser.evaluate(names)
+        return found
+
+
+@pytest.fixture
+def desk(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> Iterator[Desk]:
+    """The console, whose pages have no error."""
+    before = issuer.subject
+    yield Desk(browser, market[0].url, issuer)
+    issuer.subject = before
+    assert browser.errors == []
+
+
+def sent(browser: Tab, button: str, reason: str) -> None:
+    """Press a button, write a reason into its dialog, and send it twice, as an impatient person does."""
+    browser.follow("button", button)
+    browser.fill("Reason", reason)
+    assert browser.violations() == []
+    browser.evaluate("[1, 2].forEach(() => document.querySelector('dialog button.first').click())")
+    browser.until("!document.querySelector('dialog[open]')")
+
+
+def test_a_second_person_approves_a_payout_and_discards_what_cannot_be_posted(
+    browser: Tab, market: tuple[Server, World], desk: Desk
+) -> None:
+    server, world = market
+    with server.turns.taken():
+        record(world, payment("payout 7", "-25.00", agency="quay", reason="settled"))
+        post(world, void("v1", "nobody knows"))
+    own = desk.opens("fay", "operations", "payout 7")
+    assert [one for one in own if "finance" in one or "shop" in one] == [
+        "Discard finance payout 7",
+        "Discard shop v1",
+    ]
+    shown(browser, "needs approval")
+    shown(browser, "Recorded by fay: settled")
+    browser.choose("Waiting for", "a second person")
+    browser.until("document.querySelectorAll('main button[aria-label^=Discard]').length === 1")
+
+    names = desk.opens("bob", "operations", "payout 7")
+    assert "Approve finance payout 7" in names
+    sent(browser, "Approve finance payout 7", "agreed with the agency")
+    shown(browser, "Approved by bob")
+    (held,) = call(f"{server.url}/held?reason=needs_approval")[1]["items"]
+    assert (held["approved"]["by"], held["approved"]["reason"]) == ("bob", "agreed with the agency")
+    sent(browser, "Discard shop v1", "sent by a test")
+    browser.until("!document.querySelector('main').innerText.includes('v1')")
+    with server.turns.taken():
+        assert watch(world)["posted"] == 1
+    recorded = call(f"{server.url}/events/finance/payout%25207")[1]
+    assert (recorded["recorded_by"], recorded["approved_by"]) == ("fay", "bob")
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_a_second_person_agrees_to_a_release_and_to_a_cancellation(
+    browser: Tab, market: tuple[Server, World], desk: Desk
+) -> None:
+    server, world = market
+    path = f"{server.url}/drafts/quay/GBP/2026-10"
+
+    def released() -> None:
+        with server.turns.taken():
+            world.stack.invoke("statements", {})
+
+    released()
+    assert "Release quay 2026-10" in desk.opens("fay", "statements", "Drafts without")
+    sent(browser, "Release quay 2026-10", "checked against the bank")
+    shown(browser, "fay proposed its release")
+    assert "Agree quay 2026-10" not in desk.opens("fay", "statements", "Somebody else must agree")
+    desk.opens("bob", "statements", "A second person must agree")
+    shown(browser, "checked against the bank")
+    sent(browser, "Agree quay 2026-10", "I checked it too")
+    assert [one["by"] for one in call(path)[1]["decisions"][-2:]] == ["fay", "bob"]
+    released()
+
+    page = "statements/2026-10/quay/GBP"
+    assert "Cancel the statement" in desk.opens("bob", page, "Closing balance")
+    sent(browser, "Cancel the statement", "the name is wrong")
+    shown(browser, "bob proposed to cancel this statement")
+    assert "Agree" not in desk.opens("bob", page, "Somebody else must agree")
+    desk.opens("fay", page, "A second person must agree")
+    sent(browser, "Agree", "it is")
+    shown(browser, "It is being cancelled.")
+    assert call(path)[1]["state"] == "cancelling"
+    assert browser.violations() == []
