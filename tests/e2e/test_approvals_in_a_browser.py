@@ -135,6 +135,6 @@ def test_a_second_person_agrees_to_a_release_and_to_a_cancellation(
     assert "Agree" not in desk.opens("bob", page, "Somebody else must agree")
     desk.opens("fay", page, "A second person must agree")
     sent(browser, "Agree", "it is")
-    shown(browser, "It is being cancelled.")
+    shown(browser, "The next release cancels this statement")
     assert call(path)[1]["state"] == "cancelling"
     assert browser.violations() == []
