@@ -55,6 +55,12 @@ def _proof(browser: Tab, address: str) -> None:
     shown(browser, "Proven.")
 
 
+def _close(browser: Tab, address: str) -> None:
+    """Open the close of the demo's month, and select its draft."""
+    _open(f"/console/close/{MONTH}", "Files", size=TALL)(browser, address)
+    browser.page.get_by_role("checkbox", name="Select all shown").check()
+
+
 OF_THE_DAY: Final = {
     "overview": _open("/", "Agencies by change", size=TALL),
     "overview-dark": _open("/", "Agencies by change", color_scheme="dark", size=TALL),
@@ -67,6 +73,7 @@ OF_THE_MONTH: Final = {
     "statement": _open(f"/console/statements/{MONTH}/{_AGENCY}/{_CURRENCY}", "Closing balance"),
     "story": _open(f"/console/events/{_SALE}", "Its page proves the file"),
     "proof": _proof,
+    "close": _close,
 }
 """The pictures of the time when the month is sealed and corrected, by name."""
 

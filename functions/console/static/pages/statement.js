@@ -1,14 +1,15 @@
 /** A statement as people see it: figures, status, history, files and lines, and what its reader may do with it. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { get, post, put, segment, statementPath } from "../api.js";
+import { draftPath, get, post, put, segment, statementPath } from "../api.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
 import {
-  Conflict, Dialog, Failure, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useFirst, useLoaded,
+  Conflict, Dialog, Failure, Link, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useFirst,
+  useLoaded, useSending,
 } from "../parts.js";
-import { may } from "../me.js";
+import { STAFF, may } from "../me.js";
+import { address } from "../routes.js";
 import { sealedLines } from "../sealed.js";
-import { Decide } from "./drafts.js";
 import { EventLink, Reference } from "./events.js";
 import { Messages } from "./messages.js";
 
@@ -70,7 +71,9 @@ export function Statement({ name }) {
       ${statement.preview
         ? html`A preview as of <${Time} at=${statement.as_of} />:
             ${" "}${statement.state === "sealed"
-              ? "the draft of this period is not released yet." : `the period is ${statement.state}.`}`
+              ? "the draft of this period is not released yet." : `the period is ${statement.state}.`}
+            ${may(...STAFF) && html`
+              ${" "}<${Link} to=${address(["close", statement.period])}>Close ${format.month(statement.period)}<//>`}`
         : html`<${Status} value=${statement.status} />
             ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
             ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.
@@ -101,7 +104,7 @@ export function Statement({ name }) {
       <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
       <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
     ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
-    ${asking?.cancel && html`<${Decide} name=${statement} decision="cancel" ...${dialog} />`}
+    ${asking?.cancel && html`<${Cancel} ...${dialog} />`}
     ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}
     ${asking?.resolved && html`<${Resolve} line=${asking.resolved} ...${dialog} />`}`;
 }
@@ -127,7 +130,8 @@ function disputesOf(changes) {
   return open;
 }
 
-function Figures({ statement }) {
+/** The figures of a statement or a preview, with all their digits. */
+export function Figures({ statement }) {
   const { currency, commission, tax, closing } = statement;
   const figures = { payable: sum([commission, tax]), ...statement };
   return html`
@@ -254,6 +258,23 @@ const rowsOf = ({ now, reason }, status) => [
   ["Status", format.words(now.status), format.words(status)],
   ["Reason", now.history.at(-1)?.reason || "", reason],
 ];
+
+/** Asks why, and cancels the statement by a decision about its draft. */
+function Cancel({ statement, onDone, onClose }) {
+  const send = async (form) => {
+    const { seen } = await get(draftPath(statement));
+    return put(draftPath(statement), { decision: "cancel", seen, reason: form.get("reason").trim() });
+  };
+  const sending = useSending(send, onDone);
+  const title = "Cancel the statement";
+  return html`
+    <${Dialog} ...${{ title, action: title, onClose }} ...${sending}>
+      <p>
+        The next release makes a document that reverses this statement whole. Its draft can then be released again.
+      </p>
+      <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
+    <//>`;
+}
 
 function Change({ statement, status, ...more }) {
   const { title, action, note } = CHANGES[status];
