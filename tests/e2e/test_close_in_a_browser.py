@@ -18,6 +18,7 @@ from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
 
+UNKNOWN = "\N{EN DASH}"
 NAMES = f"[...document.querySelectorAll('{ROWS} .agency')].map((one) => one.innerText.replace(/\\s+/g, ' '))"
 
 
@@ -43,6 +44,22 @@ def checklist(browser: Tab) -> dict[str, tuple[str, str]]:
         " ['span:nth-of-type(2)', '.tag', 'strong'].map((part) => one.querySelector(part).innerText))"
     )
     return {title: (state, number) for title, state, number in rows}
+
+
+def losing_once(browser: Tab, part: str) -> list[str]:
+    """Lose the response to the first decision whose path has a part, after it is made; return its address then."""
+    lost: list[str] = []
+
+    def handle(route: Route) -> None:
+        if route.request.method != "PUT" or part not in route.request.url or lost:
+            route.continue_()
+        else:
+            route.fetch()
+            lost.append(route.request.url)
+            route.abort()
+
+    browser.page.route("**/drafts/**", handle)
+    return lost
 
 
 def test_the_checklist_has_the_numbers_of_the_period_and_leads_to_what_to_do(
@@ -83,9 +100,9 @@ def test_a_period_that_is_open_has_no_drafts_and_says_from_when(
     open_as(browser, f"{market[0].url}/console/close/2026-12", issuer, "finance")
     shown(browser, "Checklist")
     found = checklist(browser)
-    assert found["Drafts made"] == ("to do", "–")
+    assert found["Drafts made"] == ("to do", UNKNOWN)
     assert found["Reports sealed to the cut-off"][0] == "to do"
-    assert found["Failed checks"] == ("to do", "–")
+    assert found["Failed checks"] == ("to do", UNKNOWN)
     assert browser.evaluate("document.querySelector('#drafts')") is None
     browser.choose("Period", "October 2026")
     shown(browser, "Close October 2026")
@@ -251,17 +268,7 @@ def test_several_drafts_are_released_by_keyboard_with_progress_and_each_refusal_
     assert browser.violations() == []
     with server.turns.taken():
         decide(world, "lamp", "GBP", PERIOD, "hold", reason="somebody else")
-    lost: list[str] = []
-
-    def losing(route: Route) -> None:
-        if route.request.method != "PUT" or "/quay/" not in route.request.url or lost:
-            route.continue_()
-        else:
-            route.fetch()
-            lost.append(route.request.url)
-            route.abort()
-
-    browser.page.route("**/drafts/**", losing)
+    lost = losing_once(browser, "/quay/")
     browser.press("Enter")
     expect(dialog).to_contain_text("4 of 4 done. releasing 2")
     refused = dialog.get_by_role("alert")
@@ -271,7 +278,6 @@ def test_several_drafts_are_released_by_keyboard_with_progress_and_each_refusal_
     expect(dialog.get_by_role("button", name="Repeat 1 draft")).to_be_focused()
     browser.press("Enter")
     expect(dialog).to_contain_text("1 of 1 done. releasing 3")
-    browser.page.unroute("**/drafts/**", losing)
     assert [one["state"] for one in draft(market, "quay", "EUR")["decisions"]] == ["releasing"], "sent twice, made once"
     browser.press("Escape")
     browser.until("!document.querySelector('dialog')")
@@ -290,7 +296,8 @@ def test_several_drafts_are_released_by_keyboard_with_progress_and_each_refusal_
     (release, *_) = call(f"{server.url}/releases")[1]["items"]
     shown(browser, release["manifest_sha256"])
     assert browser.violations() == []
-    assert browser.errors == [f"Failed to load resource: net::ERR_FAILED {lost[0]}"] or len(browser.errors) == 2
+    browser.page.unroute_all()
+    assert [one for one in browser.errors if lost[0] not in one and "409" not in one] == []
 
 
 def test_rows_are_rounded_half_to_even_and_drafts_of_two_currencies_are_never_compared(

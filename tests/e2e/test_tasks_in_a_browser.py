@@ -12,7 +12,7 @@ from tests.support.browser import IN_A_BROWSER, Tab, shown
 from tests.support.events import ABSENT
 from tests.support.openid import Issuer
 from tests.support.requests import put
-from tests.support.served import call, served
+from tests.support.served import call, served, until
 
 pytestmark = IN_A_BROWSER
 
@@ -210,6 +210,6 @@ def test_a_controller_cancels_a_statement_with_a_wrong_name(controller: Person, 
     controller.sees("reverses this statement whole")
     controller.fills("Reason", "the name is wrong")
     controller.follows("button", "Cancel the statement")
-    controller.sees("Statement of quay in GBP, October 2026")
-    draft = call(f"{address}/drafts/quay/GBP/2026-10")[1]
-    assert (draft["state"], draft["decisions"][-1]["reason"]) == ("cancelling", "the name is wrong")
+    path = f"{address}/drafts/quay/GBP/2026-10"
+    until(lambda: call(path)[1]["state"] == "cancelling")
+    assert call(path)[1]["decisions"][-1]["reason"] == "the name is wrong"

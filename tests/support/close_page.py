@@ -10,7 +10,8 @@ from tests.support.system import World
 
 PAGE: Final = f"/console/close/{PERIOD}"
 ROWS: Final = "#drafts tr[data-key]"
-_COMPLETE: Final = f"[...document.querySelectorAll('{ROWS} .closing')].every((one) => /\\d/.test(one.innerText))"
+FIGURES: Final = f"[...document.querySelectorAll('{ROWS} .closing')].every((one) => /\\d/.test(one.innerText))"
+"""Whether the figures that follow the drafts are all there."""
 
 
 def opened(browser: Tab, market: tuple[Server, World], issuer: Issuer, page: str = PAGE, role: str = "finance") -> None:
@@ -19,7 +20,7 @@ def opened(browser: Tab, market: tuple[Server, World], issuer: Issuer, page: str
     open_as(browser, f"{market[0].url}{page}", issuer, role)
     shown(browser, "Checklist")
     browser.until(f"document.querySelector('{ROWS}')")
-    browser.until(_COMPLETE)
+    browser.until(FIGURES)
 
 
 def focus(browser: Tab, name: str) -> None:

@@ -1,4 +1,4 @@
-/** The checklist of a period: what has to be right before its statements are released, and where to mend it. */
+/** The checklist of a period: what has to be right before its statements are released, and where to correct it. */
 import { html } from "../vendor/htm-preact.js";
 import { all, get, withQuery } from "../api.js";
 import { failedOf } from "../closing.js";

@@ -1,11 +1,11 @@
-/** The checks that a draft does not pass, each with its message and where to mend it. */
+/** The checks that a draft does not pass, each with its message and where to correct it. */
 import { html } from "../vendor/htm-preact.js";
 import { laterMonth } from "../calendar.js";
 import { Link, Name, Status } from "../parts.js";
 import { address } from "../routes.js";
 import { agencyAddress } from "./agency-link.js";
 
-const MENDS = {
+const CORRECTIONS = {
   owner: () => [address(["runbooks", "releasing-statements"]), "How to write the owner"],
   agency: ({ agency }) => [agencyAddress(agency), "Register it"],
   tax: ({ agency }) => [agencyAddress(agency), "Register its tax"],
@@ -21,7 +21,7 @@ const MENDS = {
 export const Checks = ({ checks, agency, period }) => html`
   <ul class="plain checks">
     ${checks.map((one) => {
-      const [to, text] = MENDS[one.check]?.({ ...one, agency, period }) ?? [];
+      const [to, text] = CORRECTIONS[one.check]?.({ ...one, agency, period }) ?? [];
       return html`
         <li key=${one.check}>
           <${Status} value=${one.level} /> <${Name}>${one.message}<//>${" "}

@@ -84,4 +84,7 @@ const Decisions = ({ draft }) => html`
       </li>`)}
     ${draft.decisions.length === 0 && html`<li class="note">Nobody has decided yet.</li>`}
   </ul>
-  <p class="note">${format.count(draft.lines)} lines, recorded before <${Time} at=${draft.recorded_until} />.</p>`;
+  <p class="note">
+    ${draft.lines === 1 ? "1 line" : `${format.count(draft.lines)} lines`}, recorded before
+    ${" "}<${Time} at=${draft.recorded_until} />.
+  </p>`;

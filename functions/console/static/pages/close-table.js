@@ -37,11 +37,14 @@ export function DraftTable({ groups, sort, onSort, selected, select, act, previe
     to.focus();
     return to.dataset.key;
   };
+  const between = (one, other) => {
+    const [from, to] = [keys.includes(one) ? one : other, other].map((key) => keys.indexOf(key));
+    return keys.slice(Math.min(from, to), Math.max(from, to) + 1);
+  };
   const toggle = (key, isRange) => {
     if (!select) return;
     const isOn = isRange ? true : !selected.has(key);
-    const [from, to] = [keys.indexOf(isRange ? anchor.current ?? key : key), keys.indexOf(key)];
-    select(from < 0 ? [key] : keys.slice(Math.min(from, to), Math.max(from, to) + 1), isOn);
+    select(isRange ? between(anchor.current, key) : [key], isOn);
     anchor.current = key;
   };
   const onKeyDown = (event) => {
@@ -52,10 +55,7 @@ export function DraftTable({ groups, sort, onSort, selected, select, act, previe
     const isOwn = event.target === element;
     if (pressed in STEPS) {
       const to = move(element, STEPS[pressed]);
-      if (event.shiftKey && pressed !== "j" && pressed !== "k") {
-        anchor.current ??= name;
-        toggle(to, true);
-      }
+      if (event.shiftKey) select?.(between(name, to), true);
     } else if (pressed === "x" || (pressed === " " && isOwn)) toggle(name, event.shiftKey);
     else if (pressed === "a") select?.(keys, !keys.every((one) => selected.has(one)));
     else if (pressed === "Enter" && isOwn) preview(rowOf(name));
