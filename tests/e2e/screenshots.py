@@ -1,7 +1,7 @@
 """Draws the pictures of the console that the documentation shows: ``python -m tests.e2e.screenshots``.
 
-The pages show the generated day of `quarterhour demo` and the end of its month. The clock is set by hand, so the same
-pages give the same pictures.
+The pages show the generated day of `quarterhour demo` and the end of its month; the close of a period shows the month
+of a test, which has drafts to decide about. The clock is set by hand, so the same pages give the same pictures.
 """
 
 from collections.abc import Callable, Mapping
@@ -10,6 +10,7 @@ from typing import Final
 from urllib.parse import quote
 
 from quarterhour.model import clock
+from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
@@ -18,7 +19,10 @@ from quarterhour_tools.replay.marketplace import expected_accounts, marketplace_
 from quarterhour_tools.replay.month_end import MONTH, correction_of, expected_statements, month_end_documents
 from quarterhour_tools.replay.replay import replaying
 from tests.support.browser import Tab, shown, tab
+from tests.support.close_page import FIGURES
+from tests.support.month_to_close import PARAMETERS, PERIOD, STARTS, month_to_close
 from tests.support.repository import ROOT
+from tests.support.served import served
 
 FOLDER: Final = ROOT / "docs" / "screenshots"
 SIZE: Final = (1200, 800)
@@ -55,6 +59,12 @@ def _proof(browser: Tab, address: str) -> None:
     shown(browser, "Proven.")
 
 
+def _close(browser: Tab, address: str) -> None:
+    """Open the close of a month, and wait for the figures of each draft."""
+    _open(f"/console/close/{PERIOD}", "0 of 7 released")(browser, address)
+    browser.until(FIGURES)
+
+
 OF_THE_DAY: Final = {
     "overview": _open("/", "Agencies by change", size=TALL),
     "overview-dark": _open("/", "Agencies by change", color_scheme="dark", size=TALL),
@@ -69,6 +79,8 @@ OF_THE_MONTH: Final = {
     "proof": _proof,
 }
 """The pictures of the time when the month is sealed and corrected, by name."""
+OF_THE_CLOSE: Final = {"close": _close}
+"""The pictures of another marketplace, whose month has drafts to decide about."""
 
 
 def draw(folder: Path) -> None:
@@ -82,15 +94,23 @@ def draw(folder: Path) -> None:
         _draw(folder, browser, Server(0), stack, OF_THE_DAY)
         close_month(stack, replay, _CORRECTED, sealed)
         _draw(folder, browser, server, stack, OF_THE_MONTH)
+    with tab() as browser, served(ManualClock(STARTS), PARAMETERS) as (server, world):
+        with server.turns.taken():
+            month_to_close(world)
+        _draw_pictures(folder, browser, server, OF_THE_CLOSE)
 
 
 def _draw(folder: Path, browser: Tab, server: Server, stack: Stack, pictures: Mapping[str, Opening]) -> None:
-    browser.set_clock(clock.now())
     with server.serving(stack):
-        for name, open_ in pictures.items():
-            open_(browser, server.url)
-            browser.until(_COMPLETE)
-            browser.page.screenshot(path=folder / f"{name}.png", animations="disabled")
+        _draw_pictures(folder, browser, server, pictures)
+
+
+def _draw_pictures(folder: Path, browser: Tab, server: Server, pictures: Mapping[str, Opening]) -> None:
+    browser.set_clock(clock.now())
+    for name, open_ in pictures.items():
+        open_(browser, server.url)
+        browser.until(_COMPLETE)
+        browser.page.screenshot(path=folder / f"{name}.png", animations="disabled")
 
 
 if __name__ == "__main__":

@@ -51,6 +51,7 @@ PAGES = {
     f"/console/statements?agency={IN_NAME}": NAME,
     STATEMENT: "Closing balance",
     f"/console/statements/2026-11/{IN_NAME}/GBP": "A preview as of",
+    "/console/close/2026-10": NAME,
     "/console/reports": "verified",
     RUN: NAME,
     f"/console/locations?location=GB%23{IN_NAME}": NAME,

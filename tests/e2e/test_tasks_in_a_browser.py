@@ -137,9 +137,13 @@ def test_a_controller_sees_what_needs_attention_and_holds_a_draft_back(controlle
     controller.opens("/")
     controller.sees("1 line is disputed", "1 draft has no statement")
     controller.follows("link", "Decide about them")
-    controller.sees("Drafts without a statement", "the agency is not registered at the end of 2026-10: register it")
-    controller.follows("button", "Hold al-mina 2026-10")
-    controller.gives_a_reason("they are about to register", "Hold")
+    controller.sees("Close", "2 failed", "3 of 4 released")
+    controller.follows("button", "al-mina")
+    controller.clicks("Hold")
+    controller.fills("Reason", "they are about to register")
+    controller.clicks("Hold 1 draft")
+    controller.clicks("Close")
+    controller.sees("2 failed", "held")
     draft = call(f"{address}/drafts/al-mina/GBP/2026-10")[1]
     assert (draft["state"], draft["decisions"][-1]["reason"]) == ("held", "they are about to register")
 

@@ -4,6 +4,8 @@ import { headersOf } from "./session.js";
 
 /** Milliseconds after which a request is given up; API Gateway itself answers within 30 seconds. */
 const LONGEST = 60_000;
+/** The most items of a page. */
+const MOST = 1000;
 
 /** Encodes a name for a path: twice, because API Gateway decodes once before it looks for the route. */
 export const segment = (name) => encodeURIComponent(encodeURIComponent(name));
@@ -43,6 +45,18 @@ export const getOr = (path, fallback) =>
     if (problem.status === 404) return fallback;
     throw problem;
   });
+
+/** Returns all items of a list of the API, page by page. */
+export async function all(path, parameters) {
+  const items = [];
+  let next;
+  do {
+    const page = await get(withQuery(path, { limit: MOST, ...parameters, next }));
+    items.push(...page.items);
+    next = page.next;
+  } while (next);
+  return items;
+}
 
 /** Sends a body to a path; a second time changes nothing more. */
 export const put = (path, body) => request("PUT", path, body);

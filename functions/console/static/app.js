@@ -6,6 +6,7 @@ import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
 import { agencyAddress } from "./pages/agency-link.js";
 import { Agency } from "./pages/agency.js";
+import { Close } from "./pages/close.js";
 import { Event } from "./pages/event.js";
 import { Events } from "./pages/events.js";
 import { ExchangeRate, ExchangeRates } from "./pages/exchange-rates.js";
@@ -32,6 +33,7 @@ const MENU = [
   { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true },
   { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF },
   { title: "Events", parts: ["events"], content: Events, oneAgency: true },
+  { title: "Close", parts: ["close"], content: Close, roles: STAFF },
   { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF },
   { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF },
@@ -50,6 +52,12 @@ function pageAt({ parts, query }) {
     if (roles && !may(...roles)) return [title, html`<${RoleRefusal} roles=${roles} />`];
     if (oneAgency && reader().agencies.length > 1 && !query.agency) return [title, html`<${AgencyList} />`];
     return [title, html`<${content} query=${query} />`];
+  }
+  if (first === "close" && rest.length === 1) {
+    const [period] = rest;
+    const title = `Close ${format.month(period)}`;
+    if (!may(...STAFF)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
+    return [title, html`<${Close} period=${period} query=${query} />`];
   }
   if (first === "events" && rest.length === 2) {
     const [source, id] = rest;

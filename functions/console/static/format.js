@@ -22,6 +22,20 @@ export function money(text, currency) {
   return cached(Intl.NumberFormat, options).format(text);
 }
 
+/** Returns a decimal text with the decimals of its currency, rounded half to even; with a sign if it is a change. */
+export function rounded(text, currency, isChange = false) {
+  const digits = digitsOf(currency);
+  const options = {
+    minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven",
+    signDisplay: isChange ? "exceptZero" : "negative",
+  };
+  return cached(Intl.NumberFormat, options).format(text);
+}
+
+/** Returns a relative change in whole percent, with its sign. */
+export const growth = (share) =>
+  cached(Intl.NumberFormat, { style: "percent", signDisplay: "exceptZero" }).format(share);
+
 /** Returns a count, or a number with at most some decimal places. */
 export const count = (number, maximumFractionDigits = 0) =>
   cached(Intl.NumberFormat, { maximumFractionDigits }).format(number);

@@ -1,5 +1,7 @@
 /** The parts of every page: links, figures, tables, problems, dialogs, and the state of requests. */
-import { html, useCallback, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
+import {
+  html, useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState,
+} from "./vendor/htm-preact.js";
 import { inWords } from "./advice.js";
 import { get, withQuery } from "./api.js";
 import { download, writeCsv } from "./csv.js";
@@ -26,6 +28,10 @@ export const Name = ({ children }) => html`<bdi>${children}</bdi>`;
 /** The cell of a sum of money. */
 export const Money = ({ value, currency }) =>
   html`<td class="n">${value === undefined ? "" : format.money(value, currency)}</td>`;
+
+/** A sum of money with the decimals of its currency; all its digits on demand. `change`: with its sign. */
+export const Rounded = ({ value, currency, change }) => html`
+  <span title=${`${format.money(value, currency)} ${currency}`}>${format.rounded(value, currency, change)}</span>`;
 
 /** The status of a statement or a dispute. */
 export const Status = ({ value }) => html`<span class=${`tag ${value}`}>${format.words(value)}</span>`;
@@ -100,6 +106,18 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, ch
           <button type="button" disabled=${busy} onClick=${() => place.current.close()}>Cancel</button>
         </div>
       </form>
+    </dialog>`;
+}
+
+/** A dialog without a form of its own. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
+export function Modal({ label, busy, onClose, children, ...more }) {
+  const place = useRef();
+  // At once, not after the first paint: the next key belongs to the dialog.
+  useLayoutEffect(() => place.current.showModal(), []);
+  return html`
+    <dialog ref=${place} aria-labelledby=${label} closedby=${busy ? "none" : "any"} onClose=${onClose}
+      onCancel=${(event) => busy && event.preventDefault()} ...${more}>
+      ${children}
     </dialog>`;
 }
 

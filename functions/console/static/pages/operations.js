@@ -28,7 +28,7 @@ const CHANGES_HEAD = [["Version", "n"], ["Changed"], ["From"], ["To"], ["By"], [
 export const DUE = { closed: "waiting to begin", running: "being made" };
 
 /** Returns how late the reports are, in words. */
-const lateness = ({ delay_seconds: seconds, delay_firings: firings }) =>
+export const lateness = ({ delay_seconds: seconds, delay_firings: firings }) =>
   `${format.count(seconds / MINUTE)} min (firings of the schedule meanwhile: ${format.count(firings, 1)})`;
 
 /** Returns those of some periods that are over and have no statements yet. */

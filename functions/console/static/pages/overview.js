@@ -174,7 +174,7 @@ function Attention({ value, problem, again, periods, accounts }) {
     [many(drafts, "draft has no statement", "drafts have no statements"), [
       ...drafts.items.slice(0, 5).map((one) => html`
         <${Name}>${one.agency}<//> ${one.currency} ${one.period}: ${format.words(one.state)}`),
-      html`<${Link} to=${address(["statements"])}>Decide about them<//>`,
+      html`<${Link} to=${address(["close"])}>Decide about them<//>`,
     ]],
     [many(held, "event is held", "events are held"), [
       ...held.items.slice(0, 5).map((one) => html`<${Name}>${one.source} ${one.id}<//>: ${format.words(one.reason)}`),

@@ -4,11 +4,12 @@ import { draftPath, get, getOr, post, put, segment, statementPath } from "../api
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
 import {
-  Conflict, Dialog, Failure, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useFirst, useLoaded,
+  Conflict, Dialog, Failure, Link, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useFirst,
+  useLoaded, useSending,
 } from "../parts.js";
-import { may } from "../me.js";
+import { STAFF, may, reader } from "../me.js";
+import { address } from "../routes.js";
 import { sealedLines } from "../sealed.js";
-import { Decide, Proposal, isProposed, mayAgree } from "./drafts.js";
 import { EventLink, Reference } from "./events.js";
 import { Messages } from "./messages.js";
 
@@ -75,7 +76,9 @@ export function Statement({ name }) {
       ${statement.preview
         ? html`A preview as of <${Time} at=${statement.as_of} />:
             ${" "}${statement.state === "sealed"
-              ? "the draft of this period is not released yet." : `the period is ${statement.state}.`}`
+              ? "the draft of this period is not released yet." : `the period is ${statement.state}.`}
+            ${may(...STAFF) && html`
+              ${" "}<${Link} to=${address(["close", statement.period])}>Close ${format.month(statement.period)}<//>`}`
         : html`<${Status} value=${statement.status} />
             ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
             ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.
@@ -104,7 +107,7 @@ export function Statement({ name }) {
       <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
       <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
     ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
-    ${asking?.cancel && html`<${Decide} name=${statement} decision="cancel" ...${asking.cancel} ...${dialog} />`}
+    ${asking?.cancel && html`<${Cancel} ...${asking.cancel} ...${dialog} />`}
     ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}
     ${asking?.resolved && html`<${Resolve} line=${asking.resolved} ...${dialog} />`}`;
 }
@@ -123,12 +126,18 @@ async function load(name) {
 function Cancellation({ draft, ask }) {
   if (draft?.state === "cancelling") return html`
     <p class="mark" role="status">The next release cancels this statement, within 15 minutes.</p>`;
-  const agree = draft !== null && isProposed(draft);
+  const agree = draft?.state === "cancel_proposed";
+  const { by, at, reason } = draft?.last_decision ?? {};
+  const isOwn = agree && by === reader().name;
   return html`
-    ${agree && html`<p class="mark"><${Proposal} draft=${draft} what="to cancel this statement" /></p>`}
-    ${(!agree || mayAgree(draft)) && html`
+    ${agree && html`
+      <p class="mark">
+        <${Name}>${by}<//> proposed to cancel this statement <${Time} at=${at} />: <${Name}>${reason}<//>.
+        ${" "}${isOwn ? "Somebody else must agree." : "A second person must agree."}
+      </p>`}
+    ${!isOwn && html`
       <p class="bar">
-        <button type="button" onClick=${() => ask({ cancel: { agree, seen: draft?.seen } })}>
+        <button type="button" onClick=${() => ask({ cancel: { agree } })}>
           ${agree ? "Agree" : "Cancel the statement"}
         </button>
       </p>`}`;
@@ -167,7 +176,8 @@ function Payment({ status, currency, ...figures }) {
     <//>`;
 }
 
-function Figures({ statement }) {
+/** The figures of a statement or a preview, with all their digits. */
+export function Figures({ statement }) {
   const { currency, commission, tax, closing } = statement;
   const figures = { payable: sum([commission, tax]), ...statement };
   return html`
@@ -294,6 +304,23 @@ const rowsOf = ({ now, reason }, status) => [
   ["Status", format.words(now.status), format.words(status)],
   ["Reason", now.history.at(-1)?.reason || "", reason],
 ];
+
+/** Asks why, and cancels the statement by a decision about its draft. `agree`: whether somebody else proposed it. */
+function Cancel({ statement, agree, onDone, onClose }) {
+  const send = async (form) => {
+    const { seen } = await get(draftPath(statement));
+    return put(draftPath(statement), { decision: "cancel", seen, reason: form.get("reason").trim() });
+  };
+  const sending = useSending(send, onDone);
+  const title = "Cancel the statement";
+  return html`
+    <${Dialog} ...${{ title, action: agree ? "Agree" : title, onClose }} ...${sending}>
+      <p>
+        The next release makes a document that reverses this statement whole. Its draft can then be released again.
+      </p>
+      <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
+    <//>`;
+}
 
 function Change({ statement, status, ...more }) {
   const { title, action, note } = CHANGES[status];

@@ -1,4 +1,4 @@
-/** Statements: all that the reader may see, by period, agency and status; and the drafts that staff decide about. */
+/** Statements: all that the reader may see, by period, agency and status. */
 import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
@@ -6,7 +6,6 @@ import { STAFF, may, reader } from "../me.js";
 import { Link, Money, More, Name, SaveButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { useOpenStatements } from "../receivables.js";
 import { address, navigate } from "../routes.js";
-import { Drafts } from "./drafts.js";
 
 const HEAD = [
   ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"],
@@ -19,6 +18,8 @@ const STATUSES = ["not_issued", "issued", "accepted", "disputed", "resolved", "c
 /** Returns the address of a statement's page. */
 export const statementAddress = ({ period, agency, currency }) => address(["statements", period, agency, currency]);
 
+const closeAddress = (period) => address(period ? ["close", period] : ["close"]);
+
 /** The page. */
 export function Statements({ query }) {
   const { period, agency, status } = query;
@@ -26,7 +27,8 @@ export function Statements({ query }) {
   const open = useOpenStatements(agency || reader().agencies?.[0]);
   return html`
     <${Filter} query=${query} />
-    ${!status && may(...STAFF) && html`<${Drafts} ...${{ period, agency }} />`}
+    ${!status && may(...STAFF) && html`
+      <p class="note">Drafts without a statement: <${Link} to=${closeAddress(period)}>close the period<//>.</p>`}
     ${list.items.length > 0 && html`
       <${StatementTable} items=${list.items} open=${open} />
       <${SaveButton} name="statements" columns=${COLUMNS} items=${list.items} />`}
