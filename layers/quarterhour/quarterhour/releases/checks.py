@@ -95,15 +95,19 @@ def _failed(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
 
 
 def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[str]]:
-    """Return the first tax point without a tax profile, and the schemes of all others."""
-    untaxed, schemes = None, set()
+    """Return the first tax point without a tax profile, and the schemes of the profiles of all others.
+
+    The item of a draft holds no kinds and no categories, so a scheme counts if a profile names it for any of them.
+    """
+    untaxed: date | None = None
+    schemes: set[str] = set()
     last_day = draft.period.next.first_day - _DAY
     for first, last in draft.facts.tax_points or [(last_day, last_day)]:
         for number in range((last - first).days + 1):
             day = first + timedelta(days=number)
             profile = context.profile_on(day)
             if profile:
-                schemes.add(profile.scheme)
+                schemes |= profile.schemes
             untaxed = untaxed or (None if profile else day)
     return untaxed, schemes
 
