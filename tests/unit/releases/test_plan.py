@@ -91,6 +91,17 @@ def test_the_periods_of_an_account_are_released_in_order(states: list[DraftState
     assert [str(one.period) for one in in_order(reversed(drafts))] == taken
 
 
+@pytest.mark.parametrize("state", [OPEN, HELD, PROPOSED])
+def test_a_draft_whose_statement_is_cancelled_keeps_no_later_one_back(state: DraftState) -> None:
+    drafts = [
+        draft_item("42", "2026-10", state, revision=2),
+        draft_item("42", "2026-11", RELEASING),
+        draft_item("42", "2026-12", OPEN),
+        draft_item("42", "2027-01", RELEASING, revision=2),
+    ]
+    assert [str(one.period) for one in in_order(drafts)] == ["2026-11"]
+
+
 def test_a_draft_waits_for_those_of_its_own_account_alone() -> None:
     drafts = [
         draft_item("42", "2026-10", OPEN),

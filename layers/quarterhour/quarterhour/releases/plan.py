@@ -219,18 +219,18 @@ class ReleaseEntry(NamedTuple):
 
 
 def in_order(drafts: Iterable[DraftItem]) -> list[DraftItem]:
-    """Return the drafts without a statement of which none of an earlier period must come first.
+    """Return the drafts to be released of which none of an earlier period must come first.
 
-    ``drafts``: all without a statement. An account's periods are released in order, so only those that are decided up
-    to the first one that is not can be released now.
+    ``drafts``: all without a statement. An account's periods are released in order the first time.
     """
     released: list[DraftItem] = []
     ordered = sorted(drafts, key=lambda one: (one.account, one.period))
     for _, some in groupby(ordered, key=lambda one: one.account):
         for one in some:
-            if one.state is not DraftState.RELEASING:
+            if one.comes_first:
                 break
-            released.append(one)
+            if one.state is DraftState.RELEASING:
+                released.append(one)
     return released
 
 
