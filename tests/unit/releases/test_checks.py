@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -94,11 +95,13 @@ def test_the_reverse_charge_needs_the_agency_s_vat_id() -> None:
     assert found(draft_item(), DraftContext(OWNER, AGENCY._replace(tax=known), always(known))) == []
 
 
-@pytest.mark.parametrize("named", ["by_kind", "by_category"])
-def test_the_reverse_charge_of_a_kind_or_a_category_needs_the_agency_s_vat_id(named: str) -> None:
+@pytest.mark.parametrize(
+    "named", [{"by_kind": {"fee": TaxRate(REVERSE_CHARGE)}}, {"by_category": {"books": TaxRate(REVERSE_CHARGE)}}]
+)
+def test_the_reverse_charge_of_a_kind_or_a_category_needs_the_agency_s_vat_id(named: dict[str, Any]) -> None:
     """The default scheme is standard, and exempt; the item of a draft does not hold which lines it has."""
     for default in (VAT_20, TaxProfile(EXEMPT)):
-        profile = default._replace(**{named: {"books": TaxRate(REVERSE_CHARGE)}})
+        profile = default._replace(**named)
         context = DraftContext(OWNER, AGENCY._replace(tax=profile), always(profile))
         message = "the agency lacks tax.vat_id, which the reverse charge needs: register them"
         assert found(draft_item(), context) == [("agency", message)]

@@ -59,8 +59,7 @@ class DraftContexts:
         for period, of_period in groupby(drafts, lambda one: one.period):
             plan, reader = self.plan_of(period), self.parties
             accounts = [one.account for one in of_period]
-            owner = reader.owner(plan.parties_at, known)
-            found = reader.parties(owner, accounts, plan.parties_at, known)
+            found = reader.parties(accounts, plan.parties_at, known)
             parties |= {(period, account): one for account, one in zip(accounts, found, strict=True)}
         earlier = self._earlier(drafts)
         before = self._before(drafts) if counted else {}
@@ -75,6 +74,7 @@ class DraftContexts:
                 earlier.get((one.period, one.account)),
                 disputes[one.account.agency],
                 held[one.account.agency],
+                some.versions,
             )
             for one in drafts
         ]

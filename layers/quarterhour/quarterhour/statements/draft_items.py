@@ -112,6 +112,11 @@ class DraftItem:
         """
         return self.revision == 0 and self.state is not DraftState.RELEASING
 
+    @property
+    def refusal(self) -> str:
+        """Why the last run of the releases has not released it; empty if it waits for a first decision."""
+        return self.decisions[-1].reason if self.state is DraftState.OPEN and self.decisions else ""
+
     def decided(self, decision: DraftDecision) -> "DraftItem":
         """Return the draft after a decision."""
         return replace(self, state=decision.state, decisions=(*self.decisions, decision))
