@@ -653,7 +653,9 @@ class StatementPreview(NamedStatement):
 class DraftCheck(Answer):
     """A check that a draft does not pass."""
 
-    check: Literal["held", "order", "owner", "agency", "tax", "default_rate", "change", "disputes", "held_events"]
+    check: Literal[
+        "held", "order", "owner", "agency", "tax", "refused", "default_rate", "change", "disputes", "held_events"
+    ]
     level: Literal["failed", "warning"]
     """A failed check keeps the draft from being released; a warning does not."""
     message: str

@@ -323,6 +323,57 @@ def test_a_statement_is_cancelled_and_issued_again_after_a_later_month_was_relea
     assert (balance["statement"]["number"], balance["balance"]) == ("S-000003", "21.00")
 
 
+def cancel_october(shop: Marketplace) -> None:
+    assert decided(shop, "cancel", 2) == "cancelling"
+
+
+def release_november(shop: Marketplace) -> None:
+    assert decided(shop, "release", 0, "a1/GBP/2026-11") == "releasing"
+
+
+@pytest.mark.parametrize("order", ["cancelled first", "released first", "at once", "at once, the other way"])
+def test_a_month_is_cancelled_while_a_later_one_is_released_in_any_order(
+    months: Marketplace, monkeypatch: pytest.MonkeyPatch, order: str
+) -> None:
+    """October: 12.50 and 2.50 of tax. November: 5.00 and 1.00."""
+    decided(months, "release", 0)
+    months.seal()
+    first, second = cancel_october, release_november
+    if order in {"released first", "at once, the other way"}:
+        first, second = second, first
+    if order.startswith("at once"):
+        overtaken(monkeypatch, lambda: second(months))
+        first(months)
+    else:
+        first(months)
+        second(months)
+    assert months.seal() == {**NOTHING, "releases": [2], "documents": 2}
+    columns = ("period", "number", "cancels", "opening", "closing")
+    assert documents(months, *columns) == [
+        ("2026-10", "S-000001", "", "0", "15.00"),
+        ("2026-10", "C-000001", "S-000001", "15.00", "0.00"),
+        ("2026-11", "S-000002", "", "0.00", "6.00"),
+    ]
+
+
+def test_a_month_is_released_while_an_earlier_one_is_cancelled_and_held(months: Marketplace) -> None:
+    decided(months, "release", 0)
+    months.seal()
+    cancel_october(months)
+    months.seal()
+    assert failed(months, "/drafts/a1/GBP/2026-11") == {}
+    release_november(months)
+    assert months.seal() == {**NOTHING, "releases": [3], "documents": 1}
+    assert decided(months, "release", 4) == "releasing"
+    months.seal()
+    assert documents(months, "period", "number", "opening", "closing") == [
+        ("2026-10", "S-000001", "0", "15.00"),
+        ("2026-10", "C-000001", "15.00", "0.00"),
+        ("2026-11", "S-000002", "0.00", "6.00"),
+        ("2026-10", "S-000003", "6.00", "21.00"),
+    ]
+
+
 def test_a_paid_statement_is_cancelled_and_the_balance_stays_right() -> None:
     """October's statement of 15.00 is paid in November: cancelled, the marketplace owes the 15.00."""
     with marketplace(LONDON, "42") as shop:

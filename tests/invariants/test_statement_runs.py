@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from quarterhour.proof.verify import verify
 from quarterhour.releases import roster
 from quarterhour.releases.keys import PROGRESS_KEY as RELEASES_KEY
 from quarterhour.statements import day_lines, plan, service
@@ -21,7 +22,7 @@ from quarterhour.statements.keys import PROGRESS_KEY, STATEMENTS, WORK
 from quarterhour_tools.emulator.faults import FaultKind, Faults, Killed
 from tests.handlers.desk import send
 from tests.invariants.crashing import DEATHS, Record
-from tests.support.agencies import OWNER
+from tests.support.agencies import OWNER, tax
 from tests.support.events import by_sign
 from tests.support.requests import events_request
 from tests.support.stored_statements import register
@@ -38,6 +39,9 @@ EVERY = 7
 """Of calls that repeat themselves, every seventh is tried, so each call of the cycle in turns."""
 EVERY_IN_PARTS = 3
 """A run in parts makes hundreds of calls: every third crash point is tried, of both deaths in turns."""
+
+EVERY_OF_REFUSALS = 3
+"""The same of a release of four drafts: most of its calls are those of any release, which are all tried."""
 
 
 class State(NamedTuple):
@@ -57,6 +61,7 @@ class Marketplace:
         self._dynamodb: Any = world.stack.engine.dynamodb()
         self._bucket = world.stack.ref("ReportBucket")
         self._table = world.stack.ref("EntityTable")
+        self._versions = 1
         world.write("/documents/owner", OWNER)
         for agency in range(4):
             register(world, f"a{agency}")
@@ -74,6 +79,12 @@ class Marketplace:
         body = {"decision": decision, "reason": "checked", "seen": seen}
         answer = send(self.world, "PUT", f"/drafts/{agency}/GBP/2026-10", body)
         assert answer.status == 200, answer.body
+
+    def set_profile(self, *, is_there: bool) -> None:
+        """Write a version of the registration of ``a1``, with a tax profile or without."""
+        content = tax(scheme="exempt", percent=None, vat_id=None)
+        self.world.write("/agencies/a1", content if is_there else {**content, "tax": None}, seen=self._versions)
+        self._versions += 1
 
     def step(self, event: dict[str, Any]) -> dict[str, Any] | None:
         """Invoke the function once; ``None`` where it died."""
@@ -158,6 +169,17 @@ def deployed(release: str) -> Iterator[Marketplace]:
         yield Marketplace(world, faults)
 
 
+@contextmanager
+def all_releasing() -> Iterator[Marketplace]:
+    """The state after a person has decided to release the drafts of all four agencies."""
+    with deployed("manual") as found:
+        found.seal()
+        for agency in ("a0", "a1", "a2", "a3"):
+            found.decide(agency, "release", 0)
+        found.keep()
+        yield found
+
+
 @pytest.fixture
 def decided() -> Iterator[Marketplace]:
     """The state after decisions: a cancellation, a new statement after one, a first statement, and a held draft."""
@@ -212,6 +234,42 @@ def test_a_release_of_statements_and_cancellations_may_die_at_any_call(
     record_property("a release", f"{len(points)} crash points tried, 0 violations")
 
 
+def test_a_release_that_refuses_a_draft_may_die_at_any_call(record_property: Record) -> None:
+    """The tax profile of one of four agencies is gone when the release runs that a person decided."""
+    with all_releasing() as shop:
+        shop.set_profile(is_there=False)
+        points = list(product(shop.points(), DEATHS))[::EVERY_OF_REFUSALS]
+        check_refused(shop)
+        crash_at(shop, points, shop.state())
+    record_property("a release that refuses a draft", f"{len(points)} crash points tried, 0 violations")
+
+
+def test_a_profile_may_go_while_a_release_is_dead_at_any_call(record_property: Record) -> None:
+    """Before the numbers are given, the draft is refused; from then on, its document shows the profile that it had."""
+    with all_releasing() as shop:
+        points = list(product(shop.points(), DEATHS))[::EVERY_OF_REFUSALS]
+        released = shop.files()
+        outcomes = Counter[bool]()
+        for after, death in points:
+            shop.go_back()
+            shop.faults.arm(death, after)
+            result = shop.step({})
+            assert result is None, "it died"
+            shop.set_profile(is_there=False)
+            shop.seal()
+            is_refused = shop.world.read("/drafts/a1/GBP/2026-10")["state"] == "open"
+            outcomes[is_refused] += 1
+            if is_refused:
+                check_refused(shop)
+            else:
+                assert shop.files() == released
+            bucket = shop.world.stack.bucket
+            assert not verify(bucket.open, bucket.keys()).problems
+            shop.set_profile(is_there=True)
+    assert set(outcomes) == {True, False}
+    record_property("a profile that goes", f"{len(points)} crash points tried, 0 violations")
+
+
 def test_two_runs_at_once_write_the_same(shop: Marketplace, record_property: Record) -> None:
     """Another run begins just before any call of the first, and completes."""
     interleave(shop, "two runs of statements", record_property)
@@ -263,6 +321,17 @@ def check_decided(shop: Marketplace) -> None:
     assert (again["number"], again["replaces"]) == ("S-000003", "S-000002")
     states = {agency: shop.world.read(f"/drafts/{agency}/GBP/2026-10")["state"] for agency in ("a0", "a1", "a2", "a3")}
     assert states == {"a0": "held", "a1": "released", "a2": "released", "a3": "held"}
+
+
+def check_refused(shop: Marketplace) -> None:
+    """Check that the draft of ``a1`` has no number and says why, and that the others have theirs without a gap."""
+    (key,) = (key for key in shop.files(RELEASES) if key.endswith(".csv"))
+    found = [(row["number"], row["agency"]) for row in text(shop.files()[key])]
+    assert found == [("S-000001", "a0"), ("S-000002", "a2"), ("S-000003", "a3")]
+    draft = shop.world.read("/drafts/a1/GBP/2026-10")
+    assert (draft["state"], draft["number"]) == ("open", None)
+    assert [(one["state"], one["by"]) for one in draft["decisions"][1:]] == [("open", "release")]
+    assert draft["decisions"][1]["reason"].startswith("not released: the agency has no tax profile on 2026-10-")
 
 
 def check(shop: Marketplace) -> None:

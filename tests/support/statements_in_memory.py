@@ -42,7 +42,7 @@ from quarterhour.reports.plan import Checkpoint, Run
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statement_status.plan import Dispute
 from quarterhour.statement_status.store import StatementStatusStore
-from quarterhour.statements.document import Parties
+from quarterhour.statements.document import Parties, PartyVersions
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.drafts import COLUMNS as DRAFT_COLUMNS
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, draft_key, folder_of, period_of_manifest
@@ -218,7 +218,7 @@ class _Stores:
 
 @dataclass(frozen=True, slots=True)
 class _Parties:
-    """The owner, and the agencies with a tax profile, as they were known at a run."""
+    """The owner, and the agencies with a tax profile, as they were known at a run; each instant is a version."""
 
     known: Mapping[datetime, Mapping[str, TaxProfile]]
 
@@ -226,15 +226,27 @@ class _Parties:
         assert at <= known
         return OWNER
 
-    def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
-        assert at <= known
-        profiles = self.known[max(one for one in self.known if one <= known)]
+    def parties(self, accounts: Sequence[Account], at: datetime, known: datetime | PartyVersions) -> list[Parties]:
+        if isinstance(known, datetime):
+            assert at <= known
+            version = sum(one <= known for one in self.known)
+        else:
+            version = known.agency
+        profiles = self.known[sorted(self.known)[version - 1]]
 
         def agency(name: str) -> Agency | None:
             tax = profiles.get(name)
             return Agency(at, f"Agency {name}", "2 Quay", "GB", tax) if tax else None
 
-        return [Parties(owner, agency(one.agency), partial(_constant, profiles.get(one.agency))) for one in accounts]
+        return [
+            Parties(
+                OWNER,
+                agency(one.agency),
+                partial(_constant, profiles.get(one.agency)),
+                PartyVersions(version, version),
+            )
+            for one in accounts
+        ]
 
 
 def _constant(profile: TaxProfile | None, _: datetime) -> TaxProfile | None:

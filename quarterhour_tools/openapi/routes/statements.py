@@ -75,7 +75,8 @@ STATEMENTS: Final = Group(
             - The watch starts the next release within 15 minutes.
             - Machines and finance may decide. Where `ReleaseApprovals` is 2, a second person must send the same
               `release` or `cancel`.
-            - An account's periods are released in order: first release or cancel what comes before.
+            - An account's periods are released in order the first time. A month whose statement is cancelled keeps no
+              later one back, as each opening balance follows the document before.
             - A cancelled draft can be released again, once what was wrong is right: parties and tax are those that are
               registered then.
             """,

@@ -64,7 +64,7 @@ def entities() -> Entities:
 
 def group(entities: Entities, at: int, known: int) -> str | None:
     """Return the group of the agency in force on a day, as known on another."""
-    found: Any = KnownDocuments(cast("Any", entities), day(known)).content(NAME, day(at))
+    found: Any = KnownDocuments(cast("Any", entities), day(known)).document(NAME).content(day(at))
     return found["group"] if found else None
 
 

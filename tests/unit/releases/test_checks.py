@@ -4,10 +4,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
-from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, Agency, TaxProfile
+from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
 from quarterhour.model.periods import Period
 from quarterhour.releases.checks import DraftContext, Level, checks, failed
 from quarterhour.statements.draft_items import DraftItem, DraftState
@@ -92,6 +93,26 @@ def test_the_reverse_charge_needs_the_agency_s_vat_id() -> None:
     assert found(draft_item(), context) == [("agency", message)]
     known = reverse._replace(vat_id="DE136695976")
     assert found(draft_item(), DraftContext(OWNER, AGENCY._replace(tax=known), always(known))) == []
+
+
+@pytest.mark.parametrize(
+    "named", [{"by_kind": {"fee": TaxRate(REVERSE_CHARGE)}}, {"by_category": {"books": TaxRate(REVERSE_CHARGE)}}]
+)
+def test_the_reverse_charge_of_a_kind_or_a_category_needs_the_agency_s_vat_id(named: dict[str, Any]) -> None:
+    """The default scheme is standard, and exempt; the item of a draft does not hold which lines it has."""
+    for default in (VAT_20, TaxProfile(EXEMPT)):
+        profile = default._replace(**named)
+        context = DraftContext(OWNER, AGENCY._replace(tax=profile), always(profile))
+        message = "the agency lacks tax.vat_id, which the reverse charge needs: register them"
+        assert found(draft_item(), context) == [("agency", message)]
+        known = profile._replace(vat_id="DE136695976")
+        assert found(draft_item(), DraftContext(OWNER, AGENCY._replace(tax=known), always(known))) == []
+
+
+def test_an_owner_needs_a_vat_id_if_one_category_is_taxed() -> None:
+    profile = TaxProfile(EXEMPT, by_category={"books": TaxRate(STANDARD, Decimal(9))})
+    context = DraftContext(OWNER._replace(vat_id=None), AGENCY._replace(tax=profile), always(profile))
+    assert found(draft_item(), context) == [("owner", "the owner lacks vat_id: write them with `quarterhour owner`")]
 
 
 def test_the_first_day_without_a_tax_profile_is_named() -> None:

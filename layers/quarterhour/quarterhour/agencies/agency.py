@@ -85,6 +85,12 @@ class TaxProfile(NamedTuple):
         """Return how a line is taxed: by its kind, or else by its category, or else as all others."""
         return self.by_kind.get(kind) or self.by_category.get(category) or TaxRate(self.scheme, self.percent)
 
+    @property
+    def schemes(self) -> frozenset[str]:
+        """All schemes by which a line can be taxed."""
+        rates = (*self.by_kind.values(), *self.by_category.values())
+        return frozenset((self.scheme, *(rate.scheme for rate in rates)))
+
 
 class Agency(NamedTuple):
     """A registered agency's data from an instant on; what was not registered is ``None``."""

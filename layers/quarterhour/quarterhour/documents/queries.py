@@ -117,10 +117,14 @@ class DocumentQueries:
 
 @dataclass(frozen=True, slots=True)
 class KnownDocument:
-    """The versions of a document that were known at an instant. ``content_of``: returns that of a version, as JSON."""
+    """The versions of a document that are known. ``content_of``: returns that of a version, as JSON.
+
+    ``version``: the number of the newest one; 0 without one.
+    """
 
     timeline: "Timeline"
     content_of: Callable[[int], str | None]
+    version: int = 0
 
     def content(self, at: datetime) -> Any | None:  # noqa: ANN401 - JSON is any value
         """Return the content in force at an instant; ``None`` if there was none."""
@@ -134,14 +138,17 @@ class KnownDocument:
 
 @dataclass(frozen=True, slots=True)
 class KnownDocuments:
-    """Reads documents with a schema as they were known at an instant: a later version changes nothing that is read."""
+    """Reads documents with a schema as they were known: a later version changes nothing that is read.
+
+    ``known``: the instant until which a version was written, or the number of the newest version.
+    """
 
     entities: EntityReader
-    known: datetime
+    known: datetime | int
 
-    def content(self, document: str, at: datetime) -> Any | None:  # noqa: ANN401 - JSON is any value
-        """Return the content in force at an instant; ``None`` if there was none."""
-        return self._known(document, self.entities.get(latest_key(document))).content(at)
+    def document(self, document: str) -> "KnownDocument":
+        """Return a document, without versions if it does not exist."""
+        return self._known(document, self.entities.get(latest_key(document)))
 
     def documents(self, documents: Iterable[str]) -> dict[str, "KnownDocument"]:
         """Return each document, without versions if it does not exist."""
@@ -152,7 +159,7 @@ class KnownDocuments:
     def _known(self, document: str, latest: Values | None) -> "KnownDocument":
         if latest is None:
             return KnownDocument((), lambda _: None)
-        if parse_iso(latest["written_at"]) > self.known:
+        if not self._is_known(latest):
             return self._known_by_history(document)
         number = int(latest["version"])
 
@@ -160,18 +167,23 @@ class KnownDocuments:
             values = latest if version == number else self.entities.get(version_key(document, version))
             return values["content"] if values else None
 
-        return KnownDocument(timeline_of(latest), content_of)
+        return KnownDocument(timeline_of(latest), content_of, number)
+
+    def _is_known(self, values: Values) -> bool:
+        if isinstance(self.known, datetime):
+            return parse_iso(values["written_at"]) <= self.known
+        return int(values["version"]) <= self.known
 
     def _known_by_history(self, document: str) -> "KnownDocument":
         """Return a document by the versions known, of which the latest one is not the last that was written."""
         timeline: Timeline = ()
         contents: dict[int, str] = {}
         for values in self.entities.read(Range(document_pk(document), _FIRST, _LAST), _VERSIONS):
-            if parse_iso(values["written_at"]) <= self.known:
+            if self._is_known(values):
                 version = int(values["version"])
                 timeline = with_start(timeline, Start(version, parse_iso(values["valid_from"])))
                 contents[version] = values["content"]
-        return KnownDocument(timeline, contents.get)
+        return KnownDocument(timeline, contents.get, max(contents, default=0))
 
 
 def _missing(document: str) -> NotFoundError:

@@ -10,12 +10,14 @@ from typing import Any, Final, NamedTuple
 from quarterhour.agencies.agency import REVERSE_CHARGE, STANDARD, Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.periods import Period
+from quarterhour.statements.document import PartyVersions
 from quarterhour.statements.draft_items import DraftItem, DraftState
 from quarterhour.statements.owner import Owner
 
 SUDDEN: Final = 3
 """A commission that is so many times that of the period before, or less than that part of it, is a sudden change."""
 _DAY: Final = timedelta(days=1)
+_NO_VERSIONS: Final = PartyVersions()
 _PARTY: Final = ("legal_name", "address", "country")
 """What an invoice must say of both parties: Article 226(5) of Directive 2006/112/EC."""
 
@@ -45,9 +47,8 @@ class DraftContext:
 
     ``owner`` and ``agency``: those at the end of the period; ``agency`` is ``None`` if it is not registered then.
     ``profile_on``: returns the tax profile on a day. ``before``: the exact commission of the account's last period,
-    ``None`` without one. ``earlier``: the first earlier period of the account that is
-    not to be released yet. ``disputes`` and
-    ``held``: the numbers of the agency's open disputes and held events.
+    ``None`` without one. ``earlier``: the first earlier period of the account that must be released first. ``disputes``
+    and ``held``: the numbers of the agency's open disputes and held events. ``versions``: those of the parties.
     """
 
     owner: Owner
@@ -57,11 +58,15 @@ class DraftContext:
     earlier: Period | None = None
     disputes: int = 0
     held: int = 0
+    versions: PartyVersions = _NO_VERSIONS
 
 
 def checks(draft: DraftItem, context: DraftContext) -> list[Check]:
     """Return the checks that a draft does not pass, those that keep it from being released first."""
-    return [*_failed(draft, context), *_warnings(draft, context)]
+    found = failed(draft, context)
+    if draft.refusal and not found:
+        found.append(Check("refused", Level.WARNING, f"it was {draft.refusal}. Now it can be: release it"))
+    return [*found, *_warnings(draft, context)]
 
 
 def failed(draft: DraftItem, context: DraftContext) -> list[Check]:
@@ -95,15 +100,19 @@ def _failed(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
 
 
 def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[str]]:
-    """Return the first tax point without a tax profile, and the schemes of all others."""
-    untaxed, schemes = None, set()
+    """Return the first tax point without a tax profile, and the schemes of the profiles of all others.
+
+    The item of a draft holds no kinds and no categories, so a scheme counts if a profile names it for any of them.
+    """
+    untaxed: date | None = None
+    schemes: set[str] = set()
     last_day = draft.period.next.first_day - _DAY
     for first, last in draft.facts.tax_points or [(last_day, last_day)]:
         for number in range((last - first).days + 1):
             day = first + timedelta(days=number)
             profile = context.profile_on(day)
             if profile:
-                schemes.add(profile.scheme)
+                schemes |= profile.schemes
             untaxed = untaxed or (None if profile else day)
     return untaxed, schemes
 

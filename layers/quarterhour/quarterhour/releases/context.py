@@ -20,13 +20,12 @@ from quarterhour.releases.checks import DraftContext
 from quarterhour.statement_status.keys import LOWEST, disputes_by_age
 from quarterhour.statement_status.plan import DisputeStatus
 from quarterhour.statements.document import Parties
-from quarterhour.statements.draft_items import DONE, DraftItem, DraftState
+from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.keys import draft_key, draft_place, open_drafts
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.store import PartyReader
 
 _PAGE: Final = 500
-_DECIDED: Final = {*DONE, DraftState.RELEASING}
 MOST_COUNTED: Final = 2_000
 """The most open disputes, and held events, that are counted by agency."""
 
@@ -60,8 +59,7 @@ class DraftContexts:
         for period, of_period in groupby(drafts, lambda one: one.period):
             plan, reader = self.plan_of(period), self.parties
             accounts = [one.account for one in of_period]
-            owner = reader.owner(plan.parties_at, known)
-            found = reader.parties(owner, accounts, plan.parties_at, known)
+            found = reader.parties(accounts, plan.parties_at, known)
             parties |= {(period, account): one for account, one in zip(accounts, found, strict=True)}
         earlier = self._earlier(drafts)
         before = self._before(drafts) if counted else {}
@@ -76,12 +74,13 @@ class DraftContexts:
                 earlier.get((one.period, one.account)),
                 disputes[one.account.agency],
                 held[one.account.agency],
+                some.versions,
             )
             for one in drafts
         ]
 
     def _earlier(self, drafts: Iterable[DraftItem]) -> dict[tuple[Period, Account], Period]:
-        """Return, for each draft, the first earlier period of its account that is not to be released yet, if any."""
+        """Return, for each draft, the first earlier period of its account that it waits for, if any."""
         last = max((draft_place(one.period, one.account) for one in drafts), default="")
         latest: dict[Account, Period] = {}
         for one in drafts:
@@ -95,10 +94,9 @@ class DraftContexts:
                 candidates.append(draft_key(period, account))
         first: dict[Account, Period] = {}
         # The index may lag behind.
-        for values in self.entities.get_many(candidates):
-            if values["state"] not in _DECIDED:
-                account, period = Account(values["agency"], values["currency"]), Period.parse(values["period"])
-                first[account] = min(period, first.get(account, period))
+        for one in map(DraftItem.of, self.entities.get_many(candidates)):
+            if one.comes_first:
+                first[one.account] = min(one.period, first.get(one.account, one.period))
         return {
             (one.period, one.account): first[one.account]
             for one in drafts

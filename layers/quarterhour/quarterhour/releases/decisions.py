@@ -88,6 +88,17 @@ def planned_decision(
     return draft.decided(DraftDecision(state, decider.name, decider.at, request.reason))
 
 
+def refused(draft: DraftItem, found: Sequence[Check], by: str, at: str) -> DraftItem:
+    """Return a draft whose release is refused for failed checks: open, or held if it was before it was to be released.
+
+    ``by`` and ``at``: who refuses it, and when (ISO 8601).
+    """
+    before = (one.state for one in reversed(draft.decisions))
+    state = next((one for one in before if one in {DraftState.OPEN, DraftState.HELD}), DraftState.OPEN)
+    reason = f"not released: {'; '.join(one.message for one in found)}"
+    return draft.decided(DraftDecision(state, by, at, reason))
+
+
 def _results(desired: Desired) -> set[DraftState]:
     return {_FINAL[desired], _FIRST.get(desired, _FINAL[desired])}
 

@@ -12,6 +12,7 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.statements.document import PartyVersions
 from quarterhour.statements.draft_items import DraftItem, DraftState
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, Listed
 from quarterhour.statements.plan import StatementSettings
@@ -169,8 +170,9 @@ class PlannedDocument(NamedTuple):
     """A document of a release.
 
     ``document``: a statement or a credit note. ``draft_sha256``: of ``draft.json``. ``revision``: its number among the
-    documents of the draft. ``cancels``: for a cancellation, the number, the document, the date of issue and the plan's
-    instant of the statement. ``replaces``: the number of the cancelled statement of the same draft, empty without one.
+    documents of the draft. ``parties``: the versions that it shows. ``cancels``: for a cancellation, the number, the
+    document and the date of issue of the statement. ``replaces``: the number of the cancelled statement of the same
+    draft, empty without one.
     """
 
     action: Action
@@ -179,6 +181,7 @@ class PlannedDocument(NamedTuple):
     document: str
     draft_sha256: str
     revision: int
+    parties: PartyVersions
     cancels: Mapping[str, str] | None = None
     replaces: str = ""
 
@@ -189,9 +192,17 @@ class PlannedDocument(NamedTuple):
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Parse what ``as_list`` returned."""
-        action, period, number, document, draft_sha256, revision, cancels, replaces = values
+        action, period, number, document, draft_sha256, revision, parties, cancels, replaces = values
         return cls(
-            Action(action), Period.parse(period), number, document, draft_sha256, int(revision), cancels, replaces
+            Action(action),
+            Period.parse(period),
+            number,
+            document,
+            draft_sha256,
+            int(revision),
+            PartyVersions.of(parties),
+            cancels,
+            replaces,
         )
 
 
@@ -218,20 +229,11 @@ class ReleaseEntry(NamedTuple):
         )
 
 
-def in_order(drafts: Iterable[DraftItem]) -> list[DraftItem]:
-    """Return the drafts without a statement of which none of an earlier period must come first.
+class Releasable(NamedTuple):
+    """The drafts of a release, and the versions of the parties to their new statements by period and account."""
 
-    ``drafts``: all without a statement. An account's periods are released in order, so only those that are decided up
-    to the first one that is not can be released now.
-    """
-    released: list[DraftItem] = []
-    ordered = sorted(drafts, key=lambda one: (one.account, one.period))
-    for _, some in groupby(ordered, key=lambda one: one.account):
-        for one in some:
-            if one.state is not DraftState.RELEASING:
-                break
-            released.append(one)
-    return released
+    drafts: Sequence[DraftItem]
+    parties: Mapping[tuple[Period, Account], PartyVersions]
 
 
 def document_of(commission: Decimal, currency: str, rounding: money.Rounding) -> str:
@@ -244,7 +246,7 @@ def document_of(commission: Decimal, currency: str, rounding: money.Rounding) ->
 
 def numbered(
     plan: ReleasePlan,
-    drafts: Iterable[DraftItem],
+    releasable: Releasable,
     statements: Mapping[tuple[Period, Account], Mapping[str, Any]],
     last: Mapping[Account, LastDocument],
     rounding_of: Callable[[Period], money.Rounding],
@@ -252,7 +254,7 @@ def numbered(
     """Yield the documents of a release by account: its cancellations first, then its statements by period.
 
     ``statements``: the items of the statements that are cancelled or replaced. ``last``: the last documents.
-    ``rounding_of``: returns the rounding of a period.
+    ``rounding_of``: returns the rounding of a period. A cancellation shows the parties of its statement.
     """
     numbers = SeriesNumbers(dict(plan.series))
     prefixes = dict(zip((STATEMENT_DOCUMENT, CREDIT_NOTE), plan.prefixes, strict=True))
@@ -273,17 +275,22 @@ def numbered(
             document,
             one.facts.listed.files[_DRAFT].sha256,
             one.revision + 1,
+            PartyVersions.of(statement["parties"])
+            if cancels and statement
+            else releasable.parties[one.period, one.account],
             {name: statement[name] for name in CANCELLED} if cancels and statement else None,
             statement["number"] if statement and not cancels else "",
         )
 
-    ordered = sorted(drafts, key=lambda one: (one.account, one.state is not DraftState.CANCELLING, one.period))
+    ordered = sorted(
+        releasable.drafts, key=lambda one: (one.account, one.state is not DraftState.CANCELLING, one.period)
+    )
     for account, some in groupby(ordered, key=lambda one: one.account):
         yield ReleaseEntry(account, last.get(account), list(map(planned, some)))
 
 
-CANCELLED: Final = ("number", "document", "issued_on", "planned_at")
-"""What a cancellation needs of the statement's item."""
+CANCELLED: Final = ("number", "document", "issued_on")
+"""What a cancellation shows of the statement."""
 _DRAFT: Final = "draft.json"
 
 

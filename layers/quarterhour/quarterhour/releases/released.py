@@ -55,7 +55,12 @@ def statement_item(
     """Return the item of a statement with all its documents; a cancellation is noted in that of its statement."""
     planned, document = released.planned, released.document
     before = [one for one in (existing or {}).get("documents", ()) if one["release"] != plan.number]
-    shown = {"issued_on": released.issued_on, "due_on": released.due_on, "planned_at": plan.planned_at}
+    shown = {
+        "issued_on": released.issued_on,
+        "due_on": released.due_on,
+        "planned_at": plan.planned_at,
+        "parties": list(planned.parties),
+    }
     documents = [
         *before,
         {

@@ -29,7 +29,7 @@ from quarterhour.releases.released import Released
 from quarterhour.releases.write import ReleaseWriter
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.document import as_bytes
+from quarterhour.statements.document import PartyVersions, as_bytes
 from quarterhour.statements.keys import (
     DRAFT,
     LINES,
@@ -107,6 +107,7 @@ class SealedDocument(NamedTuple):
             document["document"],
             draft_sha256,
             int(document["revision"]),
+            PartyVersions.of(document["parties"]),
             cancels,
             earlier[-2]["number"] if earlier and not cancels else "",
         )

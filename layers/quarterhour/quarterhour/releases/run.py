@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import groupby
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from quarterhour.aws.items import chunks
 from quarterhour.model import clock
@@ -13,7 +13,8 @@ from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Period
 from quarterhour.releases.checks import failed
 from quarterhour.releases.context import DraftContexts
-from quarterhour.releases.plan import ReleasePlan, in_order, next_plan, numbered
+from quarterhour.releases.decisions import refused
+from quarterhour.releases.plan import Releasable, ReleasePlan, next_plan, numbered
 from quarterhour.releases.publish import ReleasePublisher
 from quarterhour.releases.released import BY
 from quarterhour.releases.roster import is_numbered, read_numbered, write_roster
@@ -21,11 +22,16 @@ from quarterhour.releases.store import ReleaseStore
 from quarterhour.releases.write import ReleaseWriter
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statement_status.store import StatementStatusStore
-from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
+from quarterhour.statements.draft_items import DraftDecision, DraftState
 from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
 from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.service import in_time
 from quarterhour.statements.store import ProgressStore
+
+if TYPE_CHECKING:
+    from quarterhour.model.identifiers import Account
+    from quarterhour.statements.document import PartyVersions
+    from quarterhour.statements.draft_items import DraftItem
 
 
 @dataclass(slots=True)
@@ -90,23 +96,42 @@ class ReleaseRunner:
             if not self._contexts.is_published(period):
                 continue
             for some in chunks(list(of_period), WRITTEN_AT_A_TIME):
-                contexts = self._contexts.gather(some, clock.now(), counted=False)
+                now = clock.now()
+                contexts = self._contexts.gather(some, now, counted=False)
+                released = DraftDecision(DraftState.RELEASING, BY, iso_millis(now), "")
                 self._store.decide_all(
                     [
-                        draft.decided(_decision(DraftState.OPEN if failed(draft, context) else DraftState.RELEASING))
+                        refused(draft, found, BY, iso_millis(now))
+                        if (found := failed(draft, context))
+                        else draft.decided(released)
                         for draft, context in zip(some, contexts, strict=True)
                     ]
                 )
 
-    def _releasable(self) -> list[DraftItem]:
-        """Return the drafts that a release can take now."""
-        due = [one for one in self._store.due() if one.state is not DraftState.NEW]
-        accounts = {one.account for one in due if one.state is DraftState.RELEASING}
-        waiting = {(one.period, one.account) for one in self._store.without_statement() if one.account in accounts}
-        waiting |= {(one.period, one.account) for one in due if one.state is DraftState.RELEASING}
-        current = self._store.drafts(waiting)
-        cancelling = [one for one in due if one.state is DraftState.CANCELLING]
-        return [*cancelling, *in_order(one for one in current if one.state is not DraftState.RELEASED)]
+    def _releasable(self) -> Releasable:
+        """Return the drafts that a release can take now; those that fail a check by now are not to be released then.
+
+        Parties can have changed since somebody decided. If an earlier draft is refused, the later ones of its account
+        are, too.
+        """
+        while True:
+            due = [one for one in self._store.due() if one.state is not DraftState.NEW]
+            accounts = {one.account for one in due if one.state is DraftState.RELEASING}
+            waiting = {(one.period, one.account) for one in self._store.without_statement() if one.account in accounts}
+            waiting |= {(one.period, one.account) for one in due if one.state is DraftState.RELEASING}
+            releasing = [one for one in self._store.drafts(waiting) if one.state is DraftState.RELEASING]
+            parties: dict[tuple[Period, Account], PartyVersions] = {}
+            not_released: list[DraftItem] = []
+            for some in chunks(sorted(releasing, key=lambda one: (one.period, one.account)), WRITTEN_AT_A_TIME):
+                now = clock.now()
+                for draft, context in zip(some, self._contexts.gather(some, now, counted=False), strict=True):
+                    parties[draft.period, draft.account] = context.versions
+                    if found := failed(draft, context):
+                        not_released.append(refused(draft, found, BY, iso_millis(now)))
+            if not not_released:
+                cancelling = [one for one in due if one.state is DraftState.CANCELLING]
+                return Releasable([*cancelling, *releasing], parties)
+            self._store.decide_all(not_released)
 
     def _plan(self) -> ReleasePlan | None:
         """Return the plan under way, or a new one; ``None`` if there is nothing to release."""
@@ -114,7 +139,7 @@ class ReleaseRunner:
             progress = self._store.progress()
             if progress.plan:
                 return progress.plan
-            if not self._releasable():
+            if not self._releasable().drafts:
                 return None
             plan = next_plan(progress, self._statements.progress().numbers, clock.now(), self._settings)
             self._store.save_plan(progress, plan)  # another run may have stored its plan first
@@ -131,16 +156,12 @@ class ReleaseRunner:
         """Number the documents, unless that is done already; return whether it was not."""
         if is_numbered(self._files, plan):
             return False
-        drafts = self._releasable()
-        statements = self._store.statements((one.period, one.account) for one in drafts if one.revision)
-        accounts = sorted({one.account for one in drafts})
+        found = self._releasable()
+        statements = self._store.statements((one.period, one.account) for one in found.drafts if one.revision)
+        accounts = sorted({one.account for one in found.drafts})
         last = self._store.last_documents(accounts, self._statements.progress().last_of_0_2)
-        write_roster(self._files, plan, list(numbered(plan, drafts, statements, last, self._rounding_of)))
+        write_roster(self._files, plan, list(numbered(plan, found, statements, last, self._rounding_of)))
         return True
 
     def _rounding_of(self, period: Period) -> Rounding:
         return self._contexts.plan_of(period).rounding
-
-
-def _decision(state: DraftState) -> DraftDecision:
-    return DraftDecision(state, BY, iso_millis(clock.now()), "")

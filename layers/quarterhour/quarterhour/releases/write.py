@@ -8,7 +8,6 @@ from tempfile import TemporaryFile
 from typing import NamedTuple
 
 from quarterhour.model import money
-from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
@@ -21,7 +20,7 @@ from quarterhour.releases.roster import read_entries
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.document import Parties, Statement, StatementEntry, as_bytes
+from quarterhour.statements.document import Parties, PartyVersions, Statement, StatementEntry, as_bytes
 from quarterhour.statements.drafts import Draft
 from quarterhour.statements.keys import DRAFT, LINES, STATEMENT, statement_prefix
 from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
@@ -82,7 +81,7 @@ class ReleaseWriter:
         self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]
     ) -> list[list[tuple[Released, dict[str, bytes]]]]:
         """Return the documents of each account, with their files by name; nothing is written."""
-        sources = iter(self._sources(plan, entries))
+        sources = iter(self._sources(entries))
         made: list[list[tuple[Released, dict[str, bytes]]]] = []
         for entry in entries:
             last = entry.last
@@ -96,10 +95,10 @@ class ReleaseWriter:
 
     # ------------------------------------------------------------ what they are made of
 
-    def _sources(self, plan: ReleasePlan, entries: Iterable[ReleaseEntry]) -> list[_Source]:
+    def _sources(self, entries: Iterable[ReleaseEntry]) -> list[_Source]:
         planned = [(entry.account, one) for entry in entries for one in entry.documents]
         drafts = self.store.workers.map(lambda pair: self._draft(*pair), planned)
-        parties = self._parties(plan, planned)
+        parties = self._parties(planned)
         return [
             _Source(account, one, draft, parties[account, one.number])
             for (account, one), draft in zip(planned, drafts, strict=True)
@@ -112,25 +111,17 @@ class ReleaseWriter:
             raise SealedFileError(f"{key} is not the draft that was sealed: restore its version")
         return Draft.of(content)
 
-    def _parties(
-        self, plan: ReleasePlan, planned: Iterable[tuple[Account, PlannedDocument]]
-    ) -> dict[tuple[Account, str], Parties]:
-        """Return the parties to each document by account and number.
+    def _parties(self, planned: Iterable[tuple[Account, PlannedDocument]]) -> dict[tuple[Account, str], Parties]:
+        """Return the parties to each document by account and number: those at the end of its period, as then known."""
 
-        They are those at the end of its period, as known at the release; to a cancellation, as known when the cancelled
-        statement was released.
-        """
-
-        def known(pair: tuple[Account, PlannedDocument]) -> tuple[Period, str]:
-            one = pair[1]
-            return one.period, one.cancels["planned_at"] if one.cancels else plan.planned_at
+        def known(pair: tuple[Account, PlannedDocument]) -> tuple[Period, PartyVersions]:
+            return pair[1].period, pair[1].parties
 
         reader = self.contexts.parties
         found: dict[tuple[Account, str], Parties] = {}
-        for (period, at), some in groupby(sorted(planned, key=known), key=known):
-            pairs, of_period = list(some), self.contexts.plan_of(period)
-            instants = of_period.parties_at, parse_iso(at)
-            parties = reader.parties(reader.owner(*instants), [account for account, _ in pairs], *instants)
+        for (period, versions), some in groupby(sorted(planned, key=known), key=known):
+            pairs, at = list(some), self.contexts.plan_of(period).parties_at
+            parties = reader.parties([account for account, _ in pairs], at, versions)
             found |= {(account, one.number): both for (account, one), both in zip(pairs, parties, strict=True)}
         return found
 
@@ -142,7 +133,6 @@ class ReleaseWriter:
         """Return a document and its files by name."""
         account, planned, draft, parties = source
         cancels = planned.cancels
-        shown = {name: cancels[name] for name in ("number", "document", "issued_on")} if cancels else None
         entry = StatementEntry(
             account,
             planned.number,
@@ -150,7 +140,7 @@ class ReleaseWriter:
             draft.sums.reversed() if cancels else draft.sums,
             last.listed if last else None,
             last.period if last else None,
-            shown,
+            cancels,
             planned.replaces or None,
         )
         made = replace(

@@ -1,13 +1,13 @@
 """The statement as a JSON document: who owes what to whom, for what, and how it was computed."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
 from quarterhour.agencies.agency import BY_AGENCY, DEFAULT_LANGUAGE, Agency, TaxProfile
 from quarterhour.model import money
@@ -45,16 +45,32 @@ NOT_ISSUED: Final = "the agency has no tax profile at the cut-off"
 _DAY: Final = timedelta(days=1)
 
 
+class PartyVersions(NamedTuple):
+    """The newest versions known of the owner and of the agency; 0 if none is."""
+
+    owner: int = 0
+    agency: int = 0
+
+    @classmethod
+    def of(cls, values: Iterable[Any]) -> Self:
+        """Parse the versions as they are stored."""
+        return cls(*map(int, values))
+
+
+_NONE: Final = PartyVersions()
+
+
 @dataclass(frozen=True, slots=True)
 class Parties:
     """Who issues a statement and who receives it, as it shows them; ``agency`` is ``None`` if not registered then.
 
-    ``profile_at``: returns the agency's tax profile at an instant; ``None`` without one.
+    ``profile_at``: returns the agency's tax profile at an instant; ``None`` without one. ``versions``: known of both.
     """
 
     owner: Owner
     agency: Agency | None
     profile_at: Callable[[datetime], TaxProfile | None]
+    versions: PartyVersions = _NONE
 
 
 class StatementEntry(NamedTuple):

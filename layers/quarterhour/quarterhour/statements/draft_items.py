@@ -104,6 +104,19 @@ class DraftItem:
         """The account."""
         return self.facts.listed.account
 
+    @property
+    def comes_first(self) -> bool:
+        """Whether the later drafts of the account wait for it: nothing was ever released of it, or is to be now.
+
+        They do not wait for one whose statement is cancelled, as opening balances follow the documents of the account.
+        """
+        return self.revision == 0 and self.state is not DraftState.RELEASING
+
+    @property
+    def refusal(self) -> str:
+        """Why the last run of the releases has not released it; empty if it waits for a first decision."""
+        return self.decisions[-1].reason if self.state is DraftState.OPEN and self.decisions else ""
+
     def decided(self, decision: DraftDecision) -> "DraftItem":
         """Return the draft after a decision."""
         return replace(self, state=decision.state, decisions=(*self.decisions, decision))

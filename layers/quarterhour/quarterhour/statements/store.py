@@ -20,7 +20,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
-from quarterhour.statements.document import Parties
+from quarterhour.statements.document import Parties, PartyVersions
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.keys import PROGRESS_KEY, period_key
 from quarterhour.statements.owner import OWNER, Owner, read_owner
@@ -141,24 +141,42 @@ class PartyReader:
 
     def owner(self, at: datetime, known: datetime) -> Owner:
         """Return the owner; one without data if the document is not written."""
-        content = KnownDocuments(self.entities, known).content(OWNER, at)
-        owner = Owner() if content is None else read_owner(content)
-        return owner if isinstance(owner, Owner) else Owner()
+        return _owner_at(KnownDocuments(self.entities, known).document(OWNER), at)
 
     def agency(self, agency: str, known: datetime) -> "AgencyAt":
         """Return a function that returns an agency's data at an instant; ``None`` if it was not registered then."""
         document = agency_document(agency)
-        return _agency_at(KnownDocuments(self.entities, known).documents([document])[document])
+        return _agency_at(KnownDocuments(self.entities, known).document(document))
 
-    def parties(self, owner: Owner, accounts: Sequence[Account], at: datetime, known: datetime) -> list[Parties]:
-        """Return the parties to each account's statement: the agencies of the instant, and their tax at any other."""
-        documents = {account.agency: agency_document(account.agency) for account in accounts}
-        found = KnownDocuments(self.entities, known).documents(documents.values())
-        agencies = {agency: _agency_at(found[document]) for agency, document in documents.items()}
-        return [Parties(owner, agencies[one.agency](at), _profile_at(agencies[one.agency])) for one in accounts]
+    def parties(self, accounts: Sequence[Account], at: datetime, known: datetime | PartyVersions) -> list[Parties]:
+        """Return the parties to each account's statement: those of the instant, and the agencies' tax at any other.
+
+        ``known``: when, or the newest versions of the owner and of all these agencies.
+        """
+        of_owner, of_agencies = known if isinstance(known, PartyVersions) else (known, known)
+        document = KnownDocuments(self.entities, of_owner).document(OWNER)
+        owner = _owner_at(document, at)
+        names = {account.agency: agency_document(account.agency) for account in accounts}
+        found = KnownDocuments(self.entities, of_agencies).documents(names.values())
+        agencies = {agency: _agency_at(found[name]) for agency, name in names.items()}
+        return [
+            Parties(
+                owner,
+                agencies[one.agency](at),
+                _profile_at(agencies[one.agency]),
+                PartyVersions(document.version, found[names[one.agency]].version),
+            )
+            for one in accounts
+        ]
 
 
 AgencyAt = Callable[[datetime], Agency | None]
+
+
+def _owner_at(document: KnownDocument, at: datetime) -> Owner:
+    content = document.content(at)
+    owner = Owner() if content is None else read_owner(content)
+    return owner if isinstance(owner, Owner) else Owner()
 
 
 def _agency_at(document: KnownDocument) -> AgencyAt:

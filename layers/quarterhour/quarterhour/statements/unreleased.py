@@ -50,7 +50,7 @@ class UnreleasedStatements:
         draft = Draft.of(self.files.open(statement_prefix(period, account) + DRAFT).read())
         plan = replace(self.plan_of(period), planned_at=iso_millis(now))
         reader = PartyReader(self.entities)
-        (parties,) = reader.parties(reader.owner(plan.parties_at, now), [account], plan.parties_at, now)
+        (parties,) = reader.parties([account], plan.parties_at, now)
         before, listed = previous or (None, None)
         statement = Statement(plan, StatementEntry(account, "", "", draft.sums, listed, before), parties)
         if any(statement.names):

@@ -23,7 +23,6 @@ from quarterhour.statements.work_objects import value_writer
 def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Sealer) -> None:
     """Write the statements of a group; their rows of the list come last, so they say that the group is written."""
     known = parse_iso(plan.planned_at)
-    owner = stores.parties.owner(plan.parties_at, known)
     with ExitStack() as opened, TemporaryFile() as file:
         entries = (
             entry
@@ -33,7 +32,7 @@ def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Seal
         blocks = Blocks(blocks_of(stores, plan, group, opened))
         with value_writer(file) as write_value:
             while some := list(islice(entries, WRITTEN_AT_A_TIME)):
-                parties = stores.parties.parties(owner, [one.account for one in some], plan.parties_at, known)
+                parties = stores.parties.parties([one.account for one in some], plan.parties_at, known)
                 statements = (Statement(plan, *pair) for pair in zip(some, parties, strict=True))
                 for listed in _write_statements(plan, statements, blocks, sealer):
                     write_value(listed.as_row_of_0_2())
