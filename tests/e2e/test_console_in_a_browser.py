@@ -257,7 +257,7 @@ def test_a_file_that_is_not_the_sealed_one_is_refused(browser: Tab, address: str
         "import(document.querySelector('script[type=module]').src.replace('app.js', 'sealed.js'))"
         f".then((module) => module.sealedLines({json.dumps(forged)})).catch((problem) => problem.title)"
     )
-    assert problem == "Not the sealed file"
+    assert problem == f"{file['key']} is not the file that was sealed"
 
 
 def test_times_are_those_of_the_marketplace_or_of_utc(browser: Tab, address: str) -> None:

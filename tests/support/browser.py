@@ -155,6 +155,13 @@ def shown(browser: Tab, text: str) -> None:
     browser.until(f"document.querySelector('main')?.innerText.replace(/[\u2068\u2069]/g, '').includes({text!r})")
 
 
+def proven(browser: Tab, what: str = "statement") -> str:
+    """Verify what is open, a statement or a run; return the result in one sentence."""
+    browser.follow("button", f"Verify this {what}")
+    browser.until("document.querySelector('main [role=status] :is(.proven, .mark)')")
+    return str(browser.evaluate("document.querySelector('main [role=status] :is(.proven, .mark)').innerText"))
+
+
 def open_as(browser: Tab, address: str, issuer: Issuer, role: str, *agencies: str, color_scheme: str = "light") -> None:
     """Open an address as a person with a role at agencies, and wait until they are signed in."""
     issuer.role, issuer.agency = role, list(agencies) if len(agencies) > 1 else "".join(agencies)
