@@ -116,7 +116,9 @@ class Tab:
 
     def fill(self, label: str, text: str) -> None:
         """Write a text into the field with a label, in place of what it held."""
-        self._reachable.get_by_role("textbox", name=label, exact=True).first.fill(text)
+        # A field with suggestions is a combobox.
+        field = self._reachable.get_by_role("textbox", name=label, exact=True)
+        field.or_(self._reachable.get_by_role("combobox", name=label, exact=True)).first.fill(text)
 
     def choose(self, label: str, option: str) -> None:
         """Choose an option of the list with a label."""

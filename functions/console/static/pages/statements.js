@@ -5,6 +5,7 @@ import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
 import { Link, Money, More, Name, SaveButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
+import { AgencyField, withAgency } from "./agency-field.js";
 import { Drafts } from "./drafts.js";
 
 const HEAD = [
@@ -56,7 +57,7 @@ const row = (one) => html`
 function Filter({ query }) {
   const { value: periods } = useLoaded(() => get("/periods?limit=100"), "");
   const sealed = (periods?.items || []).filter((one) => one.state === "sealed").map((one) => one.period);
-  const send = (event) => navigate(address(["statements"], fieldsOf(event)));
+  const send = async (event) => navigate(address(["statements"], await withAgency(fieldsOf(event))));
   const options = (values, chosen, text) => values.map((value) => html`
     <option key=${value} value=${value} selected=${value === chosen}>${text(value)}</option>`);
   return html`
@@ -72,7 +73,7 @@ function Filter({ query }) {
         </select>
       </label>
       ${may(...STAFF) && html`
-        <label>Agency <input name="agency" defaultValue=${query.agency} autocomplete="off" /></label>`}
+        <${AgencyField} value=${query.agency} />`}
       <button>Show</button>
     </form>`;
 }
