@@ -12,7 +12,7 @@ import { eventAddress } from "./events.js";
 import { reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
-const PAUSE = 200; // Milliseconds without a key before the API is asked.
+const PAUSE = 200; // Milliseconds without a key before the request.
 const AGENCIES = 8;
 const LIST = "search-results";
 const NONE = [];

@@ -1,10 +1,11 @@
 """Looks up what a text names: each part by keys, at a cost that does not grow with what is stored."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
+from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.queries import CounterQueries
@@ -66,7 +67,7 @@ class SearchQueries:
         found = self.entities.get_many([number_key(one) for one in numbers]) or list(self._of_0_2(numbers[-1]))
         return [{name: one[name] for name in _STATEMENT} for one in found]
 
-    def _of_0_2(self, number: str) -> Iterator[Mapping[str, Any]]:
+    def _of_0_2(self, number: str) -> Iterator[Values]:
         """Yield the statement of 0.2.0 with a number, whose items are found by their period alone."""
         periods = islice(self.entities.read(sealed_periods(), _PERIODS), _PERIODS)
         period = next((one["period"] for one in periods if is_numbered_by(one, number)), None)
