@@ -2,8 +2,11 @@
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
+from playwright.sync_api import Route
 
 from quarterhour.model.clock import ManualClock
 from tests.handlers.desk import place
@@ -183,3 +186,24 @@ def test_the_page_of_agencies_finds_one_by_name(browser: Tab, address: str, issu
     browser.page.get_by_label("Find by name or id").fill("nobody")
     shown(browser, "No agency has this name or id.")
     assert browser.violations() == []
+
+
+def test_a_list_that_loads_in_steps_is_saved_with_all_rows(
+    browser: Tab, address: str, issuer: Issuer, tmp_path: Path
+) -> None:
+    def in_steps(route: Route) -> None:
+        """Answer with one item a page, whatever was requested."""
+        place = urlsplit(route.request.url)
+        query = urlencode({**dict(parse_qsl(place.query)), "limit": "1"})
+        route.fulfill(response=route.fetch(url=place._replace(query=query).geturl()))
+
+    browser.page.route(lambda url: urlsplit(url).path == "/agencies", in_steps)
+    open_as(browser, f"{address}/console/agencies", issuer, "support")
+    browser.until("document.querySelectorAll('tbody tr').length === 1")
+    with browser.page.expect_download() as download:
+        browser.follow("button", "Download all as CSV")
+    download.value.save_as(tmp_path / "agencies.csv")
+    rows = (tmp_path / "agencies.csv").read_text("utf-8").splitlines()
+    assert [row.partition(",")[0] for row in rows] == ["agency", "42", "43", "44", "45"]
+    assert browser.evaluate("document.querySelectorAll('tbody tr').length") == 1
+    browser.page.unroute_all()

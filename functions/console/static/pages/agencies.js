@@ -1,7 +1,7 @@
 /** Agencies: all that are registered. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { matching } from "../agencies.js";
-import { Link, More, Name, SaveButton, Status, Table, usePages } from "../parts.js";
+import { Link, More, Name, SaveAllButton, SaveButton, Status, Table, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { useAgencies } from "./agency-field.js";
 import { AgencyLink } from "./agency-link.js";
@@ -27,7 +27,9 @@ export function Agencies() {
       </div>`}
     ${found.length > 0 && html`
       <${Table} caption="Registered agencies" head=${HEAD}>${found.map(row)}<//>
-      <${SaveButton} name="agencies" columns=${COLUMNS} items=${found} />`}
+      ${text.trim()
+        ? html`<${SaveButton} name="agencies" columns=${COLUMNS} items=${found} />`
+        : html`<${SaveAllButton} name="agencies" columns=${COLUMNS} list=${list} />`}`}
     ${list.items.length > 0 && !found.length && html`<p class="empty">No agency has this name or id.</p>`}
     ${list.empty && html`
       <p class="empty">

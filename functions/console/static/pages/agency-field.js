@@ -1,6 +1,7 @@
 /** The field of an agency in the filters of lists: an id, or a part of one agency's name. */
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { agencyIdOf, allAgencies } from "../agencies.js";
+import { isolated } from "../format.js";
 
 const LIST = "agencies";
 const NONE = [];
@@ -22,7 +23,7 @@ export function AgencyField({ value }) {
   return html`
     <label>Agency <input name="agency" list=${LIST} defaultValue=${value} autocomplete="off" /></label>
     <datalist id=${LIST}>
-      ${agencies.map((one) => html`<option key=${one.agency} value=${one.agency}>${one.legal_name}</option>`)}
+      ${agencies.map((one) => html`<option key=${one.agency} value=${one.agency}>${isolated(one.legal_name)}</option>`)}
     </datalist>`;
 }
 

@@ -4,7 +4,7 @@ import { dayOf, isDay, laterDay, today } from "../calendar.js";
 import { referenceIn } from "../extra.js";
 import { STAFF, may } from "../me.js";
 import {
-  Link, Money, More, Name, SaveButton, Table, Time, fieldsOf, usePages,
+  Link, Money, More, Name, SaveAllButton, Table, Time, fieldsOf, usePages,
 } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyField, withAgency } from "./agency-field.js";
@@ -61,7 +61,7 @@ function List({ agency, source, order, customer, type, from, to }) {
   return html`
     ${list.items.length > 0 && html`
       <${Table} caption="Events in the order of recording" head=${HEAD}>${list.items.map(row)}<//>
-      <${SaveButton} name="events" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveAllButton} name="events" columns=${COLUMNS} list=${list} />`}
     ${list.empty && html`
       <p class="empty">
         No event matches from ${from} to ${to} (UTC, the end not included). Choose another span or fewer filters.

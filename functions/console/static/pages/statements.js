@@ -3,7 +3,7 @@ import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
-import { Link, Money, More, Name, SaveButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, SaveAllButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyField, withAgency } from "./agency-field.js";
 import { Drafts } from "./drafts.js";
@@ -27,7 +27,7 @@ export function Statements({ query }) {
     ${!status && may(...STAFF) && html`<${Drafts} ...${{ period, agency }} />`}
     ${list.items.length > 0 && html`
       <${StatementTable} items=${list.items} />
-      <${SaveButton} name="statements" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveAllButton} name="statements" columns=${COLUMNS} list=${list} />`}
     ${list.empty && html`
       <p class="empty">
         ${period || agency || status
