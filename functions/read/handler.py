@@ -54,6 +54,8 @@ from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.queries import OperationQueries
 from quarterhour.schedule.service import ScheduleReconciler
 from quarterhour.schedule.store import ScheduleStore
+from quarterhour.search import routes as search
+from quarterhour.search.queries import SearchQueries
 from quarterhour.snapshots import routes as snapshots
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
@@ -105,6 +107,7 @@ draft_queries = DraftQueries(
     SealedFiles(s3, bucket),
     ProgressStore(dynamodb, entities.table),
 )
+order_queries = OrderQueries(entities)
 receivable_queries = ReceivableQueries(entities, statement_queries, account_queries, workers)
 reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
 operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
@@ -122,7 +125,8 @@ statements.read(routes, statement_queries, account_queries)
 receivables.read(routes, receivable_queries)
 statement_status.read(routes, StatementStatusQueries(entities), statement_queries, receivable_queries, account_queries)
 releases.read(routes, draft_queries)
-orders.read(routes, OrderQueries(entities))
+orders.read(routes, order_queries)
+search.read(routes, SearchQueries(entities, events, account_queries, order_queries, workers))
 documents.read(routes, document_queries, (AGENCIES, OWNERS, RATE_CARDS))
 agencies.read(routes, agency_queries)
 rate_cards.read(routes, rate_card_queries, agency_queries, document_queries)

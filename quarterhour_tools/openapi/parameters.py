@@ -121,6 +121,15 @@ LISTED_STATEMENTS: Final = {
 """The parameters of the list of statements."""
 DRAFTS: Final = {"period": LISTED_STATEMENTS["period"]}
 """The parameters of the list of drafts."""
+SEARCHED: Final = {
+    "q": Parameter(
+        "A name, a number or an id.",
+        Annotated[str, Field(min_length=1, max_length=200)],
+        "S-000001",
+        required=True,
+    )
+}
+"""The parameter of the search."""
 RECEIVABLES: Final = {
     "on": Parameter("The business date on which age and status are computed; without it, today.", Day, "2026-12-10")
 }

@@ -1246,6 +1246,62 @@ class Caller(Answer):
     """The agencies whose data a person with the role `agency` may see; none for staff and machines, who see all."""
 
 
+# ---------------------------------------------------------------- search
+
+
+class FoundAccount(Answer):
+    """The name of an account."""
+
+    agency: Name
+    currency: Currency
+
+
+class FoundStatement(NamedStatement):
+    """The statement to which a document belongs."""
+
+    number: str
+    document: Literal["statement", "credit_note"]
+
+
+class FoundEvent(EventName):
+    """An event."""
+
+    type: EventType
+    agency: Name
+    currency: Currency
+    amount: Decimal
+    recorded_at: Instant
+
+
+class FoundOrder(Answer):
+    """An order."""
+
+    order: ShortName
+    status: Status
+    customer: Maybe[Name]
+    currency: Currency
+    placed_at: Instant
+    total: Decimal
+
+
+class FoundCustomer(Answer):
+    """A customer who has placed an order."""
+
+    customer: Name
+
+
+class Found(Answer):
+    """What a text names, by kind."""
+
+    accounts: list[FoundAccount]
+    statements: list[FoundStatement]
+    events: list[FoundEvent]
+    orders: list[FoundOrder]
+    customers: list[FoundCustomer]
+    all_sources: bool
+    """Whether an event was looked for in all sources."""
+
+
 # ---------------------------------------------------------------- messages
 
 

@@ -56,7 +56,8 @@ def _proof(browser: Tab, address: str) -> None:
     """Open the page of the demo's fullest run, and prove it."""
     _open("/console/reports/2026-11-27T1145-1245", "Exact sums", size=LOW)(browser, address)
     browser.follow("button", "Verify this run")
-    shown(browser, "Proven.")
+    shown(browser, "Proven:")
+    browser.page.locator("details.evidence summary").click()
 
 
 def _close(browser: Tab, address: str) -> None:

@@ -167,13 +167,13 @@ def test_statements_are_found_by_their_filter_and_its_address_can_be_shared(brow
 def test_what_a_person_types_stays_while_the_page_is_drawn_again(browser: Tab, address: str) -> None:
     browser.open(f"{address}/console/statements?agency=a&status=accepted&period=2026-10")
     browser.until("document.querySelector('select[name=period]')?.value === '2026-10'")
-    browser.fill("Agency", "50%")
+    browser.fill("Agency", "51%")
     browser.choose("Status", "disputed")
     browser.click("Show UTC")
     browser.until("document.querySelector('footer').innerText.includes('Times are in UTC')")
     browser.follow("button", "Show")
     browser.until("new URLSearchParams(window.location.search).get('status') === 'disputed'")
-    assert browser.evaluate("document.querySelector('input[name=agency]').value") == "50%"
+    assert browser.evaluate("document.querySelector('input[name=agency]').value") == "51%"
     browser.open(f"{address}/console/events?from=2026-10-30&to=2026-11-05&type=sale.refunded")
     browser.fill("Customer", "ann")
     browser.click("Show UTC")
@@ -257,7 +257,7 @@ def test_a_file_that_is_not_the_sealed_one_is_refused(browser: Tab, address: str
         "import(document.querySelector('script[type=module]').src.replace('app.js', 'sealed.js'))"
         f".then((module) => module.sealedLines({json.dumps(forged)})).catch((problem) => problem.title)"
     )
-    assert problem == "Not the sealed file"
+    assert problem == f"{file['key']} is not the file that was sealed"
 
 
 def test_times_are_those_of_the_marketplace_or_of_utc(browser: Tab, address: str) -> None:

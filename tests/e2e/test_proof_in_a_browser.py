@@ -12,7 +12,7 @@ import pytest
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
 from tests.handlers.desk import send
-from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, proven, shown
 from tests.support.events import ABSENT, payment, refund
 from tests.support.requests import post, verdicts
 from tests.support.served import served
@@ -25,7 +25,6 @@ RUNS = 13
 PROVEN = "2026-10-30T1445-1500"
 FOLDER = "reports/2026/10/30/1445-1500/"
 LINES = "ledger/dt=2026-10-30/quarter=1445/lines.csv.gz"
-VERDICT = "document.querySelector('main [role=status] p')?.innerText"
 
 
 @pytest.fixture(scope="module")
@@ -90,14 +89,14 @@ def stored(world: tuple[World, Server], key: str) -> bytes:
         return system.stack.engine.s3().get_object(Bucket=bucket, Key=key)["Body"].read()
 
 
-def proven(browser: Tab, address: str) -> tuple[str, list[list[str]]]:
-    """Verify the run in the browser; return the verdict, and the steps that did not pass."""
+def verified(browser: Tab, address: str) -> tuple[str, list[list[str]]]:
+    """Verify the run in the browser; return the result, and the steps that did not pass."""
     browser.open(f"{address}/console/reports/{PROVEN}")
-    browser.click("Verify this run")
-    browser.until(VERDICT)
+    result = proven(browser, "run")
+    browser.evaluate("document.querySelector('details.evidence').open = true")
     others = "[...document.querySelectorAll('tr')].filter((one) => one.querySelector('.tag.failed, .tag.unknown'))"
     steps = browser.evaluate(f"{others}.map((one) => [...one.children].map((cell) => cell.innerText))")
-    return browser.evaluate(VERDICT), steps
+    return result, steps
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
@@ -125,21 +124,22 @@ def test_a_day_without_a_run_says_what_to_do(browser: Tab, address: str) -> None
 
 
 def test_a_run_is_proven_back_to_the_first(browser: Tab, address: str) -> None:
-    verdict, others = proven(browser, address)
-    assert verdict.startswith("Proven. Its chain was followed through the last 10 runs")
+    verdict, others = verified(browser, address)
+    followed = "all sums exact, chain unbroken through the 10 runs before it."
+    assert verdict == f"Proven: 5 lines, 2 accounts, {followed}"
     assert others == []
     assert "2 accounts, 5 lines, to the last decimal" in browser.evaluate("document.querySelector('main').innerText")
     assert browser.violations() == []
     browser.click("Follow the chain further")
-    shown(browser, "Proven. The chain leads to the first run.")
+    shown(browser, "Proven: 5 lines, 2 accounts, all sums exact, chain unbroken to the first run.")
     assert browser.errors == []
 
 
 def test_changed_lines_are_not_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:
     forged = gzip.compress(gzip.decompress(stored(world, LINES)).replace(b"1234567.10", b"1234567.00"))
     with replaced(world, {LINES: forged}):
-        verdict, (lines, sums) = proven(browser, address)
-    assert verdict == "Not proven. Steps that failed: 2."
+        verdict, (lines, sums) = verified(browser, address)
+    assert verdict == f"Not proven: {LINES} is not the file that was sealed. More steps that failed: 1."
     assert lines[:2] == ["The lines of 202610301445 are those that were sealed", "failed"]
     assert sha256(forged).hexdigest() in lines[2], "the hash that was found"
     assert sums[:2] == ["The sums of the manifest are those of the lines", "failed"]
@@ -148,8 +148,8 @@ def test_changed_lines_are_not_proven(browser: Tab, address: str, world: tuple[W
 def test_a_changed_manifest_is_not_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:
     key = f"{FOLDER}manifest.json"
     with replaced(world, {key: stored(world, key).replace(b"1234567.10", b"1234567.00")}):
-        verdict, (step,) = proven(browser, address)
-    assert verdict == "Not proven. Steps that failed: 1."
+        verdict, (step,) = verified(browser, address)
+    assert verdict == f"Not proven: {key} is not the file that was sealed."
     assert step[:2] == ["The manifest is the file that was sealed", "failed"]
 
 
@@ -160,8 +160,8 @@ def test_a_manifest_with_a_doubled_key_is_not_proven_whatever_its_hash_says(
     sealed = stored(world, key)
     forged = sealed.replace(b"{", b'{"run": "another",', 1)
     with replaced(world, {key: forged}, sha256(forged).hexdigest()):
-        verdict, (step,) = proven(browser, address)
-    assert verdict == "Not proven. Steps that failed: 1."
+        verdict, (step,) = verified(browser, address)
+    assert verdict == "Not proven: A key appears twice in one object."
     assert step == ["The manifest is the file that was sealed", "failed", "A key appears twice in one object."]
 
 
@@ -170,8 +170,8 @@ def test_a_changed_manifest_of_an_earlier_run_breaks_the_chain(
 ) -> None:
     key = "reports/2026/10/30/1400-1415/manifest.json"
     with replaced(world, {key: stored(world, key) + b"\n"}):
-        verdict, (step,) = proven(browser, address)
-    assert verdict == "Not proven. Steps that failed: 1."
+        verdict, (step,) = verified(browser, address)
+    assert verdict == f"Not proven: {key} is not the file that was sealed."
     assert step[:2] == ["2026-10-30T1415-1430 names the manifest of 2026-10-30T1400-1415", "failed"]
 
 
@@ -182,12 +182,12 @@ def test_a_missing_file_is_not_proven(browser: Tab, address: str, world: tuple[W
     with server.turns.taken():
         s3.delete_object(Bucket=bucket, Key=key)
     try:
-        verdict, (step,) = proven(browser, address)
+        verdict, (step,) = verified(browser, address)
     finally:
         with server.turns.taken():
             s3.put_object(Bucket=bucket, Key=key, Body=content)
-    assert verdict == "Not proven. Steps that failed: 1."
-    assert step == ["summary.csv is the file that was sealed", "failed", f"{key} is gone."]
+    assert verdict == f"Not proven: {key} is gone."
+    assert step[:2] == ["summary.csv is the file that was sealed", "failed"]
 
 
 @pytest.mark.parametrize(
@@ -208,8 +208,8 @@ def test_lines_that_disagree_with_the_manifest_are_not_proven_whatever_the_hashe
     forged = gzip.compress(gzip.decompress(lines).replace(*change))
     document = manifest.replace(sha256(lines).hexdigest().encode(), sha256(forged).hexdigest().encode())
     with replaced(world, {LINES: forged, manifest_key: document}, sha256(document).hexdigest()):
-        verdict, others = proven(browser, address)
-    assert verdict.startswith("Not proven.")
+        verdict, others = verified(browser, address)
+    assert verdict.startswith("Not proven: ")
     assert any(problem in detail for _, _, detail in others), others
 
 
@@ -220,11 +220,11 @@ def test_a_missing_earlier_run_is_not_called_proven(browser: Tab, address: str, 
         item = system.stack.dynamodb.get_item(TableName=table, Key=key)["Item"]
         system.stack.dynamodb.delete_item(TableName=table, Key=key)
     try:
-        verdict, (step,) = proven(browser, address)
+        verdict, (step,) = verified(browser, address)
     finally:
         with server.turns.taken():
             system.stack.dynamodb.put_item(TableName=table, Item=item)
-    assert verdict == "Proven as far as you may read."
+    assert verdict == "Proven: 5 lines, 2 accounts, all sums exact, chain unbroken as far as you may read."
     assert step[1] == "not checked"
 
 
@@ -291,7 +291,7 @@ def test_an_event_is_compared_with_its_sealed_line(browser: Tab, address: str, w
     with replaced(world, {LINES: gzip.compress(gzip.decompress(stored(world, LINES)).replace(b"1234567.10", b"1.00"))}):
         browser.open(f"{address}{event_page('shop', 'e12')}")
         browser.click("Compare with the sealed line")
-        shown(browser, "Not the sealed file")
+        shown(browser, "is not the file that was sealed")
 
 
 def test_an_event_that_is_not_sealed_yet_says_so_and_shows_its_rate_card(browser: Tab, address: str) -> None:

@@ -40,7 +40,7 @@ def opened(browser: Tab, address: str, issuer: Issuer, role: str, color_scheme: 
     shown(browser, "Closing balance")
     buttons = "[...document.querySelectorAll('main button:not(form *)')]"
     texts: list[str] = browser.evaluate(f"{buttons}.map((one) => one.innerText)")
-    return [text for text in texts if not text.startswith("Show")]
+    return [text for text in texts if not text.startswith(("Show", "Verify"))]
 
 
 def sent(browser: Tab, button: str, reason: str) -> None:

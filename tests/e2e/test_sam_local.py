@@ -74,7 +74,7 @@ LATER: Final = (
     ("write-statement-status", "write-dispute"),  # while nothing is resolved
     (
         *("read-account-balance", "read-disputes", "read-draft", "read-drafts", "read-periods", "read-receivables"),
-        *("read-releases", "read-statement", "read-statements"),
+        *("read-releases", "read-search", "read-statement", "read-statements"),
     ),
     ("write-dispute-resolution", "watch-tick"),
     ("write-draft",),  # cancels the statement

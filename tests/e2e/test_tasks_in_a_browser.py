@@ -183,7 +183,7 @@ def test_an_auditor_proves_that_a_run_was_not_changed_since_it_was_sealed(audito
     auditor.opens("/console/reports")
     auditor.follows("link", "2026-10-30T1215-2400")
     auditor.follows("button", "Verify this run")
-    auditor.sees("Proven. The chain leads to the first run.")
+    auditor.sees("all sums exact, chain unbroken to the first run.")
 
 
 def test_an_auditor_compares_the_lines_of_a_statement_and_sees_who_changed_it(auditor: Person) -> None:
@@ -195,7 +195,9 @@ def test_an_auditor_compares_the_lines_of_a_statement_and_sees_who_changed_it(au
         "Nov 4, 2026, 12:00 PM", "disputed The marketplace (", ") disputed the line shop e3: this parcel came back"
     )
     auditor.clicks("Show the line")
-    auditor.sees("The sealed lines; their file has the hash above", "a parcel")
+    auditor.sees("The sealed lines; their file has the hash of the statement", "a parcel")
+    auditor.follows("button", "Verify this statement")
+    auditor.sees("Proven: 1 line, 4 files as sealed, all sums exact.")
 
 
 def test_an_auditor_sees_which_exchange_rate_was_in_force_since_when_and_its_source(auditor: Person) -> None:

@@ -80,6 +80,7 @@ NARROWED = {
     "GET /held": "/held",
     "GET /statements": "/statements",
     "GET /receivables": "/receivables",
+    "GET /search": "/search?q=e0",
     "GET /disputes": "/disputes",
     "GET /periods": "/periods",
 }
@@ -332,6 +333,21 @@ def test_a_person_sees_only_the_receivables_of_their_own_agency(world: World, is
     shown = send(world, issuer.token(), "GET /receivables").json()
     assert [one["agency"] for one in shown["items"]] == ["42"]
     assert [one["balance"] for one in shown["totals"]] == [shown["items"][0]["balance"]]
+
+
+def test_a_person_finds_only_what_belongs_to_their_own_agency(world: World, issuer: Issuer) -> None:
+    def found(text: str) -> dict[str, Any]:
+        answer = send(world, issuer.token(), "GET /search", f"/search?q={text}").json()
+        return {kind: some for kind, some in answer.items() if some and kind != "all_sources"}
+
+    assert [one["id"] for one in found("e0")["events"]] == ["e0"]
+    assert found("shop%23e1") == found("e1") == {}, "an event of agency 43"
+    assert found("42") == {"accounts": [{"agency": "42", "currency": "GBP"}]}
+    assert found("43") == {}
+    plan = plan_of("2026-09", bound="202610230200", numbers=(900, 1))
+    keep_sealed(world, plan, replace(listed("43"), number="S-000900"))
+    assert found("S-000900") == {}
+    assert [one["agency"] for one in world.read("/search", q="S-000900")["statements"]] == ["43"]
 
 
 def test_a_person_sees_no_totals_of_a_period(world: World, issuer: Issuer) -> None:

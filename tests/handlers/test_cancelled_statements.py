@@ -84,6 +84,15 @@ def test_a_cancelled_statement_keeps_its_figures_and_names_the_document_that_can
     assert json.loads(shop.read(cancellation["files"][0]["key"]))["cancels"]["number"] == "S-000001"
 
 
+def test_each_document_is_found_by_its_number_and_leads_to_the_statement(shop: Marketplace) -> None:
+    decide(shop, "cancel", 2)
+    decide(shop, "release", 4)
+    name = {"period": "2026-10", "agency": "42", "currency": "GBP"}
+    for number, kind in (("S-000001", "statement"), ("C-000001", "credit_note"), ("S-000002", "statement")):
+        found = shop.world.read("/search", q=number)["statements"]
+        assert found == [{"number": number, "document": kind, **name}]
+
+
 def test_nobody_accepts_or_disputes_a_cancelled_statement(shop: Marketplace) -> None:
     decide(shop, "cancel", 2)
     for status in ("accepted", "disputed", "issued", "cancelled"):

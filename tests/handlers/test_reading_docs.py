@@ -26,7 +26,7 @@ from tests.support.stored_statements import LAST_HOUR
 from tests.support.system import World, opened
 
 OF_STATEMENTS: Final = re.compile(
-    r"/(periods|drafts|releases|statements|receivables|disputes)\b|/accounts/[^?]+/balance"
+    r"/(periods|drafts|releases|statements|receivables|disputes|search)\b|/accounts/[^?]+/balance"
 )
 """The targets of the examples from the days after October was sealed."""
 OF_RATE_CARDS: Final = re.compile(r"/events/shop/(novel|atlas)/")

@@ -116,7 +116,9 @@ class Tab:
 
     def fill(self, label: str, text: str) -> None:
         """Write a text into the field with a label, in place of what it held."""
-        self._reachable.get_by_role("textbox", name=label, exact=True).first.fill(text)
+        # A field with suggestions is a combobox.
+        field = self._reachable.get_by_role("textbox", name=label, exact=True)
+        field.or_(self._reachable.get_by_role("combobox", name=label, exact=True)).first.fill(text)
 
     def choose(self, label: str, option: str) -> None:
         """Choose an option of the list with a label."""
@@ -153,6 +155,13 @@ class Tab:
 def shown(browser: Tab, text: str) -> None:
     """Wait until the page shows a text; what isolates a name from the text around it is invisible."""
     browser.until(f"document.querySelector('main')?.innerText.replace(/[\u2068\u2069]/g, '').includes({text!r})")
+
+
+def proven(browser: Tab, what: str = "statement") -> str:
+    """Verify what is open, a statement or a run; return the result in one sentence."""
+    browser.follow("button", f"Verify this {what}")
+    browser.until("document.querySelector('main [role=status] :is(.proven, .mark)')")
+    return str(browser.evaluate("document.querySelector('main [role=status] :is(.proven, .mark)').innerText"))
 
 
 def open_as(browser: Tab, address: str, issuer: Issuer, role: str, *agencies: str, color_scheme: str = "light") -> None:

@@ -16,6 +16,7 @@ import { Overview } from "./pages/overview.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
 import { Runbook } from "./pages/runbook.js";
+import { Search } from "./pages/search.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
 import { Failure, Link, Name, Pending, useLoaded } from "./parts.js";
@@ -136,12 +137,14 @@ function AgencyMenu({ agency }) {
     </details>`;
 }
 
+/** Returns the pages of the menu that the reader may see. */
+const shownPages = () => MENU.filter(({ roles }) => !roles || may(...roles));
+
 /** The pages that the reader may begin at; people of agencies have their own agency in place of all. */
 function Menu({ place: { parts }, agency }) {
-  const shown = MENU.filter(({ roles }) => !roles || may(...roles));
   return html`
     <nav aria-label="Pages">
-      ${shown.map((one) => html`
+      ${shownPages().map((one) => html`
         <${Link} key=${one.title} to=${address(one.parts)}
           aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`)}
       ${!may(...STAFF) && agency && html`
@@ -170,6 +173,7 @@ function App() {
     <header class="top">
       <strong>Quarterhour</strong>
       ${me && html`<${Menu} place=${place} agency=${agency} />`}
+      ${me && html`<${Search} pages=${shownPages()} />`}
       ${me?.agencies.length > 1 && html`<${AgencyMenu} agency=${agency} />`}
       ${session.person() && html`
         <span><bdi>${session.person()}</bdi> <button type="button" onClick=${session.signOut}>Sign out</button></span>`}

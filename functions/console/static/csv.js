@@ -35,8 +35,8 @@ export function writeCsv(columns, objects) {
 }
 
 /** Saves a text as a file of the reader. */
-export function download(name, text) {
-  const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+export function download(name, text, type = "text/csv") {
+  const address = URL.createObjectURL(new Blob([text], { type }));
   Object.assign(document.createElement("a"), { href: address, download: name }).click();
   URL.revokeObjectURL(address);
 }

@@ -21,6 +21,21 @@ export function product(text, other) {
   return written(scaled(text, scale) * scaled(other, more), scale + more);
 }
 
+/** Returns a decimal text rounded to some decimal places: half to the even digit, or with `halfUp` away from 0. */
+export function rounded(text, places, halfUp) {
+  const scale = scaleOf(text);
+  if (scale <= places) return written(scaled(text, places), places);
+  const unit = 10n ** BigInt(scale - places);
+  const value = scaled(text, scale);
+  const exact = value < 0n ? -value : value;
+  const [whole, twice] = [exact / unit, 2n * (exact % unit)];
+  const nearest = whole + BigInt(twice > unit || (twice === unit && (halfUp || whole % 2n === 1n)));
+  return written(value < 0n ? -nearest : nearest, places);
+}
+
+/** Returns the number of decimal places of a decimal text. */
+export const scaleOf = (text) => (text.split(".")[1] || "").length;
+
 /** Returns the negative of a decimal text; zero has no sign. */
 export function negative(text) {
   if (text.startsWith("-")) return text.slice(1);
@@ -44,7 +59,5 @@ function written(value, scale) {
 
 /** Returns whether two decimal texts are the same number. */
 export const same = (text, other) => !/[1-9]/.test(difference(text, other));
-
-const scaleOf = (text) => (text.split(".")[1] || "").length;
 
 const scaled = (text, scale) => BigInt(text.replace(".", "") + "0".repeat(scale - scaleOf(text)));

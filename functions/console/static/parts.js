@@ -10,6 +10,7 @@ import { reader } from "./me.js";
 import { navigate } from "./routes.js";
 
 const ROWS = 50;
+const LARGEST = 1000;
 const NONE = [];
 
 /** A link to a page of the console: a plain click changes the page without loading it again. */
@@ -55,6 +56,27 @@ export const SaveButton = ({ name, columns, items, label = "Download what is sho
   <p class="bar">
     <button type="button" onClick=${() => download(`${name}.csv`, writeCsv(columns, items))}>${label}</button>
   </p>`;
+
+/** The button that saves all rows of a paged list as CSV; it loads those that are not shown yet. */
+export function SaveAllButton({ name, columns, list }) {
+  const [state, setState] = useState({});
+  const save = async () => {
+    setState({ busy: true });
+    try {
+      download(`${name}.csv`, writeCsv(columns, await list.all()));
+      setState({});
+    } catch (problem) {
+      setState({ problem });
+    }
+  };
+  return html`
+    <p class="bar">
+      <button type="button" disabled=${state.busy} onClick=${save}>
+        ${state.busy ? "Loading all…" : "Download all as CSV"}
+      </button>
+    </p>
+    ${state.problem && html`<${Failure} problem=${state.problem} retry=${save} />`}`;
+}
 
 /** For how long the links to files can be followed. */
 export const LinksNote = ({ seconds }) => html`
@@ -204,8 +226,8 @@ export function useLoaded(load, key) {
 
 /**
  * Returns the items of a list of the API, page by page: items, the pages themselves, problem, busy, more() if another
- * page follows, and whether the whole list is empty. `ahead` is the number of pages that are loaded by themselves; a
- * page without items does not count, as a search can go on after it.
+ * page follows, all(), which promises the items of all pages, and whether the whole list is empty. `ahead` is the
+ * number of pages that are loaded by themselves; a page without items does not count, as a search can go on after it.
  */
 export function usePages(path, parameters, ahead = 1) {
   const [state, setState] = useState({});
@@ -230,7 +252,16 @@ export function usePages(path, parameters, ahead = 1) {
   useEffect(() => () => { current.current = null; }, []);
   const { pages, problem, busy, more } = state.key === key ? state : { pages: NONE, busy: true };
   const items = useMemo(() => pages.flatMap((page) => page.items), [pages]);
-  return { items, pages, problem, busy, more, empty: !items.length && !busy && !more };
+  const all = async () => {
+    const found = [...items];
+    for (let next = pages.at(-1)?.next; next;) {
+      const page = await get(withQuery(path, { ...parameters, limit: LARGEST, next }));
+      found.push(...page.items);
+      next = page.next;
+    }
+    return found;
+  };
+  return { items, pages, problem, busy, more, all, empty: !items.length && !busy && !more };
 }
 
 /** Returns the first of some rows, so that a long table does not block, and the button that shows more of them. */

@@ -1,18 +1,21 @@
-/**
- * The proof of a run, made from its files alone: their hashes, the sums of their lines, and the chain of manifests.
- *
- * It yields one step after the other. Each has a text, an outcome (passed, failed or unknown), and a detail.
- */
+/** The proof of a run, made from its files alone: their hashes, the sums of their lines, and the chain of manifests. */
 import { get, runPath } from "./api.js";
 import { monthOf, quarterHours } from "./calendar.js";
 import { same, sum } from "./decimal.js";
-import { Problem } from "./problem.js";
+import { expect, refuse, step } from "./proving.js";
 import { sealedContent, sealedLines } from "./sealed.js";
 import { parseSealed } from "./sealed_json.js";
 
 const PAYMENT = "payment.recorded";
 /** The figures of an account in a manifest. */
 export const FIGURES = ["gross", "refunds", "commission", "payments"];
+
+/** What the proof of a run leaves open. */
+export const NOT_PROVEN = [
+  "The commissions of the lines by their terms, repeated identities, what summary and page show, and the statements."
+    + " The command below checks them.",
+  "Runs before those that the steps name.",
+];
 
 /** Returns the files of a quarter-hour in a manifest; one without lines has none. */
 const filesOf = (quarterHour) => quarterHour.files ?? (quarterHour.file ? [quarterHour.file] : []);
@@ -55,7 +58,10 @@ export async function* proofOf(run) {
       return `${count} lines in their order; SHA-256 ${sealed.map((file) => file.sha256).join(", ")}`;
     });
   }
-  yield await step("The sums of the manifest are those of the lines", () => checkSums(manifest, totals));
+  yield {
+    ...(await step("The sums of the manifest are those of the lines", () => checkSums(manifest, totals))),
+    counts: { lines: manifest.lines, accounts: manifest.accounts.length },
+  };
   yield* chainOf(manifest);
 }
 
@@ -88,19 +94,6 @@ async function* chainOf(manifest) {
   }
 }
 
-/** Returns a step: passed with what the check returns, or failed with why. */
-async function step(text, check) {
-  try {
-    return { text, outcome: "passed", detail: await check() };
-  } catch (problem) {
-    return { text, outcome: "failed", detail: problem.message };
-  }
-}
-
-function expect(what, found, expected) {
-  if (found !== expected) throw new Problem(0, "Not proven", `${what}: expected ${expected}, found ${found}.`);
-}
-
 async function readManifest(files, sha256) {
   const file = files.find((one) => one.key.endsWith("/manifest.json"));
   return parseSealed(new TextDecoder().decode(await sealedContent({ ...file, sha256 })));
@@ -111,7 +104,7 @@ function checkPlaces(lines, quarterHour) {
   let last = "";
   for (const { quarter_hour: partition, position } of lines) {
     if (!partition.startsWith(`${quarterHour}#`)) expect("The quarter-hour of a line", partition, quarterHour);
-    if (position <= last) throw new Problem(0, "Not proven", `${position} is not after ${last}.`);
+    if (position <= last) refuse(`The position ${position} is not after ${last}`);
     last = position;
   }
 }
@@ -146,7 +139,7 @@ function checkSums(manifest, totals) {
     const found = Object.keys(periods).map((period) => {
       const row = rowOf(agency, currency, period);
       const one = left.get(row);
-      if (!one) throw new Problem(0, "Not proven", `${agency} in ${currency} has no line of ${period}.`);
+      if (!one) refuse(`${agency} in ${currency} has no line of ${period}`);
       left.delete(row);
       compare(`${agency} in ${currency}, ${period}`, periods[period], [one]);
       return one;
@@ -154,7 +147,7 @@ function checkSums(manifest, totals) {
     compare(`${agency} in ${currency}`, account, found);
   }
   const rest = [...left.keys()].join(", ");
-  if (rest) throw new Problem(0, "Not proven", `${rest}: in the lines, not in the manifest.`);
+  if (rest) refuse(`${rest}: in the lines, not in the manifest`);
   expect("The number of lines", manifest.lines, [...totals.values()].reduce((many, one) => many + one.events, 0));
   return `${manifest.accounts.length} accounts, ${manifest.lines} lines, to the last decimal`;
 }

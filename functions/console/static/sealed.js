@@ -12,20 +12,26 @@ const TEXTS = [
 export async function sealedContent({ url, sha256, key }) {
   const response = await fetch(url, { credentials: "omit" }).catch(() => null);
   if (!response?.ok) {
-    const gone = response?.status === 404;
-    const detail = gone ? `${key} is gone.` : `The link of ${key} may have expired. Reload the page.`;
-    throw new Problem(response?.status ?? 0, "The file could not be read", detail);
+    const [title, detail] = response?.status === 404
+      ? [`${key} is gone`, "The file was sealed, and is no longer there."]
+      : [`${key} could not be read`, "Its link may have expired. Reload the page."];
+    throw new Problem(response?.status ?? 0, title, detail);
   }
   const content = await response.arrayBuffer();
   const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", content));
   const found = [...digest].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  if (found !== sha256) throw new Problem(0, "Not the sealed file", `${key} has the SHA-256 ${found}, not ${sha256}.`);
+  if (found !== sha256) {
+    throw new Problem(0, `${key} is not the file that was sealed`, `Its SHA-256 is ${found}, not ${sha256}.`);
+  }
   return content;
 }
 
 /** Returns the lines of a sealed file: texts by column. */
-export async function sealedLines(file) {
-  const packed = new Blob([await sealedContent(file)]).stream();
+export const sealedLines = async (file) => linesIn(await sealedContent(file));
+
+/** Returns the lines in the content of a file: texts by column. */
+export async function linesIn(content) {
+  const packed = new Blob([content]).stream();
   const lines = readCsv(await new Response(packed.pipeThrough(new DecompressionStream("gzip"))).text());
   for (const line of lines) {
     for (const name of TEXTS) if (name in line) line[name] = unescapeFormula(line[name]);

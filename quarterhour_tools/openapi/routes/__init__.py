@@ -14,6 +14,7 @@ from quarterhour_tools.openapi.routes.locations import LOCATIONS
 from quarterhour_tools.openapi.routes.messages import MESSAGES
 from quarterhour_tools.openapi.routes.orders import ORDERS
 from quarterhour_tools.openapi.routes.reports import REPORTS
+from quarterhour_tools.openapi.routes.search import SEARCH
 from quarterhour_tools.openapi.routes.statements import STATEMENTS
 
 GROUPS: Final[tuple[Group, ...]] = (
@@ -27,6 +28,7 @@ GROUPS: Final[tuple[Group, ...]] = (
     DOCUMENTS,
     ORDERS,
     MESSAGES,
+    SEARCH,
     CALLER,
 )
 """The groups in the order of the reference."""

@@ -1,7 +1,7 @@
 /** Accounts: each agency and currency with its lifetime totals. */
 import { html } from "../vendor/htm-preact.js";
 import * as format from "../format.js";
-import { Money, More, Name, NoEvents, SaveButton, Table, usePages } from "../parts.js";
+import { Money, More, Name, NoEvents, SaveAllButton, Table, usePages } from "../parts.js";
 import { AgencyLink } from "./agency-link.js";
 
 const HEAD = [["Agency or page"], ["Currency"], ["Events", "n"], ["Net sales", "n"], ["Commission", "n"]];
@@ -29,6 +29,6 @@ export function Accounts({ query: { agency } }) {
                 <${Money} value=${one.commission} currency=${one.currency} />`}
           </tr>`)}
       <//>
-      <${SaveButton} name="accounts" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveAllButton} name="accounts" columns=${COLUMNS} list=${list} />`}
     <${More} list=${list} />`;
 }

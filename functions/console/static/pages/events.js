@@ -4,9 +4,10 @@ import { dayOf, isDay, laterDay, today } from "../calendar.js";
 import { referenceIn } from "../extra.js";
 import { STAFF, may } from "../me.js";
 import {
-  Link, Money, More, Name, SaveButton, Table, Time, fieldsOf, usePages,
+  Link, Money, More, Name, SaveAllButton, Table, Time, fieldsOf, usePages,
 } from "../parts.js";
 import { address, navigate } from "../routes.js";
+import { AgencyField, withAgency } from "./agency-field.js";
 
 const DAYS_SHOWN = 7;
 const BEFORE_ALL = "1970-01-01";
@@ -25,7 +26,7 @@ const INSTANT = {
   pattern: "\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}:\\d{2}([.]\\d+)?Z)?",
   title: "A day such as 2026-11-05, or an instant such as 2026-11-05T09:00:00Z",
 };
-const TEXTS = [["agency", "Agency"], ["source", "Source"], ["order", "Order"], ["customer", "Customer"]];
+const TEXTS = [["source", "Source"], ["order", "Order"], ["customer", "Customer"]];
 
 /** Returns the address of the page of an event. */
 export const eventAddress = ({ source, id }) => address(["events", source, id]);
@@ -60,7 +61,7 @@ function List({ agency, source, order, customer, type, from, to }) {
   return html`
     ${list.items.length > 0 && html`
       <${Table} caption="Events in the order of recording" head=${HEAD}>${list.items.map(row)}<//>
-      <${SaveButton} name="events" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveAllButton} name="events" columns=${COLUMNS} list=${list} />`}
     ${list.empty && html`
       <p class="empty">
         No event matches from ${from} to ${to} (UTC, the end not included). Choose another span or fewer filters.
@@ -90,12 +91,13 @@ const One = () => html`
 
 const Filter = ({ query }) => html`
   <form class="bar" aria-label="Events of a span" key=${JSON.stringify(query)}
-    onSubmit=${(event) => navigate(address(["events"], fieldsOf(event)))}>
+    onSubmit=${async (event) => navigate(address(["events"], await withAgency(fieldsOf(event))))}>
     <label>From (UTC), such as 2026-11-05 or 2026-11-05T09:00:00Z
       <input name="from" ...${INSTANT} defaultValue=${query.from} autocomplete="off" />
     </label>
     <label>To, not included <input name="to" ...${INSTANT} defaultValue=${query.to} autocomplete="off" /></label>
-    ${TEXTS.filter(([name]) => name !== "agency" || may(...STAFF)).map(([name, text]) => html`
+    ${may(...STAFF) && html`<${AgencyField} value=${query.agency} />`}
+    ${TEXTS.map(([name, text]) => html`
       <label key=${name}>${text} <input name=${name} defaultValue=${query[name]} autocomplete="off" /></label>`)}
     <label>Type
       <select name="type">

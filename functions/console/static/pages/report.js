@@ -1,13 +1,14 @@
-/** One run: its sums, its files with their hashes, and its proof, which the browser makes from the files. */
-import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+/** One run: its proof, which the browser makes from the files, its sums, and its files with their hashes. */
+import { html } from "../vendor/htm-preact.js";
 import { get, runPath } from "../api.js";
 import * as format from "../format.js";
 import {
-  Failure, Link, LinksNote, Money, Name, Pending, SaveButton, Status, Table, Time, useFirst, useLoaded,
+  Link, LinksNote, Money, Name, Pending, SaveButton, Status, Table, Time, useFirst, useLoaded,
 } from "../parts.js";
-import { FIGURES, proofOf } from "../proof.js";
+import { FIGURES, NOT_PROVEN, proofOf } from "../proof.js";
 import { address } from "../routes.js";
 import { Messages } from "./messages.js";
+import { Proof, counted } from "./proof-panel.js";
 import { reportAddress } from "./reports.js";
 
 const LINKS = 10;
@@ -15,8 +16,6 @@ const SHOWN = 100;
 const SUMS_HEAD = [
   ["Agency"], ["Currency"], ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Commission", "n"], ["Payments", "n"],
 ];
-const STEPS_HEAD = [["Step"], ["Outcome"], ["What was compared"]];
-const OUTCOMES = { passed: "passed", failed: "failed", unknown: "not checked" };
 
 /** The page. */
 export function Report({ run }) {
@@ -35,73 +34,23 @@ export function Report({ run }) {
     </p>
     ${manifest?.previous && html`
       <p>The run before: <${Link} to=${reportAddress(manifest.previous.run)}>${manifest.previous.run}<//></p>`}
-    <${Proof} run=${run} />
+    <${Proof} subject=${`Run ${run}`} name=${run} label="Verify this run" begin=${() => proofOf(run)} pause=${LINKS}
+      result=${resultOf} notProven=${NOT_PROVEN} command="quarterhour verify DIR">
+      <${Files} report=${report} />
+    <//>
     ${manifest && html`<${Sums} manifest=${manifest} />`}
-    <${Files} report=${report} />
     <${Messages} kind="reports" subject=${run} />`;
 }
 
-/** The button that proves the run, and the steps with their outcomes. */
-function Proof({ run }) {
-  const [state, setState] = useState({ steps: [] });
-  const steps = useRef();
-  const follow = async () => {
-    setState((before) => ({ ...before, busy: true }));
-    try {
-      for (let left = LINKS; left;) {
-        const { value, done } = await steps.current.next();
-        if (done) return setState((before) => ({ ...before, busy: false, done }));
-        setState((before) => ({ ...before, steps: [...before.steps, value] }));
-        if (value.linked) left -= 1;
-      }
-      return setState((before) => ({ ...before, busy: false }));
-    } catch (problem) {
-      return setState({ steps: [], problem });
-    }
-  };
-  const begin = () => {
-    steps.current = proofOf(run);
-    setState({ steps: [] });
-    return follow();
-  };
-  useEffect(() => () => { steps.current?.return(); }, []);
-  return html`
-    <h2>Proof</h2>
-    <p class="note">
-      Your browser downloads the files, compares them with their hashes, adds up their lines, and follows the chain of
-      manifests.
-    </p>
-    <p class="bar">
-      <button type="button" class="first" disabled=${state.busy} onClick=${begin}>
-        ${state.busy ? "Verifying…" : "Verify this run"}
-      </button>
-    </p>
-    ${state.problem && html`<${Failure} problem=${state.problem} retry=${begin} />`}
-    <div role="status">${state.steps.length > 0 && !state.busy && html`<${ProofResult} ...${state} />`}</div>
-    ${state.steps.length > 0 && html`
-      <${Table} caption="The steps of the proof" head=${STEPS_HEAD}>
-        ${state.steps.map((one, index) => html`
-          <tr key=${index}>
-            <th scope="row" class="long">${one.text}</th>
-            <td><span class=${`tag ${one.outcome}`}>${OUTCOMES[one.outcome]}</span></td>
-            <td class="long"><${Name}>${one.detail}<//></td>
-          </tr>`)}
-      <//>`}
-    ${state.steps.length > 0 && !state.busy && !state.done && html`
-      <p><button type="button" onClick=${follow}>Follow the chain further</button></p>`}`;
-}
-
-function ProofResult({ steps, done }) {
-  const failed = steps.filter((one) => one.outcome === "failed").length;
-  if (failed) return html`<p class="mark"><strong>Not proven.</strong> Steps that failed: ${format.count(failed)}.</p>`;
-  if (steps.some((one) => one.outcome === "unknown")) return html`<p class="mark">Proven as far as you may read.</p>`;
-  const linked = steps.filter((one) => one.linked).length;
-  return html`
-    <p class="proven"><strong>Proven.</strong>
-      ${done
-        ? " The chain leads to the first run."
-        : ` Its chain was followed through the last ${format.count(linked)} runs before it.`}
-    </p>`;
+/** Returns the result of a proof of a run in one sentence, and whether the whole chain was followed. */
+function resultOf(steps, done) {
+  const { lines, accounts } = steps.find((one) => one.counts).counts;
+  const chain = {
+    followed: `through the ${format.count(steps.filter((one) => one.linked).length)} runs before it`,
+    gone: "as far as you may read",
+    whole: "to the first run",
+  }[!done ? "followed" : steps.some((one) => one.outcome === "unknown") ? "gone" : "whole"];
+  return `${counted(lines, "line")}, ${counted(accounts, "account")}, all sums exact, chain unbroken ${chain}`;
 }
 
 function Sums({ manifest }) {
@@ -127,7 +76,6 @@ function Sums({ manifest }) {
 }
 
 const Files = ({ report }) => html`
-  <h2>Files</h2>
   <${Table} caption="Each file with its hash" head=${[["File"], ["Size", "n"], ["SHA-256"]]}>
     ${report.files.map((file) => html`
       <tr key=${file.key}>

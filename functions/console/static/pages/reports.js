@@ -2,7 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import { dayOf } from "../calendar.js";
 import * as format from "../format.js";
-import { Link, More, SaveButton, Status, Table, Time, fieldsOf, usePages } from "../parts.js";
+import { Link, More, SaveAllButton, Status, Table, Time, fieldsOf, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
 
 const HEAD = [["Run"], ["From"], ["To"], ["Quarter-hours", "n"], ["Lines", "n"], ["Live counters"]];
@@ -26,7 +26,7 @@ export function Reports({ query }) {
     </form>
     ${days.map((day) => html`<${Day} key=${day} day=${day} runs=${runsOf(day)} />`)}
     ${days.length > 0 && html`
-      <${SaveButton} name="reports" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveAllButton} name="reports" columns=${COLUMNS} list=${list} />`}
     ${list.empty && html`
       <p class="empty">
         ${date

@@ -10,8 +10,10 @@ import {
 import { STAFF, may, reader } from "../me.js";
 import { address } from "../routes.js";
 import { sealedLines } from "../sealed.js";
+import { NOT_PROVEN, proofOfStatement } from "../statement_proof.js";
 import { EventLink, Reference } from "./events.js";
 import { Messages } from "./messages.js";
+import { Proof, counted } from "./proof-panel.js";
 
 const FIGURES = [
   ["opening", "Opening balance"],
@@ -102,6 +104,11 @@ export function Statement({ name }) {
     ${!statement.preview && html`
       <${History} changes=${statement.history}
         resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
+      <${Proof} subject=${`${statement.number} of ${name.agency} in ${name.currency}, ${format.month(name.period)}`}
+        name=${statement.number} label="Verify this statement" begin=${() => proofOfStatement(name)} result=${resultOf}
+        notProven=${NOT_PROVEN} command="quarterhour verify --statement DIR">
+        <${Hashes} documents=${statement.documents} />
+      <//>
       <${Files} statement=${statement} />
       ${statement.documents.length > 1 && html`<${Documents} statement=${statement} />`}
       <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
@@ -220,10 +227,30 @@ const Files = ({ statement }) => html`
     ${statement.files.map((file) => html`
       <li key=${file.key}>
         <a href=${file.url} target="_blank" rel="noopener">${FILES[file.key.split("/").pop()] || file.key}</a>,
-        ${" "}${format.size(file.size)}, SHA-256 <code class="long">${file.sha256}</code>
+        ${" "}${format.size(file.size)}
       </li>`)}
   </ul>
   <${LinksNote} seconds=${statement.links_valid_seconds} />`;
+
+/** Returns the result of a proof of a statement in one sentence. */
+function resultOf(steps) {
+  const counts = steps.filter((one) => one.counts).map((one) => one.counts);
+  const files = counts.reduce((many, one) => many + one.files, 0);
+  const documents = counts.length > 1 ? `${counted(counts.length, "document")}, ` : "";
+  return `${documents}${counted(counts[0].lines, "line")}, ${counted(files, "file")} as sealed, all sums exact`;
+}
+
+/** The files of all documents with their hashes. */
+const Hashes = ({ documents }) => html`
+  <${Table} caption="Each file with its hash" head=${[["Document"], ["File"], ["Size", "n"], ["SHA-256"]]}>
+    ${documents.flatMap(({ number, files }) => files.map((file) => html`
+      <tr key=${number + file.key}>
+        <td class="short">${number}</td>
+        <th scope="row" class="long"><a href=${file.url} target="_blank" rel="noopener">${file.key}</a></th>
+        <td class="n">${format.size(file.size)}</td>
+        <td class="long"><code>${file.sha256}</code></td>
+      </tr>`))}
+  <//>`;
 
 const Documents = ({ statement }) => html`
   <h2>Documents</h2>
@@ -263,7 +290,7 @@ function Lines({ statement, dispute }) {
         ${state.busy ? "Loading…" : `Show the ${lines(statement.lines)} (${format.size(file.size)})`}
       </button></p>`}
     ${state.lines && html`
-      <${Table} caption="The sealed lines; their file has the hash above" head=${LINES_HEAD}>
+      <${Table} caption="The sealed lines; their file has the hash of the statement" head=${LINES_HEAD}>
         ${first.map((line) => html`
           <tr key=${identity(line)}>
             <td><${Time} at=${line.recorded_at} /></td>

@@ -3,9 +3,10 @@ import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
 import { STAFF, may, reader } from "../me.js";
-import { Link, Money, More, Name, SaveButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, Name, SaveAllButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { useOpenStatements } from "../receivables.js";
 import { address, navigate } from "../routes.js";
+import { AgencyField, withAgency } from "./agency-field.js";
 
 const HEAD = [
   ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"],
@@ -31,7 +32,7 @@ export function Statements({ query }) {
       <p class="note">Drafts without a statement: <${Link} to=${closeAddress(period)}>close the period<//>.</p>`}
     ${list.items.length > 0 && html`
       <${StatementTable} items=${list.items} open=${open} />
-      <${SaveButton} name="statements" columns=${COLUMNS} items=${list.items} />`}
+      <${SaveAllButton} name="statements" columns=${COLUMNS} list=${list} />`}
     ${list.empty && html`
       <p class="empty">
         ${period || agency || status
@@ -68,7 +69,7 @@ const payment = (one, currency) => html`
 function Filter({ query }) {
   const { value: periods } = useLoaded(() => get("/periods?limit=100"), "");
   const sealed = (periods?.items || []).filter((one) => one.state === "sealed").map((one) => one.period);
-  const send = (event) => navigate(address(["statements"], fieldsOf(event)));
+  const send = async (event) => navigate(address(["statements"], await withAgency(fieldsOf(event))));
   const options = (values, chosen, text) => values.map((value) => html`
     <option key=${value} value=${value} selected=${value === chosen}>${text(value)}</option>`);
   return html`
@@ -84,7 +85,7 @@ function Filter({ query }) {
         </select>
       </label>
       ${may(...STAFF) && html`
-        <label>Agency <input name="agency" defaultValue=${query.agency} autocomplete="off" /></label>`}
+        <${AgencyField} value=${query.agency} />`}
       <button>Show</button>
     </form>`;
 }

@@ -161,6 +161,10 @@ class CounterQueries:
         """Return whether an agency has an account: whether an event of the agency was counted."""
         return any(self._listed(*account_pk_bounds(agency), 1))
 
+    def accounts_of(self, agency: str, most: int) -> list[Account]:
+        """Return the first accounts of an agency, at most some; the index may lag behind by a moment."""
+        return [account_of(pk) for pk in islice(self._listed(*account_pk_bounds(agency), most), most)]
+
     def totals(self, account: Account, latest: Values) -> dict[str, Any]:
         """Return an account's lifetime totals and its number of distinct customers."""
         sk = customers_sk(None)

@@ -24,6 +24,11 @@ MAX_CHUNK: Final = 12_000
 INDEXED: Final[Mapping[str, str]] = {"source": "SOURCE#", "agency": "AGENCY#"}
 """The attributes of an event by which the index finds it, each with the prefix of its chunks' partition keys."""
 
+_SOURCES: Final = "SOURCES"
+"""The partition key of the list of sources."""
+_FIRST: Final = " "
+_LAST: Final = "\U0010ffff"
+"""Before the first and after the last name; no name has a character like the last."""
 _QUARTER_HOUR: Final = len("202610230130")
 """The length of the part of a partition that all events of a quarter-hour share."""
 _HOUR: Final = len("2026-10-23T01:")
@@ -52,10 +57,12 @@ _BETWEEN: Final = " "
 class EventIndex:
     """Collects the ledger keys of a quarter-hour's events by source and by agency, in the order of positions.
 
-    To limit its memory, call ``take`` whenever it ``is_full``, and at the end of the quarter-hour.
+    To limit its memory, call ``take`` whenever it ``is_full``, and at the end of the quarter-hour. ``names``: all
+    sources that were added.
     """
 
     def __init__(self) -> None:
+        self.names: set[str] = set()
         self._sources: dict[str, _Keys] = {}
         self._agencies: dict[str, _Keys] = {}
         self._pending = 0
@@ -95,6 +102,7 @@ class EventIndex:
     def take(self) -> Iterator[dict[str, Any]]:
         """Remove the pending keys, and yield their chunks as attributes of the Entity table."""
         self._pending = 0
+        self.names |= self._sources.keys()
         for attribute, pending in (("source", self._sources), ("agency", self._agencies)):
             while pending:
                 name, keys = pending.popitem()
@@ -102,6 +110,16 @@ class EventIndex:
                     quarter_hour, hour = self._last["quarter_hour"][:_QUARTER_HOUR], self._last["position"][:_HOUR]
                     _, first = next(_unpacked(packed, quarter_hour, hour))
                     yield {"pk": INDEXED[attribute] + name, "sk": first, "packed": packed}
+
+
+def listed_sources(names: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """Yield the items of sources in the list of all sources: ``SOURCES``, ``shop``."""
+    return ({"pk": _SOURCES, "sk": name} for name in sorted(names))
+
+
+def all_sources() -> Range:
+    """Return the range of the list of all sources, whose sort keys are their names."""
+    return Range(_SOURCES, _FIRST, _LAST)
 
 
 class _Keys:

@@ -11,7 +11,14 @@ from quarterhour.releases.keys import release_key, release_list_key, release_man
 from quarterhour.releases.listing import COLUMNS, ReleasedDocument
 from quarterhour.releases.manifest import manifest
 from quarterhour.releases.plan import ReleasePlan
-from quarterhour.releases.released import Released, decided_by, last_document_item, released_draft, statement_item
+from quarterhour.releases.released import (
+    Released,
+    decided_by,
+    last_document_item,
+    number_item,
+    released_draft,
+    statement_item,
+)
 from quarterhour.releases.roster import Numbered
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.digests import hexdigest, stream_digest
@@ -59,7 +66,7 @@ class ReleasePublisher:
                 yield list(map(Released.of, values))
 
     def _record(self, plan: ReleasePlan, accounts: Sequence[Sequence[Released]]) -> None:
-        """Write the items of some accounts' documents: last documents, statements, statuses, and then the drafts."""
+        """Write the items of some documents: last documents, statements, numbers, statuses, and then the drafts."""
         self.store.write_later([last_document_item(plan, documents) for documents in accounts])
         released = list(chain.from_iterable(accounts))
         keys = [(one.planned.period, one.document.listed.account) for one in released]
@@ -68,6 +75,7 @@ class ReleasePublisher:
         self.store.write_later(
             [statement_item(plan, one, drafts[key], existing.get(key)) for key, one in zip(keys, released, strict=True)]
         )
+        self.store.write_later([number_item(plan, one) for one in released])
         for key, one in zip(keys, released, strict=True):
             self._record_status(plan, one, drafts[key])
         self.store.decide_all(

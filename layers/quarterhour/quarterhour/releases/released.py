@@ -8,7 +8,7 @@ from quarterhour.model import money
 from quarterhour.releases.listing import ReleasedDocument
 from quarterhour.releases.plan import Action, PlannedDocument, ReleasePlan
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
-from quarterhour.statements.keys import last_document_key
+from quarterhour.statements.keys import last_document_key, number_key
 
 BY: Final = "release"
 """Who made the decisions that a release itself makes."""
@@ -45,6 +45,20 @@ def last_document_item(plan: ReleasePlan, documents: Sequence[Released]) -> dict
         **{name: value for name, value in item.items() if name not in {"gsi1pk", "gsi1sk"}},
         **last_document_key(listed.account),
         "revisions": {str(one.planned.period): one.planned.revision for one in documents},
+        "release": plan.number,
+    }
+
+
+def number_item(plan: ReleasePlan, released: Released) -> dict[str, Any]:
+    """Return the item by which a document is found by its number."""
+    planned, account = released.planned, released.document.listed.account
+    return {
+        **number_key(planned.number),
+        "number": planned.number,
+        "document": planned.document,
+        "period": str(planned.period),
+        "agency": account.agency,
+        "currency": account.currency,
         "release": plan.number,
     }
 

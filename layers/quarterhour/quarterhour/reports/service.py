@@ -9,7 +9,7 @@ from typing import Any, Final
 from quarterhour.aws.executions import Executions
 from quarterhour.aws.items import chunks
 from quarterhour.counters.store import CounterReader
-from quarterhour.ledger.event_index import EventIndex
+from quarterhour.ledger.event_index import EventIndex, listed_sources
 from quarterhour.ledger.partitions import LedgerReader
 from quarterhour.locations.plan import sales
 from quarterhour.model import clock
@@ -179,6 +179,7 @@ class Reporter:
                 if index.is_full:
                     self._stores.projections.write(index.take())
             self._stores.projections.write(index.take())
+            self._stores.projections.write(listed_sources(index.names))
             sealed = writer.seal()
             if sealed.lines:
                 self._stores.files.create(part.lines_key, writer.file, sealed.sha256)

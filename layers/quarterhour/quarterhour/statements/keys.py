@@ -34,6 +34,7 @@ _OF_PERIOD: Final = f"STATEMENTS{SEPARATOR}"
 _OF_AGENCY: Final = f"STATEMENTS-OF{SEPARATOR}"
 _DRAFTS_OF: Final = f"DRAFTS{SEPARATOR}"
 _BILLED: Final = f"BILLED{SEPARATOR}"
+_NUMBERS: Final = f"NUMBER{SEPARATOR}"
 _OPEN_DRAFTS: Final = "OPEN-DRAFTS"
 _DUE_DRAFTS: Final = "DUE-DRAFTS"
 _FIRST: Final = " "
@@ -158,6 +159,11 @@ def due_drafts() -> IndexRange:
 def last_document_key(account: Account) -> Key:
     """Return the key of the item with an account's last document: ``BILLED#42#GBP``, ``last``."""
     return {"pk": f"{_BILLED}{account}", "sk": "last"}
+
+
+def number_key(number: str) -> Key:
+    """Return the key of the item that names the statement of a number: ``NUMBER#S-000001``, ``statement``."""
+    return {"pk": f"{_NUMBERS}{number}", "sk": "statement"}
 
 
 def statements_of_period(period: Period, after: str | None = None) -> Range:

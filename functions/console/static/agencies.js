@@ -1,0 +1,63 @@
+/** The registered agencies, as the search and the filters of lists know them: all, by name or id. */
+import { get, getOr, segment, withQuery } from "./api.js";
+import { STAFF, may, reader } from "./me.js";
+
+const PAGE = 1000;
+const MOST = 10_000;
+const KEPT = 60_000; // Milliseconds.
+let loaded;
+
+/** Returns a text for comparing: without accents, in small letters. */
+export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+
+/** Returns the agencies that the reader may see, each with `agency` and `legal_name`; kept for a minute. */
+export function allAgencies() {
+  if (!loaded || Date.now() - loaded.at > KEPT) {
+    const found = may(...STAFF) ? ofStaff() : Promise.all(reader().agencies.map(one));
+    loaded = { at: Date.now(), found };
+    found.catch(() => { loaded = null; });
+  }
+  return loaded.found;
+}
+
+async function ofStaff() {
+  const all = [];
+  for (let next; all.length < MOST;) {
+    const page = await get(withQuery("/agencies", { limit: PAGE, next }));
+    all.push(...page.items);
+    next = page.next;
+    if (!next) break;
+  }
+  return all;
+}
+
+async function one(agency) {
+  const { content } = await getOr(`/agencies/${segment(agency)}`, {});
+  return { agency, ...content };
+}
+
+/** Returns the agencies that a text can mean, the best first: by id, then by how their names begin. */
+export function matching(agencies, text) {
+  const sought = folded(text.trim());
+  return agencies
+    .map((one) => [rank(one, sought), one])
+    .filter(([place]) => place < Infinity)
+    .sort(([place, { agency }], [other, { agency: next }]) => place - other || (agency < next ? -1 : 1))
+    .map(([, one]) => one);
+}
+
+function rank({ agency, legal_name: name = "" }, sought) {
+  const [id, full] = [folded(agency), folded(name)];
+  const ranks = [
+    id === sought, full === sought, id.startsWith(sought), full.startsWith(sought),
+    full.split(/[^\p{L}\p{N}]+/u).some((word) => word.startsWith(sought)), full.includes(sought), id.includes(sought),
+  ];
+  return ranks.includes(true) ? ranks.indexOf(true) : Infinity;
+}
+
+/** Returns the id of the agency that a text means: the text itself, unless it is a part of one agency's name alone. */
+export function agencyIdOf(agencies, text) {
+  if (!text || agencies.some(({ agency }) => agency === text)) return text;
+  const found = matching(agencies, text);
+  return found.length === 1 ? found[0].agency : text;
+}
