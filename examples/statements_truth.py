@@ -35,6 +35,9 @@ TaxPoint = tuple[date, str]
 """The date by which a line is taxed, and its category."""
 
 GRACE_DAYS = 3
+RELEASED_WITHIN = timedelta(days=3)
+"""The longest time from the cut-off of a month to its release, with a report each day."""
+ALWAYS = "1970-01-01T00:00:00Z"
 BASE = "EUR"
 DIGITS = {"JPY": 0, "TND": 3}
 """The digits of the minor unit, where they are not two."""
@@ -218,35 +221,63 @@ def summed(events: Iterable[Event], zone: ZoneInfo, rates: "Rates") -> tuple[dic
 
 
 class Agencies:
-    """The registrations of a file: each line is a version of an agency, in force from ``valid_from`` on."""
+    """The registrations of a file: each line is a version of an agency, in force from ``valid_from`` on.
 
-    def __init__(self, name: str) -> None:
+    A version counts from ``registered_at`` on, and then replaces those that begin after it.
+    """
+
+    def __init__(self, name: str, zone: ZoneInfo) -> None:
         self._versions: dict[str, list[dict[str, Any]]] = defaultdict(list)
         for row in map(json.loads, Path(name).read_text("utf-8").splitlines()):
-            if "registered_at" in row:
-                sys.exit("a version that is registered later than the first event is not computed here")
+            written = _written(row)
+            if cut_off(earliest_open(written - RELEASED_WITHIN, zone), zone) <= written:
+                sys.exit(f"a month may be released before or after {written}: choose another registered_at")
             self._versions[row["agency"]].append(row)
         for versions in self._versions.values():
-            versions.sort(key=_since)
+            versions.sort(key=lambda one: (_written(one), _since(one)))
 
-    def at(self, agency: str, instant: datetime) -> dict[str, Any]:
-        """Return the registration in force at an instant; empty if there is none."""
-        return next((one for one in reversed(self._versions[agency]) if _since(one) <= instant), {})
+    def at(self, agency: str, instant: datetime, seen: datetime) -> dict[str, Any]:
+        """Return the registration in force at an instant, as known when ``seen``; empty if there is none."""
+        known = (one for one in reversed(self._versions[agency]) if _written(one) <= seen)
+        return next((one for one in known if _since(one) <= instant), {})
 
     def group(self, agency: str) -> str:
         """Return the group of an agency, which is the same in all its versions."""
         return str(self._versions[agency][0]["group"])
 
-    def percent(self, agency: str, tax_point: TaxPoint, zone: ZoneInfo) -> tuple[str, Decimal]:
-        """Return the scheme and the percentage of an agency for a tax point: 0 without tax."""
-        day, category = tax_point
-        tax = self.at(agency, datetime(day.year, day.month, day.day, tzinfo=zone)).get("tax") or {}
-        tax = tax.get("by_category", {}).get(category, tax)
-        return tax.get("scheme", ""), Decimal(tax.get("percent", 0))
-
 
 def _since(version: dict[str, Any]) -> datetime:
-    return datetime.fromisoformat(version.get("valid_from", "1970-01-01T00:00:00Z"))
+    return datetime.fromisoformat(version.get("valid_from", ALWAYS))
+
+
+def _written(version: dict[str, Any]) -> datetime:
+    return datetime.fromisoformat(version.get("registered_at", ALWAYS))
+
+
+@dataclass
+class Registration:
+    """What is known of an agency when a month is released."""
+
+    agencies: Agencies
+    agency: str
+    month: Month
+    zone: ZoneInfo
+
+    @property
+    def last(self) -> datetime:
+        """The last instant of the month."""
+        return begin(following(self.month), self.zone) - timedelta(microseconds=1)
+
+    def at(self, instant: datetime) -> dict[str, Any]:
+        """Return the registration in force at an instant; empty if there is none."""
+        return self.agencies.at(self.agency, instant, cut_off(self.month, self.zone))
+
+    def percent(self, tax_point: TaxPoint) -> tuple[str, Decimal]:
+        """Return the scheme and the percentage for a tax point: 0 without tax."""
+        day, category = tax_point
+        tax = self.at(datetime(day.year, day.month, day.day, tzinfo=self.zone)).get("tax") or {}
+        tax = tax.get("by_category", {}).get(category, tax)
+        return tax.get("scheme", ""), Decimal(tax.get("percent", 0))
 
 
 class Rates:
@@ -277,6 +308,10 @@ class Setting:
     rates: Rates
     zone: ZoneInfo
     rounding: str
+
+    def registration(self, agency: str, month: Month) -> Registration:
+        """Return what is known of an agency when a month is released."""
+        return Registration(self.agencies, agency, month, self.zone)
 
 
 def stated(
@@ -311,11 +346,11 @@ def stated(
 
 def failed_checks(sums: Sums, agency: str, month: Month, setting: Setting) -> list[str]:
     """Return why a draft cannot become a statement: what the owner and the agency lack for an invoice."""
-    last = begin(following(month), setting.zone) - timedelta(microseconds=1)
-    points = sums.taxable or {(last.astimezone(setting.zone).date(), ""): Decimal(0)}
-    schemes = {setting.agencies.percent(agency, one, setting.zone)[0] for one in points}
+    registered = setting.registration(agency, month)
+    points = sums.taxable or {(registered.last.astimezone(setting.zone).date(), ""): Decimal(0)}
+    schemes = {registered.percent(one)[0] for one in points}
     party = ("legal_name", "address", "country")
-    known = setting.agencies.at(agency, last)
+    known = registered.at(registered.last)
     failed = []
     if not all(setting.owner.get(name) for name in party) or (
         schemes & {"standard", "reverse_charge"} and not setting.owner.get("vat_id")
@@ -356,13 +391,14 @@ def net_of(sums: Sums) -> Decimal:
 def statement(own: Sums, account: Account, month: Month, opening: Decimal, setting: Setting) -> dict[str, Any]:
     """Return a statement without its number."""
     agency, currency = account
-    taxes = taxed(own, agency, currency, setting)
+    registered = setting.registration(agency, month)
+    taxes = taxed(own, currency, registered, setting.rounding)
     nothing = rounded(Decimal(0), currency, setting.rounding)
     commission = sum((Decimal(row["base"]) for row in taxes), nothing)
     tax = sum((Decimal(row["tax"]) for row in taxes), nothing)
-    end = begin(following(month), setting.zone) - timedelta(microseconds=1)
-    collected = setting.agencies.at(agency, end).get("collects") == "marketplace"
-    proceeds = rounded(net_of(own) if collected else Decimal(0), currency, setting.rounding)
+    collects = registered.at(registered.last).get("collects", "agency")
+    collected = net_of(own) if collects == "marketplace" else Decimal(0)
+    proceeds = rounded(collected, currency, setting.rounding)
     payments = own.amounts["payments"]
     figures = {
         "opening": opening,
@@ -377,6 +413,7 @@ def statement(own: Sums, account: Account, month: Month, opening: Decimal, setti
     in_euros = setting.rates.given
     return {
         **named(account, month),
+        "collects": collects,
         **{name: f"{value:f}" for name, value in figures.items()},
         "lines": own.lines,
         "prior_period_lines": own.prior,
@@ -386,15 +423,15 @@ def statement(own: Sums, account: Account, month: Month, opening: Decimal, setti
     }
 
 
-def taxed(sums: Sums, agency: str, currency: str, setting: Setting) -> list[dict[str, str]]:
+def taxed(sums: Sums, currency: str, registered: Registration, rounding: str) -> list[dict[str, str]]:
     """Return commission and tax, each rounded once, for each scheme and percentage."""
     bases: dict[tuple[str, Decimal], Decimal] = defaultdict(Decimal)
     for tax_point, commission in sums.taxable.items():
-        bases[setting.agencies.percent(agency, tax_point, setting.zone)] += commission
+        bases[registered.percent(tax_point)] += commission
     rows = []
     for (scheme, percentage), exact in sorted(bases.items()):
-        base = rounded(exact, currency, setting.rounding)
-        tax = rounded(base * percentage / 100, currency, setting.rounding)
+        base = rounded(exact, currency, rounding)
+        tax = rounded(base * percentage / 100, currency, rounding)
         rows.append({"scheme": scheme, "percent": f"{percentage:f}", "base": f"{base:f}", "tax": f"{tax:f}"})
     return rows
 
@@ -456,8 +493,8 @@ def differences(expected: Iterable[dict[str, Any]], actual: Iterable[dict[str, A
         if one is None or other is None:
             yield f"{key}: the statement is {'not expected' if one is None else 'missing'}"
             continue
-        for name in ("number", "lines", "prior_period_lines"):
-            if one[name] != other[name]:
+        for name in ("number", "collects", "lines", "prior_period_lines"):
+            if name in other and one[name] != other[name]:
                 yield f"{key}: {name} is {other[name]}, expected {one[name]}"
         if rows_of(one) != rows_of(other):
             yield f"{key}: taxes are {rows_of(other)}, expected {rows_of(one)}"
@@ -527,7 +564,8 @@ def main() -> int:
     args = parser.parse_args()
     events, zone = SETS[args.set]
     owner = json.loads(args.owner.read_text("utf-8")) if args.owner else {}
-    setting = Setting(owner, Agencies(args.agencies), Rates(args.rates), ZoneInfo(zone), ROUNDINGS[args.rounding])
+    agencies = Agencies(args.agencies, ZoneInfo(zone))
+    setting = Setting(owner, agencies, Rates(args.rates), ZoneInfo(zone), ROUNDINGS[args.rounding])
     sums = summed(events(read(args.csv), setting.agencies), setting.zone, setting.rates)
     expected, drafts = stated(*sums, setting)
     if args.compare is None:

@@ -526,10 +526,12 @@ def hotel_file(path: Path) -> None:
     with path.open("w", encoding="utf-8", newline="") as file:
         writer = csv.DictWriter(file, names)
         writer.writeheader()
-        for _ in range(160):
+        for _ in range(240):
             lead, arrival = rng.randrange(40), datetime(2015, 6, 1, tzinfo=UTC) + timedelta(days=rng.randrange(60))
             cancelled = rng.random() < 0.3
             closed = arrival - timedelta(days=rng.randrange(lead + 1) if cancelled else -3)
+            booked = arrival - timedelta(days=lead)
+            late = "11" if booked < datetime(2015, 7, 1, tzinfo=UTC) else "7"  # both are registered on 20 July
             writer.writerow(
                 {
                     "hotel": "City Hotel",
@@ -544,7 +546,7 @@ def hotel_file(path: Path) -> None:
                     "country": rng.choice(["PRT", "PRT", "GBR", "USA", "JPN", "TUN", "NULL"]),
                     "market_segment": rng.choice(["Online TA", "Groups", "Offline TA/TO"]),
                     "reserved_room_type": "A",
-                    "agent": rng.choice(["9", "14", "26", "NULL"]),
+                    "agent": rng.choice([late, "8", "9", "14", "14", "26", "26", "NULL"]),
                     "customer_type": rng.choice(["Transient", "Transient", "Transient-Party"]),
                     "adr": f"{rng.randrange(20_000) / 100:.2f}",
                     "reservation_status": "Canceled" if cancelled else "Check-Out",
@@ -634,7 +636,8 @@ def test_the_statements_of_hotels_equal_an_independent_computation(
     truth += ["--owner", OWNER_FILE]
     both = json.loads(script("statements_truth.py", *truth)[1])
     expected, drafts_ = both["statements"], both["drafts"]
-    assert {one["agency"] for one in drafts_} == {"direct"}
+    assert {one["agency"] for one in drafts_} == {"direct", "11"}, "the lines of 11 begin before its registration"
+    assert "7" in {one["agency"] for one in expected}
     assert {one["number"][0] for one in expected} == {"S", "C"}
     assert any(one["prior_period_lines"] for one in expected)
     made = [json.loads(one.read_text("utf-8")) for one in out.glob("statements/*/*/*/statement.json")]

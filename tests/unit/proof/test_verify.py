@@ -3,7 +3,7 @@
 import gzip
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -14,9 +14,19 @@ from hypothesis import strategies as st
 from quarterhour.proof.verify import Verification, verify
 from quarterhour.releases.requests import Desired
 from quarterhour.statements.keys import folder_of
-from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
+from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key, seal
 from tests.support.statements_in_memory import StatementRuns, cover_up, edit_row, read_rows, write_rows
-from tests.unit.statements.three_months import DECEMBER, NOVEMBER, PROFILES, SETTINGS, at, decide, sealed, three_months
+from tests.unit.statements.three_months import (
+    DECEMBER,
+    NOVEMBER,
+    PROFILES,
+    SETTINGS,
+    at,
+    decide,
+    sealed,
+    sold,
+    three_months,
+)
 
 LINES = NOVEMBER + "42/GBP/lines.csv.gz"
 JSON = NOVEMBER + "42/GBP/statement.json"
@@ -57,6 +67,19 @@ def test_months_that_are_released_at_once_have_no_problem(objects: Objects) -> N
     assert StatementRuns(objects, SETTINGS, PROFILES).run(at("2027-01-05 00:17")) == ["2026-10", "2026-11", "2026-12"]
     found = found_in(objects)
     assert (problems(objects), found.lines, found.releases, found.documents) == ([], 22, 1, 9)
+
+
+def test_late_lines_may_have_more_decimals_than_those_of_the_period() -> None:
+    objects: Objects = {}
+    late = sold("2026-11-15 09:00", "1", "0.125", time="2026-10-02T00:00:00Z", prior_period="1")
+    own = sold("2026-11-15 09:01", "2", "112")
+    run = seal(objects, "202611150900", "202611150900", [late, own], ("", ""))
+    seal(objects, "202612040000", "202612040000", [sold("2026-12-04 00:01", "3")], run)
+    runs = StatementRuns(objects, replace(SETTINGS, base=""), PROFILES)
+    assert runs.run(at("2026-12-04 00:17")) == ["2026-10", "2026-11"]
+    parts = json.loads(objects[DRAFT])["sums"]["parts"]
+    assert [part[:4] for part in parts] == [["sales", True, 1, "0.125"], ["sales", False, 1, "112"]]
+    assert (problems(objects), found_in(objects).documents) == ([], 1)
 
 
 def test_a_statement_may_be_cancelled_while_a_later_month_is_released() -> None:

@@ -65,13 +65,6 @@ class _Sum:
         self.value = EXACT.add(self.value, value)
         self.commission = EXACT.add(self.commission, commission)
 
-    def without(self, other: "_Sum") -> "_Sum":
-        """Return the sum without a part of it."""
-        rest = _Sum()
-        rest.add(EXACT.subtract(self.value, other.value), EXACT.subtract(self.commission, other.commission))
-        rest.lines = self.lines - other.lines
-        return rest
-
     def as_list(self) -> list[Any]:
         return [self.lines, text_of(self.value), text_of(self.commission)]
 
@@ -125,6 +118,7 @@ class Recomputation:
         self._units = units_per_base
         self._kinds = {name: _Sum() for name in _KINDS}
         self._prior = {name: _Sum() for name in _KINDS}
+        self._of_period = {name: _Sum() for name in _KINDS}
         self._days: dict[str, _Sum] = {}
         self._tax_points: dict[_Taxable, _Sum] = {}
         self._terms: dict[tuple[str, str], _Sum] = {}
@@ -143,8 +137,8 @@ class Recomputation:
             kind = _PAYMENTS
         self.lines += 1
         self._kinds[kind].add(amount, commission)
-        if line.get("prior_period") or _month(line) != self._period:
-            self._prior[kind].add(amount, commission)
+        is_prior = line.get("prior_period") or _month(line) != self._period
+        (self._prior if is_prior else self._of_period)[kind].add(amount, commission)
         if self._units:
             quarter_hour, _, _ = line["quarter_hour"].partition(SEPARATOR)
             units = self._units(quarter_hour, line["currency"])
@@ -274,9 +268,8 @@ class Recomputation:
         rate = self._rate and [self._rate[0], self._rate[1], text_of(self._rate[2])]
         parts: dict[str, list[Any]] = {}
         for name in _KINDS:
-            late = self._prior[name]
-            rest = self._kinds[name].without(late)
-            parts |= {f"{name}, {which}": some.as_list() for which, some in (("late", late), ("", rest)) if some.lines}
+            both = (("late", self._prior[name]), ("", self._of_period[name]))
+            parts |= {f"{name}, {which}": some.as_list() for which, some in both if some.lines}
         return {
             **header,
             "sums": {
