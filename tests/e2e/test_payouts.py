@@ -134,6 +134,45 @@ def test_no_file_is_written_while_the_ledger_is_unavailable(
         assert "POST /events failed with 403: no file is written" in capsys.readouterr().err
 
 
+class Death(BaseException):
+    """A command that is killed."""
+
+
+@pytest.mark.parametrize("death", [(call, is_done) for call in (1, 2) for is_done in (False, True)], ids=str)
+def test_a_run_may_die_at_any_call_and_its_repeat_pays_each_statement_once(
+    world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, death: tuple[int, bool]
+) -> None:
+    """Each payout is a request of its own here. ``death``: at which request, and whether it is done by then."""
+    out = tmp_path / "payouts.xml"
+    plain = Remote.post
+    calls: list[str] = []
+    last, is_done = death
+
+    def post(remote: Remote, path: str, content_type: str, body: Any) -> tuple[int, Any]:
+        calls.append(path)
+        is_last = len(calls) == last
+        answer = plain(remote, path, content_type, body) if is_done or not is_last else (0, None)
+        if is_last:
+            raise Death
+        return answer
+
+    monkeypatch.setattr(payouts, "MAX_BATCH", 1)
+    monkeypatch.setattr(Remote, "post", post)
+    with stack(world, folder, monkeypatch) as url:
+        with pytest.raises(Death):
+            main(command(["--url", url], out))
+        assert not out.exists()
+        world.clock.advance(timedelta(minutes=20))
+        assert main(command(["--url", url], out)) == 1
+        assert out.read_bytes().count(b"<CdtTrfTxInf>") == 2
+        query = {"from": "2026-10-01", "to": "2026-12-31", "type": "payment.recorded"}
+        recorded = Remote(url).get("/events", query)["items"]
+    assert sorted((one["id"], one["amount"]) for one in recorded) == [
+        ("payout-S-000001", "-881.00"),
+        ("payout-S-000002", "-881.00"),
+    ]
+
+
 def test_each_statement_is_paid_once_and_again_after_its_payout_was_withdrawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
