@@ -135,8 +135,8 @@ def test_a_controller_finds_an_order_of_months_ago(controller: Person, browser: 
 
 def test_a_controller_sees_what_needs_attention_and_holds_a_draft_back(controller: Person, address: str) -> None:
     controller.opens("/")
-    controller.sees("1 line is disputed", "1 draft has no statement")
-    controller.follows("link", "Decide about them")
+    controller.sees("1 statement is disputed", "1 draft has a failed check")
+    controller.follows("link", "Mend what the checks name")
     controller.sees("Drafts without a statement", "the agency is not registered at the end of 2026-10: register it")
     controller.follows("button", "Hold al-mina 2026-10")
     controller.gives_a_reason("they are about to register", "Hold")
@@ -158,8 +158,8 @@ def test_an_agency_checks_its_statement_and_accepts_it(agency_person: Person, ad
 
 
 def test_an_agency_disputes_a_sale_that_was_returned(agency_person: Person, address: str) -> None:
-    agency_person.opens("/")
-    agency_person.follows("link", "8.75")
+    agency_person.opens("/console/statements")
+    agency_person.follows("link", "S-000001")
     agency_person.sees("Statement of harbour in EUR, October 2026")
     agency_person.clicks("Show the line")
     agency_person.follows("button", "Dispute e2")
@@ -169,7 +169,7 @@ def test_an_agency_disputes_a_sale_that_was_returned(agency_person: Person, addr
 
 def test_an_agency_sees_what_this_month_will_cost_so_far(agency_person: Person) -> None:
     agency_person.opens("/")
-    agency_person.sees("November 2026 so far")
+    agency_person.sees("This month: 2.20")
     agency_person.follows("link", "2.20")
     agency_person.sees("Statement of harbour in GBP, November 2026", "A preview as of")
     agency_person.sees("Commission before rounding", "+ Commission, rounded", "Payable for this period")

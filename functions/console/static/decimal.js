@@ -21,6 +21,13 @@ export function product(text, other) {
   return written(scaled(text, scale) * scaled(other, more), scale + more);
 }
 
+/** Returns the quotient of two decimal texts, with some decimal places, cut off. The divisor is above 0. */
+export function quotient(text, divisor, places) {
+  const scale = scaleOf(divisor);
+  return written(scaled(text, scaleOf(text)) * 10n ** BigInt(places + scale)
+    / (scaled(divisor, scale) * 10n ** BigInt(scaleOf(text))), places);
+}
+
 /** Returns the negative of a decimal text; zero has no sign. */
 export function negative(text) {
   if (text.startsWith("-")) return text.slice(1);

@@ -4,6 +4,7 @@ import { draftPath, get, put } from "../api.js";
 import { may } from "../me.js";
 import { Dialog, Link, Money, More, Name, Status, Table, usePages, useSending } from "../parts.js";
 import { address } from "../routes.js";
+import { AccountName, AgencyName } from "./agency-link.js";
 
 const HEAD = [
   ["Agency"], ["Period"], ["Currency"], ["Net sales", "n"], ["Commission before rounding", "n"], ["State"], ["Checks"],
@@ -56,7 +57,7 @@ function Row({ draft, ask }) {
   return html`
     <tr>
       <th scope="row" class="long">
-        <${Link} to=${address(["statements", period, agency, currency])}><${Name}>${agency}<//><//>
+        <${Link} to=${address(["statements", period, agency, currency])}><${AgencyName} agency=${agency} /><//>
       </th>
       <td class="short">${period}</td>
       <td>${currency}</td>
@@ -88,7 +89,7 @@ export function Decide({ name, decision, seen, onDone, onClose }) {
   const sending = useSending(send, onDone);
   return html`
     <${Dialog} ...${{ title, action, onClose }} ...${sending}>
-      <p>${note} <${Name}>${name.agency}<//> ${name.currency} ${name.period}.</p>
+      <p>${note} <${AccountName} ...${name} />, ${name.period}.</p>
       <label>Reason
         <input name="reason" required=${decision !== "release"} maxlength="200" autocomplete="off" autofocus />
       </label>

@@ -7,6 +7,7 @@ import {
   Link, Money, More, Name, SaveButton, Table, Time, fieldsOf, usePages,
 } from "../parts.js";
 import { address, navigate } from "../routes.js";
+import { AgencyName } from "./agency-link.js";
 
 const DAYS_SHOWN = 7;
 const BEFORE_ALL = "1970-01-01";
@@ -73,7 +74,7 @@ const row = (one) => html`
     <td class="short"><${Time} at=${one.recorded_at} /></td>
     <th scope="row" class="long"><${EventLink} ...${one} /><${Reference} ...${one} /></th>
     <td>${one.type}</td>
-    <td class="long"><${Name}>${one.agency}<//></td>
+    <td class="long"><${AgencyName} agency=${one.agency} /></td>
     <td class="long"><${Name}>${one.order_id}<//></td>
     <td class="long"><${Name}>${one.customer}<//></td>
     <td>${one.currency}</td>

@@ -3,8 +3,9 @@ import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
-import { Link, Money, More, Name, SaveButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, SaveButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { address, navigate } from "../routes.js";
+import { AgencyName } from "./agency-link.js";
 import { Drafts } from "./drafts.js";
 
 const HEAD = [
@@ -44,7 +45,7 @@ const row = (one) => html`
   <tr key=${statementAddress(one)}>
     <th scope="row" class="short"><${Link} to=${statementAddress(one)}>${one.number}<//></th>
     <td class="short">${one.period}</td>
-    <td class="long"><${Name}>${one.agency}<//></td>
+    <td class="long"><${AgencyName} agency=${one.agency} /></td>
     <td>${one.currency}</td>
     <${Money} value=${one.net} currency=${one.currency} />
     <${Money} value=${one.commission} currency=${one.currency} />
