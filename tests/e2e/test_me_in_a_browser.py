@@ -17,7 +17,7 @@ pytestmark = IN_A_BROWSER
 
 OWN = ["42", "43"]
 LISTS = {
-    "": "25.00",
+    "": "Top agencies in GBP",
     "console/accounts": "200.00",
     "console/events": "No event matches",
     "console/statements": "S-000002",
@@ -110,6 +110,7 @@ def test_the_chosen_agency_stays_on_every_page_until_another_is_chosen(
     browser.click("Overview")
     shown(browser, "Commission in GBP")
     assert browser.evaluate("window.location.search") == "?agency=43"
+    browser.click("Accounts")
     browser.until(f"document.querySelector('tbody th.long')?.innerText === {NAMED[1]!r}")
     assert NAMED[0] not in texts(browser, "tbody th")
     assert browser.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}, document.cookie])") == '[{},{},""]'

@@ -112,9 +112,7 @@ def test_a_chart_has_the_colours_of_the_page_and_is_printed_in_light_ones(
     browser.page.emulate_media(media="screen")
 
 
-def test_without_anything_that_needs_attention_one_line_says_so(
-    browser: Tab, small: tuple[str, World, Server]
-) -> None:
+def test_without_anything_that_needs_attention_one_line_says_so(browser: Tab, small: tuple[str, World, Server]) -> None:
     address, world, server = small
     with server.turns.taken():
         put(world, "/agencies/42", {"seen": 0, "content": {"legal_name": "Harbour Books Ltd"}})

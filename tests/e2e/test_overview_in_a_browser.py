@@ -103,14 +103,14 @@ def test_figures_are_shown_with_the_first_page_and_nothing_moves_when_others_fol
     assert browser.evaluate("window.moved ?? 0") < 0.05
 
 
+@pytest.mark.parametrize("currency", CURRENCIES)
 def test_the_agencies_of_one_currency_are_ranked_and_more_are_shown_on_demand(
-    browser: Tab, address: str, pages: list[Any]
+    browser: Tab, address: str, pages: list[Any], currency: str
 ) -> None:
-    for currency in CURRENCIES:
-        browser.open(f"{address}/?currency={currency}")
-        shown(browser, f"Top agencies in {currency}")
-        top, falling = (in_order(pages, currency, figure) for figure in (earned, lost))
-        assert listed(browser) == [top[:FIRST_SHOWN], falling[:FIRST_SHOWN]]
+    browser.open(f"{address}/?currency={currency}")
+    shown(browser, f"Top agencies in {currency}")
+    top, falling = (in_order(pages, currency, figure) for figure in (earned, lost))
+    assert listed(browser) == [top[:FIRST_SHOWN], falling[:FIRST_SHOWN]]
     browser.click("Show more")
     browser.until(f"document.querySelector('table:has(th a) tbody').rows.length === {2 * FIRST_SHOWN}")
     assert listed(browser) == [top[: 2 * FIRST_SHOWN], falling[:FIRST_SHOWN]]

@@ -1,28 +1,28 @@
-/** The legal names of agencies, asked once: staff ask for all, people of agencies for their own. */
+/** The legal names of agencies, requested once: staff see all, people of agencies their own. */
 import { useEffect, useState } from "./vendor/htm-preact.js";
 import { get, segment, withQuery } from "./api.js";
 import { STAFF, may, reader } from "./me.js";
 
 const PAGES = 10;
 let names = new Map();
-let asked = null;
+let loading = null;
 
 /** Returns the legal name of an agency; nothing while it is not known. */
 export function useLegalName(agency) {
-  const [, draw] = useState(asked);
+  const [, draw] = useState(names);
   useEffect(() => {
     let current = true;
-    asked ??= ask().catch(() => {}); // Without names, ids are shown.
-    asked.then(() => current && draw(names));
+    loading ??= load().catch(() => {}); // Without names, ids are shown.
+    loading.then(() => current && draw(names));
     return () => { current = false; };
-  }, [asked]);
+  }, [loading]);
   return names.get(agency);
 }
 
-/** Makes the names be asked again, because an agency's registration has changed. */
-export const forgetNames = () => { asked = null; };
+/** Makes the names be requested again, because an agency's registration has changed. */
+export const forgetNames = () => { loading = null; };
 
-async function ask() {
+async function load() {
   const found = may(...STAFF) ? await all() : await Promise.all(reader().agencies.map(own));
   names = new Map(found.filter((one) => one?.legal_name).map((one) => [one.agency, one.legal_name]));
 }

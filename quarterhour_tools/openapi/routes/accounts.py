@@ -41,11 +41,14 @@ ACCOUNTS: Final = Group(
             What the marketplace earns: each account in the order of names, with its totals `now` and `before`.
             Accounts of views have no money, and are left out. Send one of:
 
-            | parameters | `now` | `before` | by |
-            |---|---|---|---|
-            | `period` | that month | the month before it | [the period of each event](data-model.md#the-period-of-an-event) |
-            | `range` | the present `week` (from Monday), `month`, `quarter` or `year` so far | the one before, up to the same point | the time of recording, in UTC |
-            | `from`, `to` | those days so far | as many days before them, up to the same point | the time of recording, in UTC |
+            | parameters | `now` | `before` |
+            |---|---|---|
+            | `period` | that month | the month before it |
+            | `range` | this `week` (from Monday), `month`, `quarter` or `year` | the last, to the same point |
+            | `from`, `to` | those days | as many days before them, to the same point |
+
+            A period has the events that [count in it](data-model.md#the-period-of-an-event). Other spans last until
+            now, at most, and have the events that were recorded in them, by UTC.
 
             `days` are the sums of this page's accounts, by currency and UTC day of both, each with at least one event.
             To get those of all accounts, add up the pages. With `period`, days begin at midnight UTC and periods in

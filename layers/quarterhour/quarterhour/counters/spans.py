@@ -106,7 +106,7 @@ def _month(day: date) -> tuple[date, date]:
     return month.first_day, month.previous.first_day
 
 
-def _quarter(day: date) -> tuple[date, date]:
+def _calendar_quarter(day: date) -> tuple[date, date]:
     first = Period.of(day.replace(day=1, month=1 + (day.month - 1) // 3 * 3))
     return first.first_day, first.previous.previous.previous.first_day
 
@@ -116,6 +116,6 @@ def _year(day: date) -> tuple[date, date]:
     return first, first.replace(year=first.year - 1)
 
 
-_BEGINNINGS: Final = {"week": _week, "month": _month, "quarter": _quarter, "year": _year}
+_BEGINNINGS: Final = {"week": _week, "month": _month, "quarter": _calendar_quarter, "year": _year}
 RANGES: Final = tuple(_BEGINNINGS)
 """The names of the spans of the calendar, in UTC. A week begins on Monday."""
