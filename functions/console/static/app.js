@@ -82,7 +82,8 @@ const RoleRefusal = ({ roles }) => html`
 const AgencyList = () => html`
   <p>You work for several agencies. Choose the one to show:</p>
   <ul class="plain">
-    ${reader().agencies.map((one) => html`<li key=${one}><${Link} to=${addressFor(one)}><${AgencyName} agency=${one} /><//></li>`)}
+    ${reader().agencies.map((one) => html`
+      <li key=${one}><${Link} to=${addressFor(one)}><${AgencyName} agency=${one} /><//></li>`)}
   </ul>`;
 
 /** Returns the address of the present page for another agency; of the overview, if the page is of one thing. */

@@ -6,7 +6,7 @@ import { GrowthChart, Sparkline } from "../chart.js";
 import { compare, difference, negative, quotient, sum } from "../decimal.js";
 import * as format from "../format.js";
 import {
-  Amount, Link, Money, More, NoEvents, Pending, Table, Time, fieldsOf, useFirst, useLoaded, usePages,
+  Amount, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useFirst, useLoaded, usePages,
 } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyLink } from "./agency-link.js";
@@ -63,8 +63,10 @@ function Ranges({ query, span, to }) {
       <details open=${own}>
         <summary>Own days</summary>
         <form class="bar" onSubmit=${send} key=${`${query.from} ${query.to}`}>
-          <label>First day (UTC) <input type="date" name="from" defaultValue=${own ? query.from : ""} required /></label>
-          <label>Last day <input type="date" name="to" defaultValue=${own ? query.to : ""} required /></label>
+          ${[["from", "First day (UTC)"], ["to", "Last day"]].map(([name, text]) => html`
+            <label key=${name}>${text}
+              <input type="date" name=${name} defaultValue=${own ? query[name] : ""} required />
+            </label>`)}
           <button>Show</button>
         </form>
       </details>
@@ -186,7 +188,7 @@ function InBase({ sums, page }) {
     <${Total} title=${`All in ${base}`} currency=${base} now=${inBase("now")} before=${inBase("before")} page=${page}>
       ${used.map((one) => html`
         <span key=${one.currency} class="rate">1 ${base} = ${format.exact(one.units_per_base)} ${one.currency}
-          ${" "}(${one.source}, <${Time} at=${one.as_of} />)</span>${" "}`)}
+          ${" "}(<${Name}>${one.source}<//>, <${Time} at=${one.as_of} />)</span>${" "}`)}
       ${missing.length > 0 && `Without ${missing.join(", ")}: there is no rate.`}
     <//>`;
 }

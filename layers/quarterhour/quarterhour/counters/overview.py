@@ -18,7 +18,7 @@ from quarterhour.counters.keys import (
 )
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import CounterQueries
-from quarterhour.counters.spans import MAX_DAYS, Span, Spans
+from quarterhour.counters.spans import MAX_DAYS, ComparedSpan, Spans
 from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
 from quarterhour.model.identifiers import Account
@@ -62,7 +62,7 @@ def sums_by_day(counters: Iterable[tuple[Account, Iterable[Values]]]) -> DayTota
     )
 
 
-def _sum_in(span: Span, days: Mapping[date, Totals]) -> Totals:
+def _sum_in(span: ComparedSpan, days: Mapping[date, Totals]) -> Totals:
     return total(totals for day, totals in days.items() if span.holds(day))
 
 

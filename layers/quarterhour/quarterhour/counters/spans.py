@@ -14,7 +14,7 @@ _DAY: Final = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ComparedSpan:
     """A span of time. It begins at midnight UTC, and ends before ``end``, at a quarter-hour's end."""
 
     start: datetime
@@ -39,8 +39,8 @@ class Span:
 class Spans:
     """Two spans to compare. ``complete``: whether the counters of all days of the earlier one are kept."""
 
-    now: Span
-    before: Span
+    now: ComparedSpan
+    before: ComparedSpan
     complete: bool = True
 
     def body(self) -> dict[str, Any]:
@@ -83,12 +83,12 @@ def day_spans(first: date, end: date, now: datetime) -> Spans:
 
 
 def _compared(start: date, before: date, end: datetime) -> Spans:
-    now = Span(_midnight(start), end)
+    now = ComparedSpan(_midnight(start), end)
     earlier = _midnight(before)
-    return Spans(now, Span(earlier, min(now.start, earlier + (end - now.start))))
+    return Spans(now, ComparedSpan(earlier, min(now.start, earlier + (end - now.start))))
 
 
-def _whole_days(span: Span) -> Span:
+def _whole_days(span: ComparedSpan) -> ComparedSpan:
     return replace(span, end=_midnight(span.end.date()))
 
 
