@@ -113,7 +113,7 @@ reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCH
 operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
 
 routes = Routes(env)
-counters.read_totals(routes, account_queries, OverviewQueries(account_queries, workers))
+counters.read_totals(routes, account_queries, OverviewQueries(account_queries, workers, retention))
 counters.read_states(routes, account_queries, account_snapshots, layers)
 snapshots.read(routes, {snapshots.ACCOUNTS: account_snapshots, "exchange-rates": rate_snapshots}, layers)
 reports.read(routes, ReportQueries(entities, s3, bucket), document_queries)

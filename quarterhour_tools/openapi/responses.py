@@ -146,16 +146,16 @@ class AccountPeriod(Totals):
 
 
 class OverviewAccount(Answer):
-    """An account with its totals in two periods."""
+    """An account with its totals in two periods or spans."""
 
     agency: Name
     currency: Currency
     registered: bool
     """Whether its agency is registered."""
     now: Totals
-    """Its totals in the period."""
+    """Its totals in the later one."""
     before: Totals
-    """Its totals in the period before."""
+    """Its totals in the earlier one."""
 
 
 class OverviewDay(Totals):
@@ -175,6 +175,24 @@ class Overview(Answer):
     """The parameter `next` of the following page; null on the last page."""
     days: list[OverviewDay]
     """The sums of this page's accounts by currency and day, each with at least one event."""
+
+
+class OverviewOfSpans(Answer):
+    """A page of accounts in a span up to now and the one before, with the sums of their days."""
+
+    from_: Annotated[Instant, Field(alias="from")]
+    to: Instant
+    """The end of the present quarter-hour, unless the span ended before."""
+    before_from: Instant
+    before_to: Instant
+    """As long after `before_from` as `to` is after `from`."""
+    before_complete: bool
+    """Whether the counters of all days of the earlier span are kept."""
+    items: list[OverviewAccount]
+    next: Token | None
+    """The parameter `next` of the following page; null on the last page."""
+    days: list[OverviewDay]
+    """The sums of this page's accounts by currency and day of either span, each with at least one event."""
 
 
 class AccountSnapshot(AccountState):

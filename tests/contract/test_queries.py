@@ -1,6 +1,6 @@
 """Reading back: totals by quarter-hour and day, events by instant; page by page, and never what has expired."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from functools import partial
 from typing import Any, Final
 
@@ -14,9 +14,10 @@ from quarterhour.counters.keys import account_pk
 from quarterhour.counters.overview import OverviewQueries
 from quarterhour.counters.plan import Retention, changes, with_difference
 from quarterhour.counters.queries import CounterQueries
+from quarterhour.counters.spans import calendar_spans
 from quarterhour.counters.windows import Window
 from quarterhour.ledger.posting import ledger_values
-from quarterhour.model.clock import iso_millis
+from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import ZERO
@@ -103,7 +104,7 @@ def test_a_page_of_the_overview_makes_one_call_an_account(
         for values in made_up(account, days_before(month.next.first_day, 60)):
             storage.write(values)
     one = metered(storage)
-    overview = OverviewQueries(CounterQueries(one.storage.entities), one.storage.workers)
+    overview = OverviewQueries(CounterQueries(one.storage.entities), one.storage.workers, KEPT)
     bodies: list[Any] = []
     bill = one.bill(
         lambda: bodies.append(overview.page(month, own, Paging.of("request", 100, None), lambda: float("inf")))
@@ -117,6 +118,31 @@ def test_a_page_of_the_overview_makes_one_call_an_account(
     for item in body["items"]:
         totals = everything(partial(_periods_of, storage, Account(own, item["currency"]), month), 10)
         assert [item["before"]["net"], item["now"]["net"]] == [period["net"] for period in totals[-2:]]
+
+
+@pytest.mark.parametrize("name", ["month", "year"])
+def test_an_overview_of_spans_makes_at_most_two_calls_an_account(
+    storage: Storage, own: str, name: str, record_property: Record
+) -> None:
+    days, calls, units = {"month": (46, 2, 7), "year": (715, 1, 26)}[name]
+    accounts = [Account(f"{own}-{name}", currency) for currency in ("EUR", "GBP", "USD")]
+    now = datetime(2026, 12, 16, 14, 37, tzinfo=UTC)
+    for account in accounts:
+        for values in made_up(account, days_before(date(2026, 12, 17), days)):
+            storage.write(values)
+    one = metered(storage)
+    overview = OverviewQueries(CounterQueries(one.storage.entities), one.storage.workers, KEPT)
+    bodies: list[Any] = []
+    spans, paging = calendar_spans(name, now), Paging.of("request", 100, None)
+    with using(ManualClock(now)):
+        bill = one.bill(lambda: bodies.append(overview.compared(spans, f"{own}-{name}", paging, lambda: float("inf"))))
+    record_property(f"3 accounts, {name}", cost(bill))
+    partitions, batches = 2 * WINDOW_SHARDS, 3  # The lists; account items twice, registrations.
+    # Days, and the quarter-hours of 16 November; those of 16 December 2025 have expired.
+    queries = partitions + calls * len(accounts)
+    assert bill.calls == {"dynamodb.Query": queries, "dynamodb.BatchGetItem": batches}
+    assert bill.read_units / len(accounts) <= units
+    assert [item["currency"] for item in bodies[0]["items"]] == ["EUR", "GBP", "USD"]
 
 
 def _periods_of(storage: Storage, account: Account, month: Period, paging: Paging) -> Page:

@@ -67,9 +67,9 @@ def _close(browser: Tab, address: str) -> None:
 
 
 OF_THE_DAY: Final = {
-    "overview": _open("/", "Agencies by change", size=TALL),
-    "overview-dark": _open("/", "Agencies by change", color_scheme="dark", size=TALL),
-    "overview-phone": _open("/", "Agencies by change", size=PHONE),
+    "overview": _open("/", "Falling agencies", size=TALL),
+    "overview-dark": _open("/", "Falling agencies", color_scheme="dark", size=TALL),
+    "overview-phone": _open("/", "Falling agencies", size=PHONE),
     "operations": _open("/console/operations", "Next firings"),
 }
 """The pictures of the end of the day, by name."""

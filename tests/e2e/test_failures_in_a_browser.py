@@ -17,7 +17,7 @@ from tests.support.served import call, served
 pytestmark = IN_A_BROWSER
 
 PAGES = {
-    "/": "Agencies by change",
+    "/": "Top agencies in GBP",
     "/console/accounts": "Lifetime totals",
     "/console/agencies": "Registered agencies",
     "/console/agencies/42": "Balance in GBP",
@@ -129,14 +129,16 @@ def test_a_request_without_a_response_is_given_up(browser: Tab, address: str) ->
 @pytest.mark.parametrize(
     ("now", "before", "words"),
     [
-        ("5", "10.00", "; now 50% of it"),
-        ("0", "10.00", "; now 0% of it"),
+        ("5", "10.00", "-50%"),
+        ("12", "10.00", "+20%"),
+        ("10", "10.00", "0%"),
+        ("0", "10.00", "-100%"),
         ("-1", "10", ""),
         ("5", "-10", ""),
         ("5", "0", ""),
     ],
 )
-def test_a_sum_is_a_share_of_the_one_before_only_if_it_can_be(
+def test_a_sum_is_compared_with_the_one_before_only_if_it_can_be(
     browser: Tab, address: str, now: str, before: str, words: str
 ) -> None:
     browser.open(f"{address}/console/accounts")

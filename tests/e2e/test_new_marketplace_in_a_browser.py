@@ -83,7 +83,7 @@ def test_a_period_without_statements_needs_attention(browser: Tab, small: tuple[
         assert send(world, "PUT", "/schedule", {"paused": True, "reason": "maintenance"}).status == 200
         world.pass_time(days=5)
     browser.open(address)
-    shown(browser, "1 period is over, and its statements are not made yet\nNovember 2026: waiting to begin")
+    shown(browser, "1 period is over, and its statements are not made yet\n\nNovember 2026: waiting to begin")
     shown(browser, "The live counters compared with it: verified.")
     browser.open(f"{address}/console/operations")
     shown(browser, "November 2026 is over, and its statements are not made yet (waiting to begin).")
@@ -110,3 +110,15 @@ def test_a_chart_has_the_colours_of_the_page_and_is_printed_in_light_ones(
     browser.page.emulate_media(media="print")
     browser.until(f"{DRAWN}.includes({light!r}) && !{DRAWN}.includes({dark!r})")
     browser.page.emulate_media(media="screen")
+
+
+def test_without_anything_that_needs_attention_one_line_says_so(browser: Tab, small: tuple[str, World, Server]) -> None:
+    address, world, server = small
+    with server.turns.taken():
+        put(world, "/agencies/42", {"seen": 0, "content": {"legal_name": "Harbour Books Ltd"}})
+        world.sell("1.00")
+        world.drain()
+    browser.open(address)
+    shown(browser, "Nothing needs attention.")
+    assert browser.page.locator(".attention li").count() == 0
+    assert browser.violations() == []

@@ -162,8 +162,8 @@ def test_an_agency_checks_its_statement_and_accepts_it(agency_person: Person, ad
 
 
 def test_an_agency_disputes_a_sale_that_was_returned(agency_person: Person, address: str) -> None:
-    agency_person.opens("/")
-    agency_person.follows("link", "8.75")
+    agency_person.opens("/console/statements")
+    agency_person.follows("link", "S-000001")
     agency_person.sees("Statement of harbour in EUR, October 2026")
     agency_person.clicks("Show the line")
     agency_person.follows("button", "Dispute e2")
@@ -173,7 +173,7 @@ def test_an_agency_disputes_a_sale_that_was_returned(agency_person: Person, addr
 
 def test_an_agency_sees_what_this_month_will_cost_so_far(agency_person: Person) -> None:
     agency_person.opens("/")
-    agency_person.sees("November 2026 so far")
+    agency_person.sees("This month: 2.20")
     agency_person.follows("link", "2.20")
     agency_person.sees("Statement of harbour in GBP, November 2026", "A preview as of")
     agency_person.sees("Commission before rounding", "+ Commission, rounded", "Payable for this period")

@@ -23,7 +23,13 @@ SOURCE_EVENTS: Final[dict[str, Json]] = {
     "after": {"after": "2026-10-23T00:00:00Z"},
     "before": {"before": "2026-10-24"},
 }
+OVERVIEWS: Final[dict[str, Json]] = {
+    "period": {"period": "2026-10"},
+    "range": {"range": "month"},
+    "from and to": {"from": "2026-10-01", "to": "2026-11-01"},
+}
 CHOICES: Final[dict[str, dict[str, Json]]] = {
+    "GET /overview": OVERVIEWS,
     "GET /accounts/{agency}/{currency}/snapshots": STATES,
     "GET /exchange-rates/{currency}/history": {name: STATES[name] for name in ("last", "date", "from and to")},
     "GET /exchange-rates/{currency}/snapshots": STATES,

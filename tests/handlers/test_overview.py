@@ -1,5 +1,6 @@
 """The overview: accounts in a period and the one before, and the sums of their days."""
 
+from datetime import timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -118,3 +119,75 @@ def test_nothing_is_shown_before_the_first_event(world: World) -> None:
 def test_the_period_is_a_month(world: World, month: str) -> None:
     assert world.refused(OVERVIEW, period=month)["field"] == "period"
     assert world.refused(OVERVIEW)["problem"] == "is missing"
+
+
+# ---------------------------------------------------------------- spans
+
+
+def sold_at_times_of_two_months(world: World) -> None:
+    """Record sales in October and November, some of them after the share of the day at which it is 25 November."""
+    # It is 23 October, 01:30.
+    for passed, amount, agency in (
+        (timedelta(), "1.00", "42"),
+        (timedelta(days=2, hours=12), "2.00", "42"),  # 25 October, 13:30
+        (timedelta(hours=1), "4.00", "7"),  # 14:30, in the last quarter-hour that is compared
+        (timedelta(minutes=15), "8.00", "42"),  # 14:45, after it
+        (timedelta(days=2), "16.00", "42"),  # 27 October, after it
+        (timedelta(days=28), "32.00", "7"),  # 24 November
+        (timedelta(days=1, minutes=-8), "64.00", "42"),  # 25 November, 14:37
+    ):
+        world.clock.advance(passed)
+        world.sell(amount, agency=agency, commission_rate="0.5")
+        world.drain()
+
+
+def test_a_month_is_compared_with_the_last_one_to_the_same_share_of_the_same_day(world: World) -> None:
+    sold_at_times_of_two_months(world)
+    shown = world.read(OVERVIEW, range="month")
+    assert [shown[name] for name in ("from", "to", "before_from", "before_to", "before_complete")] == [
+        "2026-11-01T00:00:00Z", "2026-11-25T14:45:00Z", "2026-10-01T00:00:00Z", "2026-10-25T14:45:00Z", True
+    ]  # fmt: skip
+    found = {one["agency"]: (one["now"]["commission"], one["before"]["commission"]) for one in shown["items"]}
+    assert found == {"42": ("32.000", "1.500"), "7": ("16.000", "2.000")}
+    assert [(one["day"], one["commission"]) for one in shown["days"]] == [
+        ("2026-10-23", "0.500"), ("2026-10-25", "3.000"), ("2026-11-24", "16.000"), ("2026-11-25", "32.000")
+    ]  # fmt: skip
+
+
+def test_own_days_are_compared_with_as_many_days_before(world: World) -> None:
+    sold_at_times_of_two_months(world)
+    shown = world.read(OVERVIEW, **{"from": "2026-10-25", "to": "2026-10-27"})
+    assert [(one["agency"], one["now"]["net"], one["before"]["net"]) for one in shown["items"]] == [
+        ("42", "10.00", "1.00"), ("7", "4.00", "0")
+    ]  # fmt: skip
+
+
+def test_without_quarter_hours_of_that_time_whole_days_are_compared(world: World) -> None:
+    sold_at_times_of_two_months(world)
+    shown = world.read(OVERVIEW, range="year")
+    assert (shown["to"], shown["before_to"]) == ("2026-11-25T00:00:00Z", "2025-11-25T00:00:00Z")
+    assert [one["now"]["net"] for one in shown["items"]] == ["27.00", "36.00"]
+
+
+def test_the_spans_of_pages_add_up(world: World) -> None:
+    sold_at_times_of_two_months(world)
+    pages = list(world.pages(OVERVIEW, range="month", limit=1))
+    assert [[one["agency"] for one in page["items"]] for page in pages] == [["42"], ["7"]]
+    assert [one["net"] for page in pages for one in page["days"] if one["day"] == "2026-10-25"] == ["2.00", "4.00"]
+
+
+@pytest.mark.parametrize(
+    ("query", "field"),
+    [
+        ({"range": "decade"}, "range"),
+        ({"range": "month", "period": "2026-10"}, "range"),
+        ({"period": "2026-10", "from": "2026-10-01"}, "from"),
+        ({"from": "2026-10-01"}, "to"),
+        ({"from": "2026-10-01", "to": "2026-10-01"}, "to"),
+        ({"from": "2026-10-02", "to": "2026-10-01"}, "from"),
+        ({"from": "2025-10-01", "to": "2026-10-03"}, "to"),
+        ({"to": "2026-10-01"}, "period"),
+    ],
+)
+def test_spans_are_named_in_one_way(world: World, query: dict[str, str], field: str) -> None:
+    assert world.refused(OVERVIEW, **query)["field"] == field

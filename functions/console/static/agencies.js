@@ -1,5 +1,5 @@
 /** The registered agencies, as the search and the filters of lists know them: all, by name or id. */
-import { get, getOr, segment, withQuery } from "./api.js";
+import { get, segment, withQuery } from "./api.js";
 import { STAFF, may, reader } from "./me.js";
 
 const PAGE = 1000;
@@ -20,6 +20,9 @@ export function allAgencies() {
   return loaded.found;
 }
 
+/** Makes the agencies be requested again, because a registration has changed. */
+export const forgetAgencies = () => { loaded = null; };
+
 async function ofStaff() {
   const all = [];
   for (let next; all.length < MOST;) {
@@ -31,8 +34,11 @@ async function ofStaff() {
   return all;
 }
 
+/** Returns an agency of the reader, with its registration if it has one. */
 async function one(agency) {
-  const { content } = await getOr(`/agencies/${segment(agency)}`, {});
+  const { items: [account] } = await get(withQuery("/accounts", { agency, limit: 1 }));
+  if (!account?.registered) return { agency };
+  const { content } = await get(`/agencies/${segment(agency)}`);
   return { agency, ...content };
 }
 

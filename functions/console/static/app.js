@@ -4,7 +4,7 @@ import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
-import { agencyAddress } from "./pages/agency-link.js";
+import { AgencyName, agencyAddress } from "./pages/agency-link.js";
 import { Agency } from "./pages/agency.js";
 import { Close } from "./pages/close.js";
 import { Event } from "./pages/event.js";
@@ -19,7 +19,7 @@ import { Runbook } from "./pages/runbook.js";
 import { Search } from "./pages/search.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
-import { Failure, Link, Name, Pending, useLoaded } from "./parts.js";
+import { Failure, Link, Pending, useLoaded } from "./parts.js";
 import { address, agencyOf, here } from "./routes.js";
 import * as session from "./session.js";
 import { settings } from "./settings.js";
@@ -91,7 +91,8 @@ const RoleRefusal = ({ roles }) => html`
 const AgencyList = () => html`
   <p>You work for several agencies. Choose the one to show:</p>
   <ul class="plain">
-    ${reader().agencies.map((one) => html`<li key=${one}><${Link} to=${addressFor(one)}><${Name}>${one}<//><//></li>`)}
+    ${reader().agencies.map((one) => html`
+      <li key=${one}><${Link} to=${addressFor(one)}><${AgencyName} agency=${one} /><//></li>`)}
   </ul>`;
 
 /** Returns the address of the present page for another agency; of the overview, if the page is of one thing. */
@@ -112,14 +113,17 @@ function Page({ place }) {
     </main>`;
 }
 
-/** Which time zone is shown, and the change to the other one. */
-function Zone({ utc, setUtc }) {
+/** Which time zone and how many digits are shown, and the change of each. */
+function Shown({ utc, setUtc, exact, setExact }) {
   const change = () => { format.showUtc(!utc); setUtc(!utc); };
+  const round = () => { format.showExact(!exact); setExact(!exact); };
   return html`
     <footer>
       Times are in ${utc ? "UTC" : settings.time_zone}.
       ${settings.time_zone !== "UTC" && html`
         ${" "}<button type="button" onClick=${change}>Show ${utc ? settings.time_zone : "UTC"}</button>`}
+      ${" "}Amounts in lists ${exact ? "have all their digits" : "are rounded to their currency"}.
+      ${" "}<button type="button" onClick=${round}>${exact ? "Round them" : "Show all digits"}</button>
     </footer>`;
 }
 
@@ -127,11 +131,12 @@ function Zone({ utc, setUtc }) {
 function AgencyMenu({ agency }) {
   return html`
     <details class="agencies" key=${agency}>
-      <summary>${agency ? html`Agency <${Name}>${agency}<//>` : "Choose an agency"}</summary>
+      <summary>${agency ? html`Agency <${AgencyName} agency=${agency} />` : "Choose an agency"}</summary>
       <ul>
         ${reader().agencies.map((one) => html`
           <li key=${one}>
-            <${Link} to=${addressFor(one)} aria-current=${one === agency ? "true" : undefined}><${Name}>${one}<//><//>
+            <${Link} to=${addressFor(one)} aria-current=${one === agency ? "true" : undefined}>
+              <${AgencyName} agency=${one} /><//>
           </li>`)}
       </ul>
     </details>`;
@@ -156,6 +161,7 @@ function App() {
   const [place, setPlace] = useState(here);
   const { value: me, problem, again } = useLoaded(load, "");
   const [utc, setUtc] = useState(false);
+  const [exact, setExact] = useState(false);
   // At once, not after the first paint: a link may be followed before it.
   useLayoutEffect(() => {
     const moved = () => setPlace(here());
@@ -181,7 +187,7 @@ function App() {
     ${me
       ? html`<${Page} place=${place} key=${[...place.parts, agency].join("/")} />`
       : html`<main id="main" tabindex="-1"><h1>Quarterhour</h1><${Pending} problem=${problem} retry=${again} /></main>`}
-    <${Zone} utc=${utc} setUtc=${setUtc} />`;
+    <${Shown} ...${{ utc, setUtc, exact, setExact }} />`;
 }
 
 try {

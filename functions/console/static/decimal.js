@@ -36,6 +36,13 @@ export function rounded(text, places, halfUp) {
 /** Returns the number of decimal places of a decimal text. */
 export const scaleOf = (text) => (text.split(".")[1] || "").length;
 
+/** Returns the quotient of two decimal texts, with some decimal places, cut off. The divisor is above 0. */
+export function quotient(text, divisor, places) {
+  const scale = scaleOf(divisor);
+  return written(scaled(text, scaleOf(text)) * 10n ** BigInt(places + scale)
+    / (scaled(divisor, scale) * 10n ** BigInt(scaleOf(text))), places);
+}
+
 /** Returns the negative of a decimal text; zero has no sign. */
 export function negative(text) {
   if (text.startsWith("-")) return text.slice(1);

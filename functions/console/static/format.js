@@ -22,8 +22,17 @@ export function money(text, currency) {
   return cached(Intl.NumberFormat, options).format(text);
 }
 
-/** Returns a decimal text with the decimals of its currency, rounded half to even; with a sign if it is a change. */
-export function rounded(text, currency, isChange = false) {
+/** Returns a relative change in whole percent, with its sign. */
+export const growth = (share) =>
+  cached(Intl.NumberFormat, { style: "percent", signDisplay: "exceptZero" }).format(share);
+let showsExact = false;
+
+/** Makes every amount of a list that is formatted from now on exact, or rounded to its currency. */
+export const showExact = (exact_) => { showsExact = exact_; };
+
+/** Returns an amount of a list: rounded half to even to the decimals of its currency; with a sign if it is a change. */
+export function amount(text, currency, isChange = false) {
+  if (showsExact) return money(text, currency);
   const digits = digitsOf(currency);
   const options = {
     minimumFractionDigits: digits, maximumFractionDigits: digits, roundingMode: "halfEven",
@@ -32,9 +41,9 @@ export function rounded(text, currency, isChange = false) {
   return cached(Intl.NumberFormat, options).format(text);
 }
 
-/** Returns a relative change in whole percent, with its sign. */
-export const growth = (share) =>
-  cached(Intl.NumberFormat, { style: "percent", signDisplay: "exceptZero" }).format(share);
+/** Returns sums by currency in one line: 1,234.50 EUR, 20.00 GBP. */
+export const amounts = (sums) =>
+  Object.keys(sums).sort().map((currency) => `${amount(sums[currency], currency)} ${currency}`).join(", ");
 
 /** Returns a count, or a number with at most some decimal places. */
 export const count = (number, maximumFractionDigits = 0) =>
@@ -50,6 +59,10 @@ export const exact = (text) =>
 
 /** Returns a share as whole percent. */
 export const percent = (share) => cached(Intl.NumberFormat, { style: "percent" }).format(share);
+
+/** Returns a change as whole percent with its sign. */
+export const change = (share) =>
+  cached(Intl.NumberFormat, { style: "percent", signDisplay: "exceptZero" }).format(share);
 
 /** Returns a size in bytes. */
 export function size(bytes) {
@@ -85,6 +98,17 @@ export function instant(local) {
 /** Returns a day of UTC, in seconds, without its year. */
 export const shortDay = (seconds) =>
   cached(Intl.DateTimeFormat, { day: "numeric", month: "short", timeZone: "UTC" }).format(new Date(seconds * 1000));
+
+/** Returns the days of UTC from one instant to before another: 1 – 25 Nov 2026. */
+export const dayRange = (from, to) =>
+  cached(Intl.DateTimeFormat, { dateStyle: "medium", timeZone: "UTC" })
+    .formatRange(new Date(from), new Date(Math.max(Date.parse(from), Date.parse(to) - 1)));
+
+/** Returns the time of day of an instant in UTC; empty for midnight. */
+export const clockUtc = (instant_) =>
+  instant_.includes("T00:00:00")
+    ? ""
+    : cached(Intl.DateTimeFormat, { timeStyle: "short", timeZone: "UTC" }).format(new Date(instant_));
 
 /** Returns a month of UTC, in seconds, in short. */
 export const shortMonth = (seconds) =>

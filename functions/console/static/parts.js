@@ -26,13 +26,19 @@ export function Link({ to, children, ...more }) {
 /** A name that others have given, such as an agency's: its direction changes nothing around it. */
 export const Name = ({ children }) => html`<bdi>${children}</bdi>`;
 
-/** The cell of a sum of money. */
-export const Money = ({ value, currency }) =>
-  html`<td class="n">${value === undefined ? "" : format.money(value, currency)}</td>`;
+/**
+ * A sum of money, rounded to its currency, with its exact value on demand. `exact`: with all its digits at once;
+ * `change`: with its sign.
+ */
+export function Amount({ value, currency, exact, change }) {
+  const all = format.money(value, currency);
+  const shown = exact ? all : format.amount(value, currency, change);
+  return html`<data value=${value} title=${shown === all ? undefined : all}>${shown}</data>`;
+}
 
-/** A sum of money with the decimals of its currency; all its digits on demand. `change`: with its sign. */
-export const Rounded = ({ value, currency, change }) => html`
-  <span title=${`${format.money(value, currency)} ${currency}`}>${format.rounded(value, currency, change)}</span>`;
+/** The cell of a sum of money, as Amount shows it; empty without one. `kind`: a class of the cell. */
+export const Money = ({ value, kind = "", ...more }) =>
+  html`<td class=${`n ${kind}`.trim()}>${value !== undefined && html`<${Amount} value=${value} ...${more} />`}</td>`;
 
 /** The status of a statement or a dispute. */
 export const Status = ({ value }) => html`<span class=${`tag ${value}`}>${format.words(value)}</span>`;

@@ -1,14 +1,21 @@
 """The routes of accounts, of their states and of windows."""
 
-from typing import Final
+from typing import Final, Literal
 
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import Group, RouteDescription, read
 from quarterhour_tools.openapi.parameters import DAYS, LAYER, MONTHS, PATH, QUERY, SPAN, Parameter
-from quarterhour_tools.openapi.values import Month
+from quarterhour_tools.openapi.values import Day, Month
 
 _CURRENCY: Final = Parameter("Only those in this currency (`XXX`: views).", PATH["currency"].shape, "GBP")
-_PERIOD: Final = Parameter("The later of the two periods.", Month, "2026-10", required=True)
+_OVERVIEW: Final = {
+    "period": Parameter("The later of two periods.", Month, "2026-10"),
+    "range": Parameter(
+        "What the later of two spans is, up to now.", Literal["week", "month", "quarter", "year"], "month"
+    ),
+    "from": Parameter("The first day of the later of two spans, in UTC.", Day, "2026-10-01"),
+    "to": Parameter("The day after its last, at most 366 days later.", Day, "2026-11-01"),
+}
 _AS_OF: Final = Parameter(
     "The balance as of the start of this instant's quarter-hour; without it, the balance now.", QUERY["at"].shape
 )
@@ -29,16 +36,35 @@ ACCOUNTS: Final = Group(
         ),
         "GET /overview": read(
             "overview_get",
-            a.Overview,
+            a.Overview | a.OverviewOfSpans,
             """
-            What the marketplace earns: each account in the order of names, with its totals `now`, in the `period`, and
-            `before`, in the month before it. Accounts of views have no money, and are left out.
+            What the marketplace earns: each account in the order of names, with its totals `now` and `before`.
+            Accounts of views have no money, and are left out. Send one of:
 
-            `days` are the sums of this page's accounts, by currency and UTC day of both months, each with at least one
-            event. To get those of all accounts, add up the pages. Days begin at midnight UTC and periods in the
-            marketplace's time zone, so the days of a month need not add up to its period.
+            | parameters | `now` | `before` |
+            |---|---|---|
+            | `period` | that month | the month before it |
+            | `range` | this `week` (from Monday), `month`, `quarter` or `year` | the last, to the same point |
+            | `from`, `to` | those days | as many days before them, to the same point |
+
+            A period has the events that [count in it](data-model.md#the-period-of-an-event). Other spans last until
+            now, at most, and have the events that were recorded in them, by UTC.
+
+            `days` are the sums of this page's accounts, by currency and UTC day of both, each with at least one event.
+            To get those of all accounts, add up the pages. With `period`, days begin at midnight UTC and periods in
+            the marketplace's time zone, so the days of a month need not add up to its period.
+
+            Spans are from `from` to before `to`, and from `before_from` to before `before_to`. The same point is the
+            end of the present quarter-hour, as long after the beginning; a shorter month before ends with its last
+            day. If the quarter-hours of that day are kept no longer (`QuarterHourRetentionDays`), both spans end at the
+            midnight before. `before_complete` is false if days of the earlier span are kept no longer
+            (`DayRetentionDays`).
+
+            A page makes at most two calls to the database for each account, and one for `period`. An account with
+            events on every day costs 4 read units for two months and 26 for two years, and up to 6 for the
+            quarter-hours of a day.
             """,
-            parameters={"period": _PERIOD},
+            parameters=_OVERVIEW,
         ),
         "GET /accounts/{agency}/{currency}": read(
             "accounts_get",

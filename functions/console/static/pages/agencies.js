@@ -7,7 +7,7 @@ import { useAgencies } from "./agency-field.js";
 import { AgencyLink } from "./agency-link.js";
 import { RegisterAnother } from "./registration.js";
 
-const HEAD = [["Agency"], ["Legal name"], ["Country"], ["Currency"], ["Group"], ["Status"]];
+const HEAD = [["Agency"], ["Country"], ["Currency"], ["Group"], ["Status"]];
 const SHOWN = 100;
 const COLUMNS = ["agency", "legal_name", "country", "currency", "group", "status", "valid_from"];
 
@@ -42,7 +42,6 @@ export function Agencies() {
 const row = (one) => html`
   <tr key=${one.agency}>
     <th scope="row" class="long"><${AgencyLink} agency=${one.agency} /></th>
-    <td class="long"><${Name}>${one.legal_name}<//></td>
     <td>${one.country}</td>
     <td>${one.currency}</td>
     <td class="long"><${Name}>${one.group}<//></td>

@@ -1,11 +1,22 @@
-/** The address of an agency's page, and links to it. */
+/** The address of an agency's page, its names, and links to it. */
 import { html } from "../vendor/htm-preact.js";
+import { useLegalName } from "../names.js";
 import { Link, Name } from "../parts.js";
 import { address } from "../routes.js";
 
 /** Returns the address of an agency's page; the parameters choose a currency, and a month or a day to look into. */
 export const agencyAddress = (agency, parameters = {}) => address(["agencies", agency], parameters);
 
+/** An agency as lists show it: its legal name, then its id; only the id while it has no name. */
+export function AgencyName({ agency }) {
+  const legal = useLegalName(agency);
+  if (!legal || legal === agency) return html`<${Name}>${agency}<//>`;
+  return html`<${Name}>${legal}<//> <small class="id"><${Name}>${agency}<//></small>`;
+}
+
+/** An account as lists show it: its agency and its currency. */
+export const AccountName = ({ agency, currency }) => html`<${AgencyName} agency=${agency} /> · ${currency}`;
+
 /** A link to the page of an agency, or of one of its accounts. */
 export const AgencyLink = ({ agency, currency }) => html`
-  <${Link} to=${agencyAddress(agency, { currency })}><${Name}>${agency}<//><//>`;
+  <${Link} to=${agencyAddress(agency, { currency })}><${AgencyName} agency=${agency} /><//>`;

@@ -4,7 +4,7 @@ import { draftPath, put } from "../api.js";
 import { canHold, failedOf, inTurns, releaseOf, sumsOf } from "../closing.js";
 import * as format from "../format.js";
 import { reader } from "../me.js";
-import { Modal, Name, Rounded, Status } from "../parts.js";
+import { Amount, Modal, Name, Status } from "../parts.js";
 
 const AT_ONCE = 4;
 /** Up to so many drafts that are left out are listed at once. */
@@ -149,7 +149,7 @@ function Sums({ rows }) {
 }
 
 const Sum = ({ value, currency }) =>
-  (value === undefined ? "not loaded yet" : html`<${Rounded} value=${value} currency=${currency} />`);
+  (value === undefined ? "not loaded yet" : html`<${Amount} value=${value} currency=${currency} />`);
 
 /** The chosen drafts about which this decision cannot be made, with why; many of them on demand. */
 const LeftOut = ({ rows }) => rows.length > 0 && html`

@@ -3,7 +3,7 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { all } from "../api.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
-import { Link, Pending, Rounded, Status, Table, Time, useLoaded } from "../parts.js";
+import { Amount, Link, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
 
 const SUMS_HEAD = [
@@ -55,7 +55,7 @@ function Sums({ statements, period }) {
           <th scope="row">${currency}</th><td class="n">${format.count(some.length)}</td>
           ${FIGURES.map((name) => html`
             <td key=${name} class="n">
-              <${Rounded} value=${sum(some.map((one) => one[name]))} currency=${currency} />
+              <${Amount} value=${sum(some.map((one) => one[name]))} currency=${currency} />
             </td>`)}
         </tr>`)}
     <//>`;

@@ -2,7 +2,7 @@
 import { html, useLayoutEffect, useMemo, useRef } from "../vendor/htm-preact.js";
 import { growth, sumsOf } from "../closing.js";
 import * as format from "../format.js";
-import { Name, Rounded, Status } from "../parts.js";
+import { Amount, Name, Status } from "../parts.js";
 
 /** The columns that are sorted: name, text, and whether it is a number. */
 export const COLUMNS = [
@@ -132,7 +132,7 @@ const LABELS = Object.fromEntries(COLUMNS);
 const Figure = ({ label, name, value, currency, change }) => html`
   <td role="gridcell" class=${`n ${name}`} data-label=${label}>
     ${value === undefined ? html`<span class="note">–</span>`
-      : html`<${Rounded} value=${value} currency=${currency} change=${change} />`}
+      : html`<${Amount} value=${value} currency=${currency} change=${change} />`}
   </td>`;
 
 /** A row; as long as neither it nor its selection changes, nothing of it is rendered again. */
@@ -155,7 +155,7 @@ const Row = ({ row, isSelected, canSelect }) => useMemo(() => {
       <${Figure} label="Last period" name="last" value=${row.last} currency=${currency} />
       <td role="gridcell" class="n change" data-label="Change">
         ${row.change === undefined ? html`<span class="note">new</span>`
-          : html`<${Rounded} value=${row.change} currency=${currency} change />`}
+          : html`<${Amount} value=${row.change} currency=${currency} change />`}
         ${share !== undefined && html`<span class="note">${format.growth(share)}</span>`}
       </td>
       <${Figure} label="Tax" name="tax" value=${row.tax} currency=${currency} />

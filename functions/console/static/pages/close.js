@@ -6,7 +6,7 @@ import { countsOf, filtered, grouped, inTurns, keyOf, rowOf, sumsOf } from "../c
 import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
-import { Failure, Modal, Pending, Rounded, Status, Time, useLoaded } from "../parts.js";
+import { Amount, Failure, Modal, Pending, Status, Time, useLoaded } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { Batch, fitting } from "./close-batch.js";
 import { Checklist } from "./close-checklist.js";
@@ -323,7 +323,7 @@ function Selection({ rows, decide, clear }) {
         ${groups.map(([currency, some]) => html`
           <span key=${currency} class="sum-of">
             <span class="note">${currency} commission</span>
-            ${" "}<${Rounded} value=${sumsOf(some).commission} currency=${currency} />
+            ${" "}<${Amount} value=${sumsOf(some).commission} currency=${currency} />
           </span>`)}
       </p>
       <div class="bar">

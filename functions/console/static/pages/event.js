@@ -80,10 +80,10 @@ function Story({ path, event }) {
             <td class="short"><${Time} at=${one.recorded_at} /></td>
             <th scope="row" class="long"><${EventLink} ...${one} /><${Reference} ...${one} /></th>
             <td>${one.type}</td>
-            <${Money} value=${one.amount} currency=${one.currency} />
-            <${Money} value=${one.left_after} currency=${one.currency} />
-            <${Money} value=${one.commission} currency=${one.currency} />
-            <${Money} value=${one.commission_after} currency=${one.currency} />
+            <${Money} value=${one.amount} currency=${one.currency} exact />
+            <${Money} value=${one.left_after} currency=${one.currency} exact />
+            <${Money} value=${one.commission} currency=${one.currency} exact />
+            <${Money} value=${one.commission_after} currency=${one.currency} exact />
           </tr>`)}
       <//>`}
     <${More} list=${list} />`;
@@ -111,10 +111,10 @@ function Computation({ caption, of, currency }) {
     <${Table} caption=${`${caption}, in ${currency}`} head=${[["Step"], ["Computation"], ["Result", "n"]]}>
       ${steps.map((one, index) => html`
         <tr key=${index}>
-          <th scope="row">${one.name}</th><td>${one.says}</td><${Money} value=${one.gives} currency=${currency} />
+          <th scope="row">${one.name}</th><td>${one.says}</td><${Money} value=${one.gives} currency=${currency} exact />
         </tr>`)}
       <tr class="sum">
-        <th scope="row">Commission</th><td></td><${Money} value=${of.commission} currency=${currency} />
+        <th scope="row">Commission</th><td></td><${Money} value=${of.commission} currency=${currency} exact />
       </tr>
     <//>`;
 }

@@ -8,6 +8,7 @@ import {
 } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyField, withAgency } from "./agency-field.js";
+import { AgencyName } from "./agency-link.js";
 
 const DAYS_SHOWN = 7;
 const BEFORE_ALL = "1970-01-01";
@@ -74,7 +75,7 @@ const row = (one) => html`
     <td class="short"><${Time} at=${one.recorded_at} /></td>
     <th scope="row" class="long"><${EventLink} ...${one} /><${Reference} ...${one} /></th>
     <td>${one.type}</td>
-    <td class="long"><${Name}>${one.agency}<//></td>
+    <td class="long"><${AgencyName} agency=${one.agency} /></td>
     <td class="long"><${Name}>${one.order_id}<//></td>
     <td class="long"><${Name}>${one.customer}<//></td>
     <td>${one.currency}</td>

@@ -44,10 +44,10 @@ function Live({ account: { agency, currency } }) {
         <tr key=${one.version}>
           <th scope="row" class="short"><${Time} at=${one.last_updated} /></th>
           <td class="n">${format.count(one.events)}</td>
-          <${Money} value=${one.net} currency=${currency} />
-          <${Money} value=${change(one, index, "net")} currency=${currency} />
-          <${Money} value=${one.commission} currency=${currency} />
-          <${Money} value=${change(one, index, "commission")} currency=${currency} />
+          <${Money} value=${one.net} currency=${currency} exact />
+          <${Money} value=${change(one, index, "net")} currency=${currency} exact />
+          <${Money} value=${one.commission} currency=${currency} exact />
+          <${Money} value=${change(one, index, "commission")} currency=${currency} exact />
         </tr>`)}
     <//>`;
 }

@@ -34,18 +34,17 @@ export const lateness = ({ delay_seconds: seconds, delay_firings: firings }) =>
 /** Returns those of some periods that are over and have no statements yet. */
 export const overdue = (periods) => periods.filter((one) => one.state in DUE);
 
-/** Returns what of the state of the operation needs attention: a text, or nothing, each with links to the page. */
+/** Returns what of the state of the operation needs attention: texts, some with how many. */
 export function urgent({ queues, reports }) {
-  const links = [html`<${Link} to=${address(["operations"])}>Show operations<//>`];
   const messages = (kind, one, more) => {
     const of = queues.filter(({ queue }) => queue.endsWith(kind));
     const many = of.reduce((sum, { waiting, in_flight: inFlight }) => sum + waiting + inFlight, 0);
-    return many && `${format.count(many)} ${many === 1 ? one : more}`;
+    return many > 0 && { many: format.count(many), text: many === 1 ? one : more };
   };
   return [
-    [messages("-parked", "record is parked", "records are parked"), links],
-    [messages("-dead-letters", "dead letter waits", "dead letters wait"), links],
-    [reports.late && `Reports are late: the oldest quarter-hour has waited for ${lateness(reports)}`, links],
+    reports.late && { text: `Reports are late: the oldest quarter-hour has waited for ${lateness(reports)}` },
+    messages("-parked", "record is parked", "records are parked"),
+    messages("-dead-letters", "dead letter waits", "dead letters wait"),
   ];
 }
 

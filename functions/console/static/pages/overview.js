@@ -1,51 +1,133 @@
-/** The overview: this period and the last by currency and agency, commission by day, and what needs attention. */
-import { html, useMemo, useState } from "../vendor/htm-preact.js";
-import { get, withQuery } from "../api.js";
-import { laterMonth } from "../calendar.js";
-import { DailyChart } from "../chart.js";
-import { compare, difference, sum } from "../decimal.js";
+/** The overview: this span and the last to the same point, by currency and agency, and what needs attention. */
+import { html, useMemo } from "../vendor/htm-preact.js";
+import { accountPath, get, withQuery } from "../api.js";
+import { days as daysOf, dayOf, isDay, laterDay, monthOf, seconds } from "../calendar.js";
+import { GrowthChart, Sparkline } from "../chart.js";
+import { compare, difference, negative, quotient, sum } from "../decimal.js";
 import * as format from "../format.js";
-import { STAFF, may } from "../me.js";
-import { Link, Money, More, Name, NoEvents, Pending, Table, Time, useFirst, useLoaded, usePages } from "../parts.js";
-import { address } from "../routes.js";
+import {
+  Amount, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useFirst, useLoaded, usePages,
+} from "../parts.js";
+import { address, navigate } from "../routes.js";
 import { AgencyLink } from "./agency-link.js";
-import { DUE, overdue, urgent } from "./operations.js";
+import { Attention, needsAttention } from "./attention.js";
 import { reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
 const ACCOUNTS = 100;
 const PAGES = 20;
-const RUNS = 48;
-const HEAD = [["Agency"], ["Last period", "n"], ["This period", "n"], ["Change", "n"]];
+const LISTED = 5;
+const DAY = 86_400;
+const BASE_PLACES = 12;
+const RANGES = { week: "Week", month: "Month", quarter: "Quarter", year: "Year" };
+const HEAD = [["Agency"], ["Now", "n"], ["Before", "n wide"], ["Change", "n wide"], ["%", "n"], ["Days"]];
+
+/** Returns the parameters of the span that an address asks for: days of its own, or a range; the month without any. */
+export function spanOf({ range, from, to }) {
+  if (isDay(from) && isDay(to) && from <= to) return { from, to: laterDay(to, 1) };
+  return { range: range in RANGES ? range : "month" };
+}
 
 /** The page. */
-export function Overview({ query: { agency } }) {
-  const periods = useLoaded(() => get("/periods?limit=12"), "");
+export function Overview({ query }) {
+  const { agency, currency } = query;
+  const span = spanOf(query);
   const attention = useLoaded(() => needsAttention(agency), agency);
-  if (!periods.value) return html`<${Pending} problem=${periods.problem} retry=${periods.again} />`;
-  const [current] = periods.value.items;
-  if (!current) return html`<${Nothing} attention=${attention} periods=${[]} />`;
-  return html`<${Month} ...${{ agency, period: current.period, periods: periods.value.items, attention }} />`;
+  const list = usePages("/overview", { agency, ...span, limit: ACCOUNTS }, PAGES);
+  const to = (more) => address([], { ...(span.range ? span : { from: query.from, to: query.to }), agency, ...more });
+  if (list.empty && !list.problem) return html`<${Nothing} attention=${attention} />`;
+  return html`
+    <${Ranges} ...${{ query, span, to }} />
+    ${list.items.length > 0
+      ? html`<${Figures} ...${{ list, span, currency, to, attention }} />`
+      : html`<${Pending} problem=${list.problem} retry=${list.more} />`}`;
 }
 
 /** What needs attention while no sale is recorded: all events can be held. */
-const Nothing = ({ attention, periods }) => html`
-  <${Attention} ...${attention} periods=${periods} accounts=${[]} />
-  <${NoEvents}>No sale is recorded yet.<//>`;
+const Nothing = ({ attention }) => html`
+  <${Attention} ...${attention} accounts=${[]} />
+  <${NoEvents}>No sale is recorded yet.<//>
+  <${LastRun} reports=${attention.value?.reports} />`;
 
-/** The overview of a period and the last, of as many accounts as are loaded. */
-function Month({ agency, period, periods, attention }) {
-  const list = usePages("/overview", { agency, period, limit: ACCOUNTS }, PAGES);
-  if (list.empty && !list.problem) return html`<${Nothing} attention=${attention} periods=${periods} />`;
-  // What needs attention is above the figures: shown later, it would move them.
-  const begun = list.items.length > 0 && (attention.value || attention.problem);
-  if (!begun) return html`<${Pending} problem=${list.problem} retry=${list.more} />`;
+/** The choice of a span: links to those of the calendar, and a form for days of one's own. */
+function Ranges({ query, span, to }) {
+  const own = !span.range;
+  const send = (event) => navigate(to({ range: "", ...fieldsOf(event) }));
   return html`
-    <${Attention} ...${attention} periods=${periods} accounts=${list.items} />
-    <${Figures} pages=${list.pages} accounts=${list.items} period=${period} />
-    <p role="status">${progress(list)}</p>
-    ${!list.busy && html`<${Agencies} accounts=${list.items} period=${period} />`}
-    <${More} list=${list} />`;
+    <div class="bar ranges">
+      <nav class="switch" aria-label="Span">
+        ${Object.entries(RANGES).map(([name, text]) => html`
+          <${Link} key=${name} to=${to({ range: name, from: "", to: "", currency: query.currency })}
+            aria-current=${name === span.range ? "true" : undefined}>${text}<//>`)}
+      </nav>
+      <details open=${own}>
+        <summary>Own days</summary>
+        <form class="bar" onSubmit=${send} key=${`${query.from} ${query.to}`}>
+          ${[["from", "First day (UTC)"], ["to", "Last day"]].map(([name, text]) => html`
+            <label key=${name}>${text}
+              <input type="date" name=${name} defaultValue=${own ? query[name] : ""} required />
+            </label>`)}
+          <button>Show</button>
+        </form>
+      </details>
+    </div>`;
+}
+
+/** Returns a span of the API in words: its days, and the time of day at which it ends. */
+function spanText(from, to) {
+  const ends = format.clockUtc(to);
+  return `${format.dayRange(from, to)}${ends && `, to ${ends} UTC`}`;
+}
+
+/** What is compared with what. */
+function Compared({ page }) {
+  const { from, to, before_from: beforeFrom, before_to: beforeTo, before_complete: complete } = page;
+  if (from === to) return html`<p class="note">No whole day of this span has passed yet.</p>`;
+  return html`
+    <p class="note compared">
+      ${spanText(from, to)}, compared with ${spanText(beforeFrom, beforeTo)}. By the time of recording.
+      ${!complete && " Some days of the earlier span are kept no longer, so there is no comparison."}
+    </p>`;
+}
+
+const currenciesOf = (accounts) => [...new Set(accounts.map((one) => one.currency))].sort();
+
+/** Returns the currency in which most of some accounts have events now, the first of several. */
+function usual(accounts) {
+  const many = (currency) => accounts.filter((one) => one.currency === currency && one.now.events > 0).length;
+  return currenciesOf(accounts).reduce((most, one) => (many(one) > many(most) ? one : most));
+}
+
+const total = (accounts, when, figure) => sum(accounts.map((one) => one[when][figure]));
+
+function Figures({ list, span, currency, to, attention }) {
+  const { items, pages } = list;
+  const [page] = pages;
+  const currencies = currenciesOf(items);
+  const chosen = currencies.includes(currency) ? currency : usual(page.items);
+  const of = items.filter((one) => one.currency === chosen);
+  return html`
+    <${Compared} page=${page} />
+    <${Totals} ...${{ items, currencies, page }} />
+    <p role="status" class="note">${progress(list)}</p>
+    <div class="board">
+      <${Attention} ...${attention} accounts=${items} />
+      <section aria-label="Commission day by day">
+        <div class="bar between">
+          <h2>Commission in ${chosen}</h2>
+          ${currencies.length > 1 && html`
+            <nav class="switch" aria-label="Currency">
+              ${currencies.map((one) => html`
+                <${Link} key=${one} to=${to({ currency: one })} aria-current=${one === chosen ? "true" : undefined}>
+                  ${one}<//>`)}
+            </nav>`}
+        </div>
+        <${Growth} ...${{ pages, page, span, currency: chosen }} />
+      </section>
+    </div>
+    ${!list.busy && html`<${Agencies} ...${{ accounts: of, currency: chosen, page, span, key: chosen }} />`}
+    <${More} list=${list} />
+    <${LastRun} reports=${attention.value?.reports} />`;
 }
 
 function progress({ items, busy, more }) {
@@ -55,48 +137,60 @@ function progress({ items, busy, more }) {
   return items.length === 1 ? "1 account is added up." : `All ${many} accounts are added up.`;
 }
 
-const currenciesOf = (accounts) => [...new Set(accounts.map((one) => one.currency))].sort();
-
-function Figures({ pages, accounts, period }) {
-  const last = laterMonth(period, -1);
-  const currencies = currenciesOf(accounts);
+/** The commission of each currency, and of all in the base currency. */
+function Totals({ items, currencies, page }) {
+  const sums = currencies.map((currency) => {
+    const of = items.filter((one) => one.currency === currency);
+    const [now, before, net] = [["now", "commission"], ["before", "commission"], ["now", "net"]]
+      .map(([when, figure]) => total(of, when, figure));
+    return { currency, now, before, net };
+  });
   return html`
     <div class="cards">
-      ${currencies.map((currency) => html`
-        <${Total} key=${currency} currency=${currency} period=${period} last=${last}
-          accounts=${accounts.filter((one) => one.currency === currency)} />`)}
-    </div>
-    <${Days} pages=${pages} currencies=${currencies} from=${`${last}-01`} to=${`${laterMonth(period, 1)}-01`} />`;
+      <${InBase} ...${{ sums, page }} />
+      ${sums.map((one) => html`
+        <${Total} key=${one.currency} title=${`Commission in ${one.currency}`} page=${page} ...${one}>
+          On net sales of <${Amount} value=${one.net} currency=${one.currency} />
+        <//>`)}
+    </div>`;
 }
 
-function Total({ currency, period, last, accounts }) {
-  const [now, before] = ["now", "before"].map((when) => sum(accounts.map((one) => one[when].commission)));
+function Total({ title, currency, now, before, page, children }) {
+  const change = page.before_complete && trend(now, before);
   return html`
-    <section class="card">
-      <h2>Commission in ${currency}</h2>
-      <p class="figure">${format.money(now, currency)}</p>
-      <p>${format.month(period)} so far</p>
-      <p class="note">${format.month(last)}: ${format.money(before, currency)}${trend(now, before)}</p>
+    <section class="card total">
+      <h2>${title}</h2>
+      <p class="figure"><${Amount} value=${now} currency=${currency} /></p>
+      ${page.before_complete && html`
+        <p>${change && html`<strong class=${change.startsWith("-") ? "down" : "up"}>${change}</strong>${" "}`}
+          against <${Amount} value=${before} currency=${currency} /></p>`}
+      <p class="note">${children}</p>
     </section>`;
 }
 
-/** Returns the share of a sum in the one before, in words; empty if one of them is no part of the other. */
+/** Returns the change from a sum to another in percent; empty if one of them is no part of the other. */
 export const trend = (now, before) =>
-  (Number(before) > 0 && Number(now) >= 0 ? `; now ${format.percent(Number(now) / Number(before))} of it` : "");
+  (Number(before) > 0 && Number(now) >= 0 ? format.change(Number(now) / Number(before) - 1) : "");
 
-function Days({ pages, currencies, from, to }) {
-  const [chosen, setCurrency] = useState();
-  const currency = chosen || currencies[0];
-  const days = useMemo(() => byDay(pages, currency), [pages, currency]);
+/** Everything in the base currency, at the rates in force now; nothing without rates, or with that currency alone. */
+function InBase({ sums, page }) {
+  const { value } = useLoaded(() => get("/exchange-rates?limit=1000"), "");
+  const base = value?.items.find((one) => one.base)?.base;
+  if (!base || sums.every((one) => one.currency === base)) return null;
+  const rates = Object.fromEntries(value.items.filter((one) => one.base === base).map((one) => [one.currency, one]));
+  const known = sums.filter(({ currency }) => currency === base || rates[currency]);
+  const missing = sums.filter((one) => !known.includes(one)).map((one) => one.currency);
+  const inBase = (when) => sum(known.map(({ currency, ...of }) =>
+    (currency === base ? of[when] : quotient(of[when], rates[currency].units_per_base, BASE_PLACES))));
+  const used = known.filter(({ currency }) => currency !== base).map(({ currency }) => rates[currency]);
+  if (!known.length) return null;
   return html`
-    <h2>Commission by day</h2>
-    ${currencies.length > 1 && html`
-      <p class="bar"><label>Currency
-        <select value=${currency} onChange=${(event) => setCurrency(event.target.value)}>
-          ${currencies.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
-        </select>
-      </label></p>`}
-    <${DailyChart} label=${`Commission in ${currency} by day, UTC`} ...${{ currency, days, from, to }} />`;
+    <${Total} title=${`All in ${base}`} currency=${base} now=${inBase("now")} before=${inBase("before")} page=${page}>
+      ${used.map((one) => html`
+        <span key=${one.currency} class="rate">1 ${base} = ${format.exact(one.units_per_base)} ${one.currency}
+          ${" "}(<${Name}>${one.source}<//>, <${Time} at=${one.as_of} />)</span>${" "}`)}
+      ${missing.length > 0 && `Without ${missing.join(", ")}: there is no rate.`}
+    <//>`;
 }
 
 /** Returns the commission of each day in a currency, of the accounts of all pages. */
@@ -105,105 +199,129 @@ function byDay(pages, currency) {
   for (const one of pages.flatMap((page) => page.days)) {
     if (one.currency === currency) (days[one.day] ??= []).push(one.commission);
   }
-  return Object.keys(days).sort().map((day) => [day, sum(days[day])]);
+  return Object.fromEntries(Object.entries(days).map(([day, values]) => [day, sum(values)]));
 }
 
-/** The agencies by change: those of each currency on their own, because sums of two currencies do not compare. */
-const Agencies = ({ accounts, period }) => html`
-  <h2>Agencies by change</h2>
-  ${currenciesOf(accounts).map((currency) => html`
-    <${AgenciesOf} key=${currency} ...${{ accounts, currency, period }} />`)}`;
+/** Returns the days of a span, each with its commission and the sum up to its end. */
+function grown(from, to, found) {
+  const last = to.includes("T00:00:00") ? dayOf(to) : laterDay(dayOf(to), 1);
+  let all = "0";
+  return daysOf(dayOf(from), last).map((day) => {
+    const value = found[day] ?? "0";
+    all = sum([all, value]);
+    return { day, value, all };
+  });
+}
 
-function AgenciesOf({ accounts, currency, period }) {
-  const last = laterMonth(period, -1);
-  const ordered = useMemo(() => accounts
-    .filter((one) => one.currency === currency)
-    .map((one) => ({ ...one, change: difference(one.now.commission, one.before.commission) }))
-    .sort((one, other) => compare(other.change.replace("-", ""), one.change.replace("-", ""))), [accounts, currency]);
-  const [first, next] = useFirst(ordered);
-  const caption = `Commission in ${currency}, in ${format.month(last)} and, so far, in ${format.month(period)}`;
+function Growth({ pages, page, span, currency }) {
+  const found = useMemo(() => byDay(pages, currency), [pages, currency]);
+  const now = grown(page.from, page.to, found);
+  const before = page.before_complete ? grown(page.before_from, page.before_to, found) : [];
+  const start = seconds(page.from);
+  const dayText = (day) => format.shortDay(seconds(day));
+  const many = Math.max(now.length, before.length);
+  if (!now.length) return null;
+  const ends = format.clockUtc(page.to);
+  const points = [
+    { seconds: start, text: dayText(now[0].day), now: "0", ...(before.length > 0 && { before: "0" }) },
+    ...Array.from({ length: many }, (_, index) => ({
+      seconds: start + (index + 1) * DAY,
+      text: ends && index === now.length - 1
+        ? `To ${dayText(now[index].day)}, ${ends} UTC`
+        : `To the end of ${dayText((now[index] ?? before[index]).day)}`,
+      now: now[index]?.all,
+      before: before[index]?.all,
+    })),
+  ];
+  const names = span.range
+    ? { now: `This ${span.range}`, before: `Last ${span.range}` }
+    : { now: "These days", before: "As many days before" };
+  const label = `Commission in ${currency}, added up day by day`;
   return html`
-    <${Table} caption=${caption} head=${HEAD}>
-      ${first.map((one) => html`
-        <tr key=${one.agency}>
-          <th scope="row" class="long"><${AgencyLink} ...${one} /></th>
-          <${Figure} value=${one.before.commission} of=${one} period=${last} />
-          <${Figure} value=${one.now.commission} of=${one} period=${period} />
-          <${Money} value=${one.change} currency=${currency} />
-        </tr>`)}
-    <//>
-    ${next}`;
+    <${GrowthChart} key=${`${currency} ${page.from} ${many}`} ...${{ label, currency, points, names }} />
+    <details>
+      <summary>The same as a table</summary>
+      <${Table} caption=${label}
+        head=${[["Day"], ["Commission", "n"], ["Added up", "n"], ["Day before"], ["Added up", "n"]]}>
+        ${Array.from({ length: many }, (_, index) => [now[index], before[index]]).map(([one, last], index) => html`
+          <tr key=${index}>
+            <th scope="row" class="short">${one?.day}</th>
+            <${Money} value=${one?.value} currency=${currency} /><${Money} value=${one?.all} currency=${currency} />
+            <td class="short">${last?.day}</td><${Money} value=${last?.all} currency=${currency} />
+          </tr>`)}
+      <//>
+    </details>`;
 }
 
-/** A figure that links to the statement, or the preview, which it is a part of. */
-const Figure = ({ value, of, period }) => html`
-  <td class="n"><${Link} to=${statementAddress({ ...of, period })}>${format.money(value, of.currency)}<//></td>`;
-
-function needsAttention(agency) {
-  const list = (path, more) => get(withQuery(path, { limit: 100, ...more }));
-  return Promise.all([
-    list("/held", { agency }), list("/disputes", { agency }), list("/statements", { agency, status: "not_issued" }),
-    ...(may(...STAFF)
-      ? [
-        list("/reports", { limit: RUNS }), list("/documents", { kind: "rate-card", limit: 1 }), get("/operations"),
-        list("/drafts", { agency }),
-      ]
-      : []),
-  ]);
-}
-
-function Attention({ value, problem, again, periods, accounts }) {
-  if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
-  const nothing = { items: [] };
-  const [held, disputes, notIssued, reports = nothing, rateCards = nothing, operations, drafts = nothing] = value;
-  const unregistered = accounts.filter((one) => !one.registered);
-  const due = overdue(periods);
-  // Without any rate card, the default rate is the rule and not the exception.
-  const byDefault = reports.items.filter((one) => rateCards.items.length && one.default_rate_events);
-  const eventsByDefault = byDefault.reduce((sum_, one) => sum_ + one.default_rate_events, 0);
-  const [run] = reports.items;
-  const lastRun = run && html`<${Link} to=${reportAddress(run.run)}>${run.run}<//>`;
-  const many = ({ items, next }, one, more) =>
-    items.length ? `${format.count(items.length)}${next ? " or more" : ""} ${items.length === 1 ? one : more}` : "";
-  const listed = [
-    [many(disputes, "line is disputed", "lines are disputed"), disputes.items.slice(0, 5).map((one) => html`
-      <${Link} to=${statementAddress(one)}><${Name}>${one.agency}<//> ${one.currency} ${one.period}<//>:
-      ${" "}<${Name}>${one.opened.reason}<//>`)],
-    [many(notIssued, "statement is not issued", "statements are not issued"),
-      [html`<${Link} to=${address(["statements"], { status: "not_issued" })}>Show them<//>`]],
-    [many(drafts, "draft has no statement", "drafts have no statements"), [
-      ...drafts.items.slice(0, 5).map((one) => html`
-        <${Name}>${one.agency}<//> ${one.currency} ${one.period}: ${format.words(one.state)}`),
-      html`<${Link} to=${address(["close"])}>Decide about them<//>`,
-    ]],
-    [many(held, "event is held", "events are held"), [
-      ...held.items.slice(0, 5).map((one) => html`<${Name}>${one.source} ${one.id}<//>: ${format.words(one.reason)}`),
-      ...(operations ? [html`<${Link} to=${address(["operations"])}>Show why<//>`] : []),
-    ]],
-    [many({ items: unregistered }, "account's agency is not registered", "accounts' agencies are not registered"),
-      unregistered.slice(0, 5).map((one) => html`<${AgencyLink} ...${one} /> ${one.currency}`)],
-    [many({ items: due }, "period is over, and its statements are not made yet",
-      "periods are over, and their statements are not made yet"),
-    due.map((one) => html`${format.month(one.period)}: ${DUE[one.state]}`)],
-    [eventsByDefault && `${format.count(eventsByDefault)} ${eventsByDefault === 1 ? "event was" : "events were"} ` +
-      `charged by the default rate in the last ${RUNS} runs: no rate card has a rule for them`,
-    byDefault.slice(0, 5).map((one) => html`
-      <${Link} to=${reportAddress(one.run)}>${one.run}<//>: ${format.count(one.default_rate_events)}`)],
-    [run?.counters === "drift" && "The live counters differ from the last run", [lastRun]],
-    ...(operations ? urgent(operations) : []),
-  ].filter(([text]) => text);
+/** The agencies with the most commission in a currency, and those that lost most of it. */
+function Agencies({ accounts, currency, page, span }) {
+  const [top, falling] = useMemo(() => {
+    const all = accounts.map((one) => ({ ...one, change: difference(one.now.commission, one.before.commission) }));
+    const most = (figure) => (one, other) =>
+      compare(figure(other), figure(one)) || (one.agency < other.agency ? -1 : 1);
+    return [
+      all.filter((one) => Number(one.now.commission) > 0).sort(most((one) => one.now.commission)),
+      all.filter((one) => one.change.startsWith("-")).sort(most((one) => negative(one.change))),
+    ];
+  }, [accounts]);
   return html`
-    <section aria-label="What needs attention" class="card">
-      <h2>What needs attention</h2>
-      ${!listed.length && html`<p>Nothing.</p>`}
-      <ul class="plain">
-        ${listed.map(([text, examples]) => html`
-          <li key=${text}>${text}<ul>${examples.map((one, index) => html`<li key=${index}>${one}</li>`)}</ul></li>`)}
-      </ul>
-      ${run && html`
-        <p class="note">
-          Last run: ${lastRun}, planned <${Time} at=${run.planned_at} />. The live counters compared with it:
-          ${" "}${format.words(run.counters)}.
-        </p>`}
+    <div class="board even">
+      <${Ranked} title=${`Top agencies in ${currency}`} accounts=${top} page=${page} span=${span}
+        empty="No commission in this span yet." />
+      ${page.before_complete && html`
+        <${Ranked} title=${`Falling agencies in ${currency}`} accounts=${falling} page=${page} span=${span}
+          empty="No agency has less than before." />`}
+    </div>`;
+}
+
+function Ranked({ title, accounts, page, span, empty }) {
+  const [first, next] = useFirst(accounts, LISTED);
+  const months = span.range === "month" ? { now: monthOf(page.from), before: monthOf(page.before_from) } : {};
+  return html`
+    <section>
+      <h2>${title}</h2>
+      ${!first.length && html`<p class="note">${empty}</p>`}
+      ${first.length > 0 && html`
+        <${Table} label=${title} head=${HEAD}>
+          ${first.map((one) => html`
+            <tr key=${one.agency}>
+              <th scope="row" class="long"><${AgencyLink} ...${one} /></th>
+              <td class="n"><${Figure} of=${one} value=${one.now.commission} month=${months.now} /></td>
+              <td class="n wide">
+                ${page.before_complete
+                  && html`<${Figure} of=${one} value=${one.before.commission} month=${months.before} />`}
+              </td>
+              <${Money} kind="wide" value=${page.before_complete ? one.change : undefined} currency=${one.currency} />
+              <td class="n">${page.before_complete && trend(one.now.commission, one.before.commission)}</td>
+              <td><${Days} account=${one} page=${page} /></td>
+            </tr>`)}
+        <//>`}
+      ${next}
     </section>`;
+}
+
+/** A figure; that of a month leads to the statement of the whole month, or its preview. */
+function Figure({ of, value, month: period }) {
+  const amount = html`<${Amount} value=${value} currency=${of.currency} />`;
+  return period ? html`<${Link} to=${statementAddress({ ...of, period })}>${amount}<//>` : amount;
+}
+
+/** The commission of an account on each day of a span, as a small line. */
+function Days({ account: { agency, currency }, page: { from, to } }) {
+  const path = withQuery(accountPath(agency, currency, "days"), {
+    from: dayOf(from), to: to.includes("T00:00:00") ? dayOf(to) : laterDay(dayOf(to), 1), limit: 1000,
+  });
+  const { value } = useLoaded(() => get(path), path);
+  const found = Object.fromEntries((value?.items || []).map((one) => [one.day, one.commission]));
+  return html`<${Sparkline} values=${value ? grown(from, to, found).map((one) => one.value) : []} />`;
+}
+
+/** The last run, and whether the live counters agree with it; nothing for people of agencies. */
+function LastRun({ reports }) {
+  const [run] = reports?.items || [];
+  return run && html`
+    <p class="note">
+      Last run: <${Link} to=${reportAddress(run.run)}>${run.run}<//>, planned <${Time} at=${run.planned_at} />.
+      The live counters compared with it: ${format.words(run.counters)}.
+    </p>`;
 }

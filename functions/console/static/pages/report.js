@@ -7,6 +7,7 @@ import {
 } from "../parts.js";
 import { FIGURES, NOT_PROVEN, proofOf } from "../proof.js";
 import { address } from "../routes.js";
+import { AgencyName } from "./agency-link.js";
 import { Messages } from "./messages.js";
 import { Proof, counted } from "./proof-panel.js";
 import { reportAddress } from "./reports.js";
@@ -62,12 +63,12 @@ function Sums({ manifest }) {
     <${Table} caption="Exact sums by account, as the manifest has them" head=${SUMS_HEAD}>
       ${first.map((one) => html`
         <tr key=${`${one.currency}#${one.agency}`}>
-          <th scope="row" class="long"><${Name}>${one.agency}<//></th>
+          <th scope="row" class="long"><${AgencyName} agency=${one.agency} /></th>
           <td>${one.currency}</td>
           <td class="n">
             <${Link} to=${address(["events"], { agency: one.agency, from, to })}>${format.count(one.events)}<//>
           </td>
-          ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} />`)}
+          ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} exact />`)}
         </tr>`)}
     <//>
     ${next}

@@ -3,10 +3,11 @@ import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
 import { STAFF, may, reader } from "../me.js";
-import { Link, Money, More, Name, SaveAllButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { Link, Money, More, SaveAllButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
 import { useOpenStatements } from "../receivables.js";
 import { address, navigate } from "../routes.js";
 import { AgencyField, withAgency } from "./agency-field.js";
+import { AgencyName } from "./agency-link.js";
 
 const HEAD = [
   ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"],
@@ -52,7 +53,7 @@ const row = (one, open) => html`
   <tr key=${statementAddress(one)}>
     <th scope="row" class="short"><${Link} to=${statementAddress(one)}>${one.number}<//></th>
     <td class="short">${one.period}</td>
-    <td class="long"><${Name}>${one.agency}<//></td>
+    <td class="long"><${AgencyName} agency=${one.agency} /></td>
     <td>${one.currency}</td>
     <${Money} value=${one.net} currency=${one.currency} />
     <${Money} value=${one.commission} currency=${one.currency} />

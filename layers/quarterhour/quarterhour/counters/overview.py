@@ -1,4 +1,4 @@
-"""The overview of the marketplace: accounts in a period and the one before, and the sums of their days."""
+"""The overview of the marketplace: accounts in a period or span and the one before, and the sums of their days."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,16 +7,30 @@ from typing import Any, Final
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.keys import account_of, day_of, day_sk, latest_key, period_key, period_sk
+from quarterhour.counters.keys import (
+    account_of,
+    day_of,
+    day_sk,
+    latest_key,
+    period_key,
+    period_sk,
+    quarter_hour_sk_bounds,
+)
+from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import CounterQueries
+from quarterhour.counters.spans import MAX_DAYS, ComparedSpan, Spans
 from quarterhour.counters.windows import AccountState
+from quarterhour.model import clock
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.model.totals import Totals, add_up, figures
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import Totals, add_up, figures, total
 from quarterhour.web.paging import Page, Paging
 
 _DAY: Final = timedelta(days=1)
 _DAYS_OF_TWO_MONTHS: Final = 62
+_DAYS_OF_TWO_YEARS: Final = 2 * MAX_DAYS
+_QUARTER_HOURS_OF_A_DAY: Final = 96
 
 DayTotals = dict[tuple[str, date], Totals]
 """Totals by currency and day."""
@@ -48,12 +62,17 @@ def sums_by_day(counters: Iterable[tuple[Account, Iterable[Values]]]) -> DayTota
     )
 
 
+def _sum_in(span: ComparedSpan, days: Mapping[date, Totals]) -> Totals:
+    return total(totals for day, totals in days.items() if span.holds(day))
+
+
 @dataclass(frozen=True, slots=True)
 class OverviewQueries:
     """Queries of the overview. The days of many accounts are read side by side."""
 
     counters: CounterQueries
     workers: Workers
+    retention: Retention
 
     def page(
         self, period: Period, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
@@ -78,6 +97,45 @@ class OverviewQueries:
             **paging.body(Page(items, page.after)),
             "days": listed_days(sums_by_day(zip(accounts, days, strict=True))),
         }
+
+    def compared(
+        self, spans: Spans, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
+    ) -> dict[str, Any]:
+        """Return a page of the accounts with their totals in two spans, and the sums of the days of both.
+
+        Totals are of the time of recording. ``agency`` selects its accounts, ``None`` all.
+        """
+        kept = spans.kept(self.retention, clock.now())
+        page = self.counters.accounts_with_money(agency, paging, remaining_seconds)
+        accounts = [Account(one["agency"], one["currency"]) for one in page.items]
+        found = self.workers.map(lambda state: self._days_of(state, kept), self._states(accounts))
+        items = [
+            listed_account(one, *(_sum_in(span, days) for span in (kept.now, kept.before)))
+            for one, days in zip(page.items, found, strict=True)
+        ]
+        by_day = (
+            ((account.currency, day), totals)
+            for account, days in zip(accounts, found, strict=True)
+            for day, totals in days.items()
+        )
+        return {**kept.body(), **paging.body(Page(items, page.after)), "days": listed_days(add_up({}, by_day))}
+
+    def _days_of(self, state: AccountState, spans: Spans) -> dict[date, Totals]:
+        """Return the totals of an account's days of both spans; of a day in which the earlier one ends, of that part.
+
+        No event is recorded after now, so the counter of the day in which the later span ends is that of its part.
+        """
+        part = spans.before.part_day
+        counted = self.counters.counted(
+            state, day_sk(spans.before.start.date()), day_sk(spans.now.last_day), _DAYS_OF_TWO_YEARS
+        )
+        days = {day_of(values["sk"]): Totals.of(values) for values in counted}
+        found = {day: totals for day, totals in days.items() if spans.now.holds(day) or spans.before.holds(day)}
+        if part and part in days:
+            last = QuarterHour.at(spans.before.end).previous
+            bounds = quarter_hour_sk_bounds(QuarterHour.first_of(part), last)
+            found[part] = total(map(Totals.of, self.counters.counted(state, *bounds, _QUARTER_HOURS_OF_A_DAY)))
+        return found
 
     def _states(self, accounts: Sequence[Account]) -> list[AccountState]:
         found = self.counters.entities.get_many([latest_key(account) for account in accounts])

@@ -1,10 +1,15 @@
 """The routes of the accounts: their totals, their states, and the overview of all."""
 
+from datetime import timedelta
+from functools import partial
+from typing import Final
+
 from quarterhour.aws.entity import Values
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.overview import OverviewQueries
 from quarterhour.counters.queries import CounterQueries, read_currency
-from quarterhour.model import fields, instants
+from quarterhour.counters.spans import MAX_DAYS, RANGES, Spans, calendar_spans, day_spans
+from quarterhour.model import clock, fields, instants
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import ALWAYS, DAY, MONTH
 from quarterhour.model.periods import PERIOD, Period
@@ -13,8 +18,11 @@ from quarterhour.snapshots.requests import PARAMETERS as STATES
 from quarterhour.snapshots.requests import states
 from quarterhour.web import http, parameters
 from quarterhour.web.access import everyone, own_agency
-from quarterhour.web.parameters import MOMENT, PAGE
+from quarterhour.web.parameters import MOMENT, PAGE, Parameters, invalid, one_of
 from quarterhour.web.routing import Routes, Spellings
+
+_CHOICES: Final = {"period": ("period",), "range": ("range",), "from": ("from", "to")}
+"""The parameters that say which spans an overview compares."""
 
 
 def read_totals(routes: Routes, counters: CounterQueries, overviews: OverviewQueries) -> None:
@@ -32,13 +40,16 @@ def read_totals(routes: Routes, counters: CounterQueries, overviews: OverviewQue
         paging = query.paging()
         return http.response(200, paging.body(counters.accounts(agency, currency, paging, routes.seconds_left)))
 
-    @routes.get("/overview", allow=everyone, query=("period", "agency", *PAGE))
+    @routes.get("/overview", allow=everyone, query=("period", "range", "from", "to", "agency", *PAGE))
     def overview() -> http.Response:
-        """Return the accounts with their totals in a period and the one before, and the sums of their days."""
+        """Return the accounts with their totals in a period or span and in the one before, and the sums of the days."""
         query = routes.parameters()
-        period = query.required("period", PERIOD, instants.month)
+        if query.choose(_CHOICES, "agency", *PAGE) == "period":
+            shown = partial(overviews.page, query.required("period", PERIOD, instants.month))
+        else:
+            shown = partial(overviews.compared, _spans(query))
         agency = routes.caller().requested_agency(query)
-        return http.response(200, overviews.page(period, agency, query.paging(), routes.seconds_left))
+        return http.response(200, shown(agency, query.paging(), routes.seconds_left))
 
     @routes.get("/accounts/<agency>/<currency>", allow=own_agency)
     def account_totals(agency: Spellings, currency: str) -> http.Response:
@@ -99,3 +110,13 @@ def read_states(routes: Routes, counters: CounterQueries, snapshots: SnapshotQue
         layer = query.optional("layer", layers.expected, layers.named, layers.shortest)
         _, latest = find(agency, currency)
         return http.response(200, snapshots.trend(layer, latest))
+
+
+def _spans(query: Parameters) -> Spans:
+    """Return the spans that a request compares: those of a range, or from one day to before another."""
+    if "range" in query.values:
+        return query.required("range", one_of(RANGES), lambda name: calendar_spans(name, clock.now()))
+    first, end = query.span(DAY, instants.day)
+    if not timedelta() < end - first <= timedelta(days=MAX_DAYS):
+        raise invalid("to", "is not after from, or too far from it", f"1 to {MAX_DAYS} days after from")
+    return day_spans(first, end, clock.now())
