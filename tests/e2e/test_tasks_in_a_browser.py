@@ -135,8 +135,8 @@ def test_a_controller_finds_an_order_of_months_ago(controller: Person, browser: 
 
 def test_a_controller_sees_what_needs_attention_and_holds_a_draft_back(controller: Person, address: str) -> None:
     controller.opens("/")
-    controller.sees("1 line is disputed", "1 draft has no statement")
-    controller.follows("link", "Decide about them")
+    controller.sees("1 statement is disputed", "1 draft has a failed check")
+    controller.follows("link", "Mend what the checks name")
     controller.sees("Close", "2 failed", "3 of 4 released")
     controller.follows("button", "al-mina")
     controller.clicks("Hold")
