@@ -68,7 +68,7 @@ body{max-width:none;padding:0;font-size:9.5pt;line-height:1.4}
 thead{display:table-header-group}
 tr,.scroll:not(:has(tr:nth-child(13))),figure,.due,.say,.parties,.note,.facts div{break-inside:avoid}
 .appendix{break-inside:avoid}
-h1,h2,h3,figcaption{break-after:avoid}
+h1,h2,h3,figure,figcaption,.scroll:has(+.note),.note:has(+.scroll){break-after:avoid}
 h2{margin-top:1.5rem}
 th,td{padding-top:.22rem;padding-bottom:.22rem}
 svg{height:5rem}
