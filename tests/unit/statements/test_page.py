@@ -308,6 +308,10 @@ def test_the_chart_has_every_day_of_the_period_from_five_days_on() -> None:
     assert chart["aria-label"] == "Net sales by day (GBP). Highest: 10.00 (1 Nov)."
 
 
+def test_the_style_has_only_weights_that_printers_of_pdf_know() -> None:
+    assert set(re.findall(r"font-weight:(\w+)", page_style("S-1", "42"))) <= {"400", "600"}
+
+
 def test_the_first_statement_is_compared_with_nothing() -> None:
     assert "Compared with the previous statement" in shown().text
     page = shown(previous=None)
