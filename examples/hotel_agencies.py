@@ -1,9 +1,10 @@
 """Print the travel agents of the hotel bookings as a file of agencies (NDJSON); the bookings are on standard input.
 
-The file of bookings names its agents by number alone. The group follows from most of an agent's bookings. Address and
-tax are made up. Bookings without an agent have no legal name and no address, so they stay drafts. With ``--history``,
-tax and who collects change from time to time, within months too, and some agents are registered late: several lines
-for an agent, as ``quarterhour replay`` reads them. ``--collects`` replaces who collects in all of them.
+The file of bookings names its agents by number alone. The group follows from most of an agent's bookings. Address, bank
+account and tax are made up. Bookings without an agent have no legal name and no address, so they stay drafts.
+
+With ``--history``, tax and who collects change from time to time, within months too, and some agents are registered
+late: several lines for an agent, as ``quarterhour replay`` reads them. ``--collects`` replaces who collects in all.
 """
 
 import argparse
@@ -18,9 +19,11 @@ STANDARD = {"scheme": "standard", "percent": "23"}
 BUSINESS = {"vat_id": "IE6433435F"}
 """The VAT id of a business: a tax profile of reverse charge needs one."""
 REVERSE_CHARGE = {"scheme": "reverse_charge", **BUSINESS}
+ONLINE = {"address": "1 North Wall Quay\nDublin 1", "country": "IE", "iban": "IE29AIBK93115212345678"}
+OFFLINE = {"address": "Rua do Porto 1\n1100-026 Lisboa", "country": "PT", "iban": "PT50000201231234567890154"}
 TAX: dict[str, dict[str, object]] = {
-    "online": {"address": "1 North Wall Quay\nDublin 1", "country": "IE", "tax": REVERSE_CHARGE},
-    "offline": {"address": "Rua do Porto 1\n1100-026 Lisboa", "country": "PT", "tax": STANDARD},
+    "online": {**ONLINE, "tax": REVERSE_CHARGE},
+    "offline": {**OFFLINE, "tax": STANDARD},
 }
 
 GROUPS_REDUCED = {**STANDARD, "by_category": {"Groups": {"scheme": "standard", "percent": "6"}}}

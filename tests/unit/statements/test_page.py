@@ -74,6 +74,12 @@ def test_an_agency_whose_customers_pay_the_marketplace_gets_a_settlement_stateme
     assert "A negative balance is in your favour." in page.text
 
 
+def test_a_payout_names_the_account_that_it_goes_to() -> None:
+    document = EXAMPLES["the marketplace pays"]
+    page = read({**document, "customer": {**document["customer"], "iban": "DE89370400440532013000"}})
+    assert "Café Marché Ltd owes you this amount. IBAN DE89 3704 0044 0532 0130 00" in first_page(page)
+
+
 def test_both_parties_have_their_vat_numbers_and_the_names_of_their_countries() -> None:
     text = first_page(shown())
     assert "Issued by Café Marché Ltd 1 Quay Street Bristol BS1 4DJ United Kingdom VAT number GB123456789" in text
@@ -99,7 +105,7 @@ def test_a_credit_note_says_what_it_credits_what_is_still_owed_and_what_it_corre
     assert "Amount due GBP 36.30" in text
     assert "This document credits GBP 84.70 for the period." in text
     assert "After this credit, GBP 36.30 of your account balance is still to be paid." in text
-    assert "corrections of sales of earlier months: October 2026 (statement S-000009)." in text
+    assert "corrections of sales of earlier months: October 2026 (S-000009)." in text
     for row in (
         ["Total for this period", "−84.70"],  # noqa: RUF001 - a minus
         ["Opening balance (from S-000009)", "121.00"],
@@ -205,6 +211,15 @@ def test_each_tax_has_its_dates_and_base_and_its_legal_note_is_below_the_total()
     )
 
 
+def test_tax_points_name_the_kind_or_the_category_that_decides_their_tax() -> None:
+    span = {"from": "2026-11-01", "to": "2026-11-14"}
+    tax_points = [span, {**span, "category": "Groups"}, {**span, "kind": "fee"}, {**span, "category": ATTACK}]
+    page = shown(taxes=[{**tax_row("220.02", "44.00", "", ""), "tax_points": tax_points}])
+    days = "1–14 November 2026"  # noqa: RUF001 - a dash
+    names = f"{days}{days}, Groups{days}, fee{days}, {ATTACK}"
+    assert ["VAT 20 %", names, "220.02", "44.00"] in page.rows
+
+
 def test_one_tax_is_named_without_its_base() -> None:
     page = read(EXAMPLES["reverse charge"])
     assert ["VAT 0 %, reverse charge", "0.00"] in page.rows
@@ -293,11 +308,22 @@ def test_the_chart_has_every_day_of_the_period_from_five_days_on() -> None:
     assert chart["aria-label"] == "Net sales by day (GBP). Highest: 10.00 (1 Nov)."
 
 
+def test_the_style_has_only_weights_that_printers_of_pdf_know() -> None:
+    assert set(re.findall(r"font-weight:(\w+)", page_style("S-1", "42"))) <= {"400", "600"}
+
+
 def test_the_first_statement_is_compared_with_nothing() -> None:
-    assert "Compared with the previous period" in shown().text
+    assert "Compared with the previous statement" in shown().text
     page = shown(previous=None)
     assert "Compared" not in page.text
     assert ["Opening balance", "120.00"] in page.rows
+
+
+def test_a_document_is_not_compared_with_one_of_its_own_period() -> None:
+    previous = {**statement()["previous"], "period": "2026-11"}
+    assert "Compared" not in shown(previous=previous).text
+    cancelled = {"number": "S-000008", "issued_on": "2026-11-04", "document": "statement"}
+    assert "Compared" not in shown(cancels=cancelled).text
 
 
 def test_parties_that_are_unknown_are_left_out() -> None:

@@ -140,7 +140,10 @@ class _Page:
             ]
             said = [facts((words.texts.get(key, key), value) for key, value in payable)]
         elif self._is_payout:
-            said = [paragraph(words.html("payout_of", owner=name(owner["legal_name"])), "plain")]
+            iban = document["customer"]["iban"]
+            to = facts([("IBAN", escaped(_grouped(iban)))]) if iban else NOTHING
+            owed_by = paragraph(words.html("payout_of", owner=name(owner["legal_name"])), "plain")
+            said = [Html(f"<div>{owed_by}{to}</div>")]
         elif self._closing:
             said = [paragraph(words.html("carried_forward"), "plain")]
         owed = money.plain(abs(self._closing))
@@ -296,7 +299,12 @@ class _Page:
         return section(title, table(title, texts, figures, rows), paragraph(words.html("tax_note")))
 
     def _spans(self, tax_points: Sequence[Document]) -> Html:
-        return Html("<br>".join(short(self._in.span(one["from"], one["to"])) for one in tax_points))
+        """Return the tax points of a row, with the kind or the category by which they are taxed."""
+        return Html("<br>".join(self._span(one) for one in tax_points))
+
+    def _span(self, one: Document) -> Html:
+        named = (name(one[key]) for key in ("kind", "category") if key in one)
+        return Html(", ".join([short(self._in.span(one["from"], one["to"])), *named]))
 
     # ------------------------------------------------------------ what was sold
 
@@ -361,9 +369,9 @@ class _Page:
         return section(title, table(title, [words["position"]], head, rows), note)
 
     def _previous(self) -> Html:
-        """Return the figures beside those of the previous period, if there is a statement of it."""
+        """Return the figures beside those of the last statement of an earlier period, if there is one."""
         document, words, before = self._of, self._in, self._of["previous"]
-        if before is None:
+        if before is None or document["cancels"] or before["period"] >= document["period"]:
             return NOTHING
         both = (before, document)
         rows = [

@@ -15,15 +15,15 @@ padding-bottom:1rem;border-bottom:2px solid var(--accent)}
 header img{display:block;max-width:14rem;max-height:4rem;margin-bottom:.5rem}
 header .party,.title{min-width:0;max-width:100%}
 .title{text-align:right;margin-left:auto}
-h1{margin:0;font-size:1.75rem;line-height:1.2;font-weight:650;letter-spacing:-.01em}
-h2{margin:2.25rem 0 .5rem;font-size:1.1rem;line-height:1.3;font-weight:650}
-h3{margin:1.4rem 0 .3rem;font-size:.95rem;font-weight:650}
+h1{margin:0;font-size:1.75rem;line-height:1.2;font-weight:600;letter-spacing:-.01em}
+h2{margin:2.25rem 0 .5rem;font-size:1.1rem;line-height:1.3;font-weight:600}
+h3{margin:1.4rem 0 .3rem;font-size:.95rem;font-weight:600}
 .lead{font-size:1.05rem;font-weight:600}
 .note,figcaption,.axis,dt,.label{color:var(--soft)}
 .note{margin:.5rem 0;max-width:44rem}
 .due{display:grid;grid-template-columns:minmax(0,2fr) minmax(0,3fr);gap:1rem 2rem;align-items:center;
 margin-top:1.5rem;padding:1.1rem 1.35rem;background:var(--band);border-left:4px solid var(--accent);border-radius:4px}
-.due strong{display:block;font-size:1.75rem;line-height:1.25;font-weight:650;font-variant-numeric:tabular-nums;
+.due strong{display:block;font-size:1.75rem;line-height:1.25;font-weight:600;font-variant-numeric:tabular-nums;
 overflow-wrap:anywhere}
 .due .facts{font-size:.95em}
 .say{margin-top:1rem}
@@ -51,7 +51,8 @@ thead tr:not(:has(:nth-child(5))) .n{width:11em}
 .n{min-width:0;text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums lining-nums}
 .n.long{min-width:12em;white-space:normal;overflow-wrap:anywhere}
 .long{overflow-wrap:anywhere}
-.sum>*{font-weight:650;border-top:1px solid var(--soft)}
+.sum>*{font-weight:600}
+tr:has(+.sum)>*{border-bottom-color:var(--soft)}
 .below>:first-child{padding-left:1.25rem;color:var(--soft)}
 code{font:.87em/1.4 ui-monospace,"Cascadia Mono","Noto Sans Mono",monospace;overflow-wrap:anywhere}
 figure{margin:.75rem 0 1.25rem}
@@ -68,7 +69,7 @@ body{max-width:none;padding:0;font-size:9.5pt;line-height:1.4}
 thead{display:table-header-group}
 tr,.scroll:not(:has(tr:nth-child(13))),figure,.due,.say,.parties,.note,.facts div{break-inside:avoid}
 .appendix{break-inside:avoid}
-h1,h2,h3,figcaption{break-after:avoid}
+h1,h2,h3,figure,figcaption,.scroll:has(+.note),.note:has(+.scroll){break-after:avoid}
 h2{margin-top:1.5rem}
 th,td{padding-top:.22rem;padding-bottom:.22rem}
 svg{height:5rem}
