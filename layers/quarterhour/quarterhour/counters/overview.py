@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Any, Final
 
 from quarterhour.aws.entity import Values
@@ -15,7 +15,6 @@ from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals, add_up, figures
 from quarterhour.web.paging import Page, Paging
 
-_DAY: Final = timedelta(days=1)
 _DAYS_OF_TWO_MONTHS: Final = 62
 
 DayTotals = dict[tuple[str, date], Totals]
@@ -66,7 +65,7 @@ class OverviewQueries:
         accounts = [Account(one["agency"], one["currency"]) for one in page.items]
         states = self._states(accounts)
         totals = self._totals(states, (period, period.previous))
-        first, last = period.previous.first_day, period.next.first_day - _DAY
+        first, last = period.previous.first_day, period.last_day
         days = self.workers.map(lambda state: self._days(state, first, last), states)
         items = [
             listed_account(one, *(totals.get((account, month), Totals()) for month in (period, period.previous)))

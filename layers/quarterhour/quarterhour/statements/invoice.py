@@ -3,7 +3,7 @@
 import re
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple
 
@@ -42,7 +42,6 @@ _OF_BUYER: Final = ("legal_name", "country")
 _UNKNOWN: Final = frozenset({"STN", "XAD", "XK"})
 """Currencies and countries of ours that the code lists of EN 16931 lack."""
 _ADDRESS_LINES: Final = 3
-_DAY: Final = timedelta(days=1)
 _FILLING: Final = re.compile(r"[ ./-]")
 _PREFIXED: Final = re.compile(
     r"ATU\d{8}|(BE|PL|SK)\d{10}|BG\d{9,10}|CY\d{8}[A-Z]|CZ\d{8,10}|(DE|EE|EL|GR|PT|XI)\d{9}|(DK|FI|HU|LU|MT|SI)\d{8}"
@@ -213,7 +212,7 @@ def invoice_of(document: Document) -> Invoice:
         tuple(_notes(document)),
         document["currency"],
         period.first_day,
-        period.next.first_day - _DAY,
+        period.last_day,
         tuple(_preceding(document)),
         # Outside the scope of VAT, no party may be named by its VAT id as such; the seller must have some identifier.
         _party(owner, None if is_taxed else _vat_id_of(owner), is_taxed=is_taxed),
