@@ -121,9 +121,7 @@ def _plan_account(
         for one in _allocated(documents, payments)
         if one.open < 0 and (run.last is None or one.document.period <= run.last)
     ]
-    total = money.ZERO
-    for _, amount in credits_:
-        total = money.add(total, amount)
+    total = money.total(amount for _, amount in credits_)
     payouts: list[Payout] = []
     left_out: list[LeftOut] = []
     recipient = BankAccount(newest.name, newest.customer.iban or "")

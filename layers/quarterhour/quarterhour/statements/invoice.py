@@ -1,7 +1,7 @@
 """A statement as an invoice or a credit note of EN 16931, pure: what its XML says, in any syntax."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -132,12 +132,12 @@ class Invoice:
     @property
     def net(self) -> Decimal:
         """The sum of the lines."""
-        return _sum(row.base for row in self.rows)
+        return money.total(row.base for row in self.rows)
 
     @property
     def tax(self) -> Decimal:
         """The sum of the taxes."""
-        return _sum(row.tax for row in self.rows)
+        return money.total(row.tax for row in self.rows)
 
     @property
     def total(self) -> Decimal:
@@ -196,7 +196,7 @@ def invoice_of(document: Document) -> Invoice:
     """Return a statement as an invoice or a credit note; ``why_no_invoice`` must have said that it can be one."""
     is_credit_note = document["document"] == _CREDIT_NOTE
     rows = tuple(_row(one, is_credit_note=is_credit_note) for one in document["taxes"])
-    total = _sum(amount for row in rows for amount in (row.base, row.tax))
+    total = money.total(amount for row in rows for amount in (row.base, row.tax))
     prepaid = _prepaid(document, total, is_credit_note=is_credit_note)
     is_due = not is_credit_note and document["due_on"] is not None and total > prepaid
     tax_in = document["tax_in"]
@@ -222,13 +222,6 @@ def invoice_of(document: Document) -> Invoice:
         (tax_in["currency"], _signed(tax_in["tax"], is_credit_note=is_credit_note)) if tax_in else None,
         prepaid,
     )
-
-
-def _sum(amounts: Iterable[Decimal]) -> Decimal:
-    total = money.ZERO
-    for amount in amounts:
-        total = money.add(total, amount)
-    return total
 
 
 def _signed(amount: str, *, is_credit_note: bool) -> Decimal:
