@@ -4,16 +4,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
+from quarterhour.agencies.agency import BY_AGENCY
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.statements.figures import Kind
-
-BY_AGENCY: Final = "agency"
-BY_MARKETPLACE: Final = "marketplace"
-"""Who collects the customers' money."""
 
 
 class TaxedBase(NamedTuple):

@@ -5,6 +5,7 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final, NamedTuple
 
+from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import shown
@@ -17,7 +18,7 @@ from quarterhour_tools.accounting.account_map import (
     MapProblemsError,
     RevenueAccount,
 )
-from quarterhour_tools.accounting.document import BY_MARKETPLACE, StatementDocument, TaxedBase
+from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
 from quarterhour_tools.errors import ToolError
 
 _NO_ACCOUNT: Final = "0"

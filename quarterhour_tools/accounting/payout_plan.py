@@ -5,6 +5,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.agencies.ibans import is_iban
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.model import money
@@ -13,7 +14,7 @@ from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour_tools.accounting.credit_transfer import EURO, BankAccount, CreditTransfer
-from quarterhour_tools.accounting.document import BY_MARKETPLACE, StatementDocument
+from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
 
 if TYPE_CHECKING:

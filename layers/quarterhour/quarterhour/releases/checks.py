@@ -45,9 +45,8 @@ class DraftContext:
 
     ``owner`` and ``agency``: those at the end of the period; ``agency`` is ``None`` if it is not registered then.
     ``profile_on``: returns the tax profile on a day. ``before``: the exact commission of the account's last period,
-    ``None`` without one. ``earlier``: the first earlier period of the account that is
-    not to be released yet. ``disputes`` and
-    ``held``: the numbers of the agency's open disputes and held events.
+    ``None`` without one. ``earlier``: the account's first earlier period that is not released or to be released;
+    ``None`` without one. ``disputes`` and ``held``: the numbers of the agency's open disputes and held events.
     """
 
     owner: Owner
