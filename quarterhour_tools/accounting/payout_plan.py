@@ -139,9 +139,6 @@ def _plan_account(
 
 def _allocated(documents: Sequence[StatementDocument], payments: Sequence[SealedPayment]) -> tuple[Receivable, ...]:
     """Return what is open of the documents of an account."""
-    sum_of_all = money.ZERO
-    for payment in payments:
-        sum_of_all = money.add(sum_of_all, payment.amount)
     return allocate(
         [
             BilledDocument(
@@ -154,7 +151,7 @@ def _allocated(documents: Sequence[StatementDocument], payments: Sequence[Sealed
             )
             for one in documents
         ],
-        sum_of_all,
+        money.total(one.amount for one in payments),
         [NamedPayment(one.identity, one.statement, one.amount) for one in payments if one.statement],
     ).receivables
 
