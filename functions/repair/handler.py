@@ -29,8 +29,8 @@ from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
-from quarterhour.ledger.held.actions import ReleaseRequest, read_decision
-from quarterhour.ledger.held.decision_service import HeldDecisions
+from quarterhour.ledger.held.decision_service import HeldDecisionService
+from quarterhour.ledger.held.requests import ReleaseRequest, read_decision
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.rebuild.requests import FollowRequest, RebuildRequest, read_request
 from quarterhour.rebuild.service import RebuildService
@@ -58,7 +58,7 @@ counters_parked = Parking(sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
 snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
 layers = env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
 snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, layers, workers)
-held = HeldDecisions(
+held = HeldDecisionService(
     HeldStore(dynamodb, env.text("IDENTITY_TABLE"), entity_table, EntityReader(dynamodb, entity_table))
 )
 

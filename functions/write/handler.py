@@ -24,7 +24,7 @@ from quarterhour.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.exchange_rates.service import ExchangeRateService
 from quarterhour.exchange_rates.store import ExchangeRateStore
 from quarterhour.ledger.held import routes as held
-from quarterhour.ledger.held.decision_service import HeldDecisions
+from quarterhour.ledger.held.decision_service import HeldDecisionService
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.orders import routes as orders
@@ -85,7 +85,7 @@ releases.write(
         env.integer("RELEASE_APPROVALS", minimum=1) > 1,
     ),
 )
-held.write(routes, HeldDecisions(HeldStore(dynamodb, identity_table, table, entities)))
+held.write(routes, HeldDecisionService(HeldStore(dynamodb, identity_table, table, entities)))
 statement_status.write(routes, StatementStatusService(StatementStatusStore(dynamodb, entities), events))
 
 

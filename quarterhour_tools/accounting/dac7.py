@@ -1,7 +1,7 @@
 """`quarterhour dac7`: what a platform operator reports of its sellers, by agency and calendar quarter.
 
-Annex V of Directive 2011/16/EU, inserted by Council Directive (EU) 2021/514 (DAC7), Section III, point B: for each
-calendar quarter of the reportable period, the consideration that was paid or credited to the seller, the number of
+The figures follow Annex V of Directive 2011/16/EU, inserted by Council Directive (EU) 2021/514 (DAC7). Section III,
+point B, demands for each calendar quarter: the consideration that was paid or credited to the seller, the number of
 relevant activities, and the fees, commissions and taxes that the operator withheld or charged. By Section I, point A,
 number 10, the consideration is net of these.
 """

@@ -2,19 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
-from typing import Any, Final, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
+from quarterhour.agencies.agency import BY_AGENCY
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.statements.figures import Kind
-
-BY_AGENCY: Final = "agency"
-BY_MARKETPLACE: Final = "marketplace"
-"""Who collects the customers' money."""
-_DAY: Final = timedelta(days=1)
 
 
 class TaxedBase(NamedTuple):
@@ -134,7 +130,7 @@ class StatementDocument:
             revision=revision,
             period=period,
             account=Account(values["agency"], currency),
-            issued_on=date.fromisoformat(issued_on) if issued_on else period.next.first_day - _DAY,
+            issued_on=date.fromisoformat(issued_on) if issued_on else period.last_day,
             time_zone=values["time_zone"],
             owner=Party.parse(values["owner"]),
             customer=Party.parse(values["customer"]),

@@ -1,4 +1,4 @@
-"""The sealed documents of periods, read from a folder or a stack: the one place that knows their files."""
+"""The sealed documents of periods, read from a folder or a stack, and the arguments that select them."""
 
 import argparse
 from collections.abc import Collection, Iterator

@@ -3,9 +3,9 @@
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from enum import StrEnum
-from functools import reduce
 from typing import Final, NamedTuple
 
+from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import shown
@@ -18,7 +18,7 @@ from quarterhour_tools.accounting.account_map import (
     MapProblemsError,
     RevenueAccount,
 )
-from quarterhour_tools.accounting.document import BY_MARKETPLACE, StatementDocument, TaxedBase
+from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
 from quarterhour_tools.errors import ToolError
 
 _NO_ACCOUNT: Final = "0"
@@ -94,7 +94,7 @@ class JournalEntry(NamedTuple):
         return (line for line in self._lines() if not line.amount.is_zero())
 
     def _lines(self) -> Iterator[JournalLine]:
-        yield JournalLine(self.role, self.account, total(one.gross for one in self.revenues))
+        yield JournalLine(self.role, self.account, money.total(one.gross for one in self.revenues))
         for one in self.revenues:
             yield JournalLine(Role.REVENUE, one.accounts.account, money.negated(one.base), one.accounts.vat_code)
             vat_account = one.accounts.vat_account or _NO_ACCOUNT
@@ -102,11 +102,6 @@ class JournalEntry(NamedTuple):
         for transfer in self.transfers:
             yield JournalLine(self.role, self.account, transfer.amount)
             yield JournalLine(transfer.role, transfer.account, money.negated(transfer.amount))
-
-
-def total(amounts: Iterable[Decimal]) -> Decimal:
-    """Return the exact sum of amounts."""
-    return reduce(money.add, amounts, money.ZERO)
 
 
 def journal_entries(documents: Iterable[StatementDocument], accounts: AccountMap) -> list[JournalEntry]:
@@ -141,7 +136,7 @@ class _Posting:
         transfers = [self._transfer(document, role, amount) for role, amount in amounts if not amount.is_zero()]
         role = Role.PAYABLE if is_payable else Role.RECEIVABLE
         entry = JournalEntry(document, role, account, tuple(revenues), tuple(transfers))
-        if difference := total(line.amount for line in entry.lines()):
+        if difference := money.total(line.amount for line in entry.lines()):
             raise UnbalancedError(f"the entry of {document.number} does not balance: {money.plain(difference)} remains")
         return entry
 
@@ -192,12 +187,12 @@ def _of(numbers: list[str]) -> str:
 
 def _check(document: StatementDocument) -> None:
     """Raise ``UnbalancedError`` if the amounts of a document contradict each other."""
-    charged = total(money.add(row.base, row.tax) for row in document.taxes)
+    charged = money.total(money.add(row.base, row.tax) for row in document.taxes)
     if charged != document.payable:
         figures = f"its taxes make {money.plain(charged)}, and payable is {money.plain(document.payable)}"
         raise UnbalancedError(f"{document.number} does not balance: {figures}")
     given = (money.negated(amount) for amount in (document.proceeds, document.payments))
-    closing = total((document.opening, document.payable, *given))
+    closing = money.total((document.opening, document.payable, *given))
     if closing != document.closing:
         figures = f"its amounts make {money.plain(closing)}, and closing is {money.plain(document.closing)}"
         raise UnbalancedError(f"{document.number} does not balance: {figures}")

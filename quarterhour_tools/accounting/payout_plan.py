@@ -5,6 +5,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.agencies.ibans import is_iban
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.model import money
@@ -13,7 +14,7 @@ from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour_tools.accounting.credit_transfer import EURO, BankAccount, CreditTransfer
-from quarterhour_tools.accounting.document import BY_MARKETPLACE, StatementDocument
+from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
 
 if TYPE_CHECKING:
@@ -121,9 +122,7 @@ def _plan_account(
         for one in _allocated(documents, payments)
         if one.open < 0 and (run.last is None or one.document.period <= run.last)
     ]
-    total = money.ZERO
-    for _, amount in credits_:
-        total = money.add(total, amount)
+    total = money.total(amount for _, amount in credits_)
     payouts: list[Payout] = []
     left_out: list[LeftOut] = []
     recipient = BankAccount(newest.name, newest.customer.iban or "")
@@ -140,9 +139,6 @@ def _plan_account(
 
 def _allocated(documents: Sequence[StatementDocument], payments: Sequence[SealedPayment]) -> tuple[Receivable, ...]:
     """Return what is open of the documents of an account."""
-    sum_of_all = money.ZERO
-    for payment in payments:
-        sum_of_all = money.add(sum_of_all, payment.amount)
     return allocate(
         [
             BilledDocument(
@@ -155,7 +151,7 @@ def _allocated(documents: Sequence[StatementDocument], payments: Sequence[Sealed
             )
             for one in documents
         ],
-        sum_of_all,
+        money.total(one.amount for one in payments),
         [NamedPayment(one.identity, one.statement, one.amount) for one in payments if one.statement],
     ).receivables
 

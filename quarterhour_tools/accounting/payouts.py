@@ -18,11 +18,11 @@ from rich import box
 from rich.table import Column, Table
 from rich.text import Text
 
+from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
 from quarterhour.model.clock import parse_iso
 from quarterhour_tools.accounting.credit_transfer import BankAccount, Transfers, credit_transfers
-from quarterhour_tools.accounting.document import BY_MARKETPLACE
 from quarterhour_tools.accounting.documents import configure_files, month, statement_documents
 from quarterhour_tools.accounting.payout_plan import (
     SOURCE,

@@ -1,6 +1,6 @@
 """`quarterhour vat`: the VAT of a period or a month of issue by country, scheme and percentage, and the EC sales list.
 
-The EC sales list, the recapitulative statement of Article 262 of Directive 2006/112/EC, names what is charged by
+The EC sales list is the recapitulative statement of Article 262 of Directive 2006/112/EC. It names what is charged by
 reverse charge, by the VAT id of the recipient in another member state.
 """
 
@@ -160,9 +160,7 @@ def in_issuer_currency(document: StatementDocument, rows: Sequence[TaxedBase]) -
 def _shared(whole: Decimal, parts: list[Decimal]) -> list[Decimal]:
     """Return the parts with the largest changed so that they add up to the whole."""
     largest = max(range(len(parts)), key=lambda one: abs(parts[one]))
-    rest = whole
-    for part in parts:
-        rest = money.add(rest, money.negated(part))
+    rest = money.add(whole, money.negated(money.total(parts)))
     return [money.add(part, rest) if number == largest else part for number, part in enumerate(parts)]
 
 

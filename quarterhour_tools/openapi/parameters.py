@@ -106,7 +106,7 @@ LAYER: Final = QUERY["layer"].as_required
 """The layer, for routes that need one."""
 HELD: Final = {
     "status": Parameter(
-        "Those that wait, or those that operators discarded; without it, `held`.", Literal["held", "discarded"]
+        "Those that wait, or those that were discarded; without it, `held`.", Literal["held", "discarded"]
     ),
     "before": Parameter("Only those held before this instant.", Moment),
 }

@@ -22,7 +22,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listed = commands.add_parser("list", help="list the held events, the oldest first")
     listed.add_argument("--reason", choices=[one.value for one in HeldReason], help="only those that wait for this")
     listed.add_argument("--agency", metavar="NAME", help="only those of this agency")
-    listed.add_argument("--discarded", action="store_true", help="those that operators discarded")
+    listed.add_argument("--discarded", action="store_true", help="those that were discarded")
     configure_target(listed)
     listed.set_defaults(run=_list)
     for name, help_ in (

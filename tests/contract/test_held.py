@@ -7,10 +7,10 @@ import pytest
 from quarterhour.ledger.event import Event
 from quarterhour.ledger.held.held_event import (
     Approval,
+    HeldDecision,
     HeldEvent,
     HeldReason,
     Hold,
-    OperatorDecision,
     Release,
     Reservation,
 )
@@ -22,7 +22,7 @@ from tests.support.builders import event
 
 AGENCY, SALE = HeldReason.UNREGISTERED_AGENCY, HeldReason.UNKNOWN_SALE
 WHY = FieldProblem("data.amount", "is -2, more than is left of the sale", "-1 at the most")
-DECISION = OperatorDecision("ann", "2026-10-23T01:30:00.000Z", "sent by a test")
+DECISION = HeldDecision("ann", "2026-10-23T01:30:00.000Z", "sent by a test")
 RELEASE = Release(DECISION.by, DECISION.at, DECISION.reason, AGENCY)
 
 

@@ -24,7 +24,7 @@ PLACES: Final = 8
 """A part of a commission that a refund gives back is cut off after so many places."""
 
 DISCARDED: Final = "was held, and discarded by an operator"
-"""Why an event is rejected that an operator has discarded."""
+"""Why an event is rejected that was discarded."""
 WAIVED: Final = {"unknown_sale": "is no recorded sale yet", "unregistered_agency": "is no registered agency"}
 """What an event does not wait for any more, by what an operator has waived."""
 

@@ -219,8 +219,10 @@ STATEMENTS: Final = Group(
             Payments are allocated in this order:
 
             1. A document that cancels another one offsets exactly that one.
-            2. A payment that names a statement (`data.statement`) clears that one, at most what is open of it.
-            3. All other payments, and the rest of those, clear the oldest first.
+            2. Payments that name a statement (`data.statement`) clear that one, at most what is open of it. Those of
+               one statement are added up, so a payment of the opposite sign takes one back.
+            3. All other payments, and the rest of those, clear the oldest first: money of the agency its statements,
+               money of the marketplace the credits.
             4. What is still open of credits reduces the oldest open statements.
 
             | `status` | meaning |

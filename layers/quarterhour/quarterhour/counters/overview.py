@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from typing import Any, Final
 
 from quarterhour.aws.entity import Values
@@ -27,7 +27,6 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals, add_up, figures, total
 from quarterhour.web.paging import Page, Paging
 
-_DAY: Final = timedelta(days=1)
 _DAYS_OF_TWO_MONTHS: Final = 62
 _DAYS_OF_TWO_YEARS: Final = 2 * MAX_DAYS
 _QUARTER_HOURS_OF_A_DAY: Final = 96
@@ -85,7 +84,7 @@ class OverviewQueries:
         accounts = [Account(one["agency"], one["currency"]) for one in page.items]
         states = self._states(accounts)
         totals = self._totals(states, (period, period.previous))
-        first, last = period.previous.first_day, period.next.first_day - _DAY
+        first, last = period.previous.first_day, period.last_day
         days = self.workers.map(lambda state: self._days(state, first, last), states)
         items = [
             listed_account(one, *(totals.get((account, month), Totals()) for month in (period, period.previous)))

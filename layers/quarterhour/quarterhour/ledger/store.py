@@ -418,7 +418,7 @@ class LedgerStore:
     ) -> list[Claimed | Held | None]:
         """Replace the reservations of held events by claims; return the valid claims in the same order.
 
-        The reservation if an operator has discarded the event meanwhile; ``None`` if the claim could not be written.
+        The reservation if the event was discarded meanwhile; ``None`` if the claim could not be written.
         """
 
         def claim_one(claim: Claim) -> Claimed | Held | None:

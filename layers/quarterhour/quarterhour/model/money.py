@@ -2,9 +2,11 @@
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow
 from enum import StrEnum
 from fractions import Fraction
+from functools import reduce
 from typing import Final
 
 from quarterhour.model.currencies import MINOR_DIGITS
@@ -64,6 +66,11 @@ def plain(value: Decimal) -> str:
 
 add = _EXACT.add
 """Returns the exact sum of two decimals."""
+
+
+def total(amounts: Iterable[Decimal]) -> Decimal:
+    """Return the exact sum of decimals; 0 of none."""
+    return reduce(add, amounts, ZERO)
 
 
 def negated(value: Decimal) -> Decimal:

@@ -41,6 +41,11 @@ class Period:
         return date(self.year, self.month, 1)
 
     @property
+    def last_day(self) -> date:
+        """The last day of the month."""
+        return self.next.first_day - timedelta(days=1)
+
+    @property
     def next(self) -> "Period":
         """The month after this one."""
         return Period(self.year + 1, 1) if self.month == _DECEMBER else Period(self.year, self.month + 1)

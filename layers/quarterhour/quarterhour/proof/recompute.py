@@ -188,61 +188,17 @@ class Recomputation:
         ``header``: the members that do not follow from the lines: bounds, parties, number, the previous statement; and
         the figures and the exchange rate of the base currency if ``base`` is empty.
         """
-        currency = header["currency"]
-        previous = header["previous"]
-        sold = {name: self._kinds[name].value for name in _SOLD.values()}
-        exact = _add(*(self._kinds[name].commission for name in (*_SOLD.values(), _OTHER)))
-        brought_forward = self._kinds[_BROUGHT_FORWARD].commission
-        opening = _add(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
-        unit = _Unit(currency, _rounding_of(header))
-        rounded = unit.rounded(exact)
-        if header["schema"] < BY_TAX_POINT:
-            profile = header["tax_profile"]
-            commission, tax = rounded, _tax(rounded, unit, profile)
-            is_credit, by_schema = _add(commission, tax) < 0, {"tax_profile": profile}
-        else:
-            taxes = self._taxes(header["taxes"], unit)
-            commission, tax = (_add(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
-            is_credit = rounded < 0
-            by_schema = {
-                "rounding": unit.rounding,
-                "taxes": taxes,
-                "tax_in": self._tax_in(header, base, commission, tax),
-                "earlier_months": self._earlier_months(),
-            }
-        payments = self._kinds[_PAYMENTS].value
-        net = _add(*sold.values())
-        proceeds = unit.rounded(net if _is_collected(header) else Decimal(0))
-        amounts = {
-            "opening": opening,
-            "brought_forward": brought_forward,
-            **sold,
-            "net": net,
-            "commission_exact": exact,
-            "commission": commission,
-            "tax": tax,
-            "payable": _add(commission, tax),
-            "proceeds": proceeds,
-            "payments": payments,
-            "closing": EXACT.subtract(_add(opening, commission, tax), _add(proceeds, payments)),
-        }
-        if header["schema"] >= WITH_PAYMENT_TERMS:
-            by_schema |= {name: header[name] for name in _TERMS_OF_PAYMENT}
-            by_schema["due_on"] = _due_on(header, amounts["closing"])
+        unit = _Unit(header["currency"], _rounding_of(header))
+        taxes = None if header["schema"] < BY_TAX_POINT else self._taxes(header["taxes"], unit)
+        amounts = self._amounts(header, taxes, unit)
+        by_schema = self._by_schema(header, base, taxes, amounts)
         if header["schema"] < BY_COLLECTOR:
             del amounts["proceeds"]
-        else:
-            by_schema["collects"] = header["collects"]
-        if header["schema"] < BY_RELEASE:
-            issued = header["tax_profile"] is not None
-            by_schema |= {"issued": issued, "not_issued": None if issued else header["not_issued"] or "a reason"}
-        elif header["cancels"]:
-            is_credit = header["cancels"]["document"] == STATEMENT_DOCUMENT
         orders = self._shown_orders(header)
         return {
             **{name: header[name] for name in _HEADER},
             **by_schema,
-            "document": CREDIT_NOTE if is_credit else STATEMENT_DOCUMENT,
+            "document": _document_of(header, amounts, unit),
             **{name: text_of(value) for name, value in amounts.items()},
             "lines": self.lines,
             "prior_period_lines": sum(some.lines for some in self._prior.values()),
@@ -262,6 +218,62 @@ class Recomputation:
             "lines_in_orders": sum(one["lines"] for one in orders),
             "lines_file": dict(lines_file),
         }
+
+    def _amounts(self, header: Json, taxes: Sequence[Json] | None, unit: "_Unit") -> dict[str, Decimal]:
+        """Return the amounts of a statement by name, in the order in which it shows them.
+
+        ``taxes``: by tax point; ``None`` if the profile of the cut-off taxes everything.
+        """
+        sold = {name: self._kinds[name].value for name in _SOLD.values()}
+        net = _add(*sold.values())
+        exact = _add(*(self._kinds[name].commission for name in (*_SOLD.values(), _OTHER)))
+        if taxes is None:
+            commission = unit.rounded(exact)
+            tax = _tax(commission, unit, header["tax_profile"])
+        else:
+            commission, tax = (_add(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
+        previous = header["previous"]
+        brought_forward = self._kinds[_BROUGHT_FORWARD].commission
+        opening = _add(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
+        payments = self._kinds[_PAYMENTS].value
+        proceeds = unit.rounded(net if _is_collected(header) else Decimal(0))
+        return {
+            "opening": opening,
+            "brought_forward": brought_forward,
+            **sold,
+            "net": net,
+            "commission_exact": exact,
+            "commission": commission,
+            "tax": tax,
+            "payable": _add(commission, tax),
+            "proceeds": proceeds,
+            "payments": payments,
+            "closing": EXACT.subtract(_add(opening, commission, tax), _add(proceeds, payments)),
+        }
+
+    def _by_schema(
+        self, header: Json, base: str, taxes: Sequence[Json] | None, amounts: Mapping[str, Decimal]
+    ) -> dict[str, Any]:
+        """Return the members that not every schema has."""
+        schema = header["schema"]
+        if taxes is None:
+            members = {"tax_profile": header["tax_profile"]}
+        else:
+            members = {
+                "rounding": _rounding_of(header),
+                "taxes": taxes,
+                "tax_in": self._tax_in(header, base, amounts["commission"], amounts["tax"]),
+                "earlier_months": self._earlier_months(),
+            }
+        if schema >= WITH_PAYMENT_TERMS:
+            members |= {name: header[name] for name in _TERMS_OF_PAYMENT}
+            members["due_on"] = _due_on(header, amounts["closing"])
+        if schema >= BY_COLLECTOR:
+            members["collects"] = header["collects"]
+        if schema < BY_RELEASE:
+            issued = header["tax_profile"] is not None
+            members |= {"issued": issued, "not_issued": None if issued else header["not_issued"] or "a reason"}
+        return members
 
     def draft(self, header: Json, lines_file: Json) -> dict[str, Any]:
         """Return what ``draft.json`` must hold, as ``comparable`` has it. ``header``: what the lines do not give."""
@@ -422,6 +434,18 @@ def _place(order: str, sale: str, kind: str, product: str) -> tuple[Any, ...]:
     name = order or sale
     pieces = [int(piece) if index % 2 else piece for index, piece in enumerate(_NUMBERS.split(name))]
     return name == "", pieces, name, _KINDS.index(kind), product
+
+
+def _document_of(header: Json, amounts: Mapping[str, Decimal], unit: "_Unit") -> str:
+    """Return whether a document is a statement or a credit note."""
+    schema = header["schema"]
+    if schema >= BY_RELEASE and header["cancels"]:
+        is_credit = header["cancels"]["document"] == STATEMENT_DOCUMENT
+    elif schema < BY_TAX_POINT:
+        is_credit = amounts["payable"] < 0
+    else:
+        is_credit = unit.rounded(amounts["commission_exact"]) < 0
+    return CREDIT_NOTE if is_credit else STATEMENT_DOCUMENT
 
 
 def _due_on(header: Json, closing: Decimal) -> str | None:

@@ -151,7 +151,7 @@ class Allocation:
     @property
     def balance(self) -> Decimal:
         """What the agency owes after its last statement and all payments; negative if it is owed."""
-        return money.add(_sum(one.open for one in self.receivables), money.negated(self.unallocated))
+        return money.add(money.total(one.open for one in self.receivables), money.negated(self.unallocated))
 
     @property
     def is_cleared(self) -> bool:
@@ -168,8 +168,8 @@ class Allocation:
         for one in self.receivables:
             if age := one.age(on):
                 ages[age] = money.add(ages[age], one.open)
-        credits_ = _sum(one.open for one in self.receivables if one.open < 0)
-        return OpenFigures(_sum(ages.values()), credits_, self.unallocated, self.balance, ages)
+        credits_ = money.total(one.open for one in self.receivables if one.open < 0)
+        return OpenFigures(money.total(ages.values()), credits_, self.unallocated, self.balance, ages)
 
 
 class OpenFigures(NamedTuple):
@@ -217,7 +217,7 @@ def allocate(documents: Iterable[BilledDocument], payments: Decimal, named: Sequ
             _offset(one, cancelled, "cancelled")
     rest = payments
     for number, receivable in by_number.items():
-        amount = receivable.takes(_sum(one.amount for one in named if one.statement == number))
+        amount = receivable.takes(money.total(one.amount for one in named if one.statement == number))
         receivable.paid = amount
         rest = money.add(rest, money.negated(amount))
     for receivable in found:
@@ -238,10 +238,3 @@ def _offset(one: Receivable, other: Receivable, name: str) -> None:
     amount = one.takes(money.negated(other.open))
     setattr(one, name, money.add(getattr(one, name), amount))
     setattr(other, name, money.add(getattr(other, name), money.negated(amount)))
-
-
-def _sum(amounts: Iterable[Decimal]) -> Decimal:
-    total = money.ZERO
-    for amount in amounts:
-        total = money.add(total, amount)
-    return total

@@ -53,9 +53,8 @@ def planned_decision(
 ) -> DraftItem | None:
     """Return the draft after a decision; ``None`` if the request is a retry of one that is made.
 
-    ``failed`` returns the checks that
-    keep the draft from being released. Raises ``ConflictError`` if others have decided since, if the state does not
-    allow the decision, or if a check failed.
+    ``failed`` returns the checks that keep the draft from being released. Raises ``ConflictError`` if others have
+    decided since, if the state does not allow the decision, or if a check failed.
     """
     number = len(draft.decisions)
     if request.seen != number:

@@ -8,8 +8,6 @@ from typing import Any, Final
 
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_seconds
-from quarterhour.model.errors import NotFoundError
-from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.releases.checks import Check, checks
@@ -69,8 +67,6 @@ class DraftQueries:
         Raises ``NotFoundError`` if there is no such draft.
         """
         draft = self.store.draft(period, account)
-        if draft is None:
-            raise NotFoundError(f"there is no draft of {shown(account.agency)} in {account.currency} for {period}")
         now = clock.now()
         (context,) = self.contexts.gather([draft], now)
         decisions = [one.as_dict() for one in draft.decisions]

@@ -80,7 +80,7 @@ class SealedDocument(NamedTuple):
     @property
     def files(self) -> dict[str, SealedObject]:
         """Its files by name."""
-        return {name: SealedObject(sha256, int(size)) for name, (sha256, size) in self.document["files"].items()}
+        return SealedObject.by_name(self.document["files"])
 
     @property
     def own_files(self) -> dict[str, str]:

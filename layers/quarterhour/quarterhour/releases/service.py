@@ -7,8 +7,7 @@ from functools import partial
 from quarterhour.aws.retries import attempts
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
-from quarterhour.model.errors import NotFoundError, UnavailableError
-from quarterhour.model.fields import shown
+from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.releases.checks import Check, failed
@@ -38,8 +37,6 @@ class ReleaseService:
         """
         for _ in attempts():
             draft = self.store.draft(period, account)
-            if draft is None:
-                raise NotFoundError(f"there is no draft of {shown(account.agency)} in {account.currency} for {period}")
             now = clock.now()
             decided = planned_decision(
                 draft,

@@ -9,7 +9,8 @@ from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_write, get_item
 from quarterhour.aws.workers import Workers
-from quarterhour.model.errors import OvertakenError
+from quarterhour.model.errors import NotFoundError, OvertakenError
+from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.releases.keys import PROGRESS_KEY
@@ -123,10 +124,12 @@ class ReleaseStore:
         """Yield the drafts that have no statement, by period and account, from an index that may lag behind."""
         return map(DraftItem.of, self.entities.read_index(open_drafts(), _PAGE))
 
-    def draft(self, period: Period, account: Account) -> DraftItem | None:
-        """Return a draft, read with strong consistency; ``None`` if there is none."""
+    def draft(self, period: Period, account: Account) -> DraftItem:
+        """Return a draft, read with strong consistency; raise ``NotFoundError`` if there is none."""
         values = self.entities.get(draft_key(period, account))
-        return DraftItem.of(values) if values else None
+        if values is None:
+            raise NotFoundError(f"there is no draft of {shown(account.agency)} in {account.currency} for {period}")
+        return DraftItem.of(values)
 
     def drafts(self, keys: Iterable[tuple[Period, Account]]) -> list[DraftItem]:
         """Return drafts, read with strong consistency; without those that do not exist."""

@@ -12,7 +12,7 @@ from quarterhour.model.clock import parse_iso
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
-from quarterhour.statements.figures import SOLD, AccountSums, Amounts, Kind, proceeds
+from quarterhour.statements.figures import SOLD, AccountSums, Amounts, proceeds
 from quarterhour.statements.tax import ProfileAt, Taxable, TaxRow, base_and_tax, taxed
 
 
@@ -157,7 +157,7 @@ def totals_of(sums: AccountSums) -> Totals:
             refunds = money.add(refunds, amount)
         else:
             gross = money.add(gross, amount)
-    return Totals(sums.lines, gross, refunds, sums.commission, sums.of_kind(Kind.PAYMENTS).amount)
+    return Totals(sums.lines, gross, refunds, sums.commission, sums.payments)
 
 
 class OpenPeriod(NamedTuple):

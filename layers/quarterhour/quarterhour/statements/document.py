@@ -42,7 +42,6 @@ IN_PART: Final = 2
 """The first schema whose figures in the base currency leave out the lines without an exchange rate."""
 NOT_ISSUED: Final = "the agency has no tax profile at the cut-off"
 """Why a statement of 0.2.0 is not issued."""
-_DAY: Final = timedelta(days=1)
 
 
 class PartyVersions(NamedTuple):
@@ -133,7 +132,7 @@ class Statement:
     def taxes(self) -> list[TaxRow]:
         """The tax on what is charged, by scheme and percentage; of nothing, by the profile at the end of the period."""
         plan, sums = self.plan, self.entry.sums
-        last_day = plan.period.next.first_day - _DAY
+        last_day = plan.period.last_day
         currency = self.entry.account.currency
         if plan.schema < BY_TAX_POINT:
             profile = self.parties.profile_at(plan.cut_off)

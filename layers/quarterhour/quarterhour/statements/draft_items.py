@@ -73,8 +73,12 @@ class DraftFacts(NamedTuple):
 
     def as_list(self) -> list[Any]:
         """Return the facts as plain values."""
-        spans = [[first.isoformat(), last.isoformat()] for first, last in self.tax_points]
-        return [self.listed.as_row(), self.default_rate_lines, spans]
+        return [self.listed.as_row(), self.default_rate_lines, self.spans]
+
+    @property
+    def spans(self) -> list[list[str]]:
+        """The tax points as plain values."""
+        return [[first.isoformat(), last.isoformat()] for first, last in self.tax_points]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
@@ -87,8 +91,8 @@ class DraftFacts(NamedTuple):
 class DraftItem:
     """A draft in the table.
 
-    ``bound``: the last quarter-hour whose lines it may have. ``revision``: the number of documents that were released
-    of it. ``number``: of its statement, empty without one. ``decisions``: in their order.
+    ``bound``: the last quarter-hour whose lines it may have. ``revision``: the number of its released documents.
+    ``number``: of its statement, empty without one. ``decisions``: in their order.
     """
 
     period: Period
@@ -137,7 +141,7 @@ class DraftItem:
             "prior_period_lines": listed.prior_period_lines,
             "files": {name: list(file) for name, file in listed.files.items()},
             "default_rate_lines": self.facts.default_rate_lines,
-            "tax_points": [[first.isoformat(), last.isoformat()] for first, last in self.facts.tax_points],
+            "tax_points": self.facts.spans,
             "state": self.state,
             "revision": self.revision,
             "number": self.number,
@@ -153,7 +157,7 @@ class DraftItem:
             {name: Decimal(values[name]) for name in FIGURES},
             int(values["lines"]),
             int(values["prior_period_lines"]),
-            {name: SealedObject(sha256, int(size)) for name, (sha256, size) in values["files"].items()},
+            SealedObject.by_name(values["files"]),
         )
         return cls(
             Period.parse(values["period"]),

@@ -14,7 +14,7 @@ from quarterhour.ledger.pricing import BY_DEFAULT
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.reports.lines import escape_formula, unescape_formula
-from quarterhour.statements.figures import SOLD, AccountSums, Kind
+from quarterhour.statements.figures import AccountSums
 from quarterhour.statements.keys import DRAFT, LINES
 from quarterhour.statements.listing import SealedObject, read_rows
 from quarterhour.statements.plan import StatementPlan
@@ -66,7 +66,13 @@ class Draft(NamedTuple):
     @property
     def figures(self) -> dict[str, Decimal]:
         """The exact figures by the names in ``FIGURES``."""
-        return figures_of(self.sums)
+        sums = self.sums
+        return {
+            "brought_forward": sums.brought_forward,
+            "net": sums.net,
+            "commission_exact": sums.commission,
+            "payments": sums.payments,
+        }
 
     @property
     def default_rate_lines(self) -> int:
@@ -83,19 +89,6 @@ class Draft(NamedTuple):
             else:
                 spans.append((day, day))
         return spans
-
-
-def figures_of(sums: AccountSums) -> dict[str, Decimal]:
-    """Return the exact figures of sums by the names in ``FIGURES``."""
-    net = money.ZERO
-    for kind in SOLD:
-        net = money.add(net, sums.of_kind(kind).amount)
-    return {
-        "brought_forward": sums.of_kind(Kind.BROUGHT_FORWARD).commission,
-        "net": net,
-        "commission_exact": sums.commission,
-        "payments": sums.of_kind(Kind.PAYMENTS).amount,
-    }
 
 
 @dataclass(frozen=True, slots=True)

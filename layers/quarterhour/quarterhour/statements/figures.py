@@ -206,10 +206,22 @@ class AccountSums:
     @property
     def commission(self) -> Decimal:
         """The exact commission that the statement charges."""
-        charged = money.ZERO
-        for kind in CHARGED:
-            charged = money.add(charged, self.of_kind(kind).commission)
-        return charged
+        return money.total(self.of_kind(kind).commission for kind in CHARGED)
+
+    @property
+    def net(self) -> Decimal:
+        """The exact sum of the amounts of all kinds in ``SOLD``."""
+        return money.total(self.of_kind(kind).amount for kind in SOLD)
+
+    @property
+    def brought_forward(self) -> Decimal:
+        """The exact commission that was owed before, from ``opening`` adjustments."""
+        return self.of_kind(Kind.BROUGHT_FORWARD).commission
+
+    @property
+    def payments(self) -> Decimal:
+        """The exact amount of the payments."""
+        return self.of_kind(Kind.PAYMENTS).amount
 
     def of_kind(self, kind: Kind, *, prior_only: bool = False) -> Sum:
         """Return the sum of the lines of a kind: of all, or of those of prior periods."""
@@ -302,20 +314,16 @@ class Amounts:
 
         ``taxes``: on what the sums charge. ``proceeds_of`` returns the proceeds of a net.
         """
-        net = money.ZERO
-        for kind in SOLD:
-            net = money.add(net, sums.of_kind(kind).amount)
         commission, tax = base_and_tax(taxes)
-        brought_forward = sums.of_kind(Kind.BROUGHT_FORWARD).commission
         return cls(
-            money.add(previous_closing, brought_forward),
-            brought_forward,
-            net,
+            money.add(previous_closing, sums.brought_forward),
+            sums.brought_forward,
+            sums.net,
             sums.commission,
             commission,
             tax,
-            sums.of_kind(Kind.PAYMENTS).amount,
-            proceeds_of(net),
+            sums.payments,
+            proceeds_of(sums.net),
         )
 
 

@@ -1,22 +1,23 @@
 """A statement as an invoice or a credit note of EN 16931, pure: what its XML says, in any syntax."""
 
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from quarterhour.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
+from quarterhour.agencies.agency import BY_MARKETPLACE, EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
 from quarterhour.model import money
 from quarterhour.model.periods import Period
+from quarterhour.statements.listing import CREDIT_NOTE
 from quarterhour.statements.page import Document
 from quarterhour.statements.plan import BY_TAX_POINT
 
 NORM: Final = "urn:cen.eu:en16931:2017"
 """The identifier of EN 16931."""
-INVOICE: Final = "380"
-CREDIT_NOTE: Final = "381"
+INVOICE_CODE: Final = "380"
+CREDIT_NOTE_CODE: Final = "381"
 """Types of documents: codes of UNTDID 1001."""
 CREDIT_TRANSFER: Final = "30"
 """A means of payment: a code of UNTDID 4461."""
@@ -28,8 +29,6 @@ ITEM: Final = "Commission on sales"
 NO_TAX: Final = "O"
 """The tax category of what is outside the scope of VAT."""
 
-_CREDIT_NOTE: Final = "credit_note"
-_MARKETPLACE: Final = "marketplace"
 _ZERO_RATE: Final = "Z"
 _CATEGORIES: Final = {STANDARD: "S", REVERSE_CHARGE: "AE", EXEMPT: "E", OUTSIDE_SCOPE: NO_TAX}
 """Tax categories: codes of UNTDID 5305."""
@@ -42,7 +41,6 @@ _OF_BUYER: Final = ("legal_name", "country")
 _UNKNOWN: Final = frozenset({"STN", "XAD", "XK"})
 """Currencies and countries of ours that the code lists of EN 16931 lack."""
 _ADDRESS_LINES: Final = 3
-_DAY: Final = timedelta(days=1)
 _FILLING: Final = re.compile(r"[ ./-]")
 _PREFIXED: Final = re.compile(
     r"ATU\d{8}|(BE|PL|SK)\d{10}|BG\d{9,10}|CY\d{8}[A-Z]|CZ\d{8,10}|(DE|EE|EL|GR|PT|XI)\d{9}|(DK|FI|HU|LU|MT|SI)\d{8}"
@@ -103,9 +101,9 @@ class Preceding(NamedTuple):
 class Invoice:
     """An invoice, or a credit note, whose amounts have the opposite sign of the statement's.
 
-    ``type_code``: ``INVOICE`` or ``CREDIT_NOTE``. Dates are ISO 8601. ``due_on`` and ``iban``: only if a payment is
-    due; otherwise ``terms`` say why not. ``tax_in``: a further currency, and the tax in it. ``prepaid``: what is
-    deducted from the proceeds of sales that the marketplace owes.
+    ``type_code``: ``INVOICE_CODE`` or ``CREDIT_NOTE_CODE``. Dates are ISO 8601. ``due_on`` and ``iban``: only if a
+    payment is due; otherwise ``terms`` say why not. ``tax_in``: a further currency, and the tax in it. ``prepaid``:
+    what is deducted from the proceeds of sales that the marketplace owes.
     """
 
     type_code: str
@@ -128,17 +126,17 @@ class Invoice:
     @property
     def is_credit_note(self) -> bool:
         """Whether it is a credit note."""
-        return self.type_code == CREDIT_NOTE
+        return self.type_code == CREDIT_NOTE_CODE
 
     @property
     def net(self) -> Decimal:
         """The sum of the lines."""
-        return _sum(row.base for row in self.rows)
+        return money.total(row.base for row in self.rows)
 
     @property
     def tax(self) -> Decimal:
         """The sum of the taxes."""
-        return _sum(row.tax for row in self.rows)
+        return money.total(row.tax for row in self.rows)
 
     @property
     def total(self) -> Decimal:
@@ -195,9 +193,9 @@ def _obstacles_of_parties(document: Document, schemes: Collection[str]) -> Itera
 
 def invoice_of(document: Document) -> Invoice:
     """Return a statement as an invoice or a credit note; ``why_no_invoice`` must have said that it can be one."""
-    is_credit_note = document["document"] == _CREDIT_NOTE
+    is_credit_note = document["document"] == CREDIT_NOTE
     rows = tuple(_row(one, is_credit_note=is_credit_note) for one in document["taxes"])
-    total = _sum(amount for row in rows for amount in (row.base, row.tax))
+    total = money.total(amount for row in rows for amount in (row.base, row.tax))
     prepaid = _prepaid(document, total, is_credit_note=is_credit_note)
     is_due = not is_credit_note and document["due_on"] is not None and total > prepaid
     tax_in = document["tax_in"]
@@ -205,7 +203,7 @@ def invoice_of(document: Document) -> Invoice:
     owner, customer = document["owner"], document["customer"]
     is_taxed = all(row.category != NO_TAX for row in rows)
     return Invoice(
-        CREDIT_NOTE if is_credit_note else INVOICE,
+        CREDIT_NOTE_CODE if is_credit_note else INVOICE_CODE,
         document["number"],
         document["issued_on"],
         document["due_on"] if is_due else None,
@@ -213,7 +211,7 @@ def invoice_of(document: Document) -> Invoice:
         tuple(_notes(document)),
         document["currency"],
         period.first_day,
-        period.next.first_day - _DAY,
+        period.last_day,
         tuple(_preceding(document)),
         # Outside the scope of VAT, no party may be named by its VAT id as such; the seller must have some identifier.
         _party(owner, None if is_taxed else _vat_id_of(owner), is_taxed=is_taxed),
@@ -223,13 +221,6 @@ def invoice_of(document: Document) -> Invoice:
         (tax_in["currency"], _signed(tax_in["tax"], is_credit_note=is_credit_note)) if tax_in else None,
         prepaid,
     )
-
-
-def _sum(amounts: Iterable[Decimal]) -> Decimal:
-    total = money.ZERO
-    for amount in amounts:
-        total = money.add(total, amount)
-    return total
 
 
 def _signed(amount: str, *, is_credit_note: bool) -> Decimal:
@@ -255,7 +246,7 @@ def _span(first: str, last: str) -> str:
 
 def _prepaid(document: Document, total: Decimal, *, is_credit_note: bool) -> Decimal:
     """Return how much of the total the proceeds of sales cover, if the marketplace has them."""
-    if is_credit_note or document["collects"] != _MARKETPLACE:
+    if is_credit_note or document["collects"] != BY_MARKETPLACE:
         return money.ZERO
     return max(money.ZERO, min(total, Decimal(document["proceeds"])))
 

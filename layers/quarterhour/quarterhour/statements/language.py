@@ -88,8 +88,7 @@ class Language:
     def days(self, month: str) -> str:
         """Return a month by its first and last day: ``1–30 November 2026``."""  # noqa: RUF002 - a dash
         period = Period.parse(month)
-        last = (period.next.first_day - period.first_day).days
-        return self._dated("days", period.first_day, first="1", last=str(last))
+        return self._dated("days", period.first_day, first="1", last=str(period.last_day.day))
 
     def span(self, first: str, last: str) -> str:
         """Return the days from a first one to a last one: ``4–31 October 2026``."""  # noqa: RUF002 - a dash

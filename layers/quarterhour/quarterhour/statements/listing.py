@@ -47,6 +47,11 @@ class SealedObject(NamedTuple):
     sha256: str
     size: int
 
+    @classmethod
+    def by_name(cls, files: Mapping[str, Sequence[Any]]) -> dict[str, Self]:
+        """Parse the files of an item of the table, by their names."""
+        return {name: cls(sha256, int(size)) for name, (sha256, size) in files.items()}
+
 
 @dataclass(frozen=True, slots=True)
 class Listed:
@@ -157,7 +162,7 @@ class Listed:
             {name: Decimal(values.get(name, "0")) for name in FIGURES},
             int(values["lines"]),
             int(values["prior_period_lines"]),
-            {name: SealedObject(sha256, int(size)) for name, (sha256, size) in values["files"].items()},
+            SealedObject.by_name(values["files"]),
         )
 
     @classmethod

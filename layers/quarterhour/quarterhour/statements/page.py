@@ -402,8 +402,7 @@ class _Page:
         if len(nets) < _CHART_FROM:
             return NOTHING
         period = Period.parse(self._of["period"])
-        length = (period.next.first_day - period.first_day).days
-        days = [f"{period}-{day:02d}" for day in range(1, length + 1)]
+        days = [f"{period}-{day:02d}" for day in range(1, period.last_day.day + 1)]
         bars = [Bar(words.short_date(day), nets.get(day, "0"), self._rounded(nets.get(day, "0"))) for day in days]
         return bar_chart(f"{title} ({self._currency})", bars, (words["highest"], f" {words['lowest']}"))
 

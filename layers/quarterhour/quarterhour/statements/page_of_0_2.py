@@ -213,8 +213,7 @@ def _days(document: Mapping[str, Any]) -> Html:
         for day in days
     ]
     period = Period.parse(document["period"])
-    length = (period.next.first_day - period.first_day).days
-    of_period = [f"{period}-{day:02d}" for day in range(1, length + 1)]
+    of_period = [f"{period}-{day:02d}" for day in range(1, period.last_day.day + 1)]
     bars = [Bar(day, nets.get(day, "0")) for day in of_period]
     return section(title, bar_chart(title, bars), table(title, ["Day"], _NET_FIGURES, rows))
 

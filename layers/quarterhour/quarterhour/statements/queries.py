@@ -320,7 +320,7 @@ class StatementQueries:
                 counted = {**counted, first: counted.get(first, Totals()) + rest}
         periods = [
             OpenPeriod(
-                min(one.next.first_day - _DAY, today),
+                min(one.last_day, today),
                 counted.get(one, Totals()),
                 _collects(agency_at(min(self.calendar.starts(one.next) - _INSTANT, now))),
             )

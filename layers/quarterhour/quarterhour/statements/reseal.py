@@ -5,14 +5,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.model.errors import NotFoundError, SealedFileError
+from quarterhour.model.errors import SealedFileError
 from quarterhour.model.periods import Period
-from quarterhour.statements.keys import draft_key, manifest_key, period_key, statement_key, statement_prefix
+from quarterhour.statements.keys import draft_key, manifest_key, statement_key, statement_prefix
 from quarterhour.statements.plan import AT_ONCE, StatementPlan
 from quarterhour.statements.sealing import Sealable, Upload
 from quarterhour.statements.service import RESERVE_SECONDS, Steps
 from quarterhour.statements.steps.collect import collect
-from quarterhour.statements.store import StatementStores, plan_of_period
+from quarterhour.statements.store import StatementStores, plan_of_period, sealed_period
 
 
 @dataclass(slots=True)
@@ -95,14 +95,6 @@ class StatementResealer:
             began = True
         steps.publish(self.stores, plan, sealer)
         return result
-
-
-def sealed_period(entities: EntityReader, period: Period) -> dict[str, Any]:
-    """Return the item of a sealed period; raise ``NotFoundError`` if there is none."""
-    values = entities.get(period_key(period))
-    if values is None:
-        raise NotFoundError(f"the statements of {period} are not sealed")
-    return values
 
 
 def other_bytes(key: str) -> SealedFileError:

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from quarterhour.agencies.agency import Agency, TaxProfile, read_agency
+from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import conditional_write, get_item, insert_items
@@ -106,12 +107,17 @@ class ProgressStore:
         return conditional_write(lambda: self.client.update_item(**request), _TABLE).applied
 
 
-def plan_of_period(entities: EntityReader, period: Period) -> StatementPlan:
-    """Return the plan of the run that sealed a period; raise ``NotFoundError`` if it is not sealed."""
+def sealed_period(entities: EntityReader, period: Period) -> Values:
+    """Return the item of a sealed period; raise ``NotFoundError`` if it is not sealed."""
     values = entities.get(period_key(period))
     if values is None:
         raise NotFoundError(f"{period} is not sealed")
-    return StatementPlan.of(values)
+    return values
+
+
+def plan_of_period(entities: EntityReader, period: Period) -> StatementPlan:
+    """Return the plan of the run that sealed a period; raise ``NotFoundError`` if it is not sealed."""
+    return StatementPlan.of(sealed_period(entities, period))
 
 
 @dataclass(frozen=True, slots=True)

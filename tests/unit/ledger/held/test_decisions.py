@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.held.actions import DiscardRequest, ReleaseRequest, read_body
 from quarterhour.ledger.held.decisions import planned_discard, planned_release
-from quarterhour.ledger.held.held_event import Approval, HeldEvent, HeldReason, Hold, OperatorDecision, Release
+from quarterhour.ledger.held.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Hold, Release
+from quarterhour.ledger.held.requests import DiscardRequest, ReleaseRequest, read_body
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ConflictError, InvalidError
 from tests.support.builders import AT, event, void
@@ -20,7 +20,7 @@ UNREGISTERED = replace(APPROVED, reason=HeldReason.UNREGISTERED_AGENCY)
 OF_SHOP = HeldEvent.of(Hold.of(event("r1", "sale.refunded", amount="-1", refers_to="s"), HeldReason.UNKNOWN_SALE), AT)
 RELEASED = replace(OF_SHOP, released=Release("fay", NOW, "checked", HeldReason.UNKNOWN_SALE))
 REST = "refunds the rest of a sale that nobody knows: discard it, and send a refund that names its amount"
-DISCARDED = replace(WAITING, discarded=OperatorDecision("fay", NOW, "a mistake"))
+DISCARDED = replace(WAITING, discarded=HeldDecision("fay", NOW, "a mistake"))
 
 
 def release(held: HeldEvent, by: str, reason: str = "checked") -> Release | Approval | None:
@@ -84,7 +84,7 @@ def test_a_release_that_is_not_allowed_says_why(held: HeldEvent, by: str, proble
 def test_anybody_discards_an_event_once() -> None:
     for held, by in ((WAITING, "fay"), (WAITING, "bob"), (APPROVED, "fay"), (OF_SHOP, "bob")):
         request = DiscardRequest(held.event.identity, by, "a mistake")
-        assert planned_discard(held, request, NOW) == OperatorDecision(by, NOW, "a mistake")
+        assert planned_discard(held, request, NOW) == HeldDecision(by, NOW, "a mistake")
     assert planned_discard(DISCARDED, DiscardRequest(RECORDED.identity, "fay", "a mistake"), NOW) is None
     for by, reason in (("bob", "a mistake"), ("fay", "another reason")):
         with pytest.raises(ConflictError, match="was discarded before, by fay"):

@@ -3,10 +3,10 @@
 from dataclasses import replace
 
 from quarterhour.aws.retries import optimistically
-from quarterhour.ledger.held.actions import DecisionRequest, DiscardRequest, ReleaseRequest
 from quarterhour.ledger.held.decisions import name_of, planned_discard, planned_release
 from quarterhour.ledger.held.held_event import Approval, HeldEvent
 from quarterhour.ledger.held.keys import HeldStatus
+from quarterhour.ledger.held.requests import DecisionRequest, DiscardRequest, ReleaseRequest
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
@@ -15,7 +15,7 @@ from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Identity
 
 
-class HeldDecisions:
+class HeldDecisionService:
     """Carries out decisions about held events. Every request may be repeated."""
 
     def __init__(self, store: HeldStore) -> None:

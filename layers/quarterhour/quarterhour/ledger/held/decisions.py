@@ -1,7 +1,7 @@
 """Decisions about held events, pure: what each event allows, retries, and the approval of a second person."""
 
-from quarterhour.ledger.held.actions import DiscardRequest, ReleaseRequest
-from quarterhour.ledger.held.held_event import Approval, HeldEvent, HeldReason, OperatorDecision, Release
+from quarterhour.ledger.held.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Release
+from quarterhour.ledger.held.requests import DiscardRequest, ReleaseRequest
 from quarterhour.ledger.pricing import can_be_unlinked
 from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import shown
@@ -40,7 +40,7 @@ def planned_release(held: HeldEvent, request: ReleaseRequest, at: str) -> Releas
     return Release(request.by, at, request.reason, held.reason)
 
 
-def planned_discard(held: HeldEvent, request: DiscardRequest, at: str) -> OperatorDecision | None:
+def planned_discard(held: HeldEvent, request: DiscardRequest, at: str) -> HeldDecision | None:
     """Return the decision to discard a held event; ``None`` if the request is a retry of one that is made.
 
     ``at``: now (ISO 8601). Raises ``ConflictError`` if it was discarded by others, or for another reason.
@@ -49,7 +49,7 @@ def planned_discard(held: HeldEvent, request: DiscardRequest, at: str) -> Operat
     if before and (before.by, before.reason) == (request.by, request.reason):
         return None
     _refuse_discarded(held)
-    return OperatorDecision(request.by, at, request.reason)
+    return HeldDecision(request.by, at, request.reason)
 
 
 def _refuse_discarded(held: HeldEvent) -> None:

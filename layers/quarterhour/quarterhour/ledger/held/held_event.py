@@ -36,7 +36,7 @@ class HeldReason(StrEnum):
 class Reservation:
     """The reservation of a held event's identity.
 
-    ``refers_to``: the sale that the event refers to, if any. ``discarded``: why an operator discarded the event.
+    ``refers_to``: the sale that the event refers to, if any. ``discarded``: why the event was discarded.
     """
 
     identity: Identity
@@ -91,8 +91,8 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True)
-class OperatorDecision:
-    """An operator's decision about a held event."""
+class HeldDecision:
+    """A decision of finance or an operator about a held event: who made it, when (ISO 8601) and why."""
 
     by: str
     at: str
@@ -100,14 +100,14 @@ class OperatorDecision:
 
 
 @dataclass(frozen=True, slots=True)
-class Release(OperatorDecision):
-    """An operator's decision to post a held event without what it waited for then (``waived``)."""
+class Release(HeldDecision):
+    """The decision to post a held event without what it waited for then (``waived``)."""
 
     waived: HeldReason
 
 
 @dataclass(frozen=True, slots=True)
-class Approval(OperatorDecision):
+class Approval(HeldDecision):
     """The decision of a second person to post an event that another one has recorded."""
 
 
@@ -124,7 +124,7 @@ class HeldEvent:
     status: HeldStatus = HeldStatus.HELD
     problems: tuple[FieldProblem, ...] = ()
     released: Release | None = None
-    discarded: OperatorDecision | None = None
+    discarded: HeldDecision | None = None
     approved: Approval | None = None
 
     @classmethod
@@ -144,7 +144,7 @@ class HeldEvent:
                 HeldStatus(values["status"]),
                 tuple(FieldProblem(**one) for one in values.get("problems", ())),
                 _release(values["released"]) if "released" in values else None,
-                OperatorDecision(**values["discarded"]) if "discarded" in values else None,
+                HeldDecision(**values["discarded"]) if "discarded" in values else None,
                 Approval(**values["approved"]) if "approved" in values else None,
             )
             unchanged = held.event.digest == values["digest"]

@@ -22,7 +22,7 @@ _SUFFIX_LENGTH: Final = 22
 
 
 class HeldStatus(StrEnum):
-    """Whether an event still waits, or an operator has discarded it."""
+    """Whether an event still waits, or was discarded."""
 
     HELD = "held"
     DISCARDED = "discarded"

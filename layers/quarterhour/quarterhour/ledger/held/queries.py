@@ -9,7 +9,7 @@ from typing import Any, Final
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.ledger.event import RECORDED_BY, shown_facts, without_operator
-from quarterhour.ledger.held.held_event import HeldEvent, HeldReason, OperatorDecision, waits_for
+from quarterhour.ledger.held.held_event import HeldDecision, HeldEvent, HeldReason, waits_for
 from quarterhour.ledger.held.keys import HIGHEST, LOWEST, HeldStatus, agency_partition, held_partitions
 from quarterhour.ledger.held.store import merged
 from quarterhour.model import money
@@ -97,5 +97,5 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
     }
 
 
-def _decision(decision: OperatorDecision, caller: Caller) -> dict[str, str]:
+def _decision(decision: HeldDecision, caller: Caller) -> dict[str, str]:
     return {name: text for name, text in asdict(decision).items() if name != "by" or caller.is_of_marketplace}

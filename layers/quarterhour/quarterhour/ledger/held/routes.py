@@ -1,10 +1,10 @@
 """The routes of the held events."""
 
-from quarterhour.ledger.held.actions import read_body
-from quarterhour.ledger.held.decision_service import HeldDecisions
+from quarterhour.ledger.held.decision_service import HeldDecisionService
 from quarterhour.ledger.held.held_event import HeldReason
 from quarterhour.ledger.held.keys import HeldStatus
 from quarterhour.ledger.held.queries import HeldQueries, HeldQuery, shown
+from quarterhour.ledger.held.requests import read_body
 from quarterhour.model import instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.identifiers import Identity
@@ -19,7 +19,7 @@ def read(routes: Routes, held: HeldQueries) -> None:
 
     @routes.get("/held", allow=everyone, query=("status", "reason", "agency", "before", *PAGE))
     def held_events() -> http.Response:
-        """Return the events that are held, or those that operators have discarded, the oldest first."""
+        """Return the events that are held, or those that were discarded, the oldest first."""
         query = routes.parameters()
         status = query.optional("status", one_of(HeldStatus), HeldStatus, HeldStatus.HELD)
         reason = query.optional("reason", one_of(HeldReason), HeldReason, None)
@@ -30,7 +30,7 @@ def read(routes: Routes, held: HeldQueries) -> None:
         return http.response(200, paging.body(page))
 
 
-def write(routes: Routes, decisions: HeldDecisions) -> None:
+def write(routes: Routes, decisions: HeldDecisionService) -> None:
     """Register the writing route."""
 
     @routes.put("/held/<source>/<event>", allow=people(Role.FINANCE))

@@ -12,7 +12,7 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import is_cancelled, with_retries
 from quarterhour.aws.tables import conditional_write
-from quarterhour.ledger.held.held_event import Approval, HeldEvent, HeldReason, OperatorDecision, Release
+from quarterhour.ledger.held.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Release
 from quarterhour.ledger.held.keys import (
     CURSOR_KEY,
     HIGHEST,
@@ -103,7 +103,7 @@ def forget_request(table: str, identity: Identity) -> Request:
     return {"TableName": table, "Key": to_item(held_key(identity))}
 
 
-def discard_request(tables: tuple[str, str], held: HeldEvent, decision: OperatorDecision) -> Request:
+def discard_request(tables: tuple[str, str], held: HeldEvent, decision: HeldDecision) -> Request:
     """Build the transaction that discards a held event: its reservation and its item change together.
 
     ``tables``: the Identity and the Entity table. The condition is that the event is not posted yet.
@@ -191,7 +191,7 @@ class HeldStore:
         request = release_request(self.table, held, decision)
         return conditional_write(lambda: self.client.update_item(**request), "the Entity table").applied
 
-    def discard(self, held: HeldEvent, decision: OperatorDecision) -> None:
+    def discard(self, held: HeldEvent, decision: HeldDecision) -> None:
         """Discard a held event; raise botocore's ``ClientError`` if it does not wait any more."""
         request = discard_request((self.identity_table, self.table), held, decision)
         self.client.transact_write_items(**request)
