@@ -13,7 +13,7 @@ from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour_tools.accounting.credit_transfer import EURO, BankAccount, CreditTransfer
-from quarterhour_tools.accounting.document import BY_MARKETPLACE, StatementDocument
+from quarterhour_tools.accounting.document import BY_MARKETPLACE, StatementDocument, in_force
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
 
 if TYPE_CHECKING:
@@ -74,12 +74,10 @@ class PayoutPlan(NamedTuple):
 
 
 def newest_documents(documents: Iterable[StatementDocument]) -> list[StatementDocument]:
-    """Return the newest document of each account, sorted by account; a cancelled one is none."""
-    found = list(documents)
-    cancelled = {one.cancels for one in found if one.cancels}
+    """Return the newest document in force of each account, sorted by account."""
     newest: dict[Account, StatementDocument] = {}
-    for one in found:
-        if one.number not in cancelled and (one.account not in newest or one.age >= newest[one.account].age):
+    for one in in_force(documents):
+        if one.account not in newest or one.age >= newest[one.account].age:
             newest[one.account] = one
     return [document for _, document in sorted(newest.items())]
 
