@@ -169,12 +169,34 @@ def _record(remote: Remote, payouts: Sequence[Payout], run: str, execution_date:
             break
     else:
         raise ToolError("the ledger is unavailable: no file is written; the same command goes on")
-    paid = [one for one in payouts if items[one.event_id]["verdict"] in IN_LEDGER]
-    refused = [
-        LeftOut(one.document, one.amount, _why(remote, items[one.event_id], run)) for one in payouts if one not in paid
-    ]
-    since = (parse_iso(items[one.event_id]["receipt"]["recorded_at"]) for one in paid)
-    return Recorded(paid, min(since, default=clock.now()), refused)
+    paid, since, refused = [], [], []
+    for one, event in zip(payouts, events, strict=True):
+        item = items[one.event_id]
+        if item["verdict"] in IN_LEDGER:
+            paid.append(one)
+            since.append(item["receipt"]["recorded_at"])
+        elif (found := _recorded(remote, item)) and _is_of(found, event):
+            # It was recorded before something else changed what is open, and the file must have what is recorded.
+            paid.append(one._replace(amount=money.negated(Decimal(found["amount"]))))
+            since.append(found["recorded_at"])
+        else:
+            refused.append(LeftOut(one.document, one.amount, _why(item, found, run)))
+    return Recorded(paid, min(map(parse_iso, since), default=clock.now()), refused)
+
+
+def _recorded(remote: Remote, item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the event that has the identity of a payout that is not in the ledger; ``None`` if none has."""
+    return remote.get(f"/events/{segment(SOURCE)}/{segment(item['id'])}", {}) if item["verdict"] == _CONFLICT else None
+
+
+def _is_of(recorded: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
+    """Return whether a recorded payout is of the same run and day as an event, and of the same statement."""
+    data = event["data"]
+    return (
+        (recorded["agency"], recorded["currency"]) == (event["subject"], data["currency"])
+        and all(recorded.get(name) == data[name] for name in ("statement", "reason"))
+        and parse_iso(recorded["time"]) == parse_iso(event["time"])
+    )
 
 
 def _posted(remote: Remote, events: Sequence[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
@@ -185,13 +207,12 @@ def _posted(remote: Remote, events: Sequence[Mapping[str, Any]]) -> Iterable[Map
     return items
 
 
-def _why(remote: Remote, item: Mapping[str, Any], run: str) -> str:
-    """Return why a payout is not in the ledger."""
-    if item["verdict"] != _CONFLICT:
+def _why(item: Mapping[str, Any], recorded: Mapping[str, Any] | None, run: str) -> str:
+    """Return why a payout is not in the ledger; ``recorded``: the event that has its identity."""
+    if recorded is None:
         return f"{item['verdict']}: {reasons(item)}"
-    recorded = remote.get(f"/events/{segment(SOURCE)}/{segment(item['id'])}", {})
     if recorded.get("reason") == reason_of(run):
-        return "this run has paid it with another date or amount"
+        return "this run has paid it on another date"
     return f"paid already: {recorded.get('reason')}"
 
 
