@@ -12,7 +12,7 @@ from quarterhour.model.clock import iso_seconds
 from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
-from quarterhour_tools.accounting.credit_transfer import EURO, BankAccount, CreditTransfer
+from quarterhour_tools.accounting.credit_transfer import EURO, BankAccount, CreditTransfer, name_at_banks
 from quarterhour_tools.accounting.document import BY_MARKETPLACE, StatementDocument, in_force
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
 
@@ -167,7 +167,9 @@ def _obstacle(newest: StatementDocument, amount: Decimal) -> str | None:
         return "the amount has more decimal places than euros have"
     if iban is None:
         return "the agency's registration has no IBAN"
-    return None if is_iban(iban) else "the agency's IBAN is wrong"
+    if not is_iban(iban):
+        return "the agency's IBAN is wrong"
+    return None if name_at_banks(newest.name) else "the agency's legal name has no character that banks take"
 
 
 def reason_of(run: str) -> str:

@@ -21,7 +21,7 @@ from rich.text import Text
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
 from quarterhour.model.clock import parse_iso
-from quarterhour_tools.accounting.credit_transfer import BankAccount, Transfers, credit_transfers
+from quarterhour_tools.accounting.credit_transfer import BankAccount, Transfers, credit_transfers, name_at_banks
 from quarterhour_tools.accounting.document import BY_MARKETPLACE
 from quarterhour_tools.accounting.documents import configure_files, month, statement_documents
 from quarterhour_tools.accounting.payout_plan import (
@@ -145,6 +145,8 @@ def _debtor(payouts: Sequence[Payout]) -> BankAccount:
     if not owner.legal_name or not owner.iban:
         lacking = "iban" if owner.legal_name else "legal_name"
         raise ToolError(f"the owner has no {lacking} on the statements: register it with quarterhour owner")
+    if not name_at_banks(owner.legal_name):
+        raise ToolError("the owner's legal_name has no character that banks take: register one with quarterhour owner")
     return BankAccount(owner.legal_name, owner.iban)
 
 

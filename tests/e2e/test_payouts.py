@@ -213,14 +213,19 @@ def test_sealed_lines_that_cannot_be_read_stop_the_run(
 
 
 @pytest.mark.parametrize(
-    ("owner", "lacking"), [({**OWNER, "iban": None}, "iban"), ({**OWNER, "legal_name": None}, "legal_name")]
+    ("changed", "problem"),
+    [
+        ({"iban": None}, "the owner has no iban on the statements"),
+        ({"legal_name": None}, "the owner has no legal_name on the statements"),
+        ({"legal_name": "★"}, "the owner's legal_name has no character that banks take"),
+    ],
 )
 def test_the_owner_has_a_name_and_an_iban(
-    owner: dict[str, Any], lacking: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changed: dict[str, Any], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_period(tmp_path, [credit("42", "S-000001", owner=owner)])
+    write_period(tmp_path, [credit("42", "S-000001", owner=OWNER | changed)])
     assert main(command([str(tmp_path)], tmp_path / "x")) == 2
-    assert f"the owner has no {lacking} on the statements" in capsys.readouterr().err
+    assert problem in capsys.readouterr().err
 
 
 def test_a_period_is_sealed_and_arguments_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

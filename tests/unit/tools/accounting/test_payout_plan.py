@@ -145,6 +145,10 @@ def test_the_minimum_is_compared_with_all_that_an_account_is_owed() -> None:
         ({"proceeds": "1000.001"}, "the amount has more decimal places than euros have"),
         ({"customer": {**CUSTOMER, "iban": None}}, "the agency's registration has no IBAN"),
         ({"customer": {**CUSTOMER, "iban": "DE88370400440532013000"}}, "the agency's IBAN is wrong"),
+        (
+            {"customer": {**CUSTOMER, "legal_name": "★ ★"}},
+            "the agency's legal name has no character that banks take",
+        ),
     ],
 )
 def test_a_credit_that_cannot_be_paid_has_a_reason(changed: dict[str, Any], reason: str) -> None:
