@@ -62,12 +62,12 @@ def credit_transfers(run: Transfers, transfers: Sequence[CreditTransfer]) -> byt
     from sepaxml import SepaTransfer  # noqa: PLC0415
     from sepaxml.validation import ValidationError, try_valid_xml  # noqa: PLC0415
 
-    settings = {"name": _name(run.debtor.name), "IBAN": _iban(run.debtor.iban), "currency": EURO, "batch": True}
+    settings = {"name": name_at_banks(run.debtor.name), "IBAN": _iban(run.debtor.iban), "currency": EURO, "batch": True}
     file = SepaTransfer(settings, schema=SCHEMA, clean=False)
     for one in transfers:
         file.add_payment(
             {
-                "name": _name(one.recipient.name),
+                "name": name_at_banks(one.recipient.name),
                 "IBAN": _iban(one.recipient.iban),
                 "amount": int(one.amount.scaleb(2)),
                 "execution_date": run.execution_date,
@@ -95,7 +95,8 @@ def _with_ids(content: bytes, run: Transfers) -> bytes:
     return content.replace(b"<FinInstnId />", _NO_BIC)
 
 
-def _name(text: str) -> str:
+def name_at_banks(text: str) -> str:
+    """Return a name in characters that all banks take; empty if none of its own can be written in them."""
     return _text(text, _LONGEST_NAME)
 
 

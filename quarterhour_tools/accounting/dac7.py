@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, Self
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.reports.lines import escape_formula
-from quarterhour_tools.accounting.document import Party, StatementDocument
+from quarterhour_tools.accounting.document import Party, StatementDocument, in_force
 from quarterhour_tools.accounting.documents import configure_files, statement_documents
 from quarterhour_tools.accounting.journal_csv import csv_bytes
 from quarterhour_tools.errors import ToolError
@@ -82,13 +82,16 @@ def calendar_quarter_of(period: Period) -> str:
 
 
 def seller_figures(documents: Iterable[StatementDocument]) -> tuple[dict[SellerKey, SellerFigures], dict[str, Party]]:
-    """Return the figures of sellers, sorted, and the parties of the newest document of each agency."""
+    """Return the figures of sellers, sorted, and the parties of the newest document in force of each agency."""
     figures: dict[SellerKey, SellerFigures] = {}
     newest: dict[str, StatementDocument] = {}
-    for one in documents:
+    found = list(documents)
+    for one in found:
         agency, currency = one.account.agency, one.account.currency
         key = SellerKey(agency, calendar_quarter_of(one.period), currency)
         figures[key] = figures.get(key, SellerFigures()).plus(one)
+    for one in in_force(found):
+        agency = one.account.agency
         if agency not in newest or one.age >= newest[agency].age:
             newest[agency] = one
     some = {key: one for key, one in sorted(figures.items()) if one != SellerFigures()}

@@ -1,6 +1,6 @@
 """A statement's document as accounting needs it: `statement.json` of every schema, parsed."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -105,9 +105,9 @@ class StatementDocument:
         return money.add(money.add(self.brought_forward, self.payable), money.negated(self.proceeds))
 
     @property
-    def age(self) -> tuple[int, bool, Period, int]:
-        """The order of an account's documents: a later one is larger. A release has its cancellations first."""
-        return self.release, self.cancels is None, self.period, self.revision
+    def age(self) -> tuple[Period, int, int]:
+        """The order of what documents say of their parties, who are those of the end of a period: newer is larger."""
+        return self.period, self.release, self.revision
 
     @classmethod
     def parse(cls, values: Mapping[str, Any], release: int = 0, revision: int = 1) -> Self:
@@ -143,6 +143,13 @@ class StatementDocument:
             cancelled=int(values["by_kind"][Kind.VOIDS]["lines"]),
             **amounts,
         )
+
+
+def in_force(documents: Iterable[StatementDocument]) -> list[StatementDocument]:
+    """Return the documents that are not cancelled and that cancel no other one."""
+    found = list(documents)
+    cancelled = {one.cancels for one in found if one.cancels}
+    return [one for one in found if one.cancels is None and one.number not in cancelled]
 
 
 def _taxes(values: Mapping[str, Any]) -> list[TaxedBase]:

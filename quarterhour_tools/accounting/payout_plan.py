@@ -13,8 +13,8 @@ from quarterhour.model.clock import iso_seconds
 from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
-from quarterhour_tools.accounting.credit_transfer import EURO, BankAccount, CreditTransfer
-from quarterhour_tools.accounting.document import StatementDocument
+from quarterhour_tools.accounting.credit_transfer import EURO, BankAccount, CreditTransfer, name_at_banks
+from quarterhour_tools.accounting.document import StatementDocument, in_force
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
 
 if TYPE_CHECKING:
@@ -75,12 +75,10 @@ class PayoutPlan(NamedTuple):
 
 
 def newest_documents(documents: Iterable[StatementDocument]) -> list[StatementDocument]:
-    """Return the newest document of each account, sorted by account; a cancelled one is none."""
-    found = list(documents)
-    cancelled = {one.cancels for one in found if one.cancels}
+    """Return the newest document in force of each account, sorted by account."""
     newest: dict[Account, StatementDocument] = {}
-    for one in found:
-        if one.number not in cancelled and (one.account not in newest or one.age >= newest[one.account].age):
+    for one in in_force(documents):
+        if one.account not in newest or one.age >= newest[one.account].age:
             newest[one.account] = one
     return [document for _, document in sorted(newest.items())]
 
@@ -165,7 +163,9 @@ def _obstacle(newest: StatementDocument, amount: Decimal) -> str | None:
         return "the amount has more decimal places than euros have"
     if iban is None:
         return "the agency's registration has no IBAN"
-    return None if is_iban(iban) else "the agency's IBAN is wrong"
+    if not is_iban(iban):
+        return "the agency's IBAN is wrong"
+    return None if name_at_banks(newest.name) else "the agency's legal name has no character that banks take"
 
 
 def reason_of(run: str) -> str:

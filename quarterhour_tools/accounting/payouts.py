@@ -22,7 +22,7 @@ from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
 from quarterhour.model.clock import parse_iso
-from quarterhour_tools.accounting.credit_transfer import BankAccount, Transfers, credit_transfers
+from quarterhour_tools.accounting.credit_transfer import BankAccount, Transfers, credit_transfers, name_at_banks
 from quarterhour_tools.accounting.documents import configure_files, month, statement_documents
 from quarterhour_tools.accounting.payout_plan import (
     SOURCE,
@@ -145,6 +145,8 @@ def _debtor(payouts: Sequence[Payout]) -> BankAccount:
     if not owner.legal_name or not owner.iban:
         lacking = "iban" if owner.legal_name else "legal_name"
         raise ToolError(f"the owner has no {lacking} on the statements: register it with quarterhour owner")
+    if not name_at_banks(owner.legal_name):
+        raise ToolError("the owner's legal_name has no character that banks take: register one with quarterhour owner")
     return BankAccount(owner.legal_name, owner.iban)
 
 
@@ -169,12 +171,34 @@ def _record(remote: Remote, payouts: Sequence[Payout], run: str, execution_date:
             break
     else:
         raise ToolError("the ledger is unavailable: no file is written; the same command goes on")
-    paid = [one for one in payouts if items[one.event_id]["verdict"] in IN_LEDGER]
-    refused = [
-        LeftOut(one.document, one.amount, _why(remote, items[one.event_id], run)) for one in payouts if one not in paid
-    ]
-    since = (parse_iso(items[one.event_id]["receipt"]["recorded_at"]) for one in paid)
-    return Recorded(paid, min(since, default=clock.now()), refused)
+    paid, since, refused = [], [], []
+    for one, event in zip(payouts, events, strict=True):
+        item = items[one.event_id]
+        if item["verdict"] in IN_LEDGER:
+            paid.append(one)
+            since.append(item["receipt"]["recorded_at"])
+        elif (found := _recorded(remote, item)) and _is_of(found, event):
+            # It was recorded before something else changed what is open, and the file must have what is recorded.
+            paid.append(one._replace(amount=money.negated(Decimal(found["amount"]))))
+            since.append(found["recorded_at"])
+        else:
+            refused.append(LeftOut(one.document, one.amount, _why(item, found, run)))
+    return Recorded(paid, min(map(parse_iso, since), default=clock.now()), refused)
+
+
+def _recorded(remote: Remote, item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """Return the event that has the identity of a payout that is not in the ledger; ``None`` if none has."""
+    return remote.get(f"/events/{segment(SOURCE)}/{segment(item['id'])}", {}) if item["verdict"] == _CONFLICT else None
+
+
+def _is_of(recorded: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
+    """Return whether a recorded payout is of the same run and day as an event, and of the same statement."""
+    data = event["data"]
+    return (
+        (recorded["agency"], recorded["currency"]) == (event["subject"], data["currency"])
+        and all(recorded.get(name) == data[name] for name in ("statement", "reason"))
+        and parse_iso(recorded["time"]) == parse_iso(event["time"])
+    )
 
 
 def _posted(remote: Remote, events: Sequence[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
@@ -185,13 +209,12 @@ def _posted(remote: Remote, events: Sequence[Mapping[str, Any]]) -> Iterable[Map
     return items
 
 
-def _why(remote: Remote, item: Mapping[str, Any], run: str) -> str:
-    """Return why a payout is not in the ledger."""
-    if item["verdict"] != _CONFLICT:
+def _why(item: Mapping[str, Any], recorded: Mapping[str, Any] | None, run: str) -> str:
+    """Return why a payout is not in the ledger; ``recorded``: the event that has its identity."""
+    if recorded is None:
         return f"{item['verdict']}: {reasons(item)}"
-    recorded = remote.get(f"/events/{segment(SOURCE)}/{segment(item['id'])}", {})
     if recorded.get("reason") == reason_of(run):
-        return "this run has paid it with another date or amount"
+        return "this run has paid it on another date"
     return f"paid already: {recorded.get('reason')}"
 
 

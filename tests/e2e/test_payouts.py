@@ -98,9 +98,24 @@ def test_the_same_run_again_writes_the_same_file_and_another_run_pays_nothing_tw
         assert f"{other}: 1 transfer, 881.00 EUR" in printed
         assert main(command(where, tmp_path / "none.xml", day="2026-12-08")) == 1
         printed = capsys.readouterr().out
-        assert "left out: this run has paid it with another date or amount" in printed
+        assert "left out: this run has paid it on another date" in printed
         assert "nothing is paid: no file is written" in printed
         assert not (tmp_path / "none.xml").exists()
+
+
+def test_a_run_that_stopped_half_way_writes_what_it_recorded_though_less_is_open_now(
+    world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run dies before it writes the file; then the agency owes 19.00 for another month: less is open."""
+    lost, again = tmp_path / "lost.xml", tmp_path / "again.xml"
+    with stack(world, folder, monkeypatch) as url:
+        assert main(command(["--url", url], lost)) == 1
+        owing = credit("42", "S-000006", period="2027-01", proceeds="100.00")
+        write_period(folder, [owing], "2027-01")
+        capsys.readouterr()
+        assert main(command(["--url", url], again)) == 1
+        assert "S-000001 42     EUR      881.00 paid" in capsys.readouterr().out
+        assert again.read_bytes() == lost.read_bytes()
 
 
 def test_no_file_is_written_while_the_ledger_is_unavailable(
@@ -237,14 +252,19 @@ def test_sealed_lines_that_cannot_be_read_stop_the_run(
 
 
 @pytest.mark.parametrize(
-    ("owner", "lacking"), [({**OWNER, "iban": None}, "iban"), ({**OWNER, "legal_name": None}, "legal_name")]
+    ("changed", "problem"),
+    [
+        ({"iban": None}, "the owner has no iban on the statements"),
+        ({"legal_name": None}, "the owner has no legal_name on the statements"),
+        ({"legal_name": "★"}, "the owner's legal_name has no character that banks take"),
+    ],
 )
 def test_the_owner_has_a_name_and_an_iban(
-    owner: dict[str, Any], lacking: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    changed: dict[str, Any], problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    write_period(tmp_path, [credit("42", "S-000001", owner=owner)])
+    write_period(tmp_path, [credit("42", "S-000001", owner=OWNER | changed)])
     assert main(command([str(tmp_path)], tmp_path / "x")) == 2
-    assert f"the owner has no {lacking} on the statements" in capsys.readouterr().err
+    assert problem in capsys.readouterr().err
 
 
 def test_a_period_is_sealed_and_arguments_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

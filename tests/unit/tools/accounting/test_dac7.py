@@ -57,6 +57,17 @@ def test_an_agency_has_the_name_of_its_newest_document() -> None:
     assert [row[:5] for row in found] == [["42", "'=Harbour", "", "DE", "DE136695976"]]
 
 
+def test_a_cancellation_does_not_bring_back_an_old_name() -> None:
+    old = {**CUSTOMER, "legal_name": "Harbor Books GmbH"}
+    taken_back = tax("-100.00", "-19.00")
+    cancelling = document(
+        taken_back, customer=old, number="C-000001", cancels={"number": "S-000001"}, net="-1000.00", release=3,
+        revision=2,
+    )  # fmt: skip
+    found = dac7_rows([document(customer=old), document(number="S-000002", period="2026-12", release=2), cancelling])
+    assert [row[1] for row in found] == ["Harbour Books GmbH"]
+
+
 def test_the_command_needs_every_month_or_the_word_partial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "dac7.csv"
     arguments = ["dac7", str(tmp_path), "--year", "2026", "--out", str(out)]

@@ -9,7 +9,7 @@ import pytest
 
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import STATEMENT
-from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
+from quarterhour_tools.accounting.document import StatementDocument, TaxedBase, in_force
 from quarterhour_tools.accounting.documents import choose, statement_documents
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
@@ -85,16 +85,20 @@ def test_a_statement_of_the_first_schema_has_one_row_of_tax_and_the_date_of_its_
     assert StatementDocument.parse(values).taxes[0].scheme is None
 
 
-def test_documents_of_an_account_are_in_the_order_of_release() -> None:
-    of_0_2 = document(period="2026-12", release=0)
-    older = document(release=1)
-    cancelling = document(release=2, cancels={"number": "S-000001"}, revision=2)
-    replacing = document(release=2, revision=3)
+def test_the_parties_of_a_later_period_are_newer_and_then_those_of_a_later_release() -> None:
+    of_0_2 = document(release=0)
+    first = document(release=1)
+    replacing = document(release=3, revision=3)
     next_period = document(release=2, period="2026-12")
-    found = [next_period, replacing, cancelling, older, of_0_2]
-    assert sorted(found, key=lambda one: one.age) == [
-        *(of_0_2, older, cancelling, replacing, next_period),
-    ]
+    found = [next_period, replacing, first, of_0_2]
+    assert sorted(found, key=lambda one: one.age) == [of_0_2, first, replacing, next_period]
+
+
+def test_documents_in_force_are_not_cancelled_and_cancel_nothing() -> None:
+    cancelling = document(number="C-000001", cancels={"number": "S-000001"}, revision=2)
+    replacing = document(number="S-000003", revision=3)
+    other = document(number="S-000002", period="2026-12")
+    assert in_force([document(), other, cancelling, replacing]) == [other, replacing]
 
 
 def test_the_last_period_is_the_default(tmp_path: Path) -> None:

@@ -105,11 +105,26 @@ def test_the_newest_statement_says_who_collects_and_where_the_agency_is_paid() -
     assert payouts([credit(), second(collects="agency")]) == {}
 
 
-def test_a_cancelled_statement_is_not_paid() -> None:
-    cancelling = credit(
-        number="C-000001", cancels={"number": "S-000001"}, revision=2, proceeds="-1000.00", opening="-881.00",
-        taxes=[tax("-100.00", "-19.00")], commission="-100.00", tax="-19.00", payable="-119.00",
+def reversed_credit(**changed: Any) -> StatementDocument:
+    """Return the document that cancels ``credit()``."""
+    return credit(
+        number="C-000001", cancels={"number": "S-000001"}, release=3, revision=2, proceeds="-1000.00",
+        taxes=[tax("-100.00", "-19.00")], commission="-100.00", tax="-19.00", payable="-119.00", **changed,
     )  # fmt: skip
+
+
+def test_a_cancellation_and_a_new_statement_of_an_earlier_period_do_not_bring_back_its_iban() -> None:
+    """The agency moved to another bank in December; the statement of November was cancelled after that."""
+    moved = {**CUSTOMER, "iban": "NL91ABNA0417164300"}
+    again = credit(number="S-000003", release=4, revision=3)
+    for documents in ([credit(), second(customer=moved), reversed_credit()], [second(customer=moved), again]):
+        plan = plan_payouts(documents, [], RUN)
+        assert {one.recipient.iban for one in plan.payouts} == {"NL91ABNA0417164300"}
+    assert payouts([credit(), second(collects="agency"), reversed_credit(), again]) == {}
+
+
+def test_a_cancelled_statement_is_not_paid() -> None:
+    cancelling = reversed_credit(opening="-881.00")
     assert cancelling.amount == Decimal("881.00")
     assert payouts([credit(), cancelling]) == {}
 
@@ -130,6 +145,10 @@ def test_the_minimum_is_compared_with_all_that_an_account_is_owed() -> None:
         ({"proceeds": "1000.001"}, "the amount has more decimal places than euros have"),
         ({"customer": {**CUSTOMER, "iban": None}}, "the agency's registration has no IBAN"),
         ({"customer": {**CUSTOMER, "iban": "DE88370400440532013000"}}, "the agency's IBAN is wrong"),
+        (
+            {"customer": {**CUSTOMER, "legal_name": "★ ★"}},
+            "the agency's legal name has no character that banks take",
+        ),
     ],
 )
 def test_a_credit_that_cannot_be_paid_has_a_reason(changed: dict[str, Any], reason: str) -> None:
