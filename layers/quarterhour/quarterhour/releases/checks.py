@@ -1,11 +1,11 @@
 """The checks of a draft, pure: what keeps it from being released, and what a person should look at first."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from quarterhour.agencies.agency import REVERSE_CHARGE, STANDARD, Agency, TaxProfile
 from quarterhour.model import money
@@ -142,8 +142,3 @@ def _is_sudden(before: Decimal, now: Decimal) -> bool:
         return True
     low, high = sorted((abs(before), abs(now)))
     return high > money.multiply(low, Decimal(SUDDEN))
-
-
-def as_dicts(some: list[Check]) -> list[Mapping[str, Any]]:
-    """Return checks as the API shows them."""
-    return [one.as_dict() for one in some]

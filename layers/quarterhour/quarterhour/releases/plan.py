@@ -14,6 +14,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, day_in, time_zone
 from quarterhour.statements.document import PartyVersions
 from quarterhour.statements.draft_items import DraftItem, DraftState
+from quarterhour.statements.keys import DRAFT
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, Listed
 from quarterhour.statements.plan import StatementSettings
 
@@ -273,7 +274,7 @@ def numbered(
             one.period,
             numbers.take(prefixes[document]),
             document,
-            one.facts.listed.files[_DRAFT].sha256,
+            one.facts.listed.files[DRAFT].sha256,
             one.revision + 1,
             PartyVersions.of(statement["parties"])
             if cancels and statement
@@ -291,7 +292,6 @@ def numbered(
 
 CANCELLED: Final = ("number", "document", "issued_on")
 """What a cancellation shows of the statement."""
-_DRAFT: Final = "draft.json"
 
 
 def next_numbers(plan: ReleasePlan, documents: Iterable[str]) -> dict[str, int]:
