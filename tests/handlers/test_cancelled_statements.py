@@ -12,7 +12,7 @@ from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.handlers.test_statement_runs import LONDON, Marketplace
 from tests.support.agencies import tax
-from tests.support.events import refund, sale
+from tests.support.events import payment, refund, sale
 from tests.support.system import opened
 
 OCTOBER = "/statements/42/GBP/2026-10"
@@ -139,3 +139,60 @@ def test_a_resolved_dispute_leaves_the_status_of_a_statement_that_was_cancelled_
     assert shop.world.read(OCTOBER)["status"] == "issued"
     assert set_status(shop, "disputed", 5).status == 200
     assert set_status(shop, "resolved", 6).status == 200
+
+
+def cleared(shop: Marketplace) -> dict[str, tuple[str, ...]]:
+    """Return of each open document what is cancelled, paid, and open of it."""
+    found = shop.world.read("/receivables")["items"]
+    documents = found[0]["statements"] if found else []
+    return {one["number"]: tuple(one[name] for name in ("cancelled", "paid", "open")) for one in documents}
+
+
+def sums(shop: Marketplace) -> tuple[str, ...]:
+    """Return what is open, the payments that clear nothing, the balance of the receivables, and the account's own."""
+    found = shop.world.read("/receivables")["items"]
+    balance = shop.world.read("/accounts/42/GBP/balance")["balance"]
+    names = ("open", "unallocated", "balance")
+    return (*((found[0][name] for name in names) if found else ("0", "0", "0")), balance)
+
+
+@pytest.mark.parametrize("names", [{}, {"statement": "S-000001"}], ids=["any", "names the statement"])
+@pytest.mark.parametrize(
+    ("paid", "after_cancelling", "of_november", "after_releasing", "open_then"),
+    [
+        # The payment of October's 15.00 clears November's 6.00, and then the new statement of October.
+        ("15.00", ("0", "9.00", "-9.00", "6.00"), None, ("6.00", "0.00", "6.00", "6.00"), {"S-000002": "6.00"}),
+        (
+            *("5.00", ("1.00", "0.00", "1.00", "16.00"), ("0", "5.00", "1.00")),
+            *(("16.00", "0.00", "16.00", "16.00"), {"S-000003": "10.00", "S-000002": "6.00"}),
+        ),
+    ],
+    ids=["paid", "partly paid"],
+)
+def test_the_payment_of_a_cancelled_statement_clears_what_else_is_open(  # noqa: PLR0913, PLR0917 - figures
+    shop: Marketplace,
+    names: dict[str, str],
+    paid: str,
+    after_cancelling: tuple[str, ...],
+    of_november: tuple[str, ...] | None,
+    after_releasing: tuple[str, ...],
+    open_then: dict[str, str],
+) -> None:
+    """October: 12.50 and 2.50 of tax. November: 40.00 sold, 5.00 and 1.00 of tax. Each sum is worked out by hand.
+
+    While October's draft is held, its 15.00 are unbilled: in the account's balance, and not in the receivables.
+    """
+    shop.record(payment("p1", paid, **names), sale("s2", "40.00", commission_rate="0.125"))
+    shop.until(datetime(2026, 12, 2, 0, 20, tzinfo=UTC))
+    assert shop.seal()["documents"] == 1
+    shop.world.drain()
+    decide(shop, "cancel", 2)
+    assert sums(shop) == after_cancelling
+    assert cleared(shop).get("S-000002") == of_november
+    found = shop.world.read(OCTOBER)
+    assert (found["status"], found["payment"]["cancelled"], found["payment"]["paid"]) == ("cancelled", "15.00", "0")
+    assert shop.world.read("/accounts/42/GBP/balance")["unbilled"]["commission"] == "12.50"
+    decide(shop, "release", 4)
+    assert sums(shop) == after_releasing
+    assert {number: figures[2] for number, figures in cleared(shop).items()} == open_then
+    assert shop.world.read(OCTOBER)["payment"]["paid"] == paid

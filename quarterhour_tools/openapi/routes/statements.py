@@ -77,6 +77,7 @@ STATEMENTS: Final = Group(
               `release` or `cancel`.
             - An account's periods are released in order the first time. A month whose statement is cancelled keeps no
               later one back, as each opening balance follows the document before.
+            - A statement that is paid can be cancelled, too: see how [its payment is allocated](#get-receivables).
             - A cancelled draft can be released again, once what was wrong is right: parties and tax are those that are
               registered then.
             """,
@@ -224,6 +225,10 @@ STATEMENTS: Final = Group(
             3. All other payments, and the rest of those, clear the oldest first: money of the agency its statements,
                money of the marketplace the credits.
             4. What is still open of credits reduces the oldest open statements.
+
+            The payment of a statement that is cancelled afterwards stays on the account: it clears the oldest open
+            statements, or is `unallocated` until there is one. The lines of the cancelled statement are unbilled until
+            its draft is released again.
 
             | `status` | meaning |
             |---|---|
