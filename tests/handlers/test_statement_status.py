@@ -46,7 +46,7 @@ def world() -> Iterator[World]:
 
 
 def test_a_statement_that_is_not_answered_is_accepted_by_silence() -> None:
-    """Sealed on 1 November at 00:30 and accepted 30 days later."""
+    """Issued on 1 November at 00:30 in UTC; the agency can dispute it until 1 December."""
     with end_of_october({"AcceptanceDays": 30}) as world:
         world.sell("100.00")
         register(world, "42")
@@ -55,17 +55,19 @@ def test_a_statement_that_is_not_answered_is_accepted_by_silence() -> None:
             "issued",
             ["accepted", "disputed"],
         )
-        world.clock.advance(timedelta(days=29))
+        (file,) = (one for one in world.read(OCTOBER)["files"] if one["key"].endswith("statement.json"))
+        assert json.loads(world.stack.bucket.open(file["key"]).read())["dispute_until"] == "2026-12-01"
+        world.clock.advance(timedelta(days=30, hours=23))
         assert world.read(OCTOBER)["status"] == "issued"
-        world.clock.advance(timedelta(days=1))
+        world.clock.advance(timedelta(minutes=30))
         found = world.read(OCTOBER)
         assert (found["status"], found["changes"], found["may_become"]) == ("accepted", 1, [])
-        assert (found["history"][0]["by"], found["history"][0]["at"]) == ("silence", "2026-12-01T00:30:00.000Z")
+        assert (found["history"][0]["by"], found["history"][0]["at"]) == ("silence", "2026-12-02T00:00:00.000Z")
         assert [one["number"] for one in world.read("/statements", status="accepted")["items"]] == ["S-000001"]
         assert world.read("/statements", status="issued", agency="42")["items"] == []
         for answer in (set_status(world, "disputed"), set_status(world, "accepted", 1), dispute(world)):
             assert answer.status == 409
-            assert "was accepted by silence at 2026-12-01T00:30:00.000Z" in answer.json()["detail"]
+            assert "was accepted by silence at 2026-12-02T00:00:00.000Z" in answer.json()["detail"]
 
 
 def set_status(world: World, status: str, seen: int = 0, reason: str = "checked", path: str = STATUS) -> Response:

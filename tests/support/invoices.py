@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any, Final
 
-from tests.support.statement_documents import statement, tax_row
+from tests.support.statement_documents import statement, sums, tax_row
 
 SELLER: Final = {
     **statement()["owner"],
@@ -44,6 +44,7 @@ def invoice_document(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
         "document": "credit_note" if commission < 0 else "statement",
         "issued_on": "2026-12-04",
         "due_on": "2027-01-03" if closing > 0 else None,
+        "dispute_until": None,
         "payment_days": 30,
         "language": "en",
         "collects": "agency",
@@ -98,6 +99,9 @@ def every_kind() -> dict[str, dict[str, Any]]:
             cancels={"number": "C-000002", "issued_on": "2026-11-04", "document": "credit_note"}
         ),
         "replacement": invoice_document(replaces="S-000009"),
+        "credit note for an earlier month": invoice_document(
+            row("-84.70", "-16.94"), earlier_months=[{"month": "2026-10", **sums(1, "-847", "-84.70", "net")}]
+        ),
         "foreign currency": invoice_document(
             currency="GBP",
             tax_in={"currency": "EUR", "exchange_rate": "0.8772", "base": "250.82", "tax": "50.16"},

@@ -49,6 +49,7 @@ def statement(**changed: Any) -> dict[str, Any]:
         "number": "S-000017",
         "issued_on": "2026-12-04",
         "due_on": "2027-01-03",
+        "dispute_until": None,
         "payment_days": 30,
         "language": "en",
         "collects": "agency",
@@ -118,6 +119,8 @@ def statement(**changed: Any) -> dict[str, Any]:
         "previous": {
             "period": "2026-10",
             "number": "S-000009",
+            "document": "statement",
+            "issued_on": "2026-11-04",
             "net": "1800.00",
             "commission": "180.00",
             "tax": "36.00",
@@ -153,7 +156,7 @@ def statement(**changed: Any) -> dict[str, Any]:
 
 LATER: Final = (
     *("taxes", "earlier_months", "issued_on", "due_on", "payment_days", "language", "collects", "proceeds", "tax_in"),
-    *("cancels", "replaces"),
+    *("cancels", "replaces", "dispute_until"),
 )
 """The members of a statement that schema 1 lacks."""
 
@@ -169,9 +172,11 @@ def of_0_2_0(tax_profile: dict[str, Any] | None, **changed: Any) -> dict[str, An
         {"order": "o-1002", "product": TORCH, **sums(8, "1645.675", "161.2675", "net")},
         {"order": None, "product": None, **sums(1, "-45.50", "-4.55", "net")},
     ]
+    previous = {name: value for name, value in shown["previous"].items() if name not in {"document", "issued_on"}}
     return {
         **shown,
         "schema": 1,
+        "previous": previous,
         "owner": owner,
         "customer": customer,
         "orders": orders,

@@ -158,8 +158,9 @@ STATEMENTS: Final = Group(
             - A dispute is about the statement or about
               [single lines](#post-statementsagencycurrencyperioddisputes). If only lines were disputed, the statement
               is resolved with its last disputed line.
-            - With `AcceptanceDays`, a statement that is `issued` and not answered becomes `accepted` after so many
-              days, `by` `silence`. A later answer is a 409. The days are fixed when the statement is made.
+            - With `AcceptanceDays`, a statement that is `issued` and not answered becomes `accepted` `by` `silence`, at
+              the end of the last of so many days after its date of issue. The statement shows that day. A later answer
+              is a 409. The days are fixed when the statement is made.
             - A status that the caller's role may never set is a 403.
             - A statement with open disputes cannot be set to `resolved`: resolve each dispute.
             - `by` is the subject of a person's token, or the ARN of a machine. `party` is `agency` for people of the

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import partial
@@ -224,12 +225,20 @@ def test_each_figure_of_the_list_of_drafts_is_compared(objects: Objects) -> None
 
 def test_each_value_of_the_manifest_of_a_release_is_compared(objects: Objects) -> None:
     document = json.loads(objects[RELEASE])
-    free = {"schema", "planned_at", "code_version", "prefixes"}
+    free = {"schema", "planned_at", "code_version", "prefixes", "acceptance_days"}
     shown = {name: value for name, value in document.items() if name not in free}
     numbers = {prefix: flipped(one) for prefix, one in document["numbers"].items()}
     objects[RELEASE] = json.dumps({**document, **flipped(shown), "numbers": numbers}).encode()
     named = {one.removeprefix(f"{RELEASE}: ").partition(": ")[0] for one in problems(objects)}
     assert named >= set(leaves(shown))
+
+
+def test_the_days_of_a_release_are_those_of_its_documents(objects: Objects) -> None:
+    document = json.loads(objects[RELEASE])
+    objects[RELEASE] = json.dumps({**document, "acceptance_days": 14}).encode()
+    named = [one for one in problems(objects) if "dispute_until" in one]
+    assert named
+    assert all(re.search(r"dispute_until: expected 20\d\d-\d\d-\d\d, found", one) for one in named)
 
 
 FREE_OF_MANIFEST = {"schema", "time_zone", "cut_off", "bound", "planned_at", "code_version", "rounding"}

@@ -15,7 +15,6 @@ from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.releases.plan import (
     Action,
-    LastDocument,
     PlannedDocument,
     Releasable,
     ReleaseEntry,
@@ -28,6 +27,7 @@ from quarterhour.releases.plan import (
 )
 from quarterhour.statements.document import PartyVersions
 from quarterhour.statements.draft_items import DraftItem, DraftState
+from quarterhour.statements.listing import LastDocument
 from quarterhour.statements.plan import StatementSettings
 from tests.support.drafts import decision, draft_item
 from tests.support.stored_statements import listed
@@ -146,7 +146,7 @@ def test_a_new_statement_names_the_one_that_it_replaces() -> None:
 
 
 def test_an_entry_has_the_last_document_of_its_account_and_is_read_as_it_was_written() -> None:
-    last = LastDocument(Period(2026, 9), listed("42", closing="7.00"))
+    last = LastDocument(Period(2026, 9), listed("42", closing="7.00"), "2026-10-02")
     drafts = [draft_item("42", "2026-10", CANCELLING, revision=1), draft_item("7", "2026-10", RELEASING)]
     found = list(
         numbered(

@@ -1,12 +1,13 @@
 """Statuses and disputes: what may follow a status, which events are on a statement, what corrects a line."""
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
 
 from quarterhour.aws.items import from_item, to_item
+from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ConflictError, ForbiddenError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
@@ -49,8 +50,9 @@ def history(*changes: StatementChange, issued: bool = True) -> StatementHistory:
 
 
 def unanswered(days: int, *changes: StatementChange, issued: bool = True) -> StatementHistory:
-    """Return a statement that silence accepts after some days from its issue at 2026-11-04T00:15."""
-    terms = {"issued_at": plan_of().planned_at, "acceptance_days": days} if days else {}
+    """Return a statement of 4 November in UTC that silence accepts after some days, at the end of the last one."""
+    silence_at = iso_millis(datetime(2026, 11, 5, tzinfo=UTC) + timedelta(days=days))
+    terms = {"silence_at": silence_at, "acceptance_days": days} if days else {}
     found = history(*changes, issued=issued)
     return replace(found, statement={**found.statement, **terms})
 
@@ -255,11 +257,11 @@ def test_an_event_of_an_agency_with_a_similar_name_is_not_on_a_statement(agency:
 
 # ---------------------------------------------------------------- silence
 
-LAST_MOMENT = datetime(2026, 12, 4, 0, 14, 59, tzinfo=UTC)
-TOO_LATE = datetime(2026, 12, 4, 0, 15, tzinfo=UTC)
+LAST_MOMENT = datetime(2026, 12, 4, 23, 59, 59, tzinfo=UTC)
+TOO_LATE = datetime(2026, 12, 5, tzinfo=UTC)
 
 
-def test_silence_accepts_a_statement_so_many_days_after_its_issue() -> None:
+def test_silence_accepts_a_statement_at_the_end_of_the_last_day_for_an_answer() -> None:
     issued = unanswered(30)
     assert issued.as_of(LAST_MOMENT) == issued
     accepted = issued.as_of(TOO_LATE)
@@ -267,20 +269,11 @@ def test_silence_accepts_a_statement_so_many_days_after_its_issue() -> None:
     shown = accepted.shown_to(ANN)
     assert shown["history"] == [
         {
-            "status": "accepted", "by": "silence", "party": "agency", "at": "2026-12-04T00:15:00.000Z",
+            "status": "accepted", "by": "silence", "party": "agency", "at": "2026-12-05T00:00:00.000Z",
             "reason": "not answered within 30 days",
         }
     ]  # fmt: skip
     assert (shown["changes"], shown["may_dispute_lines"]) == (1, False)
-
-
-def test_the_days_begin_when_finance_issues_the_statement() -> None:
-    late = StatementChange(Status.ISSUED, replace(BY_US, at="2026-11-20T12:00:00.000Z"))
-    found = unanswered(30, late, issued=False)
-    assert found.as_of(TOO_LATE).status is Status.ISSUED
-    accepted = found.as_of(datetime(2026, 12, 20, 12, tzinfo=UTC))
-    assert (accepted.status, accepted.changes[-1].decision.at) == (Status.ACCEPTED, "2026-12-20T12:00:00.000Z")
-    assert unanswered(30, issued=False).as_of(TOO_LATE).status is Status.NOT_ISSUED
 
 
 def test_silence_accepts_neither_what_is_answered_nor_a_statement_without_days() -> None:
@@ -294,7 +287,7 @@ def test_silence_accepts_neither_what_is_answered_nor_a_statement_without_days()
 @pytest.mark.parametrize("status", [Status.ACCEPTED, Status.DISPUTED])
 def test_an_answer_after_silence_is_refused_and_says_since_when(seen: int, status: Status) -> None:
     accepted = unanswered(30).as_of(TOO_LATE)
-    with pytest.raises(ConflictError, match=r"was accepted by silence at 2026-12-04T00:15:00\.000Z, and cannot become"):
+    with pytest.raises(ConflictError, match=r"was accepted by silence at 2026-12-05T00:00:00\.000Z, and cannot become"):
         planned_change(accepted, StatusRequest(status, "wrong", seen), BY_ANN)
     with pytest.raises(ConflictError, match="was accepted by silence"):
         opened(accepted, LINE, facts(), BY_ANN)

@@ -78,6 +78,20 @@ def test_a_credit_note_has_the_opposite_signs_and_nothing_to_pay() -> None:
     assert texts(root, "cac:PaymentTerms/cbc:Note") == ["Credited to the balance of the account."]
 
 
+def test_a_credit_note_refers_to_the_document_before_it_if_it_corrects_its_month() -> None:
+    references = "cac:BillingReference/cac:InvoiceDocumentReference/*"
+    previous = {"number": "S-000009", "period": "2026-10", "issued_on": "2026-11-04"}
+    months = [{"month": "2026-10"}, {"month": "2026-09"}]
+    credit = (row("-84.70", "-16.94"),)
+    made = invoice_document(*credit, previous=previous, earlier_months=months)
+    assert texts(parsed(made), references) == ["S-000009", "2026-11-04"]
+    of_0_2_0 = invoice_document(*credit, previous={**previous, "issued_on": None}, earlier_months=months)
+    assert texts(parsed(of_0_2_0), references) == ["S-000009"]
+    assert not texts(parsed(invoice_document(*credit, previous=previous, earlier_months=months[1:])), references)
+    statement = invoice_document(row("84.70", "16.94"), previous=previous, earlier_months=months)
+    assert not texts(parsed(statement), references)
+
+
 def test_a_negative_part_of_a_statement_is_a_line_of_quantity_minus_one() -> None:
     root = parsed(invoice_document(row("100.00", "20.00"), row("-30.00", **REVERSE_CHARGE)))
     assert texts(root, "cac:InvoiceLine/cbc:InvoicedQuantity") == ["1", "-1"]

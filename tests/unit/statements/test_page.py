@@ -105,13 +105,35 @@ def test_a_credit_note_says_what_it_credits_what_is_still_owed_and_what_it_corre
     assert "Amount due GBP 36.30" in text
     assert "This document credits GBP 84.70 for the period." in text
     assert "After this credit, GBP 36.30 of your account balance is still to be paid." in text
-    assert "corrections of sales of earlier months: October 2026 (S-000009)." in text
+    assert "corrections of sales of earlier months: October 2026 (statement S-000009 of 4 November 2026)." in text
     for row in (
         ["Total for this period", "−84.70"],  # noqa: RUF001 - a minus
         ["Opening balance (from S-000009)", "121.00"],
         ["Amount due", "36.30"],
     ):
         assert row in page.rows
+
+
+def test_a_credit_note_after_a_document_of_0_2_0_names_no_date_of_it() -> None:
+    example = EXAMPLES["credit note, still owed"]
+    of_0_2_0 = {**example, "previous": {**example["previous"], "document": "credit_note", "issued_on": None}}
+    assert "October 2026 (credit note S-000009)." in first_page(read(of_0_2_0))
+
+
+@pytest.mark.parametrize(
+    ("language", "expected"),
+    [
+        ("en", "You may dispute this document until 18 December 2026. After that day, it counts as accepted."),
+        ("de", "Einwendungen sind bis zum 18. Dezember 2026 möglich. Danach gilt dieses Dokument als anerkannt."),
+        ("fr", "au 18 décembre 2026 inclus. Passé cette date, il est réputé accepté."),
+        ("es", "Puede impugnar este documento hasta el 18 de diciembre de 2026 inclusive. Pasada esa fecha, se"),
+        ("nl", "U kunt dit document tot en met 18 december 2026 betwisten. Daarna geldt het als goedgekeurd."),
+    ],
+)
+def test_the_page_says_until_when_the_agency_may_dispute(language: str, expected: str) -> None:
+    assert expected in read(statement(language=language, dispute_until="2026-12-18")).text
+    assert "2026-12-18" not in read(statement(language=language)).text
+    assert expected[-20:] not in read(statement(language=language)).text
 
 
 def test_a_credit_note_without_a_debt_leaves_a_credit() -> None:
@@ -124,7 +146,8 @@ def test_a_credit_note_without_a_debt_leaves_a_credit() -> None:
 def test_a_cancellation_names_the_document_that_it_cancels() -> None:
     page = read(EXAMPLES["cancellation"])
     assert page.text.startswith("Cancellation · C-000003")
-    assert "This document cancels statement S-000012 of 4 November 2026 in full." in first_page(page)
+    said = "This document cancels statement S-000012 of 4 November 2026, for 1–30 November 2026, in full."  # noqa: RUF001
+    assert said in first_page(page)
     assert "After this credit, nothing is owed." in first_page(page)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, timedelta
 from tempfile import SpooledTemporaryFile
 from typing import Any, Final
 
@@ -46,8 +47,9 @@ class ReleasedDraft:
 class FoundDocument:
     """A document of a release: its row, the sealed lines and the period of its draft, and what must be right.
 
-    ``released``: of the draft before. ``number`` and ``issued_on``: those that it must have. ``previous``: the last
-    document of the account, as this one must show it; ``knows_previous``: whether that is known.
+    ``released``: of the draft before. ``number`` and ``issued_on``: those that it must have. ``acceptance_days``: of
+    its release. ``previous``: the last document of the account, as this one must show it; ``knows_previous``: whether
+    that is known.
     """
 
     row: ReleasedDocument
@@ -56,6 +58,7 @@ class FoundDocument:
     released: ReleasedDraft
     number: str
     issued_on: str
+    acceptance_days: int
     previous: Json | None
     knows_previous: bool
 
@@ -69,14 +72,18 @@ class FoundDocument:
         """The key of the document that it cancels."""
         return statement_prefix(self.row.period, self.row.listed.account, self.row.revision - 1) + STATEMENT
 
-    def header(self) -> dict[str, Any]:
-        """Return the members that follow from the manifests, the list, and the documents before."""
+    def header(self, document: Json) -> dict[str, Any]:
+        """Return the members that follow from the manifests, the list, and the documents before.
+
+        ``document``: what it holds; a date of issue of the document before that is not known is taken from there.
+        """
         sealed, row, released = self.sealed, self.row, self.released
         cancels = {"number": released.number, "document": released.document, "issued_on": released.issued_on}
         return {
             "schema": sealed.manifest["schema"],
             "number": self.number,
             "issued_on": self.issued_on,
+            "dispute_until": None if row.cancels else self._dispute_until(),
             "period": str(sealed.period),
             **bounds_of(sealed.period, sealed.zone),
             "time_zone": sealed.manifest["time_zone"],
@@ -87,8 +94,17 @@ class FoundDocument:
             "rounding": sealed.manifest["rounding"],
             "cancels": cancels if row.cancels else None,
             "replaces": None if row.cancels else released.cancelled or None,
-            **({"previous": self.previous} if self.knows_previous else {}),
+            **({"previous": self._previous_of(document)} if self.knows_previous else {}),
         }
+
+    def _dispute_until(self) -> str | None:
+        days = timedelta(days=self.acceptance_days)
+        return (date.fromisoformat(self.issued_on) + days).isoformat() if days else None
+
+    def _previous_of(self, document: Json) -> dict[str, Any] | None:
+        if self.previous is None:
+            return None
+        return {"issued_on": (document["previous"] or {}).get("issued_on"), **self.previous}
 
 
 class DocumentVerifier:
@@ -137,7 +153,7 @@ class DocumentVerifier:
                 return None
             for line in read_lines(file):
                 recomputed.add(line)
-        header = {**document, **found.header()}
+        header = {**document, **found.header(document)}
         sums = exact_json.parse_sealed(draft)["sums"]
         base, rate = in_base(sums, header, sealed.base, reverses=bool(row.cancels))
         header |= {"base": base, "tax_in": {"currency": sealed.base, "exchange_rate": rate} if rate else None}

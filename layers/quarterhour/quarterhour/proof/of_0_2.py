@@ -49,9 +49,13 @@ class _Row(NamedTuple):
         return SealedObject(self.cells[f"{_HASHES[name]}_sha256"], int(self.cells[f"{_HASHES[name]}_size"]))
 
     def as_previous(self, period: Period) -> dict[str, Any]:
-        """Return the figures as the account's next statement shows them."""
+        """Return the figures as the account's next statement of 0.2.0 shows them."""
         shown = {name: self.cells[name] for name in _PREVIOUS}
         return {"period": str(period), **shown, "lines": int(self.cells["lines"])}
+
+    def as_last(self, period: Period) -> dict[str, Any]:
+        """Return the figures as the account's first released document shows them: 0.2.0 knew no date of issue."""
+        return {**self.as_previous(period), "document": self.cells["document"], "issued_on": None}
 
     @property
     def has_balance(self) -> bool:
@@ -246,7 +250,7 @@ class StatementsVerifier(PeriodVerifier):
         if balances and not chain.lines and not (before and before.has_balance):
             self._files.problem(f"{key}: line {row.line}", f"{row.account} has neither sealed lines nor a balance")
         self._sums.add(row)
-        self.last[row.account] = row.as_previous(self._sealed.period)
+        self.last[row.account] = row.as_last(self._sealed.period)
         self.statements += 1
         expected = self._verify_statement(row, before, chain, numbers, knows_before=balances is not None)
         if expected is None:

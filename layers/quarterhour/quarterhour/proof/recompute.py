@@ -42,7 +42,7 @@ _HEADER: Final = (
     *("owner", "customer", "previous"),
 )
 """The members of a statement that do not follow from its lines."""
-_TERMS_OF_PAYMENT: Final = (*("issued_on", "payment_days", "language", "cancels", "replaces"),)
+_TERMS_OF_PAYMENT: Final = ("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces")
 """More of them, from ``WITH_PAYMENT_TERMS`` on; ``due_on`` follows from them and the closing balance."""
 _NUMBERS: Final = re.compile(r"(\d+)", re.ASCII)
 _SHOWN: Final = 100

@@ -32,7 +32,7 @@ _COUNTS: Final = {STATEMENT_DOCUMENT: "statements", CREDIT_NOTE: "credit_notes"}
 _TOTALLED: Final = tuple(name for name in FIGURES if name != "commission_exact")
 _COPIED: Final = ("number", "document", *FIGURES, "lines", "prior_period_lines")
 """The columns of the list that repeat members of a document."""
-_PREVIOUS: Final = ("number", "net", "commission", "tax", "payments", "closing")
+_PREVIOUS: Final = ("number", "document", "net", "commission", "tax", "payments", "closing")
 _FILES: Final = {STATEMENT, LINES, PAGE}
 """The files that every document has; some have an XML, too."""
 _ZONES: Final = timedelta(days=1)
@@ -253,31 +253,35 @@ class ReleasesVerifier:
             if row.period not in self._lost:
                 self._lost.add(row.period)
                 files.problem(manifest_key(row.period), f"cannot be read, and {key} names the period")
-            self._go_on(row, cells)
+            self._go_on(row, cells, {})
             return
+        issued_on = day_in(drafts.sealed.zone, release.planned_at).isoformat()
         lines = drafts.found.get(account)
         if lines is None:
             files.problem(place, f"{row.period} has no draft of it")
-            self._go_on(row, cells)
+            self._go_on(row, cells, {"issued_on": issued_on})
             return
         drafts.unlisted.difference_update(row.prefix + name for name in {*_FILES, *row.listed.files} - {LINES})
         released = self._released.get((row.period, account), ReleasedDraft())
         files.report(place, self._problems(row, released, drafts.sealed, release))
-        issued_on = day_in(drafts.sealed.zone, release.planned_at).isoformat()
         self._released[row.period, account] = released.after(row, issued_on)
         expected: Json | None = None
         if row.listed.files.keys() - {XML} == _FILES:
             previous = self._previous.get(account)
             is_known = previous is not None or self._before.is_known
-            found = FoundDocument(row, lines, drafts.sealed, released, number, issued_on, previous, is_known)
+            days = int(release.manifest["acceptance_days"])
+            found = FoundDocument(row, lines, drafts.sealed, released, number, issued_on, days, previous, is_known)
             expected = self._documents.verify(found)
         right = {**cells, "number": number} if expected is None else {name: str(expected[name]) for name in cells}
         files.report(place, differences(cells, right))
-        self._go_on(row, right)
+        self._go_on(row, right, {"issued_on": issued_on})
 
-    def _go_on(self, row: ReleasedDocument, right: Mapping[str, str]) -> None:
-        """Keep a document as the next one of its account must show it: with the number that it has."""
-        shown = {**{name: right[name] for name in _PREVIOUS}, "number": row.listed.number}
+    def _go_on(self, row: ReleasedDocument, right: Mapping[str, str], issued: Mapping[str, str]) -> None:
+        """Keep a document as the next one of its account must show it: with the number that it has.
+
+        ``issued``: its date of issue, empty if the time zone of its period is not known.
+        """
+        shown = {**{name: right[name] for name in _PREVIOUS}, "number": row.listed.number, **issued}
         self._previous[row.listed.account] = {"period": str(row.period), **shown, "lines": int(right["lines"])}
 
     def _problems(

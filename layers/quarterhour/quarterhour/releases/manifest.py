@@ -16,6 +16,7 @@ def manifest(plan: ReleasePlan, totals: ListTotals, series: Mapping[str, int], l
         "planned_at": plan.planned_at,
         "code_version": plan.code_version,
         "previous": {"release": plan.number - 1, "sha256": plan.previous_sha256} if plan.previous_sha256 else None,
+        "acceptance_days": plan.acceptance_days,
         "prefixes": dict(zip(("statements", "credit_notes"), plan.prefixes, strict=True)),
         "numbers": {
             prefix: {"first": int(plan.series.get(prefix, 1)), "next": int(following)}

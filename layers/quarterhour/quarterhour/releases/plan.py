@@ -15,7 +15,7 @@ from quarterhour.model.periods import Period, day_in, time_zone
 from quarterhour.statements.document import PartyVersions
 from quarterhour.statements.draft_items import DraftItem, DraftState
 from quarterhour.statements.keys import DRAFT
-from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, Listed
+from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, LastDocument
 from quarterhour.statements.plan import StatementSettings
 
 SCHEMA: Final = 2
@@ -68,13 +68,6 @@ class ReleasePlan:
             "acceptance_days": self.acceptance_days,
             "schema": self.schema,
         }
-
-    @property
-    def terms_of_silence(self) -> dict[str, Any]:
-        """The attributes of a statement's item by which silence accepts it; none if it never does."""
-        if not self.acceptance_days:
-            return {}
-        return {"issued_at": self.planned_at, "acceptance_days": self.acceptance_days}
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
@@ -139,23 +132,6 @@ def next_plan(
         progress.manifest_sha256,
         settings.acceptance_days,
     )
-
-
-class LastDocument(NamedTuple):
-    """The last document of an account: its closing balance is the opening balance of the next one."""
-
-    period: Period
-    listed: Listed
-
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> Self:
-        """Parse what ``as_list`` returned."""
-        period, row = values
-        return cls(Period.parse(period), Listed.of_row(row))
-
-    def as_list(self) -> list[Any]:
-        """Return the document as plain values."""
-        return [str(self.period), self.listed.as_row()]
 
 
 class Action(StrEnum):

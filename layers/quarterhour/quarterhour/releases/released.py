@@ -15,22 +15,27 @@ BY: Final = "release"
 
 
 class Released(NamedTuple):
-    """A document of a release. ``issued_on`` and ``due_on``: its dates, ISO 8601; not every one has the second."""
+    """A document of a release.
+
+    ``issued_on`` and ``due_on``: its dates, ISO 8601; not every one has the second. ``silence_at``: when silence
+    accepts it, the end of the last day on which the agency may dispute it; ``None`` for never.
+    """
 
     planned: PlannedDocument
     document: ReleasedDocument
     issued_on: str
     due_on: str | None
+    silence_at: str | None
 
     def as_list(self) -> list[Any]:
         """Return the document as plain values."""
-        return [self.planned.as_list(), self.document.as_row(), self.issued_on, self.due_on]
+        return [self.planned.as_list(), self.document.as_row(), self.issued_on, self.due_on, self.silence_at]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Parse what ``as_list`` returned."""
-        planned, row, issued_on, due_on = values
-        return cls(PlannedDocument.of(planned), ReleasedDocument.of_row(row), issued_on, due_on)
+        planned, row, *dates = values
+        return cls(PlannedDocument.of(planned), ReleasedDocument.of_row(row), *dates)
 
 
 def last_document_item(plan: ReleasePlan, documents: Sequence[Released]) -> dict[str, Any]:
@@ -44,6 +49,7 @@ def last_document_item(plan: ReleasePlan, documents: Sequence[Released]) -> dict
     return {
         **{name: value for name, value in item.items() if name not in {"gsi1pk", "gsi1sk"}},
         **last_document_key(listed.account),
+        "issued_on": released.issued_on,
         "revisions": {str(one.planned.period): one.planned.revision for one in documents},
         "release": plan.number,
     }
@@ -92,10 +98,11 @@ def statement_item(
     if planned.cancels and existing:
         cancelled = {"number": planned.number, "issued_on": released.issued_on}
         return {**existing, "documents": documents, "cancelled": cancelled, "release": plan.number}
+    silence = {"acceptance_days": plan.acceptance_days, "silence_at": released.silence_at}
     return {
         **document.listed.as_item(planned.period),
         **shown,
-        **plan.terms_of_silence,
+        **(silence if released.silence_at else {}),
         "bound": str(draft.bound),
         "revision": planned.revision,
         "documents": documents,

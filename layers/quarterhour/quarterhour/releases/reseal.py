@@ -18,7 +18,6 @@ from quarterhour.releases.manifest import manifest
 from quarterhour.releases.plan import (
     CANCELLED,
     Action,
-    LastDocument,
     PlannedDocument,
     ReleaseEntry,
     ReleasePlan,
@@ -39,7 +38,7 @@ from quarterhour.statements.keys import (
     statement_prefix,
     statements_of_period,
 )
-from quarterhour.statements.listing import Listed, SealedObject
+from quarterhour.statements.listing import LastDocument, Listed, SealedObject
 from quarterhour.statements.plan import Progress
 from quarterhour.statements.reseal import StatementResealer, StatementResealResult, other_bytes
 from quarterhour.statements.service import RESERVE_SECONDS
@@ -222,11 +221,11 @@ class PeriodResealer:
         earlier = [found for found in documents_of(self._entities.get_many(keys)) if found.place < one.place]
         if earlier:
             last = max(earlier, key=lambda found: found.place)
-            return LastDocument(last.period, self._listed(last))
+            return LastDocument(last.period, self._listed(last), last.document["issued_on"])
         if progress.last_of_0_2 is None:
             return None
         found = self._entities.get_many([statement_key(progress.last_of_0_2, account)])
-        return LastDocument(progress.last_of_0_2, Listed.of_item(found[0])) if found else None
+        return LastDocument.of_item(found[0]) if found else None
 
     def _listed(self, one: SealedDocument) -> Listed:
         """Return a document as its list has it: from the table, from its file, or from its draft."""

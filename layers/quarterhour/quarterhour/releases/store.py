@@ -14,10 +14,10 @@ from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.releases.keys import PROGRESS_KEY
-from quarterhour.releases.plan import LastDocument, ReleasePlan, ReleaseProgress
+from quarterhour.releases.plan import ReleasePlan, ReleaseProgress
 from quarterhour.statements.draft_items import DUE, DraftItem
 from quarterhour.statements.keys import draft_key, due_drafts, last_document_key, open_drafts, statement_key
-from quarterhour.statements.listing import Listed
+from quarterhour.statements.listing import LastDocument
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -161,13 +161,13 @@ class ReleaseStore:
         one.
         """
         found = {
-            Account(one["agency"], one["currency"]): LastDocument(Period.parse(one["period"]), Listed.of_item(one))
+            Account(one["agency"], one["currency"]): LastDocument.of_item(one)
             for one in self.entities.get_many([last_document_key(account) for account in accounts])
         }
         others = [account for account in accounts if account not in found] if of_0_2 else []
         if of_0_2 and others:
             items = self.statements((of_0_2, account) for account in others)
-            found |= {account: LastDocument(period, Listed.of_item(one)) for (period, account), one in items.items()}
+            found |= {account: LastDocument.of_item(one) for (_, account), one in items.items()}
         return found
 
     def write_later(self, items: Sequence[dict[str, Any]]) -> None:

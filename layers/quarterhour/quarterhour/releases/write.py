@@ -2,19 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from datetime import date, timedelta
 from decimal import Decimal
 from itertools import chain, groupby, islice
 from tempfile import TemporaryFile
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from quarterhour.model import money
+from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
-from quarterhour.model.periods import Period
+from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.keys import release_written_key
 from quarterhour.releases.listing import ReleasedDocument
-from quarterhour.releases.plan import LastDocument, PlannedDocument, ReleaseEntry, ReleasePlan
+from quarterhour.releases.plan import PlannedDocument, ReleaseEntry, ReleasePlan
 from quarterhour.releases.released import Released
 from quarterhour.releases.roster import read_entries
 from quarterhour.releases.store import ReleaseStore
@@ -24,11 +26,13 @@ from quarterhour.statements.document import Parties, PartyVersions, Statement, S
 from quarterhour.statements.drafts import Draft
 from quarterhour.statements.keys import DRAFT, LINES, STATEMENT, statement_prefix
 from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
-from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.listing import LastDocument, SealedObject
 from quarterhour.statements.pages import rendered
 from quarterhour.statements.tax import Taxable
 from quarterhour.statements.unreleased import taxed_lines
 from quarterhour.statements.work_objects import value_writer
+
+_DAY: Final = timedelta(days=1)
 
 
 class _Source(NamedTuple):
@@ -90,7 +94,7 @@ class ReleaseWriter:
                 source = next(sources)
                 released, files = self._statement(plan, source, last)
                 made[-1].append((released, files))
-                last = LastDocument(source.planned.period, released.document.listed)
+                last = LastDocument(source.planned.period, released.document.listed, released.issued_on)
         return made
 
     # ------------------------------------------------------------ what they are made of
@@ -138,10 +142,10 @@ class ReleaseWriter:
             planned.number,
             planned.document,
             draft.sums.reversed() if cancels else draft.sums,
-            last.listed if last else None,
-            last.period if last else None,
+            last,
             cancels,
             planned.replaces or None,
+            plan.acceptance_days,
         )
         made = replace(
             self.contexts.plan_of(planned.period), planned_at=plan.planned_at, code_version=plan.code_version
@@ -154,7 +158,9 @@ class ReleaseWriter:
         sealed = {name: SealedObject(hexdigest(some), len(some)) for name, some in files.items()}
         listed = statement.listed({**sealed, LINES: draft.lines})
         document = ReleasedDocument(planned.period, planned.revision, cancels["number"] if cancels else "", listed)
-        return Released(planned, document, content["issued_on"], content["due_on"]), files
+        until = content["dispute_until"]
+        silence_at = iso_millis(start_of(date.fromisoformat(until) + _DAY, time_zone(made.zone))) if until else None
+        return Released(planned, document, content["issued_on"], content["due_on"], silence_at), files
 
     def _named(self, statement: Statement, draft: Draft) -> dict[Taxable, Decimal]:
         """Return the commissions of a draft's lines by what decides their tax; those of a cancellation are negated."""

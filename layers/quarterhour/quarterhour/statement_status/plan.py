@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
 from typing import Any, Final, NamedTuple, Self
@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 from quarterhour.ledger.event import reference
 from quarterhour.ledger.explanation import Facts
-from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import ConflictError, FieldProblem, ForbiddenError
 from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account, Identity
@@ -215,17 +215,14 @@ class StatementHistory:
     def as_of(self, now: datetime) -> "StatementHistory":
         """Return the history, accepted by silence if the statement is issued and was not answered in time.
 
-        The days for an answer are those of the statement. They begin when it is issued.
+        The days for an answer are those of the statement. The last one ends with the day that the statement shows.
         """
-        days = int(self.statement.get("acceptance_days", 0))
-        if not days or self.status is not Status.ISSUED:
+        at = self.statement.get("silence_at")
+        if at is None or self.status is not Status.ISSUED or now < parse_iso(at):
             return self
-        issued_at = self.changes[-1].decision.at if self.changes else self.statement["issued_at"]
-        at = parse_iso(issued_at) + timedelta(days=days)
-        if now < at:
-            return self
+        days = int(self.statement["acceptance_days"])
         reason = f"not answered within {days} {'day' if days == 1 else 'days'}"
-        decision = StatementDecision(SILENCE, Party.AGENCY, iso_millis(at), reason)
+        decision = StatementDecision(SILENCE, Party.AGENCY, at, reason)
         return replace(self, changes=(*self.changes, StatementChange(Status.ACCEPTED, decision)), by_silence=True)
 
     def shown_to(self, caller: Caller) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from quarterhour.agencies.agency import BY_AGENCY, DEFAULT_LANGUAGE, Agency, Tax
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account
-from quarterhour.model.periods import Period, day_in, start_of, time_zone
+from quarterhour.model.periods import day_in, start_of, time_zone
 from quarterhour.statements.figures import (
     OTHER_DAYS,
     SOLD,
@@ -25,7 +25,7 @@ from quarterhour.statements.figures import (
     proceeds,
 )
 from quarterhour.statements.keys import LINES
-from quarterhour.statements.listing import FIGURES, Listed, SealedObject
+from quarterhour.statements.listing import FIGURES, LastDocument, Listed, SealedObject
 from quarterhour.statements.owner import PAYMENT_DAYS, Owner
 from quarterhour.statements.plan import BY_TAX_POINT, StatementPlan
 from quarterhour.statements.tax import Taxable, TaxNames, TaxRow, note_of, taxed
@@ -73,20 +73,20 @@ class Parties:
 
 
 class StatementEntry(NamedTuple):
-    """What a statement states. ``previous``: the account's last document, and the period that it is of.
+    """What a statement states. ``previous``: the account's last document.
 
     ``cancels``: the document that this one reverses whole. ``replaces``: the number of the cancelled statement of the
-    same lines.
+    same lines. ``acceptance_days``: after which silence accepts it; 0 for never.
     """
 
     account: Account
     number: str
     document: str
     sums: AccountSums
-    previous: Listed | None
-    previous_period: Period | None
+    previous: LastDocument | None
     cancels: Mapping[str, str] | None = None
     replaces: str | None = None
+    acceptance_days: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ class Statement:
     def amounts(self) -> Amounts:
         """What is owed."""
         previous = self.entry.previous
-        opening, currency = previous.closing if previous else money.ZERO, self.entry.account.currency
+        opening, currency = previous.listed.closing if previous else money.ZERO, self.entry.account.currency
         rounding = self.plan.rounding
         return Amounts.of(
             self.entry.sums, opening, self.taxes, lambda net: proceeds(net, self.collects, currency, rounding)
@@ -180,7 +180,7 @@ class Statement:
             "by_kind": {kind.value: sums.of_kind(kind).as_dict() for kind in Kind},
             "prior_period": {kind.value: sums.of_kind(kind, prior_only=True).as_dict() for kind in Kind},
             "base": _base(plan, sums.base),
-            "previous": _previous(entry),
+            "previous": _previous(entry.previous, plan.schema),
             **({} if plan.schema < BY_TAX_POINT else {"earlier_months": _earlier_months(sums, str(plan.period))}),
             "days": _days(sums),
             "terms": [
@@ -211,10 +211,19 @@ class Statement:
             "issued_on": issued_on.isoformat(),
             "due_on": due_on.isoformat() if due_on else None,
             "payment_days": days,
+            "dispute_until": self._dispute_until(issued_on),
             "language": agency.language if agency else DEFAULT_LANGUAGE,
             "cancels": self.entry.cancels,
             "replaces": self.entry.replaces,
         }
+
+    def _dispute_until(self, issued_on: date) -> str | None:
+        """Return the last day on which the agency may dispute it, ISO 8601; ``None`` if silence never accepts it.
+
+        Nobody accepts or disputes a cancellation.
+        """
+        days = self.entry.acceptance_days
+        return (issued_on + timedelta(days=days)).isoformat() if days and not self.entry.cancels else None
 
     def _shown_taxes(self) -> dict[str, Any]:
         if self.plan.schema >= BY_TAX_POINT:
@@ -315,13 +324,19 @@ def _base(plan: StatementPlan, base: BaseFigures | None) -> dict[str, Any] | Non
     return {"currency": currency, **rounded, "missing": sorted(base.missing)}
 
 
-def _previous(entry: StatementEntry) -> dict[str, Any] | None:
-    before = entry.previous
+def _previous(before: LastDocument | None, schema: int) -> dict[str, Any] | None:
+    """Return the last document as the next one shows it; schema 1 shows neither its kind nor its date of issue."""
     if before is None:
         return None
+    listed = before.listed
     names = ("net", "commission", "tax", "payments", "closing")
-    figures = {name: money.plain(before.figures[name]) for name in names}
-    return {"period": str(entry.previous_period), "number": before.number, **figures, "lines": before.lines}
+    return {
+        "period": str(before.period),
+        "number": listed.number,
+        **({"document": listed.document, "issued_on": before.issued_on} if schema >= WITH_PAYMENT_TERMS else {}),
+        **{name: money.plain(listed.figures[name]) for name in names},
+        "lines": listed.lines,
+    }
 
 
 def _earlier_months(sums: AccountSums, period: str) -> list[dict[str, Any]]:

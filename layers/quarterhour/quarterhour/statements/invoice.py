@@ -279,6 +279,9 @@ def _preceding(document: Document) -> Iterator[Preceding]:
         yield Preceding(cancels["number"], cancels["issued_on"])
     if document["replaces"]:
         yield Preceding(document["replaces"], None)
+    before, months = document["previous"], {one["month"] for one in document["earlier_months"]}
+    if document["document"] == _CREDIT_NOTE and not cancels and before and before["period"] in months:
+        yield Preceding(before["number"], before["issued_on"])
 
 
 def _party(party: Document, identifier: str | None, *, is_taxed: bool) -> InvoiceParty:

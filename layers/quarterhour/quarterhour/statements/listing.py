@@ -180,6 +180,32 @@ class Listed:
         )
 
 
+class LastDocument(NamedTuple):
+    """The last document of an account: its closing balance is the opening balance of the next one.
+
+    ``issued_on``: ISO 8601; ``None`` for a statement of 0.2.0, which shows no date of issue.
+    """
+
+    period: Period
+    listed: Listed
+    issued_on: str | None = None
+
+    @classmethod
+    def of(cls, values: Sequence[Any]) -> Self:
+        """Parse what ``as_list`` returned."""
+        period, row, issued_on = values
+        return cls(Period.parse(period), Listed.of_row(row), issued_on)
+
+    @classmethod
+    def of_item(cls, values: Mapping[str, Any]) -> Self:
+        """Parse the item of a statement, or that of an account's last document."""
+        return cls(Period.parse(values["period"]), Listed.of_item(values), values.get("issued_on"))
+
+    def as_list(self) -> list[Any]:
+        """Return the document as plain values."""
+        return [str(self.period), self.listed.as_row(), self.issued_on]
+
+
 @dataclass(slots=True)
 class ListTotals:
     """The numbers of statements, credit notes and lines in a list, and the sums of its ``figures`` by currency."""

@@ -158,15 +158,20 @@ class _Page:
     def _corrections(self) -> Iterator[Html]:
         document, words = self._of, self._in
         if cancelled := document["cancels"]:
-            day = escaped(words.full_date(cancelled["issued_on"]))
-            yield words.html(f"cancels_{cancelled['document']}", number=name(cancelled["number"]), date=day)
+            yield words.html(
+                f"cancels_{cancelled['document']}",
+                number=name(cancelled["number"]),
+                date=escaped(words.full_date(cancelled["issued_on"])),
+                period=escaped(words.days(document["period"])),
+            )
         if document["replaces"]:
             yield words.html("replaces", number=name(document["replaces"]))
         if document["document"] != "credit_note":
             return
         if (credit := -Decimal(document["payable"])) > 0:
             yield _sentences(words.html("credits", amount=self._money(money.plain(credit))), self._left())
-        if months := [self._month_of_statement(one["month"]) for one in document["earlier_months"]]:
+        months = [self._month_of_statement(one["month"]) for one in document["earlier_months"]]
+        if months and not document["cancels"]:
             yield words.html("corrects", months=Html(", ".join(months)))
 
     def _left(self) -> Html:
@@ -175,12 +180,15 @@ class _Page:
         return self._in.html(f"credits_and_{kind}", amount=self._money(money.plain(abs(self._closing))))
 
     def _month_of_statement(self, month: str) -> Html:
-        """Return a month, and the number of its statement if the document names that."""
+        """Return a month, and the number and the date of its statement if the document names them."""
         before, words = self._of["previous"], self._in
         shown = escaped(words.month(month))
         if not before or before["period"] != month:
             return shown
-        return words.html("of_statement", month=shown, number=name(before["number"]))
+        kind, named = f"of_{before['document']}", {"month": shown, "number": name(before["number"])}
+        if before["issued_on"] is None:
+            return words.html(kind, **named)
+        return words.html(f"{kind}_dated", **named, date=escaped(words.full_date(before["issued_on"])))
 
     def _parties(self) -> Html:
         document, words, customer = self._of, self._in, self._of["customer"]
@@ -468,7 +476,9 @@ class _Page:
     def _objections(self) -> Html:
         contact, words = self._of["owner"]["contact"], self._in
         letter = words.html("write_to", contact=name(contact)) if contact else NOTHING
-        return section(words["objections"], paragraph(_sentences(words.html("objections_note"), letter)))
+        until = self._of["dispute_until"]
+        last = words.html("dispute_until", date=escaped(words.full_date(until))) if until else NOTHING
+        return section(words["objections"], paragraph(_sentences(words.html("objections_note"), letter, last)))
 
     def _appendix(self) -> Html:
         """Return what proves the document, for those who check it."""

@@ -19,7 +19,7 @@ from quarterhour.statements.day_lines import TaxedLines
 from quarterhour.statements.document import Statement, StatementEntry
 from quarterhour.statements.drafts import Draft
 from quarterhour.statements.keys import DRAFT, LINES, statement_prefix
-from quarterhour.statements.listing import Listed
+from quarterhour.statements.listing import LastDocument
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.store import PartyReader
 from quarterhour.statements.tax import Taxable
@@ -40,9 +40,7 @@ class UnreleasedStatements:
     files: SealedFiles
     plan_of: Callable[[Period], StatementPlan]
 
-    def read(
-        self, period: Period, account: Account, now: datetime, previous: tuple[Period, Listed] | None = None
-    ) -> Unreleased:
+    def read(self, period: Period, account: Account, now: datetime, previous: LastDocument | None = None) -> Unreleased:
         """Return a draft and its statement, for the parties as known now. ``previous``: the account's last document.
 
         Raises ``SealedFileError`` if a file is gone.
@@ -51,8 +49,7 @@ class UnreleasedStatements:
         plan = replace(self.plan_of(period), planned_at=iso_millis(now))
         reader = PartyReader(self.entities)
         (parties,) = reader.parties([account], plan.parties_at, now)
-        before, listed = previous or (None, None)
-        statement = Statement(plan, StatementEntry(account, "", "", draft.sums, listed, before), parties)
+        statement = Statement(plan, StatementEntry(account, "", "", draft.sums, previous), parties)
         if any(statement.names):
             statement = replace(statement, named=taxed_lines(self.files, statement, draft))
         return Unreleased(draft, statement)

@@ -10,7 +10,7 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.statements.document import StatementEntry
 from quarterhour.statements.figures import AccountSums
-from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, Listed
+from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, LastDocument, Listed
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.work_objects import last_value, read_values, value_writer
 
@@ -71,14 +71,15 @@ def roster(
                 sums += found
         if sums.lines or (before and before.closing):
             document = document_of(sums, account.currency)
-            yield StatementEntry(account, numbers.next(document), document, sums, before, numbers.plan.previous_period)
+            previous_ = _last_document(before, numbers.plan)
+            yield StatementEntry(account, numbers.next(document), document, sums, previous_)
 
 
 def pack_roster(entries: Iterable[StatementEntry], numbers: Numbers, file: IO[bytes]) -> None:
     """Write the work object of a roster: a value for each account, then the next numbers."""
     with value_writer(file) as write:
         for one in entries:
-            previous = one.previous.as_row_of_0_2() if one.previous else None
+            previous = one.previous.listed.as_row_of_0_2() if one.previous else None
             write([one.account.agency, one.account.currency, one.number, one.document, one.sums.as_dict(), previous])
         write({"numbers": list(numbers.as_pair)})
 
@@ -89,8 +90,12 @@ def read_roster(file: IO[bytes], plan: StatementPlan) -> Iterator[StatementEntry
         if isinstance(values, list):
             agency, currency, number, document, sums, previous = values
             before = Listed.of_row_of_0_2(previous) if previous else None
-            entry = (Account(agency, currency), number, document, AccountSums.of(sums), before)
-            yield StatementEntry(*entry, plan.previous_period)
+            entry = (Account(agency, currency), number, document, AccountSums.of(sums))
+            yield StatementEntry(*entry, _last_document(before, plan))
+
+
+def _last_document(before: Listed | None, plan: StatementPlan) -> LastDocument | None:
+    return LastDocument(plan.previous_period, before) if before and plan.previous_period else None
 
 
 def read_numbers(file: IO[bytes]) -> tuple[int, int]:
