@@ -523,6 +523,40 @@ def test_with_two_approvals_a_second_person_must_agree_to_release_and_to_cancel(
         ]
 
 
+def test_two_people_who_propose_at_once_do_not_agree_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    with marketplace({**MANUAL, "ReleaseApprovals": 2}, "a1") as shop:
+        shop.record(sale("s1", "100.00", agency="a1", **RATED))
+        shop.until(CUT_OFF)
+        shop.seal()
+
+        def release(sub: str, number: int) -> tuple[int, Any]:
+            body = {"decision": "release", "reason": "checked", "seen": number}
+            status, found = as_person(shop.world, DECIDE, DRAFT, body, sub, role="finance")
+            return status, found.get("state", found.get("errors"))
+
+        overtaken(monkeypatch, lambda: release("bob", 0))
+        status, errors = release("fay", 0)
+        assert (status, errors[0]["field"]) == (409, "seen")
+        assert shop.world.read(DRAFT)["state"] == "proposed"
+        assert release("fay", 1) == (200, "releasing")
+        assert shop.seal() == {**NOTHING, "releases": [1], "documents": 1}
+        assert documents(shop, "number") == [("S-000001",)]
+
+
+def test_one_of_two_people_who_release_and_hold_at_once_reads_first(
+    shop: Marketplace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def person(sub: str, decision: str) -> Any:
+        body = {"decision": decision, "reason": "checked", "seen": 0}
+        return as_person(shop.world, DECIDE, DRAFT, body, sub, role="finance")
+
+    overtaken(monkeypatch, lambda: person("bob", "hold"))
+    status, refused = person("fay", "release")
+    assert (status, refused["errors"][0]["field"]) == (409, "seen")
+    assert [one["by"] for one in shop.world.read(DRAFT)["decisions"]] == ["bob"]
+    assert shop.seal() == NOTHING
+
+
 # ---------------------------------------------------------------- bad requests
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.agencies.agency import AGENCIES, Agency, TaxProfile, TaxRate, read_agency
+from quarterhour.agencies.agency import AGENCIES, FIELDS, TAX_FIELDS, Agency, TaxProfile, TaxRate, read_agency
 from quarterhour.agencies.vat_ids import is_vat_id
 from quarterhour.documents.plan import Valid, read_draft
 from quarterhour.model.errors import InvalidError
@@ -77,6 +77,7 @@ def test_a_tax_profile_has_rates_by_kind_of_adjustment_and_by_category() -> None
 STANDARD_9 = {"scheme": "standard", "percent": "9"}
 BAD: dict[str, tuple[Any, str]] = {
     "a list of rates by kind": (tax(by_kind=["fee"]), "content.tax.by_kind"),
+    "a list of rates by category": (tax(by_category=["books"]), "content.tax.by_category"),
     "a rate that is no object": (tax(by_kind={"fee": "9"}), "content.tax.by_kind.fee"),
     "a kind in capitals": (tax(by_kind={"Fee": STANDARD_9}), "content.tax.by_kind.Fee"),
     "a kind that is not taxed": (tax(by_kind={"opening": STANDARD_9}), "content.tax.by_kind.opening"),
@@ -119,6 +120,8 @@ BAD: dict[str, tuple[Any, str]] = {
     "a group with a blank after it": ({"group": "eu "}, "content.group"),
     "a group with a separator": ({"group": "e#u"}, "content.group"),
     "a legal name that is too long": ({"legal_name": "x" * 201}, "content.legal_name"),
+    "an empty legal name": ({"legal_name": ""}, "content.legal_name"),
+    "a contact with a line break": ({"contact": "ann\nbob"}, "content.contact"),
     "an address with a tab": ({"address": "1 Quay Street\tBristol"}, "content.address"),
     "a blank address": ({"address": " \n"}, "content.address"),
     "an unknown collector": ({"collects": "bank"}, "content.collects"),
@@ -138,6 +141,11 @@ def test_an_invalid_agency_is_refused_with_the_field(sent: Any, field: str) -> N
     assert not isinstance(problems, Agency)
     assert [one.field for one in problems] == [field]
     assert all(one.problem and one.expected for one in problems)
+
+
+def test_every_field_of_an_agency_has_a_bad_value() -> None:
+    named = {field.removeprefix("content.") for _, field in BAD.values()}
+    assert named >= {*FIELDS, *(f"tax.{name}" for name in TAX_FIELDS)}
 
 
 def test_an_iban_with_wrong_check_digits_is_refused_with_the_field_the_problem_and_what_is_expected() -> None:
