@@ -34,7 +34,7 @@ from quarterhour.reports.keys import Part, part_of_lines
 from quarterhour.reports.plan import SCHEMA, Checkpoint, SealedFile
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.writer import SealedFileWriter
-from quarterhour.statements.document import Parties
+from quarterhour.statements.document import Parties, PartyVersions
 from quarterhour.statements.draft_items import DUE, DraftItem
 from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
@@ -261,11 +261,8 @@ AGENCY: Final = Agency(FIRST.start, "Harbour Books Ltd", "2 Quay", "GB", tax=Tax
 class _Parties:
     """Stands for the documents of the owner and the agencies."""
 
-    def owner(self, *_: datetime) -> Owner:
-        return OWNER
-
-    def parties(self, owner: Owner, accounts: Sequence[Account], *_: datetime) -> list[Parties]:
-        return [Parties(owner, AGENCY, lambda _: AGENCY.tax) for _ in accounts]
+    def parties(self, accounts: Sequence[Account], *_: datetime | PartyVersions) -> list[Parties]:
+        return [Parties(OWNER, AGENCY, lambda _: AGENCY.tax) for _ in accounts]
 
 
 class _Checkpoints:

@@ -89,6 +89,19 @@ def test_the_version_in_force_is_the_one_of_the_versions_that_were_known(
     assert entities.reads == reads
 
 
+@pytest.mark.parametrize(
+    ("at", "newest", "expected"), [(6, 3, "3"), (7, 2, "2"), (6, 2, "1"), (9, 1, "1"), (9, 0, None)]
+)
+def test_the_versions_that_count_are_those_up_to_a_number(
+    entities: Entities, at: int, newest: int, expected: str | None
+) -> None:
+    """All were written at the same instant, which does not tell them apart."""
+    entities.write((day(1), day(5)), (day(1), day(7)), (day(1), day(6)))
+    found = KnownDocuments(cast("Any", entities), newest).document(NAME)
+    assert found.version == newest
+    assert found.content(day(at)) == ({"group": expected} if expected else None)
+
+
 def test_a_document_that_was_not_known_yet_or_does_not_exist_has_no_content(entities: Entities) -> None:
     assert group(entities, 9, 9) is None
     entities.write((day(5), day(1)))

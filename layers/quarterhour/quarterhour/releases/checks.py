@@ -10,14 +10,14 @@ from typing import Final, NamedTuple
 from quarterhour.agencies.agency import REVERSE_CHARGE, STANDARD, Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.periods import Period
-from quarterhour.statements.document import PartyVersions
+from quarterhour.statements.document import NO_VERSIONS, PartyVersions
 from quarterhour.statements.draft_items import DraftItem, DraftState
 from quarterhour.statements.owner import Owner
 
 SUDDEN: Final = 3
 """A commission that is so many times that of the period before, or less than that part of it, is a sudden change."""
 _DAY: Final = timedelta(days=1)
-_NO_VERSIONS: Final = PartyVersions()
+
 _PARTY: Final = ("legal_name", "address", "country")
 """What an invoice must say of both parties: Article 226(5) of Directive 2006/112/EC."""
 
@@ -58,7 +58,7 @@ class DraftContext:
     earlier: Period | None = None
     disputes: int = 0
     held: int = 0
-    versions: PartyVersions = _NO_VERSIONS
+    versions: PartyVersions = NO_VERSIONS
 
 
 def checks(draft: DraftItem, context: DraftContext) -> list[Check]:

@@ -56,7 +56,7 @@ class PartyVersions(NamedTuple):
         return cls(*map(int, values))
 
 
-_NONE: Final = PartyVersions()
+NO_VERSIONS: Final = PartyVersions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Parties:
     owner: Owner
     agency: Agency | None
     profile_at: Callable[[datetime], TaxProfile | None]
-    versions: PartyVersions = _NONE
+    versions: PartyVersions = NO_VERSIONS
 
 
 class StatementEntry(NamedTuple):

@@ -280,7 +280,7 @@ def _preceding(document: Document) -> Iterator[Preceding]:
     if document["replaces"]:
         yield Preceding(document["replaces"], None)
     before, months = document["previous"], {one["month"] for one in document["earlier_months"]}
-    if document["document"] == _CREDIT_NOTE and not cancels and before and before["period"] in months:
+    if document["document"] == CREDIT_NOTE and not cancels and before and before["period"] in months:
         yield Preceding(before["number"], before["issued_on"])
 
 
