@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.releases.checks import Level
+from quarterhour.releases.checks import REFUSED, Level
 from quarterhour.releases.requests import Desired
 from quarterhour.statement_status.plan import Status
 from quarterhour.statements.draft_items import DraftState
@@ -52,13 +52,13 @@ class Decided(NamedTuple):
     def as_dict(self) -> dict[str, Any]:
         """Return the decision as programs get it."""
         names = ("period", "agency", "currency")
-        warnings = [one["message"] for one in self.draft["checks"] if one["level"] == Level.WARNING]
+        found = [one for one in self.draft["checks"] if one["level"] == Level.WARNING and one["check"] != REFUSED]
         return {
             **{name: self.draft[name] for name in names},
             "decision": self.decision,
             "state": self.state,
             "refused": self.refused,
-            "warnings": warnings,
+            "warnings": [one["message"] for one in found],
         }
 
     def in_words(self) -> str:

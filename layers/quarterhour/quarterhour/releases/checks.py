@@ -16,6 +16,8 @@ from quarterhour.statements.owner import Owner
 
 SUDDEN: Final = 3
 """A commission that is so many times that of the period before, or less than that part of it, is a sudden change."""
+REFUSED: Final = "refused"
+"""The check of a draft that an earlier release has refused. It is over with the next decision."""
 _DAY: Final = timedelta(days=1)
 
 _PARTY: Final = ("legal_name", "address", "country")
@@ -65,7 +67,7 @@ def checks(draft: DraftItem, context: DraftContext) -> list[Check]:
     """Return the checks that a draft does not pass, those that keep it from being released first."""
     found = failed(draft, context)
     if draft.refusal and not found:
-        found.append(Check("refused", Level.WARNING, f"it was {draft.refusal}. Now it can be: release it"))
+        found.append(Check(REFUSED, Level.WARNING, f"it was {draft.refusal}. Now it can be: release it"))
     return [*found, *_warnings(draft, context)]
 
 
