@@ -84,7 +84,7 @@ def test_the_checklist_has_the_numbers_of_the_period_and_leads_to_what_to_do(
     assert browser.violations() == []
     browser.page.locator(".checklist li", has_text="default rate").get_by_role("link").click()
     browser.until(f"document.querySelectorAll('{ROWS}').length === 1")
-    assert browser.evaluate(NAMES) == ["Mill SARL mill · EUR"]
+    browser.until(f"{NAMES}.join() === 'Mill SARL mill · EUR'")
     assert browser.evaluate("location.search") == "?show=warning&text=default"
     browser.page.go_back()
     browser.until(f"document.querySelectorAll('{ROWS}').length === 7")

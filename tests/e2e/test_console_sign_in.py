@@ -137,7 +137,8 @@ def test_no_stored_page_leads_to_another_host(browser: Tab, address: str, page: 
 def test_a_person_signs_out_at_the_issuer_too(browser: Tab, address: str, issuer: Issuer) -> None:
     browser.open(f"{address}/console/accounts")
     shown(browser, "Lifetime totals")
-    browser.evaluate("[1, 2].forEach(() => document.querySelector('header button').click())")
+    button = "[...document.querySelectorAll('header button')].find((one) => one.innerText === 'Sign out')"
+    browser.evaluate(f"[1, 2].forEach(() => {button}.click())")
     browser.until("window.location.pathname === '/sign-out'")
     assert browser.errors == []
     assert issuer.signed_out[-1]["post_logout_redirect_uri"] == f"{address}/"
