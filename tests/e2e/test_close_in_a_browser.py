@@ -113,6 +113,7 @@ def test_drafts_are_sorted_by_value_within_each_currency_and_filtered(
     browser: Tab, market: tuple[Server, World], issuer: Issuer
 ) -> None:
     opened(browser, market, issuer)
+    shown(browser, "Harbour Books Ltd")
     assert "#" not in browser.evaluate("document.querySelector('main').innerText")
     assert browser.evaluate(NAMES) == [
         *("al-mina al-mina · EUR", "Mill SARL mill · EUR", "Quay & Sons quay · EUR"),
