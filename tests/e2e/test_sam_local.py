@@ -116,8 +116,8 @@ STATUSES: Final = {
 """What requests are answered with; all others with 200."""
 
 
-HELD: Final = ("CRN-0047:1", "CRN-0048:1", "CRN-0049:1")
-"""Events that are held: one that a sample releases, one that a sample discards, and one that stays."""
+HELD: Final = ("CRN-0046:1", "CRN-0047:1", "CRN-0048:1", "CRN-0049:1")
+"""Events that are held: those that samples release or discard, and one that stays."""
 
 
 @dataclass(frozen=True)
