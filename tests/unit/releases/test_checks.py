@@ -195,3 +195,11 @@ def test_failed_checks_come_before_warnings() -> None:
         *("order", "agency", "default_rate", "disputes"),
     ]
     assert [one.name for one in failed(draft_item(by_default=1), context)] == ["order", "agency"]
+
+
+def test_a_name_of_blanks_is_none() -> None:
+    context = DraftContext(OWNER._replace(legal_name="  "), AGENCY._replace(legal_name="  "), always(VAT_20))
+    assert found(draft_item(), context) == [
+        ("owner", "the owner lacks legal_name: write them with `quarterhour owner`"),
+        ("agency", "the agency lacks legal_name: register them"),
+    ]

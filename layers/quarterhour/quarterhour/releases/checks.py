@@ -84,7 +84,7 @@ def _failed(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
         yield Check("order", Level.FAILED, f"the draft of {context.earlier} comes first: release it")
     untaxed, schemes = _taxes(draft, context)
     needs_vat_id = bool(schemes & {STANDARD, REVERSE_CHARGE})
-    missing = [name for name in _PARTY if getattr(owner, name) is None]
+    missing = [name for name in _PARTY if not (getattr(owner, name) or "").strip()]
     if needs_vat_id and owner.vat_id is None:
         missing.append("vat_id")
     if missing:
@@ -92,7 +92,7 @@ def _failed(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
     if agency is None:
         yield Check("agency", Level.FAILED, f"the agency is not registered at the end of {draft.period}: register it")
     else:
-        missing = [name for name in _PARTY if getattr(agency, name) is None]
+        missing = [name for name in _PARTY if not (getattr(agency, name) or "").strip()]
         if REVERSE_CHARGE in schemes and (agency.tax is None or agency.tax.vat_id is None):
             missing.append("tax.vat_id, which the reverse charge needs")
         if missing:
