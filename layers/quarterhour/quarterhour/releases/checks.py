@@ -18,8 +18,6 @@ SUDDEN: Final = 3
 """A commission that is so many times that of the period before, or less than that part of it, is a sudden change."""
 REFUSED: Final = "refused"
 """The check of a draft that an earlier release has refused. It is over with the next decision."""
-_DAY: Final = timedelta(days=1)
-
 _PARTY: Final = ("legal_name", "address", "country")
 """What an invoice must say of both parties: Article 226(5) of Directive 2006/112/EC."""
 
@@ -108,7 +106,7 @@ def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[st
     """
     untaxed: date | None = None
     schemes: set[str] = set()
-    last_day = draft.period.next.first_day - _DAY
+    last_day = draft.period.last_day
     for first, last in draft.facts.tax_points or [(last_day, last_day)]:
         for number in range((last - first).days + 1):
             day = first + timedelta(days=number)
