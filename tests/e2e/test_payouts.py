@@ -106,7 +106,7 @@ def test_the_same_run_again_writes_the_same_file_and_another_run_pays_nothing_tw
 def test_a_run_that_stopped_half_way_writes_what_it_recorded_though_less_is_open_now(
     world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The run dies before it writes the file; then the agency owes 19.00 for another month, which reduces its credit."""
+    """The run dies before it writes the file; then the agency owes 19.00 for another month."""
     lost, again = tmp_path / "lost.xml", tmp_path / "again.xml"
     with stack(world, folder, monkeypatch) as url:
         assert main(command(["--url", url], lost)) == 1
