@@ -168,6 +168,19 @@ def test_a_rebuild_restores_which_statements_are_paid() -> None:
         assert world.read("/receivables") == before
 
 
+def test_a_payment_of_before_the_first_period_pays_no_statement() -> None:
+    """It is on no statement and in no balance, though it names October's statement of 100.00."""
+    with end_of_october({"FirstPeriod": "2026-10"}) as world:
+        register(world, "42")
+        record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
+        seal_statements(world)
+        sent = payment("p1", "100.00", statement=OCTOBER)
+        assert verdicts(post(world, {**sent, "time": "2026-09-15T12:00:00Z"})) == ["recorded"]
+        world.drain()
+        (account,) = world.read("/receivables")["items"]
+        assert (account["open"], account["unallocated"], account["balance"]) == ("100.00", "0", "100.00")
+
+
 def test_only_a_payment_names_a_statement(open_items: World) -> None:
     for sent, field in (
         (payment("x1", "1", statement=7), "data.statement"),

@@ -75,7 +75,7 @@ def test_a_payment_that_names_a_statement_is_listed_before_it_is_counted() -> No
     assert function.apply([paid, sold(2)]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
     listed = {
         "pk": "ACCOUNT#42#GBP", "sk": f"PAYS#{paid['dynamodb']['NewImage']['position']['S']}",
-        "source": "shop", "id": "order-1", "statement": "S-000001", "amount": "7.50",
+        "source": "shop", "id": "order-1", "period": "2026-10", "statement": "S-000001", "amount": "7.50",
     }  # fmt: skip
     assert table.items == {}
     assert {tuple(one.items()) for one in table.listed} == {tuple(listed.items())}

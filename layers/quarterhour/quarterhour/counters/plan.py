@@ -320,6 +320,7 @@ def paid_statement(account: Account, paid: PaidStatement, amount: Decimal) -> Li
             **paid_statement_key(account, paid.position),
             "source": paid.identity.source,
             "id": paid.identity.id,
+            "period": str(paid.period),
             "statement": paid.number,
             "amount": money.plain(amount),
         }

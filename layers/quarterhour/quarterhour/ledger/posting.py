@@ -60,17 +60,20 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
 
 
 class PaidStatement(NamedTuple):
-    """What a payment says that names a statement: the statement's number, and the payment's identity and position."""
+    """What a payment says that names a statement: the statement's number; its own identity, position and period."""
 
     number: str
     identity: Identity
     position: str
+    period: Period
 
     @classmethod
     def of(cls, values: Mapping[str, str]) -> Self | None:
         """Return it from the values of a posting in the ledger; ``None`` if it names no statement."""
         number = values.get(STATEMENT)
-        return cls(number, Identity(values["source"], values["id"]), values["position"]) if number else None
+        if not number:
+            return None
+        return cls(number, Identity(values["source"], values["id"]), values["position"], period_of(values))
 
 
 @dataclass(frozen=True, slots=True)

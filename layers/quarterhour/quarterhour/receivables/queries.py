@@ -97,7 +97,11 @@ class ReceivableQueries:
         return found
 
     def _named(self, account: Account) -> Iterator[NamedPayment]:
+        """Yield the payments that name a statement; those before the first period count nowhere."""
+        first = str(self.statements.first_period() or "")
         for values in self.entities.read(paid_statements(account), _PAGE):
+            if values["period"] < first:
+                continue
             identity = Identity(values["source"], values["id"])
             yield NamedPayment(identity, values["statement"], Decimal(values["amount"]))
 

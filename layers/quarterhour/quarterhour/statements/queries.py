@@ -388,8 +388,11 @@ class StatementQueries:
 
     def payments(self, account: Account) -> Decimal:
         """Return the sum of all payments of an account that are on a statement, or will be."""
-        first = self._progress().first_period or self.calendar.first_period
-        return of_periods(self._counted(account), first).payments
+        return of_periods(self._counted(account), self.first_period()).payments
+
+    def first_period(self) -> Period | None:
+        """Return the first period with statements, ``None`` before it is known; what is earlier is on none."""
+        return self._progress().first_period or self.calendar.first_period
 
     def _consistently(self, account: Account, as_of: datetime, since: QuarterHour) -> tuple[Billed, Totals]:
         """Return what was billed and what was unbilled as of an instant, from counters of one moment.

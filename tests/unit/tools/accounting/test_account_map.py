@@ -103,6 +103,12 @@ def test_the_closest_entry_applies(percent: str, country: str | None, account: s
     assert accounts(text).revenue_of(ROW._replace(scheme="exempt"), country) is None
 
 
+@pytest.mark.parametrize("first", "=+-@\uff1d\uff0b\uff0d\uff20\t\n ")
+def test_no_account_of_a_csv_file_is_a_formula(first: str) -> None:
+    form = accounts().form
+    assert (form.read(f"{first}1+1"), form.read(f"1{first}1") is None) == (None, first == "\n")
+
+
 def test_a_pattern_names_the_agency() -> None:
     text = f'currency = "EUR"\n[payable]\naccount = "7{{agency}}"\n{REVENUE}'
     found = accounts(text)
