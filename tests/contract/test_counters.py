@@ -405,7 +405,7 @@ def test_a_rebuild_writes_the_payments_that_name_a_statement_as_they_are_sealed(
     assert repaired() > 0
     first = listed()
     assert first["p0"] == {
-        **keys[0], "source": "shop", "id": "p0", "statement": "S-000001", "amount": "-10.50",
+        **keys[0], "source": "shop", "id": "p0", "period": f"{at:%Y-%m}", "statement": "S-000001", "amount": "-10.50",
     }  # fmt: skip
     assert sorted(first) == ["p0", "p1", "p2"]
     storage.dynamodb.delete_item(TableName=storage.entity_table, Key=to_item(keys[0]))

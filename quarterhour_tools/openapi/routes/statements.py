@@ -222,7 +222,8 @@ STATEMENTS: Final = Group(
 
             1. A document that cancels another one offsets exactly that one.
             2. Payments that name a statement (`data.statement`) clear that one, at most what is open of it. Those of
-               one statement are added up, so a payment of the opposite sign takes one back.
+               one statement are added up, so a payment of the opposite sign takes one back. A payment before
+               `FirstPeriod` counts nowhere.
             3. All other payments, and the rest of those, clear the oldest first: money of the agency its statements,
                money of the marketplace the credits.
             4. What is still open of credits reduces the oldest open statements.
