@@ -10,7 +10,7 @@ from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.period import SealedPeriod, Sources
-from quarterhour.proof.recompute import Json, Recomputation, bounds_of, differences, in_base, tax_problems
+from quarterhour.proof.recompute import Json, Recomputation, bounds_of, differences, in_base, shown_problems
 from quarterhour.releases.listing import ReleasedDocument
 from quarterhour.reports.lines import read_lines
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, statement_prefix
@@ -131,7 +131,7 @@ class DocumentVerifier:
             if expected is None:
                 return None
             files.report(key, differences(document, expected))
-            files.report(key, tax_problems(document))
+            files.report(key, shown_problems(document))
             files.report(key, self._cancelled_problems(found, document))
             files.check_rendered(row.prefix, document, made)
         except UNREADABLE as error:

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, I
 from fractions import Fraction
 from typing import Any, Final, NamedTuple
 
-from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, SCHEMES, STANDARD
+from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.identifiers import SEPARATOR
@@ -20,6 +20,7 @@ from quarterhour.statements.figures import MAX_TERMS
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour.statements.orders import GROUPED_LINES
 from quarterhour.statements.plan import BY_TAX_POINT
+from quarterhour.statements.tax import note_of
 
 Json = Mapping[str, Any]
 UnitsPerBase = Callable[[str, str], Decimal | None]
@@ -44,6 +45,9 @@ _HEADER: Final = (
 """The members of a statement that do not follow from its lines."""
 _TERMS_OF_PAYMENT: Final = ("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces")
 """More of them, from ``WITH_PAYMENT_TERMS`` on; ``due_on`` follows from them and the closing balance."""
+_PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact")
+_PARTIES: Final = {"owner": (*_PARTY, "logo"), "customer": (*_PARTY, "registered", "group")}
+"""The members of the parties; from ``WITH_PAYMENT_TERMS`` on, both have an IBAN, too."""
 _NUMBERS: Final = re.compile(r"(\d+)", re.ASCII)
 _SHOWN: Final = 100
 _NAMED: Final = ("kind", "category")
@@ -360,7 +364,8 @@ class Recomputation:
             row = _row_of(shown, day, kind, category)
             key = row["scheme"], Decimal(row["percent"])
             bases[key] = _add(bases.get(key, Decimal(0)), some.commission)
-            spans = rows.setdefault(key, {**row, "tax_points": []})["tax_points"]
+            charged = {name: row[name] for name in ("scheme", "percent", "note")}
+            spans = rows.setdefault(key, {**charged, "tax_points": []})["tax_points"]
             before, span = last.get((kind, category), (None, {}))
             if before == key:
                 span["to"] = day
@@ -531,8 +536,19 @@ def bounds_of(period: Period, zone: tzinfo) -> dict[str, str]:
     return dict(zip(("from", "to"), texts, strict=True))
 
 
-def tax_problems(document: Json) -> Iterator[str]:
-    """Yield what is wrong with the schemes, percentages and notes of the tax that a statement shows."""
+def shown_problems(document: Json) -> Iterator[str]:
+    """Yield what is wrong with members that follow from no other file: the parties, the language and the taxes."""
+    has_terms = document["schema"] >= WITH_PAYMENT_TERMS
+    for name, members in _PARTIES.items():
+        party = document[name]
+        known = (*members, "iban") if has_terms else members
+        yield from differences(party, {member: party.get(member) for member in known}, name)
+    if has_terms and document["language"] not in LANGUAGES:
+        yield f"language: expected {' or '.join(LANGUAGES)}, found {_short(document['language'])}"
+    yield from _tax_problems(document)
+
+
+def _tax_problems(document: Json) -> Iterator[str]:
     if document["schema"] < BY_TAX_POINT:
         if document["tax_profile"] is not None:
             yield from _profile_problems(document["tax_profile"], "tax_profile")
@@ -549,8 +565,8 @@ def _profile_problems(profile: Json, path: str) -> Iterator[str]:
         yield f"{path}.percent: {_short(profile['percent'])} is not a percentage"
     elif profile["scheme"] != STANDARD and percent:
         yield f"{path}.percent: expected 0, found {_short(profile['percent'])}"
-    if not profile["note"]:
-        yield f"{path}.note: is missing"
+    elif profile["note"] != (note := note_of(profile["scheme"], percent)):
+        yield f"{path}.note: expected {note}, found {_short(profile['note'])}"
 
 
 def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 - JSON is any value
