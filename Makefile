@@ -79,7 +79,8 @@ lint: setup  ## Check style, types, the direction of imports, words, and what is
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	PYTHONPATH=.:layers/quarterhour $(BIN)/lint-imports --no-logo
+	$(BIN)/mypy --python-version 3.10 clients/python/src clients/python/examples
+	PYTHONPATH=.:layers/quarterhour:clients/python/src $(BIN)/lint-imports --no-logo
 	$(BIN)/codespell
 	$(BIN)/python .ci/words.py
 	$(BIN)/python -m quarterhour_tools.openapi --check
