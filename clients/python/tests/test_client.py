@@ -172,7 +172,9 @@ def test_a_full_spool_is_an_error_at_once_and_its_end_lets_go_on(opened: Opened,
     assert len(fake.recorded) == 3
 
 
-def test_a_full_disk_in_the_worker_sends_again_later(opened: Opened, fake: FakeQuarterhour) -> None:
+def test_a_full_disk_in_the_worker_sends_again_later(
+    opened: Opened, fake: FakeQuarterhour, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fake.fail(Fails(503, retry_after=0))
     client = opened()
     finish, failures = client._spool.finish, iter([OSError("No space left on device")])
@@ -182,14 +184,14 @@ def test_a_full_disk_in_the_worker_sends_again_later(opened: Opened, fake: FakeQ
             raise error
         finish(*arguments)
 
-    client._spool.finish = failing  # type: ignore[method-assign] # a fault of the disk
+    monkeypatch.setattr(client._spool, "finish", failing)
     client.record(made(1))
     assert client.flush(5) == 0
     assert (fake.batches, len(fake.recorded), client.trouble) == ([1, 1], 1, None)
 
 
 def test_a_spool_that_is_damaged_under_way_stops_the_client_and_is_named(
-    opened: Opened, path: Path, fake: FakeQuarterhour
+    opened: Opened, path: Path, fake: FakeQuarterhour, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     client = opened()
     error = SpoolCorruptError(path, "is damaged")
@@ -197,7 +199,7 @@ def test_a_spool_that_is_damaged_under_way_stops_the_client_and_is_named(
     def fail(*_: Any) -> None:
         raise error
 
-    client._spool.finish = fail  # type: ignore[method-assign] # a fault of the disk
+    monkeypatch.setattr(client._spool, "finish", fail)
     client.record(made(1))
     with pytest.raises(SpoolCorruptError):
         client.flush(5)
@@ -238,9 +240,12 @@ def test_the_exit_of_the_process_sends_what_was_recorded(path: Path) -> None:
 
 def test_threads_record_at_the_same_time(opened: Opened, fake: FakeQuarterhour) -> None:
     client = opened()
-    threads = [
-        threading.Thread(target=lambda n=n: [client.record(made(n * 10 + at)) for at in range(10)]) for n in range(8)
-    ]
+
+    def record(first: int) -> None:
+        for number in range(first, first + 10):
+            client.record(made(number))
+
+    threads = [threading.Thread(target=record, args=(10 * number,)) for number in range(8)]
     for thread in threads:
         thread.start()
     for thread in threads:
