@@ -197,8 +197,8 @@ def _problem(one: dict[str, Any]) -> dict[str, str] | None:
 
 def _content(one: dict[str, Any]) -> object:
     """Return what a retry has in common with the first try."""
-    numbers = {name: Decimal(value) for name, value in one["data"].items() if name == "amount"}
-    return [one["type"], one["subject"], one.get("time"), {**one["data"], **numbers}]
+    texts = {name: str(value) for name, value in one["data"].items() if name == "amount"}  # 10 is not 10.00
+    return [one["type"], one["subject"], one.get("time"), {**one["data"], **texts}]
 
 
 def _sale_of(one: dict[str, Any]) -> tuple[str, str] | None:
