@@ -1,4 +1,4 @@
-"""The README's code runs, and names what exists."""
+"""The code of the pages runs, and names what exists."""
 
 import re
 from pathlib import Path
@@ -11,7 +11,12 @@ from quarterhour_client import Client, Sender, errors, order_item
 from quarterhour_client.testing import FakeQuarterhour
 
 README = Path(__file__).parents[1] / "README.md"
-BLOCKS = re.findall(r"```python\n(.*?)```", README.read_text("utf-8"), re.DOTALL)
+GETTING_DATA_IN = Path(__file__).parents[3] / "docs" / "getting-data-in.md"
+BLOCKS = [
+    block
+    for page in (README, GETTING_DATA_IN)
+    for block in re.findall(r"```python\n(.*?)```", page.read_text("utf-8"), re.DOTALL)
+]
 
 
 @pytest.mark.parametrize("block", BLOCKS, ids=[str(number) for number in range(len(BLOCKS))])

@@ -37,10 +37,16 @@ def test_events_come_back_in_order_after_the_file_is_opened_again(path: Path) ->
     assert (again.left(), again.left(1), again.last()) == (2, 1, 2)
 
 
-def test_commits_are_on_the_disk_before_they_return(path: Path) -> None:
+def test_what_is_recorded_is_on_the_disk_before_the_call_returns(path: Path) -> None:
     spool = Spool(path)
     assert spool._db.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert spool._db.execute("PRAGMA synchronous").fetchone() == (2,)
+    for number in (1, 2):
+        statements: list[str] = []
+        spool._db.set_trace_callback(statements.append)
+        spool.add([made(number)])
+        assert statements[0] == "PRAGMA synchronous = FULL"
+        assert spool._db.execute("PRAGMA synchronous").fetchone() == (2,)
+        spool.finish(spool.take(0, 1), [])
 
 
 def test_the_same_event_is_stored_once_and_other_content_is_a_conflict(path: Path) -> None:

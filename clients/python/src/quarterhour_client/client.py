@@ -98,7 +98,7 @@ class Client:
 
         Of a spool that several processes share, each sees the results of what it sends itself.
         """
-        results = Results(lambda: self._closed or self._worker.failed is not None or not self._spool.left())
+        results = Results(lambda: self._closed or self._worker.failed is not None or not self._spool.is_waiting())
         with self._subscribing:
             self._subscribed.add(results)
         return results
@@ -114,12 +114,12 @@ class Client:
         through = self._spool.last()
         self._worker.hurry(+1)
         try:
-            while left := self._spool.left(through):
+            while self._spool.is_waiting(through):
                 if self._worker.failed:
                     raise self._worker.failed
                 seconds = _LOOK_SECONDS if end is None else min(_LOOK_SECONDS, end - time.monotonic())
                 if seconds <= 0:
-                    return left
+                    return self._spool.left(through)
                 self._worker.wait_for_change(seconds)
             return 0
         finally:

@@ -123,7 +123,7 @@ class Sender:
                 if not is_temporary(answer.status):
                     raise RefusedError(f"{method} {path} {reason}")
                 after = seconds_of(answer.headers.get("retry-after", ""), datetime.now(timezone.utc))
-            seconds = pause(attempt, after, random.random())  # noqa: S311 - jitter
+            seconds = pause(attempt, after, random.random())  # noqa: S311 - jitter  # nosec B311
             if time.monotonic() + seconds >= end:
                 raise UnansweredError(f"{method} {path} {reason}; the same request again is safe")
             time.sleep(seconds)

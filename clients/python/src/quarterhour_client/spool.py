@@ -1,7 +1,8 @@
 """The spool: a file of SQLite with the events that have no final verdict yet.
 
-One table holds events that wait and events that are parked, so that an identity is in the spool once, and parking is
-one update. Every commit is on the disk before it returns (WAL, ``synchronous=FULL``).
+An identity is in the spool once, in the table of events that wait or in that of parked ones. What is recorded is on
+the disk before the call returns (WAL, ``synchronous=FULL``). The removal of what was sent is not synchronized: if the
+machine loses it, the event is sent again, and is a duplicate.
 """
 
 from __future__ import annotations
@@ -43,31 +44,39 @@ _BUSY_SECONDS = 30.0
 _SCHEMA = """
 CREATE TABLE events (
     seq INTEGER PRIMARY KEY AUTOINCREMENT, source TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
-    verdict TEXT, problems TEXT, parked_at REAL, UNIQUE (source, id)
+    UNIQUE (source, id)
 );
-CREATE INDEX waiting ON events (seq) WHERE verdict IS NULL;
-CREATE INDEX parked ON events (seq) WHERE verdict IS NOT NULL;
+CREATE TABLE parked (
+    seq INTEGER PRIMARY KEY, source TEXT NOT NULL, id TEXT NOT NULL, body BLOB NOT NULL,
+    verdict TEXT NOT NULL, problems TEXT NOT NULL, parked_at REAL NOT NULL, UNIQUE (source, id)
+);
 CREATE TABLE totals (events INTEGER NOT NULL, bytes INTEGER NOT NULL);
 INSERT INTO totals VALUES (0, 0);
-CREATE TRIGGER added AFTER INSERT ON events BEGIN
-    UPDATE totals SET events = events + 1, bytes = bytes + length(new.body);
-END;
-CREATE TRIGGER removed AFTER DELETE ON events BEGIN
-    UPDATE totals SET events = events - 1, bytes = bytes - length(old.body);
-END;
 """
-_INSERT = "INSERT INTO events (source, id, body) VALUES (?, ?, ?) ON CONFLICT (source, id) DO NOTHING"
-_SAME = "SELECT body, verdict FROM events WHERE source = ? AND id = ?"
-_TAKE = "SELECT seq, source, id, body FROM events WHERE verdict IS NULL AND seq > ? ORDER BY seq LIMIT ?"
-_LEFT = "SELECT COUNT(*) FROM events WHERE verdict IS NULL AND seq <= ?"
-_LAST = "SELECT MAX(seq) FROM events WHERE verdict IS NULL"
-_DONE = "DELETE FROM events WHERE seq = ?"
-_PARK = "UPDATE events SET verdict = ?, problems = ?, parked_at = ? WHERE seq = ?"
+_ROWS = 300
+"""Events of one statement. SQLite 3.31 and older take 999 values in one."""
+_INSERT = "INSERT OR IGNORE INTO events (source, id, body) VALUES "
+_LAST = "SELECT COALESCE(MAX(seq), 0) FROM events"
+_NEW = "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0) FROM events WHERE seq > ?"
+_ADD_TOTALS = "UPDATE totals SET events = events + ?, bytes = bytes + ?"
+_TOTALS = "SELECT events, bytes FROM totals"
+_WAITING = "SELECT body FROM events WHERE source = ? AND id = ?"
+_PARKED_AS = "SELECT body FROM parked WHERE source = ? AND id = ?"
+_HAS_PARKED = "SELECT EXISTS (SELECT 1 FROM parked)"
+_TAKE = "SELECT seq, source, id, body FROM events WHERE seq > ? ORDER BY seq LIMIT ?"
+_LEFT = "SELECT COUNT(*) FROM events WHERE seq <= ?"
+_SOME_LEFT = "SELECT EXISTS (SELECT 1 FROM events WHERE seq <= ?)"
+_DONE = "DELETE FROM events WHERE seq IN "
+_SIZE = "SELECT COUNT(*), COALESCE(SUM(LENGTH(body)), 0) FROM events WHERE seq IN "
+_PARK = """
+INSERT INTO parked (seq, source, id, body, verdict, problems, parked_at)
+SELECT seq, source, id, body, ?, ?, ? FROM events WHERE seq = ?
+"""
 _PARKED = """
-SELECT seq, source, id, body, verdict, problems, parked_at FROM events WHERE verdict IS NOT NULL AND seq > ?
-ORDER BY seq LIMIT 500
+SELECT seq, source, id, body, verdict, problems, parked_at FROM parked WHERE seq > ? ORDER BY seq LIMIT 500
 """
-_UNPARK = "DELETE FROM events WHERE seq = ? AND verdict IS NOT NULL"
+_UNPARK = "DELETE FROM parked WHERE seq = ?"
+_FOR_EVER = 2**62
 
 
 @dataclass(frozen=True)
@@ -112,7 +121,6 @@ class Spool:
             try:
                 self._check()
                 self._db.execute("PRAGMA journal_mode = WAL")
-                self._db.execute("PRAGMA synchronous = FULL")
                 self._db.execute("PRAGMA fullfsync = ON")  # macOS: to the disk, not only to its cache
             except BaseException:
                 self._db.close()
@@ -141,20 +149,39 @@ class Spool:
             return self._add(db, events)
 
     def _add(self, db: sqlite3.Connection, events: Sequence[Event | Parked]) -> int:
-        new = 0
-        for one in events:
-            if db.execute(_INSERT, (one.source, one.id, one.body)).rowcount:
-                new += 1
-                continue
-            body, verdict = db.execute(_SAME, (one.source, one.id)).fetchone()
-            if body != one.body:
-                raise EventConflictError(self.path, one.source, one.id, parked=verdict is not None)
-        count, size = db.execute("SELECT events, bytes FROM totals").fetchone()
-        if new and (count > self._max_events or size > self._max_bytes):
+        before = db.execute(_LAST).fetchone()[0]
+        parked = self._parked_among(db, events)
+        fresh = [one for one in events if (one.source, one.id) not in parked]
+        # One statement for many events: between two of them, other threads may take Python's global lock.
+        for at in range(0, len(fresh), _ROWS):
+            part = fresh[at : at + _ROWS]
+            values = [value for one in part for value in (one.source, one.id, one.body)]
+            db.execute(_INSERT + ", ".join(["(?, ?, ?)"] * len(part)), values)
+        new, size = map(int, db.execute(_NEW, (before,)).fetchone())
+        if new < len(fresh):
+            for one in fresh:
+                if db.execute(_WAITING, (one.source, one.id)).fetchone()[0] != one.body:
+                    raise EventConflictError(self.path, one.source, one.id, parked=False)
+        db.execute(_ADD_TOTALS, (new, size))
+        count, total = db.execute(_TOTALS).fetchone()
+        if new and (count > self._max_events or total > self._max_bytes):
             raise SpoolFullError(
-                self.path, events=count, size=size, max_events=self._max_events, max_bytes=self._max_bytes
+                self.path, events=count, size=total, max_events=self._max_events, max_bytes=self._max_bytes
             )
         return new
+
+    def _parked_among(self, db: sqlite3.Connection, events: Sequence[Event | Parked]) -> set[tuple[str, str]]:
+        """Return which events are parked; raise ``EventConflictError`` if one is with other content."""
+        found: set[tuple[str, str]] = set()
+        if not db.execute(_HAS_PARKED).fetchone()[0]:
+            return found
+        for one in events:
+            row = db.execute(_PARKED_AS, (one.source, one.id)).fetchone()
+            if row and row[0] != one.body:
+                raise EventConflictError(self.path, one.source, one.id, parked=True)
+            if row:
+                found.add((one.source, one.id))
+        return found
 
     def take(self, after: int, most: int) -> list[Waiting]:
         """Return the next events that wait, behind the number ``after``, as many as fit in a request."""
@@ -168,21 +195,35 @@ class Spool:
     def finish(self, done: Sequence[Waiting], parked: Sequence[tuple[Waiting, Result]]) -> None:
         """Remove events that the server has, and park those that it did not take, in one transaction."""
         now = time()
-        with self._transaction() as db:
-            db.executemany(_DONE, [(one.seq,) for one in done])
-            db.executemany(
-                _PARK, [(result.verdict.value, json.dumps(result.problems), now, one.seq) for one, result in parked]
-            )
+        with self._transaction("NORMAL") as db:
+            for one, result in parked:
+                db.execute(_PARK, (result.verdict.value, json.dumps(result.problems), now, one.seq))
+            count, size = self._removed(db, [one.seq for one in done])
+            db.execute(_ADD_TOTALS, (-count, -size))
+            self._removed(db, [one.seq for one, _ in parked])
+
+    @staticmethod
+    def _removed(db: sqlite3.Connection, numbers: Sequence[int]) -> tuple[int, int]:
+        """Remove events that wait; return how many there were, and their bytes."""
+        found = f"({', '.join(map(str, numbers))})"  # whole numbers
+        count, size = db.execute(_SIZE + found).fetchone()
+        db.execute(_DONE + found)
+        return count, size
 
     def last(self) -> int:
         """Return the number of the last event that waits, 0 if none does."""
         with self._reading():
-            return self._value(_LAST) or 0
+            return int(self._value(_LAST))
 
-    def left(self, through: int | None = None) -> int:
+    def left(self, through: int = _FOR_EVER) -> int:
         """Return how many events wait, of those up to the number ``through``."""
         with self._reading():
-            return int(self._value(_LEFT, (2**62 if through is None else through,)))
+            return int(self._value(_LEFT, (through,)))
+
+    def is_waiting(self, through: int = _FOR_EVER) -> bool:
+        """Return whether an event up to the number ``through`` waits."""
+        with self._reading():
+            return bool(self._value(_SOME_LEFT, (through,)))
 
     def parked(self) -> Iterator[Parked]:
         """Yield the parked events, the oldest first."""
@@ -200,15 +241,19 @@ class Spool:
     def resend(self, parked: Parked, event: Event | None = None) -> bool:
         """Let a parked event wait to be sent again, or a corrected event in its place; return whether it was parked."""
         with self._transaction() as db:
-            if not db.execute(_UNPARK, (parked.seq,)).rowcount:
-                return False
-            self._add(db, [event or parked])
-            return True
+            return self._unpark(db, parked) and self._add(db, [event or parked]) >= 0
 
     def discard(self, parked: Parked) -> bool:
         """Remove a parked event for ever; return whether it was parked."""
         with self._transaction() as db:
-            return bool(db.execute(_UNPARK, (parked.seq,)).rowcount)
+            return self._unpark(db, parked)
+
+    @staticmethod
+    def _unpark(db: sqlite3.Connection, parked: Parked) -> bool:
+        if not db.execute(_UNPARK, (parked.seq,)).rowcount:
+            return False
+        db.execute(_ADD_TOTALS, (-1, -len(parked.body)))
+        return True
 
     def close(self) -> None:
         """Close the file."""
@@ -218,8 +263,9 @@ class Spool:
                 self._db.close()
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:
         with self._reading() as db:
+            db.execute(f"PRAGMA synchronous = {synchronous}")
             db.execute("BEGIN IMMEDIATE")
             try:
                 yield db

@@ -22,6 +22,8 @@ log = logging.getLogger("quarterhour_client")
 
 _POLL_SECONDS = 1.0
 """Between two looks for events of other processes, and for the lock of a process that has ended."""
+_THREADS = 2
+"""Threads for each connection: one works on the spool while another waits for an answer."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,9 @@ class Worker:
         self._lock = lock
         self._report = report
         self._pace = pace
-        self._delivery = Delivery(post, self._wait)
+        self._slots = threading.BoundedSemaphore(pace.connections)
+        self._post = post
+        self._delivery = Delivery(self._posted, self._wait)
         self._taking = threading.Lock()
         self._changed = threading.Condition()
         self._stopped = False
@@ -64,7 +68,7 @@ class Worker:
         self.failed: SpoolCorruptError | None = None
         self._threads = [
             threading.Thread(target=self.run, name=f"quarterhour-{number}", daemon=True)
-            for number in range(pace.connections)
+            for number in range(_THREADS * pace.connections)
         ]
 
     @property
@@ -143,6 +147,10 @@ class Worker:
             with self._taking:
                 self._cursor = min(self._cursor, batch[0].seq - 1)
             raise
+
+    def _posted(self, events: Sequence[Waiting]) -> Answer:
+        with self._slots:
+            return self._post(events)
 
     def _next(self) -> list[Waiting]:
         """Return the next batch; nothing if there is none yet, or another process sends."""
