@@ -403,7 +403,7 @@ class AgencyData(Body):
     iban: Omittable[Text]
     """The account to which the marketplace pays out what it owes, with correct check digits."""
     valid_from: Omittable[SentInstant]
-    """The instant from which the version is in force; without it, from the beginning."""
+    """When the version begins, for a change of tax at [local midnight](operations.md#registering-agencies)."""
 
 
 class OwnerData(Body):

@@ -485,6 +485,8 @@ class StatementFigures(NamedStatement):
     """Null for a statement of 0.2.0, as `due_on`."""
     due_on: Day | None
     """Null unless `closing` is owed by the agency."""
+    dispute_until: Day | None
+    """The last day on which the agency may dispute it; then silence accepts it. Null without `AcceptanceDays`."""
     opening: Decimal
     brought_forward: Decimal
     """The part of `opening` that adjustments of kind opening bring forward."""
