@@ -141,7 +141,9 @@ def test_what_is_proposed_is_in_the_persons_language_and_read_as_such(
         german.click("Record a payment")
         assert proposed(german) == "12,50"
         filled(german, amount="1.234", reason="in German")
-        assert "Agency 42 paid 1.234,00 GBP to the marketplace for statement S-000001." in reviewed(german)
+        text = reviewed(german)
+        assert "Agency 42 paid 1.234,00 GBP to the marketplace for statement S-000001." in text
+        assert "one thousand two hundred thirty-four British pounds" in text
         assert "This is more than the agency owes." in german.evaluate("document.querySelector('dialog').innerText")
 
 
