@@ -1,5 +1,6 @@
 /**
- * Decimal numbers as a language writes them, and in English words. What could mean two numbers is refused, never guessed.
+ * Decimal numbers as a language writes them, and in English words. What could mean two numbers is refused, never
+ * guessed.
  */
 
 const LONGEST = 20;

@@ -1,6 +1,6 @@
 /** What finance records by hand: payments, and adjustments of commissions. Each is recorded once. */
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { accountPath, eventPath, get, getOr, record } from "../api.js";
+import { accountPath, eventPath, get, getOr, record, withQuery } from "../api.js";
 import { difference, negative, sum } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf, wordsIn } from "../fields.js";
 import * as format from "../format.js";
@@ -18,6 +18,8 @@ const LONGEST_KEPT = 3_600_000;
 const USUAL_AGE_DAYS = 90;
 const DAY = 86_400_000;
 const NONE = [];
+const TRIES = 10;
+const PAUSE = 1000;
 const WAITS = {
   unknown_sale: "the sale that it refers to",
   unregistered_agency: "the registration of its agency",
@@ -85,6 +87,15 @@ export function Recording({ agency, currencies, currency, sale, onRecorded }) {
 function AskPayment(asked) {
   const { value: open, problem, again } = useLoaded(() => openStatements(asked.agency), asked.agency);
   return open ? html`<${Ask} ...${asked} open=${open} />` : html`<${Pending} problem=${problem} retry=${again} />`;
+}
+
+/** Waits until the accounts of an agency differ from those before a new event: they follow within seconds. */
+export async function followed(agency, before) {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const { items } = await get(withQuery("/accounts", { agency }));
+    if (JSON.stringify(items) !== JSON.stringify(before)) return;
+    await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
+  }
 }
 
 function Outcome({ outcome: { source, id, verdict, held } }) {
