@@ -521,12 +521,17 @@ class ListedDocument(Answer):
     """What it adds to the balance: what it brings forward, its commission and tax, less its proceeds."""
 
 
-class ListedStatement(StatementFigures):
-    """A statement with its current status, and the documents of its account and period."""
+class StatementWithStatus(StatementFigures):
+    """A statement with its current status."""
 
     status: StatementStatus
     changes: Count
     """The number of changes of the status."""
+
+
+class ListedStatement(StatementWithStatus):
+    """A statement with its current status, and the documents of its account and period."""
+
     documents: list[ListedDocument]
 
 
@@ -619,7 +624,7 @@ class PaymentState(Answer):
     """Null if the agency owes nothing for it."""
 
 
-class StatementWithFiles(ListedStatement, StatementActions):
+class StatementWithFiles(StatementWithStatus, StatementActions):
     """A released statement with links to its files, and its status."""
 
     preview: Literal[False]

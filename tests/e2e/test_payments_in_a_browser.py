@@ -162,9 +162,8 @@ def running(browser: Tab) -> list[list[str]]:
     return found
 
 
-def test_open_items_lead_to_reminders_and_to_the_running_statement_that_the_agency_sees_too(
-    browser: Tab, market: tuple[Server, World], issuer: Issuer
-) -> None:
+def reminded(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> None:
+    """See what is open as support, and remind agency 42 of what is overdue by a message that begins with Hello."""
     server, _ = market
     browser.set_clock(datetime(2026, 12, 5, 12, tzinfo=UTC))
     open_as(browser, f"{server.url}/console/receivables", issuer, "support")
@@ -190,6 +189,12 @@ def test_open_items_lead_to_reminders_and_to_the_running_statement_that_the_agen
     (sent,) = call(f"{server.url}/threads/agencies/42/messages")[1]["items"]
     assert (sent["text"], sent["role"]) == (f"Hello.\n{text}", "support")
 
+
+def test_open_items_lead_to_reminders_and_to_the_running_statement_that_the_agency_sees_too(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer
+) -> None:
+    server, _ = market
+    reminded(browser, market, issuer)
     open_as(browser, f"{server.url}/console/receivables", issuer, "agency", "42")
     shown(browser, "see this page")
     assert not [one for one in browser.requested if "/receivables?" in one]

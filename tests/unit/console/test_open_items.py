@@ -34,7 +34,9 @@ ACCOUNTS: Final = [
     account("42", "GBP", item("S-1", "12.50"), open="12.50", balance="12.50", aging={"not_due": "12.50"}),
     account(
         *("43", "GBP", late("S-2", "7.50", "2026-12-04"), late("S-3", "100.00", "2026-09-01", "days_over_90")),
-        **{"open": "107.50", "balance": "107.50", "aging": {"days_1_30": "7.50", "days_over_90": "100.00"}},
+        open="107.50",
+        balance="107.50",
+        aging={"days_1_30": "7.50", "days_over_90": "100.00"},
     ),
     account("44", "JPY", item("C-1", "-300"), credits="-300", balance="-320", unallocated="20"),
 ]
