@@ -16,6 +16,7 @@ import { statementAddress } from "./statements.js";
 
 const AT_ONCE = 4;
 const MONTHS = 12;
+const LONGEST_AHEAD = 365; // Days.
 const EURO = "EUR";
 const NAME = { pattern: "[A-Za-z0-9][A-Za-z0-9.\\-]{0,34}", title: "1 to 35 letters, digits, dots and hyphens" };
 const HEAD = [["Agency"], ["Statement"], ["Period"], ["Currency"], ["Amount", "n"]];
@@ -61,8 +62,9 @@ export function Payouts() {
       <${Credits} caption="What the run would pay" credits=${paid} />
       <${Command} text="On your machine; NAME is the stack" command=${commandOf(run)} />
       <p class="note">
-        It pays by the newest statement of each account, and by payments that are sealed: after a change of a
-        registration, or a payment of the last hour, it can pay less. It prints what it leaves out.
+        It goes by the newest statement of each account and by sealed payments. So after a change of a registration, or
+        a payment of the last hour, it can differ. It also checks that the banks are in the SEPA area, and prints what
+        it leaves out.
       </p>`}
     ${!paid.length && html`<p class="empty">A run would pay nothing now.</p>`}
     ${left.length > 0 && html`
@@ -90,7 +92,8 @@ function Terms({ run, setRun }) {
       <${NumberField} label="Least sum of an account (EUR)" name="minimum" places=${2} value="0" required
         words=${wordsIn(EURO)} />
       <label>The bank pays on
-        <input name="date" type="date" required min=${today()} defaultValue=${run.date} />
+        <input name="date" type="date" required min=${today()} max=${laterDay(today(), LONGEST_AHEAD)}
+          defaultValue=${run.date} />
       </label>
       <label>Name of the run
         <input name="name" required ...${NAME} autocomplete="off" defaultValue=${run.name} />
