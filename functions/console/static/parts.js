@@ -84,6 +84,17 @@ export function SaveAllButton({ name, columns, list }) {
     ${state.problem && html`<${Failure} problem=${state.problem} retry=${save} />`}`;
 }
 
+/** A command to run on a person's machine, with what it is for and a button that copies it. */
+export function Command({ text, command }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard.writeText(command).then(() => setCopied(true));
+  return html`
+    <div class="command">
+      <span>${text}</span><code>${command}</code>
+      <button type="button" aria-label=${`Copy: ${text}`} onClick=${copy}>${isCopied ? "Copied" : "Copy"}</button>
+    </div>`;
+}
+
 /** For how long the links to files can be followed. */
 export const LinksNote = ({ seconds }) => html`
   <p class="note">Links are valid for ${seconds / 60} minutes. Reload the page for new ones.</p>`;
