@@ -1,14 +1,12 @@
 /** The registered agencies, as the search and the filters of lists know them: all, by name or id. */
 import { get, segment, withQuery } from "./api.js";
 import { STAFF, may, reader } from "./me.js";
+import { folded } from "./rows.js";
 
 const PAGE = 1000;
 const MOST = 10_000;
 const KEPT = 60_000; // Milliseconds.
 let loaded;
-
-/** Returns a text for comparing: without accents, in small letters. */
-export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 /** Returns the agencies that the reader may see, each with `agency` and `legal_name`; kept for a minute. */
 export function allAgencies() {

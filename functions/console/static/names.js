@@ -6,7 +6,10 @@ let names = new Map();
 let loading = null;
 
 /** Returns the legal name of an agency; nothing while it is not known. */
-export function useLegalName(agency) {
+export const useLegalName = (agency) => useNames().get(agency);
+
+/** Returns the legal names by agency, as far as they are known. */
+export function useNames() {
   const [, draw] = useState(names);
   useEffect(() => {
     let current = true;
@@ -14,7 +17,7 @@ export function useLegalName(agency) {
     loading.then(() => current && draw(names));
     return () => { current = false; };
   }, [loading]);
-  return names.get(agency);
+  return names;
 }
 
 /** Makes the names be requested again, because an agency's registration has changed. */

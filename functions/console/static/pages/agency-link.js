@@ -1,4 +1,4 @@
-/** The address of an agency's page, its names, and links to it. */
+/** The address of an agency's page, its names, links to it, and its column in lists. */
 import { html } from "../vendor/htm-preact.js";
 import { useLegalName } from "../names.js";
 import { Link, Name } from "../parts.js";
@@ -17,6 +17,18 @@ export function AgencyName({ agency }) {
 /** An account as lists show it: its agency and its currency. */
 export const AccountName = ({ agency, currency }) => html`<${AgencyName} agency=${agency} /> · ${currency}`;
 
+/** What follows the name of an account's agency: its id, unless that is its name, and the currency. */
+export const AccountId = ({ name, agency, currency }) => html`
+  <span class="note">${name && name !== agency && html`<${Name}>${agency}<//> · `}${currency}</span>`;
+
 /** A link to the page of an agency, or of one of its accounts. */
 export const AgencyLink = ({ agency, currency }) => html`
   <${Link} to=${agencyAddress(agency, { currency })}><${AgencyName} agency=${agency} /><//>`;
+
+/** Returns the column of the agencies of a list; it is found and ordered by legal name, then by id. */
+export const agencyColumn = (names, more) => ({
+  key: "agency", title: "Agency", kind: "long",
+  text: ({ agency }) => [names.get(agency), agency].filter(Boolean).join(" "),
+  cell: ({ agency }) => html`<${AgencyName} agency=${agency} />`,
+  ...more,
+});
