@@ -81,7 +81,8 @@ const FOUND_IN = [
 
 /** Returns those rows that a filter shows to a person. All words of `text` are in the name, agency, state or checks. */
 export const filtered = (rows, { text = "", currency, show }, person) => matching(
-  rows.filter((row) => (!currency || row.currency === currency) && (SHOWN[show]?.(row, person) ?? true)), FOUND_IN, text,
+  rows.filter((row) => (!currency || row.currency === currency) && (SHOWN[show]?.(row, person) ?? true)),
+  FOUND_IN, text,
 );
 
 /** Returns the rows of each currency, as sums of two currencies do not compare: [{currency, rows}], by currency. */

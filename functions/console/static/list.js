@@ -70,10 +70,10 @@ function useRows({ rows, path, parameters, load, wanted }) {
 }
 
 /**
- * A list. `sort`: the order in which its rows come, {by, down}. `size`: how many it shows at first, 25 if it is a part of
- * a page. `empty`: what is shown without any row. `above(rows)`: what is shown above it. `children`: more beside the
- * filter. `draw(rows)`: what is shown in place of the table. `rowClass(row)`: the class of a row. `current(row)`: whether
- * it is the one that the page is of.
+ * A list. `sort`: the order in which its rows come, {by, down}. `size`: how many it shows at first, 25 if it is a part
+ * of a page. `empty`: what is shown without any row. `above(rows)`: what is shown above it. `children`: more beside the
+ * filter. `draw(rows)`: what is shown in place of the table. `rowClass(row)`: the class of a row. `current(row)`:
+ * whether it is the one that the page is of.
  */
 export function List({
   name, caption, columns, sort, size = "100", empty, above, draw, rowClass, current, children, ...source
@@ -175,7 +175,7 @@ function Choices({ columns, visible, sort, view, change }) {
   const sorts = ({ target: { value } }) => change({ sort: { by: value, down: isFigure(columns, value) } });
   return html`
     <select class="narrow" aria-label="Sort by" value=${sort?.by ?? ""} onChange=${sorts}>
-      ${!sort && html`<option value=""></option>`}
+      ${!sort && html`<option value="">Sort by</option>`}
       ${valued(columns).map(({ key, title }) => html`<option key=${key} value=${key}>${title}</option>`)}
     </select>
     <details class="choice">

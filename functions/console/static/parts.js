@@ -227,8 +227,8 @@ export function useLoaded(load, key) {
 
 /**
  * Returns the items of a list of the API, page by page: items, the pages themselves, problem, busy, more() if another
- * page follows, and whether the whole list is empty. `ahead` is the number of pages that are loaded by themselves; a page
- * without items does not count, as a search can go on after it.
+ * page follows, and whether the whole list is empty. `ahead` is the number of pages that are loaded by themselves; a
+ * page without items does not count, as a search can go on after it.
  */
 export function usePages(path, parameters, ahead = 1) {
   const [state, setState] = useState({});

@@ -1,5 +1,5 @@
 /**
- * The rows of a list, pure: their columns, which rows match a text, their order, their CSV, and the view in the address.
+ * The rows of a list, pure: their columns, which match a text, their order, their CSV, and the view in the address.
  *
  * A column has a `key` and a `title`, and may have a `type` (text, number, money, time, status), `value(row)`, which is
  * `row[key]` without it, and `text(row)`, by which rows are found and ordered in place of the value. `value: null` is
@@ -81,7 +81,10 @@ export function viewOf(hash, name, usual) {
 /** Returns the hash of an address with the view of a list in place of what it had of it. */
 export function hashOf(hash, name, { text, sort, columns, size, pages }, usual) {
   const named = new URLSearchParams(hash.replace(/^#/, ""));
-  const write = (part, value) => named[value ? "set" : "delete"](`${name}.${part}`, value);
+  const write = (part, value) => {
+    if (value) named.set(`${name}.${part}`, value);
+    else named.delete(`${name}.${part}`);
+  };
   write("text", text);
   write("sort", sort && `${sort.down ? "-" : ""}${sort.by}`);
   write("columns", columns?.join(","));
@@ -98,7 +101,7 @@ export function firstPages(hash) {
 
 /**
  * Returns what loads rows page by page: `items`, `isDone`, `isBusy`, `problem`; `reach(many)`, which promises that so
- * many are loaded, or all; and `stop()`. `load(next, limit)` promises a page of the API; `changed` is called after each.
+ * many are loaded, or all; and `stop()`. `load(next, limit)` promises a page, and `changed` is called after each.
  */
 export function loaderOf(load, changed, { least = 25, most = 1000 } = {}) {
   const loader = { items: [], isDone: false, isBusy: false };

@@ -9,7 +9,9 @@ const VIEWS = "XXX"; // The currency of an account of page views, which is named
 const EMPTY = html`<${NoEvents}>No event is recorded yet.<//>`;
 const isViews = (one) => one.currency === VIEWS;
 /** A column of sums, which page views do not have. */
-const figure = (key, title, more) => ({ key, title, type: "money", ...more, value: (one) => (isViews(one) ? "" : one[key]) });
+const figure = (key, title, more) => ({
+  key, title, type: "money", value: (one) => (isViews(one) ? "" : one[key]), ...more,
+});
 
 const columnsOf = (names) => [
   agencyColumn(names, {

@@ -8,7 +8,8 @@ import { RegisterAnother } from "./registration.js";
 
 const COLUMNS = [
   agencyColumn(new Map(), {
-    head: true, text: (one) => `${one.legal_name} ${one.agency}`, cell: (one) => html`<${AgencyLink} agency=${one.agency} />`,
+    head: true, text: (one) => `${one.legal_name} ${one.agency}`,
+    cell: (one) => html`<${AgencyLink} agency=${one.agency} />`,
   }),
   { key: "legal_name", title: "Legal name", kind: "long", hidden: true },
   { key: "country", title: "Country" },

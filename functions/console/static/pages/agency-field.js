@@ -38,8 +38,8 @@ async function withAgency(fields) {
 }
 
 /**
- * The form that chooses which rows the API returns: its fields become parameters of the page at `parts`. The view of the
- * list stays. `query`: the present parameters; `read` returns the parameters of the fields, if they differ.
+ * The form that chooses which rows the API returns: its fields become parameters of the page at `parts`. The view of
+ * the list stays. `query`: the present parameters; `read` returns the parameters of the fields, if they differ.
  */
 export function Filters({ parts, query, label, read = (fields) => fields, children }) {
   const send = async (event) => {

@@ -154,7 +154,7 @@ const Row = ({ row, isSelected, canSelect }) => useMemo(() => {
               ${failed > 0 && html`<${Status} value="failed">${format.count(failed)} failed<//>`}
               ${warnings > 0 && html` <${Status} value="warning">
                 ${format.count(warnings)} ${warnings === 1 ? "warning" : "warnings"}<//>`}
-              ${!failed && !warnings && html`<span class="tag">why</span>`}
+              ${!failed && !warnings && html`<${Status} value="held">why<//>`}
             </summary>
             <ul>${checks.map((one) => html`<li key=${one.check}><${Name}>${one.message}<//></li>`)}</ul>
           </details>`}

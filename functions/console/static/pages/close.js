@@ -271,7 +271,8 @@ function Drafts({ period, rows, query, onDecided, refresh, reload }) {
         ? html`<${DraftTable} ...${{ groups, sort, selected, act }} onSort=${setSort} preview=${setPreviewed}
             select=${isFinance && select} />`
         : html`<p class="empty">No draft matches.
-            ${" "}<button type="button" class="link" onClick=${() => setFilter({ ...NONE, sort: filter.sort })}>Show all drafts</button></p>`}
+            ${" "}<button type="button" class="link" onClick=${() => setFilter({ ...NONE, sort: filter.sort })}>
+              Show all drafts</button></p>`}
       ${chosenRows.length > 0 && html`
         <${Selection} rows=${chosenRows} decide=${decide} clear=${() => setSelected(new Set())} />`}
     </section>

@@ -27,7 +27,9 @@ const SOURCE = { key: "source", title: "Source", kind: "long" };
 export const ExchangeRates = () => html`
   <${List} name="exchange-rates" caption=${CAPTION} columns=${[CURRENCY, ...FACTS, SINCE, SOURCE]}
     path="/exchange-rates" sort=${{ by: "currency", down: false }} empty=${html`
-      <p class="empty">There is no exchange rate yet. An operator adds them with <code>quarterhour rates</code>.</p>`} />`;
+      <p class="empty">
+        There is no exchange rate yet. An operator adds them with <code>quarterhour rates</code>.
+      </p>`} />`;
 
 /** The page of one currency: all its rates, the newest first. */
 export function ExchangeRate({ currency }) {
