@@ -1,7 +1,7 @@
 /** The filters of lists, and their field of an agency: an id, or a part of one agency's name. */
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { agencyIdOf, allAgencies } from "../agencies.js";
-import { isolated, zoneName } from "../format.js";
+import { isolated } from "../format.js";
 import { fieldsOf } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { firstPages } from "../rows.js";
@@ -47,8 +47,7 @@ export function Filters({ parts, query, label, read = (fields) => fields, childr
     navigate(address(parts, fields) + firstPages(window.location.hash));
   };
   return html`
-    <form class="bar" aria-label=${label}
-      key=${`${JSON.stringify(query)} ${zoneName()}`} onSubmit=${send}>
+    <form class="bar" aria-label=${label} key=${JSON.stringify(query)} onSubmit=${send}>
       ${children}<button>Show</button>
     </form>`;
 }

@@ -17,9 +17,13 @@ export function AgencyName({ agency }) {
 /** An account as lists show it: its agency and its currency. */
 export const AccountName = ({ agency, currency }) => html`<${AgencyName} agency=${agency} /> · ${currency}`;
 
-/** What follows the name of an account's agency: its id, unless that is its name, and the currency. */
-export const AccountId = ({ name, agency, currency }) => html`
-  <span class="note">${name && name !== agency && html`<${Name}>${agency}<//> · `}${currency}</span>`;
+/** The name of an account of a page that has read the legal names: that of its agency, or the account's. */
+export const AccountTitle = ({ name, agency, currency }) =>
+  (name ? html`<${Name}>${name}<//>` : html`<${Name}>${agency}<//> · ${currency}`);
+
+/** What follows an AccountTitle: the account, unless that is the title itself. */
+export const AccountId = ({ name, agency, currency }) =>
+  name && html`<span class="note"><${Name}>${agency}<//> · ${currency}</span>`;
 
 /** A link to the page of an agency, or of one of its accounts. */
 export const AgencyLink = ({ agency, currency }) => html`

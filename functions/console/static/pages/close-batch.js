@@ -5,7 +5,7 @@ import { canHold, failedOf, inTurns, releaseOf, sumsOf } from "../closing.js";
 import * as format from "../format.js";
 import { reader } from "../me.js";
 import { Amount, Modal, Name, Status, Table } from "../parts.js";
-import { AccountId } from "./agency-link.js";
+import { AccountId, AccountTitle } from "./agency-link.js";
 
 const AT_ONCE = 4;
 /** Up to so many drafts that are left out are listed at once. */
@@ -173,4 +173,4 @@ const Refused = ({ refused }) => html`
 
 /** The name of a draft: the agency's legal name, and its id with the currency. */
 const Draft = ({ row }) => html`
-  <strong><${Name}>${row.name || row.agency}<//></strong> <${AccountId} ...${row} />`;
+  <strong><${AccountTitle} ...${row} /></strong> <${AccountId} ...${row} />`;

@@ -4,7 +4,7 @@ import { COLUMNS, growth, sumsOf } from "../closing.js";
 import * as format from "../format.js";
 import { SortHead } from "../list.js";
 import { Amount, Name, Status } from "../parts.js";
-import { AccountId } from "./agency-link.js";
+import { AccountId, AccountTitle } from "./agency-link.js";
 
 const STEPS = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
 const ROWS = "tr[data-key]";
@@ -124,7 +124,7 @@ const Figure = ({ label, name, value, currency, change }) => html`
 
 /** A row; as long as neither it nor its selection changes, nothing of it is rendered again. */
 const Row = ({ row, isSelected, canSelect }) => useMemo(() => {
-  const { key, agency, currency, name, state, failed, warnings, checks } = row;
+  const { key, agency, currency, state, failed, warnings, checks } = row;
   const share = growth(row.change, row.last);
   return html`
     <tr role="row" tabindex="-1" data-key=${key} aria-selected=${canSelect ? String(isSelected) : undefined}>
@@ -134,7 +134,7 @@ const Row = ({ row, isSelected, canSelect }) => useMemo(() => {
             aria-label=${`Select ${format.isolated(agency)} · ${currency}`} />`}
       </td>
       <th role="rowheader" scope="row" class="agency">
-        <button type="button" class="link" tabindex="-1"><${Name}>${name || agency}<//></button>
+        <button type="button" class="link" tabindex="-1"><${AccountTitle} ...${row} /></button>
         <${AccountId} ...${row} />
       </th>
       <${Figure} label="Net sales" name="net" value=${row.net} currency=${currency} />

@@ -185,7 +185,8 @@ function useRows(drafts, names, last, previews) {
 function Drafts({ period, rows, query, onDecided, refresh, reload }) {
   const [filter, setFilter] = useFilter(query);
   const sort = { by: filter.sort.replace("-", "") || "agency", down: filter.sort.startsWith("-") };
-  const setSort = ({ by, down }) => setFilter({ ...filter, sort: `${down ? "-" : ""}${by}` });
+  const setSort = ({ by, down }) =>
+    setFilter({ ...filter, sort: by === "agency" && !down ? "" : `${down ? "-" : ""}${by}` });
   const [selected, setSelected] = useState(new Set());
   const [asking, setAsking] = useState(null);
   const [previewed, setPreviewed] = useState(null);

@@ -3,6 +3,7 @@ import { html } from "../vendor/htm-preact.js";
 import { get, withQuery } from "../api.js";
 import { dayOf, isDay, laterDay, today } from "../calendar.js";
 import { referenceIn } from "../extra.js";
+import { InstantField } from "../fields.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { STAFF, may } from "../me.js";
@@ -84,18 +85,14 @@ const One = () => html`
     <button>Open the event</button>
   </form>`;
 
-/** Returns a day or an instant of an address as the date and time of a form, in the time zone that is shown. */
-const written = (at) => (Number.isNaN(Date.parse(at)) ? "" : format.localTime(at));
 const instants = ({ from, to, ...more }) => ({
   ...more, from: from && format.instant(from), to: to && format.instant(to),
 });
 
 const Filter = ({ query }) => html`
   <${Filters} parts=${["events"]} query=${query} label="Events of a span" read=${instants}>
-    <label>From (${format.zoneName()})
-      <input name="from" type="datetime-local" defaultValue=${written(query.from)} />
-    </label>
-    <label>To, not included <input name="to" type="datetime-local" defaultValue=${written(query.to)} /></label>
+    <${InstantField} label=${`From (${format.zoneName()})`} name="from" at=${query.from} />
+    <${InstantField} label="To, not included" name="to" at=${query.to} />
     ${may(...STAFF) && html`<${AgencyField} value=${query.agency} />`}
     ${TEXTS.map(([name, text]) => html`
       <label key=${name}>${text} <input name=${name} defaultValue=${query[name]} autocomplete="off" /></label>`)}
