@@ -56,6 +56,17 @@ export const Table = ({ caption, label = caption, head, children }) => html`
     </table>
   </div>`;
 
+/** A command to run on a person's machine, with what it is for and a button that copies it. */
+export function Command({ text, command }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard.writeText(command).then(() => setCopied(true));
+  return html`
+    <div class="command">
+      <span>${text}</span><code>${command}</code>
+      <button type="button" aria-label=${`Copy: ${text}`} onClick=${copy}>${isCopied ? "Copied" : "Copy"}</button>
+    </div>`;
+}
+
 /** For how long the links to files can be followed. */
 export const LinksNote = ({ seconds }) => html`
   <p class="note">Links are valid for ${seconds / 60} minutes. Reload the page for new ones.</p>`;
@@ -130,7 +141,7 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, is
     </dialog>`;
 }
 
-/** A dialog without a form of its own. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
+/** A dialog that adds no form. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
 export function Modal({ label, busy, onClose, children, ...more }) {
   const place = useRef();
   const [kept, note] = useEscape(busy);

@@ -1,7 +1,7 @@
 /** Accounts: each agency and currency with its lifetime totals. */
 import { html } from "../vendor/htm-preact.js";
 import { List } from "../list.js";
-import { useNames } from "../names.js";
+import { useNames } from "../agencies.js";
 import { Name, NoEvents } from "../parts.js";
 import { AgencyLink, agencyColumn } from "./agency-link.js";
 

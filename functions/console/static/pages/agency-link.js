@@ -1,6 +1,6 @@
 /** The address of an agency's page, its names, links to it, and its column in lists. */
 import { html } from "../vendor/htm-preact.js";
-import { useLegalName } from "../names.js";
+import { useLegalName } from "../agencies.js";
 import { Link, Name } from "../parts.js";
 import { address } from "../routes.js";
 

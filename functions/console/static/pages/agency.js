@@ -13,7 +13,8 @@ import { agencyAddress } from "./agency-link.js";
 import { LiveChanges } from "./live-changes.js";
 import { Messages } from "./messages.js";
 import { RateCards } from "./rate-cards.js";
-import { Recording } from "./recording.js";
+import { accountStatementAddress } from "./receivables.js";
+import { Recording, followed } from "./recording.js";
 import { Registration, registrationOf } from "./registration.js";
 import { StatementList, statementAddress } from "./statements.js";
 
@@ -21,8 +22,6 @@ const FIGURES = {
   gross: "Sales", refunds: "Refunds", net: "Net sales", commission: "Commission", payments: "Payments",
 };
 const PERIODS_SHOWN = 24;
-const TRIES = 10;
-const PAUSE = 1000;
 
 /** The page. */
 export function Agency({ agency, query }) {
@@ -50,15 +49,6 @@ async function known(agency) {
   const { items } = await get(withQuery("/accounts", { agency }));
   if (items.some((one) => one.registered === false)) return [items, null];
   return [items, await registrationOf(agency)];
-}
-
-/** Waits until the figures of an agency show a new event: they follow within seconds. */
-async function followed(agency, before) {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const { items } = await get(withQuery("/accounts", { agency }));
-    if (JSON.stringify(items) !== JSON.stringify(before)) return;
-    await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
-  }
 }
 
 /** The figures of one currency: now, and by the spans that the address names. */
@@ -219,6 +209,9 @@ function startsOf({ span, from, to }, items) {
 
 const Statements = ({ agency, version }) => html`
   <h2>Statements</h2>
+  <p class="note">
+    <${Link} to=${accountStatementAddress(agency)}>Account statement<//>: what is open, and each payment.
+  </p>
   <${StatementList} parameters=${{ agency }} owner=${agency} version=${version} size="25" empty=${html`
     <p class="note">
       This agency has no statements yet. The statements of a month are made some days after it ends.

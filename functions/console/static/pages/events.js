@@ -7,7 +7,7 @@ import { InstantField } from "../fields.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { STAFF, may } from "../me.js";
-import { useNames } from "../names.js";
+import { useNames } from "../agencies.js";
 import { newestFirst } from "../newest.js";
 import { Link, Name, fieldsOf } from "../parts.js";
 import { address, navigate } from "../routes.js";

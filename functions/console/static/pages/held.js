@@ -5,7 +5,7 @@ import { heldPath, put } from "../api.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { may, reader } from "../me.js";
-import { useNames } from "../names.js";
+import { useNames } from "../agencies.js";
 import { Dialog, Name, Status, Time, useSending } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyLink, agencyColumn } from "./agency-link.js";

@@ -3,7 +3,7 @@ import { html } from "../vendor/htm-preact.js";
 import { get, runPath } from "../api.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
-import { useNames } from "../names.js";
+import { useNames } from "../agencies.js";
 import { Link, LinksNote, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { FIGURES, NOT_PROVEN, proofOf } from "../proof.js";
 import { address } from "../routes.js";

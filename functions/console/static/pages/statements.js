@@ -4,13 +4,14 @@ import { get } from "../api.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { STAFF, may, reader } from "../me.js";
-import { useNames } from "../names.js";
+import { useNames } from "../agencies.js";
 import { Link, useLoaded } from "../parts.js";
 import { useOpenStatements } from "../receivables.js";
 import { address } from "../routes.js";
 import { statusWords } from "../status.js";
 import { AgencyField, Filters } from "./agency-field.js";
 import { agencyColumn } from "./agency-link.js";
+import { accountStatementAddress } from "./receivables.js";
 
 const STATUSES = ["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"];
 const NONE_YET = "There are no statements yet. The statements of a month are made some days after it ends.";
@@ -23,6 +24,7 @@ const closeAddress = (period) => address(period ? ["close", period] : ["close"])
 /** The page. */
 export function Statements({ query }) {
   const { period, agency, status } = query;
+  const own = agency || reader().agencies?.[0];
   const empty = html`
     <p class="empty">
       ${period || agency || status
@@ -32,8 +34,10 @@ export function Statements({ query }) {
     <${Filter} query=${query} />
     ${!status && may(...STAFF) && html`
       <p class="note">Drafts without a statement: <${Link} to=${closeAddress(period)}>close the period<//>.</p>`}
-    <${StatementList} parameters=${{ period, agency, status }} owner=${agency || reader().agencies?.[0]}
-      empty=${empty} />`;
+    ${own && html`
+      <p class="note">What is owed, and by when: <${Link} to=${accountStatementAddress(own)}>the account statement<//>.
+      </p>`}
+    <${StatementList} parameters=${{ period, agency, status }} owner=${own} empty=${empty} />`;
 }
 
 /**
