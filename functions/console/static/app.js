@@ -1,8 +1,8 @@
 /** The console: the frame around every page, and the page of the present address. */
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { useLegalName } from "./agencies.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
-import { useLegalName } from "./agencies.js";
 import { AccountStatement } from "./pages/account-statement.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
@@ -82,7 +82,7 @@ function pageAt({ parts, query }) {
   }
   if (first === "receivables" && rest.length === 1) {
     const [agency] = rest;
-    const title = `Account statement of ${isolated(agency)}`;
+    const title = (name) => ["Account statement of ", name, ""];
     if (!may(...STAFF) && !reader().agencies.includes(agency)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
     return [title, html`<${AccountStatement} agency=${agency} query=${query} />`];
   }
