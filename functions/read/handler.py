@@ -1,4 +1,4 @@
-"""Answers every GET of the API. Its role can write nothing.
+"""Answers every GET of the API, and reads the files of a bank. Its role can write nothing.
 
 Each feature registers its routes in its ``routes.py``; those of no feature are here.
 """
@@ -40,6 +40,7 @@ from quarterhour.rate_cards import routes as rate_cards
 from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.rate_cards.rate_card import RATE_CARDS
 from quarterhour.receivables import routes as receivables
+from quarterhour.receivables.bank_files import BankFiles
 from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.releases import routes as releases
 from quarterhour.releases.context import DraftContexts
@@ -109,6 +110,7 @@ draft_queries = DraftQueries(
 )
 order_queries = OrderQueries(entities)
 receivable_queries = ReceivableQueries(entities, statement_queries, account_queries, workers)
+bank_files = BankFiles(receivable_queries, entities, events, workers, calendar_of(env).zone)
 reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
 operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
 
@@ -123,6 +125,7 @@ held.read(routes, HeldQueries(entities))
 locations.read(routes, LocationQueries(entities))
 statements.read(routes, statement_queries, account_queries)
 receivables.read(routes, receivable_queries)
+receivables.read_bank_files(routes, bank_files)
 statement_status.read(routes, StatementStatusQueries(entities), statement_queries, receivable_queries, account_queries)
 releases.read(routes, draft_queries)
 orders.read(routes, order_queries)
