@@ -243,3 +243,11 @@ def test_no_more_is_proposed_than_is_open_and_a_certain_line_is_used_whole(
         total = money.total(sums[statement_.number])
         assert abs(total) <= abs(statement_.open)
         assert total.is_zero() or (total > 0) == (statement_.open > 0)
+
+
+def test_a_statement_that_a_part_of_the_line_has_paid_is_no_contradiction() -> None:
+    rest = line("60.50", "S-000005 S-000002")
+    (one,) = propose([rest], OPEN, PAYERS, {0: ["S-000005"]})
+    assert (one.match, one.certain, parts(one)) == (Match.NUMBER, True, [("42", "S-000002", "60.50")])
+    (one,) = propose([rest], OPEN, PAYERS)
+    assert (one.match, one.parts) == (Match.CONTRADICTION, ())

@@ -12,6 +12,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.documents.keys import agency_document, latest_key
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.events_of_people import SOURCE
+from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_seconds
@@ -52,7 +53,7 @@ class BankFiles:
         ids = line_ids(file.lines)
         recorded = self._recorded(ids)
         rest = [
-            one._replace(amount=money.add(one.amount, money.negated(money.total(recorded.get(id_, ())))))
+            one._replace(amount=money.add(one.amount, money.negated(_sum(recorded.get(id_, ())))))
             for one, id_ in zip(file.lines, ids, strict=True)
         ]
         statements = [
@@ -61,16 +62,21 @@ class BankFiles:
             for one in allocation.receivables
             if one.open
         ]
+        paid = {
+            index: [one["statement"] for one in recorded[id_] if one.get("statement")]
+            for index, id_ in enumerate(ids)
+            if id_ in recorded
+        }
         payers = self._payers(sorted({one.account.agency for one in statements}))
         proposals = [
             Proposal(Match.RECORDED, "it is recorded already") if id_ in recorded and not line.amount else proposal
-            for id_, line, proposal in zip(ids, rest, propose(rest, statements, payers), strict=True)
+            for id_, line, proposal in zip(ids, rest, propose(rest, statements, payers, paid), strict=True)
         ]
         lines = [
             {
                 "line": number,
                 **_shown(line),
-                "recorded": money.plain(money.total(recorded.get(id_, ()))),
+                "recorded": money.plain(_sum(recorded.get(id_, ()))),
                 **_proposed(proposal),
                 "events": _events(id_, len(recorded.get(id_, ())), line, proposal.parts, self.zone),
             }
@@ -88,9 +94,9 @@ class BankFiles:
                 found.append(Payer(names[values["pk"]], agency.legal_name, agency.iban))
         return found
 
-    def _recorded(self, ids: Sequence[str]) -> Mapping[str, Sequence[Decimal]]:
-        """Return the payments that are recorded of each line, in the order of their events."""
-        found: dict[str, list[Decimal]] = {}
+    def _recorded(self, ids: Sequence[str]) -> Mapping[str, Sequence[Facts]]:
+        """Return the facts of the payments that are recorded of each line, in the order of their events."""
+        found: dict[str, list[Facts]] = {}
         sought = list(dict.fromkeys(ids))
         for part in range(_MOST_PARTS):
             identities = {Identity(SOURCE, part_id(one, part)): one for one in sought}
@@ -98,7 +104,7 @@ class BankFiles:
             sought = []
             for one in facts:
                 id_ = identities[Identity(one["source"], one["id"])]
-                found.setdefault(id_, []).append(Decimal(one["amount"]))
+                found.setdefault(id_, []).append(one)
                 sought.append(id_)
             if not sought:
                 break
@@ -108,6 +114,10 @@ class BankFiles:
 def part_id(line_id: str, part: int) -> str:
     """Return the id of the event of a part of a line, counted from 0."""
     return line_id if part == 0 else f"{line_id}-{part + 1}"
+
+
+def _sum(payments: Sequence[Facts]) -> Decimal:
+    return money.total(Decimal(one["amount"]) for one in payments)
 
 
 def _shown(line: BankLine) -> dict[str, Any]:

@@ -9,10 +9,11 @@ Of no statement, more is proposed than is open: certain lines come first, then t
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from quarterhour.model import money
@@ -25,6 +26,7 @@ _MOST_CANDIDATES: Final = 10
 _DIGITS: Final = 6
 """The fewest digits of what looks like a number of a statement."""
 _SEPARATOR: Final = r"[\s\-/._]*"
+_NOTHING: Final[Mapping[int, Collection[str]]] = MappingProxyType({})
 
 
 class Match(StrEnum):
@@ -91,20 +93,28 @@ class Proposal(NamedTuple):
     candidates: tuple[str, ...] = ()
 
 
-def propose(lines: Sequence[BankLine], statements: Iterable[OpenStatement], payers: Iterable[Payer]) -> list[Proposal]:
-    """Return the proposal of each line, in their order."""
+def propose(
+    lines: Sequence[BankLine],
+    statements: Iterable[OpenStatement],
+    payers: Iterable[Payer],
+    paid: Mapping[int, Collection[str]] = _NOTHING,
+) -> list[Proposal]:
+    """Return the proposal of each line, in their order.
+
+    ``paid``: the numbers of the statements for which a part of a line is recorded already, by the line's place.
+    """
     matching = _Matching.of(statements, payers)
     found: dict[int, Proposal] = {}
-    named = [bool(matching.numbers.named_in(one.reference)) for one in lines]
+    named = [matching.numbers.named_in(one.reference, paid.get(index, ())) for index, one in enumerate(lines)]
     # What names its statement goes before what only has its amount.
     for with_number in (True, False):
         for index, line in enumerate(lines):
-            if named[index] is with_number and (proposal := matching.proposal(line)).certain:
+            if bool(named[index]) is with_number and (proposal := matching.proposal(line, named[index])).certain:
                 found[index] = matching.taken(proposal)
     for index, line in enumerate(lines):
         if index not in found:
             # It may look certain by now, because a line in review has taken something else.
-            found[index] = matching.taken(matching.proposal(line)._replace(certain=False))
+            found[index] = matching.taken(matching.proposal(line, named[index])._replace(certain=False))
     return [found[index] for index in range(len(lines))]
 
 
@@ -120,15 +130,17 @@ class _Numbers:
         self._pattern = re.compile(rf"(?<![A-Z0-9])({signs}){_SEPARATOR}({digits})(?!\d)") if bare else None
         self._exact = {one for one in self._spelled if not re.fullmatch(rf".*\d{{{_DIGITS}}}", one)}
 
-    def named_in(self, text: str) -> dict[str, bool]:
-        """Return the numbers that a text names, each with whether something of it is open."""
+    def named_in(self, text: str, paid: Collection[str]) -> dict[str, bool]:
+        """Return the numbers that a text names, each with whether something of it is open; those of ``paid`` if so."""
         if self._pattern is None:
             return {}
         upper = text.upper()
+        done = set(map(_letters, paid))
         found: dict[str, bool] = {}
         for one in self._pattern.finditer(upper):
             number = next(filter(None, map(self._spelled.get, _spellings(one[1], one[2]))), None)
-            if number or one[1]:  # without a prefix, it can be any other number
+            # Without a prefix, it can be any other number.
+            if number or (one[1] and done.isdisjoint(_spellings(one[1], one[2]))):
                 found[number or " ".join(one[0].split())] = number is not None
         for word in re.findall(r"[^\s,;:]+", upper) if self._exact else ():
             if (spelled := _letters(word)) in self._exact:
@@ -177,12 +189,12 @@ class _Matching:
                 self.left[one.number] = money.add(self.left[one.number], money.negated(one.amount))
         return proposal
 
-    def proposal(self, line: BankLine) -> Proposal:
+    def proposal(self, line: BankLine, named: Mapping[str, bool]) -> Proposal:
+        """Return what a line would pay, as far as it is still open; ``named``: the numbers that it names."""
         if line.amount.is_zero():
             return Proposal(Match.NONE, "it moves nothing")
         if line.reversal:
             return Proposal(Match.REVERSAL, "it takes back an earlier line: record the opposite of that by hand")
-        named = self.numbers.named_in(line.reference)
         return self._by_number(line, named) if named else self._by_payer(line)
 
     def _by_number(self, line: BankLine, named: Mapping[str, bool]) -> Proposal:
