@@ -854,8 +854,18 @@ class MatchedLine(Answer):
     recorded: Decimal
     """What is recorded of it already."""
     match: Literal[
-        *("number", "numbers", "part", "payer", "all", "amount", "ambiguous", "excess", "contradiction"),
-        *("reversal", "recorded", "none"),
+        "number",
+        "numbers",
+        "part",
+        "payer",
+        "all",
+        "amount",
+        "ambiguous",
+        "excess",
+        "contradiction",
+        "reversal",
+        "recorded",
+        "none",
     ]
     certain: bool
     """Whether nobody needs to look at it before it is recorded."""
