@@ -159,7 +159,7 @@ def _show(console: Console, lines: Sequence[Json], *, recorded: bool) -> None:
     amount = Column("amount", justify="right")
     table = Table("date", "payer", amount, "", "pays", "why", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for one in lines[:_MOST_ROWS]:
-        pays = ", ".join(event["data"].get("statement", "the oldest") for event in one["events"])
+        pays = ", ".join(f"{event['subject']}: {_statement(event)}" for event in one["events"])
         texts = (one["date"], one["name"] or one["iban"], one["amount"], one["currency"], pays)
         table.add_row(*(Text(printable(text, _LONGEST)) for text in texts), Text(printable(_why(one))))
     if lines:
@@ -175,6 +175,10 @@ def _show(console: Console, lines: Sequence[Json], *, recorded: bool) -> None:
         console.print(f"payments: {done or 'none'}")
     elif counts["certain"]:
         console.print("nothing is recorded: --record records what is certain")
+
+
+def _statement(event: Mapping[str, Any]) -> str:
+    return str(event["data"].get("statement", "the oldest"))
 
 
 def _why(line: Mapping[str, Any]) -> str:

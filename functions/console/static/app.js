@@ -6,6 +6,7 @@ import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
 import { AgencyName, agencyAddress } from "./pages/agency-link.js";
 import { Agency } from "./pages/agency.js";
+import { BankFile } from "./pages/bank-file.js";
 import { Close } from "./pages/close.js";
 import { Event } from "./pages/event.js";
 import { Events } from "./pages/events.js";
@@ -36,6 +37,7 @@ const MENU = [
   { title: "Events", parts: ["events"], content: Events, oneAgency: true },
   { title: "Close", parts: ["close"], content: Close, roles: STAFF },
   { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true },
+  { title: "Bank file", parts: ["bank-file"], content: BankFile, roles: ["finance"] },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF },
   { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF },
   { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates },

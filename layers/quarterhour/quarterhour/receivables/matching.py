@@ -216,7 +216,7 @@ class _Matching:
         elif len(agencies) > 1:
             problem = f"it names statements of several agencies: {_listed(numbers)}"
         elif others:
-            problem = f"it names {_listed(numbers)}, and comes from the account of another agency: {_listed(others)}"
+            problem = f"it names {_listed(numbers)}, and comes from the account of another agency"
         if problem:
             return Proposal(Match.CONTRADICTION, problem, candidates=numbers)
         found.sort(key=lambda one: (one.period, one.number))
@@ -237,9 +237,9 @@ class _Matching:
         if not agencies:
             return self._by_amount(line)
         if len(agencies) > 1:
-            return Proposal(Match.AMBIGUOUS, f"{by} is that of several agencies: {_listed(agencies)}")
+            return Proposal(Match.AMBIGUOUS, f"{by} is that of several agencies")
         (agency,) = agencies
-        return self._of_agency(line, agency, f"{by} is that of agency {agency}")
+        return self._of_agency(line, agency, f"{by} is that of the agency")
 
     def _of_agency(self, line: BankLine, agency: str, why: str) -> Proposal:
         owed = self._open(Account(agency, line.currency), line)
@@ -306,7 +306,7 @@ def _letters(text: str) -> str:
 
 
 def _listed(names: Iterable[str]) -> str:
-    shown = sorted(names) if isinstance(names, set) else list(names)
+    shown = list(names)
     more = len(shown) - _MOST_CANDIDATES
     return ", ".join(shown[:_MOST_CANDIDATES]) + (f" and {more} more" if more > 0 else "")
 
