@@ -6,7 +6,7 @@ Each feature registers its routes in its ``routes.py``; those of no feature are 
 import json
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -40,7 +40,6 @@ from quarterhour.rate_cards import routes as rate_cards
 from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.rate_cards.rate_card import RATE_CARDS
 from quarterhour.receivables import routes as receivables
-from quarterhour.receivables.bank_files import BankFiles
 from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.releases import routes as releases
 from quarterhour.releases.context import DraftContexts
@@ -72,6 +71,9 @@ from quarterhour.threads.subjects import Subjects
 from quarterhour.web import http
 from quarterhour.web.access import everyone
 from quarterhour.web.routing import Routes
+
+if TYPE_CHECKING:
+    from quarterhour.receivables.bank_files import BankFiles
 
 env = Environment.of_process()
 dynamodb, s3 = clients.dynamodb(), clients.s3()
@@ -110,7 +112,6 @@ draft_queries = DraftQueries(
 )
 order_queries = OrderQueries(entities)
 receivable_queries = ReceivableQueries(entities, statement_queries, account_queries, workers)
-bank_files = BankFiles(receivable_queries, entities, events, workers, calendar_of(env).zone)
 reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
 operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
 
@@ -125,7 +126,6 @@ held.read(routes, HeldQueries(entities))
 locations.read(routes, LocationQueries(entities))
 statements.read(routes, statement_queries, account_queries)
 receivables.read(routes, receivable_queries)
-receivables.read_bank_files(routes, bank_files)
 statement_status.read(routes, StatementStatusQueries(entities), statement_queries, receivable_queries, account_queries)
 releases.read(routes, draft_queries)
 orders.read(routes, order_queries)
@@ -138,6 +138,17 @@ threads.read(routes, ThreadQueries(entities), Subjects(events, entities, documen
 schedule.read(routes, reconciler, operation)
 
 DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
+
+
+@cache
+def bank_files() -> "BankFiles":
+    """Return what reads the files of a bank; no other request needs these modules."""
+    from quarterhour.receivables.bank_files import BankFiles  # noqa: PLC0415 - see above
+
+    return BankFiles(receivable_queries, entities, events, workers, calendar_of(env).zone)
+
+
+receivables.read_bank_files(routes, bank_files)
 
 
 @routes.get("/me", allow=everyone)

@@ -18,7 +18,7 @@ from rich.text import Text
 
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock
-from quarterhour.receivables.bank.read import FORMATS
+from quarterhour.receivables.bank.line import FORMATS
 from quarterhour.receivables.matching import Match
 from quarterhour.receivables.routes import FILE
 from quarterhour_tools.csv.bank_lines import bank_lines

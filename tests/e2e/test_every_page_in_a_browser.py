@@ -52,6 +52,7 @@ PAGES = {
     STATEMENT: "Closing balance",
     f"/console/statements/2026-11/{IN_NAME}/GBP": "A preview as of",
     "/console/close/2026-10": NAME,
+    "/console/bank-file": "Choose a file of your bank",
     "/console/reports": "verified",
     RUN: NAME,
     f"/console/locations?location=GB%23{IN_NAME}": NAME,

@@ -4,10 +4,10 @@ import { record, sendFile } from "../api.js";
 import { inTurns } from "../closing.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
-import { Amount, Dialog, Failure, Money, Name, Table, useSending } from "../parts.js";
-import { AgencyLink } from "./agency-link.js";
-import { EventLink } from "./events.js";
+import { Amount, Dialog, Failure, Link, Money, Name, Table, useSending } from "../parts.js";
 import { Problem } from "../problem.js";
+import { AgencyLink } from "./agency-link.js";
+import { eventAddress } from "./events.js";
 
 const LARGEST = 4_000_000;
 const AT_ONCE = 4;
@@ -36,7 +36,8 @@ export function BankFile() {
   };
   return html`
     <p>Choose a file of your bank: CAMT.053, MT940, or CSV with the columns <code>date</code>, <code>amount</code>,
-      ${" "}<code>currency</code> and <code>reference</code>. Its lines are matched to open statements. Nothing is
+      ${" "}<code>currency</code> and <code>reference</code>. The command <code>quarterhour payments</code> reads other
+      CSV. The lines are matched to open statements. Nothing is
       recorded before you say so, and no line is recorded twice.</p>
     <form class="bar" onSubmit=${choose}>
       <label>File <input type="file" name="file" required accept=".xml,.sta,.940,.mt940,.txt,.csv" /></label>
@@ -103,8 +104,9 @@ function Group({ title, note, lines, chosen, select, results, isOpen }) {
   const [most, setMost] = useState(SHOWN);
   if (!lines.length) return null;
   const open = lines.filter(isOpen);
+  const hasBoxes = lines.some((one) => one.events.length > 0);
   const all = open.length > 0 && open.every((one) => chosen.has(one.line));
-  const box = open.length > 0 && html`
+  const box = open.length > 1 && html`
     <label class="check">
       <input type="checkbox" checked=${all} onChange=${({ target }) => select(open, target.checked)} />
       Select all ${format.count(open.length)} of this group
@@ -113,30 +115,33 @@ function Group({ title, note, lines, chosen, select, results, isOpen }) {
     <h3>${title}: ${LINES(lines.length)}</h3>
     ${note && html`<p class="note">${note}</p>`}
     ${box}
-    <${Table} label=${`${title}: lines`} head=${[["Record"], ...HEAD]}>
+    <${Table} label=${`${title}: lines`} head=${hasBoxes ? [["Record"], ...HEAD] : HEAD}>
       ${lines.slice(0, most).map((one) => html`
-        <${Line} key=${one.line} line=${one} isOpen=${isOpen(one)} isOn=${chosen.has(one.line)} select=${select}
+        <${Line} key=${one.line} line=${one} hasBoxes=${hasBoxes} isOpen=${isOpen(one)} isOn=${chosen.has(one.line)} select=${select}
           results=${results.get(one.line) ?? NONE} />`)}
     <//>
     ${lines.length > most && html`
       <p><button type="button" onClick=${() => setMost(lines.length)}>Show all ${LINES(lines.length)}</button></p>`}`;
 }
 
-function Line({ line: one, isOpen, isOn, select, results }) {
+function Line({ line: one, hasBoxes, isOpen, isOn, select, results }) {
   const amount = `${format.money(one.amount, one.currency)} ${one.currency}`;
   const label = `Record ${amount} of ${one.name || one.iban || one.date}`;
   return html`
     <tr>
-      <td>
-        ${isOpen && html`
-          <input type="checkbox" aria-label=${label} checked=${isOn}
-            onChange=${({ target }) => select([one], target.checked)} />`}
+      ${hasBoxes && html`
+        <td>
+          ${isOpen && html`
+            <input type="checkbox" aria-label=${label} checked=${isOn}
+              onChange=${({ target }) => select([one], target.checked)} />`}
+        </td>`}
+      <td class="short"><time datetime=${one.date}>${one.date}</time></td>
+      <td class="long">
+        ${(one.name || one.iban) && html`<div><${Name}>${one.name || one.iban}<//></div>`}
+        ${one.reference && html`<small><${Name}>${one.reference}<//></small>`}
       </td>
-      <td><time datetime=${one.date}>${one.date}</time></td>
-      <td class="long"><${Name}>${one.name || one.iban}<//>
-        ${one.reference && html`<br /><small><${Name}>${one.reference}<//></small>`}</td>
       <td class="n"><${Amount} value=${one.amount} currency=${one.currency} exact /> ${one.currency}</td>
-      <td>${one.events.map((event) => html`<${Pays} key=${event.id} event=${event} />`)}</td>
+      <td class="long">${one.events.map((event) => html`<${Pays} key=${event.id} event=${event} />`)}</td>
       <td class="long"><${Name}>${one.reason}<//>
         ${results.map((result) => html`<${Result} key=${result.event.id} ...${result} />`)}</td>
     </tr>`;
@@ -149,7 +154,7 @@ const Pays = ({ event: { subject, data: { statement, amount, currency } } }) => 
 function Result({ event, outcome, problem }) {
   if (problem) return html`<div class="mark">${problem.title}. ${problem.message}</div>`;
   if (outcome.verdict === "held") return html`<div>It waits for another person, who approves it in Operations.</div>`;
-  return html`<div class="proven">It is recorded: <${EventLink} source=${event.source} id=${event.id} /></div>`;
+  return html`<div class="proven"><${Link} to=${eventAddress(event)}>It is recorded<//>.</div>`;
 }
 
 /** The dialog before the recording: how many payments, and their sums. Events of one line are sent in their order. */
@@ -178,7 +183,7 @@ function Review({ lines, onRecorded, onClose }) {
   const sending = useSending(send, onRecorded);
   return html`
     <${Dialog} title=${`Record ${PAYMENTS(events.length)}`} action="Record" ...${{ onClose, ...sending }}>
-      <p>Each payment names its statement and is permanent. Staff see that you recorded it.</p>
+      <p>The payments are permanent, and staff see that you recorded them.</p>
       <${Sums} events=${events} />
       ${unsure > 0 && html`
         <div class="mark">

@@ -7,6 +7,7 @@ from typing import Final
 
 from quarterhour.model import money
 from quarterhour.receivables.bank.line import (
+    CAMT,
     LONGEST_NAME,
     Balances,
     BankFile,
@@ -19,7 +20,6 @@ from quarterhour.receivables.bank.line import (
 )
 from quarterhour.receivables.bank.xml import Element, parse
 
-FORMAT: Final = "camt.053"
 _OTHERS: Final = {"BkToCstmrAcctRpt": "camt.052", "BkToCstmrDbtCdtNtfctn": "camt.054"}
 _EXPECTED: Final = "a statement of the whole day, camt.053"
 _OPENING: Final = ("OPBD", "PRCD")
@@ -53,7 +53,7 @@ def read_camt(content: bytes) -> BankFile:
         balances = Balances(of, _balance(statement, _OPENING), _balance(statement, _CLOSING))
         problems += check_balances(balances, own)
         lines += own
-    return BankFile(FORMAT, tuple(lines), tuple(problems))
+    return BankFile(CAMT, tuple(lines), tuple(problems))
 
 
 def _status(entry: Element) -> str:

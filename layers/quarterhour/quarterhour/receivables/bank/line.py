@@ -11,6 +11,10 @@ from typing import Final, NamedTuple
 
 from quarterhour.model import money
 
+CAMT: Final = "camt.053"
+MT940: Final = "mt940"
+CSV: Final = "csv"
+FORMATS: Final = (CAMT, MT940, CSV)
 MOST_LINES: Final = 5_000
 """The most lines of a file: the response about them must fit into one of Lambda's."""
 LONGEST: Final = 500

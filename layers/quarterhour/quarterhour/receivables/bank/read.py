@@ -7,14 +7,13 @@ from typing import Final
 
 from quarterhour.model import money
 from quarterhour.receivables.bank import camt, swift, table
-from quarterhour.receivables.bank.line import BankFile, BankFileError, BankLine
+from quarterhour.receivables.bank.line import CAMT, CSV, FORMATS, MT940, BankFile, BankFileError, BankLine
 
 _READERS: Final[Mapping[str, Callable[[bytes], BankFile]]] = {
-    camt.FORMAT: camt.read_camt,
-    swift.FORMAT: swift.read_mt940,
-    table.FORMAT: table.read_table,
+    CAMT: camt.read_camt,
+    MT940: swift.read_mt940,
+    CSV: table.read_table,
 }
-FORMATS: Final = tuple(_READERS)
 _XML: Final = re.compile(rb"\A(?:\xef\xbb\xbf|\xff\xfe|\xfe\xff)?\s*\0?<")
 _MT940: Final = re.compile(rb"^(?:\xef\xbb\xbf)?(?::20:|\{1:)", re.MULTILINE)
 
@@ -39,5 +38,5 @@ def _in_minor_units(line: BankLine) -> BankLine:
 
 def _detected(content: bytes) -> str:
     if _XML.match(content):
-        return camt.FORMAT
-    return swift.FORMAT if _MT940.search(content.replace(b"\r", b"\n")) else table.FORMAT
+        return CAMT
+    return MT940 if _MT940.search(content.replace(b"\r", b"\n")) else CSV

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from quarterhour.receivables.bank.line import (
     LONGEST_NAME,
+    MT940,
     Balances,
     BankFile,
     BankFileError,
@@ -20,7 +21,6 @@ from quarterhour.receivables.bank.line import (
     reference_of,
 )
 
-FORMAT: Final = "mt940"
 _ENVELOPE: Final = re.compile(r"\A.*?(?=^:20:)", re.DOTALL | re.MULTILINE)
 _END: Final = re.compile(r"^-\}?\s*$", re.MULTILINE)
 _LINE: Final = re.compile(r"^:61:", re.MULTILINE)
@@ -49,7 +49,7 @@ def read_mt940(content: bytes) -> BankFile:
     except (ArithmeticError, LookupError, RuntimeError, TypeError, ValueError) as error:
         raise BankFileError("has a field that cannot be read", _EXPECTED) from error
     return BankFile(
-        FORMAT,
+        MT940,
         tuple(line for lines, _ in found for line in lines),
         tuple(problem for _, problems in found for problem in problems),
     )

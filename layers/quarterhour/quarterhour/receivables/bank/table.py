@@ -8,6 +8,7 @@ from typing import Final
 
 from quarterhour.model import money
 from quarterhour.receivables.bank.line import (
+    CSV,
     LONGEST_NAME,
     BankFile,
     BankFileError,
@@ -17,7 +18,6 @@ from quarterhour.receivables.bank.line import (
     reference_of,
 )
 
-FORMAT: Final = "csv"
 NEEDED: Final = ("date", "amount", "currency")
 OPTIONAL: Final = ("account", "name", "iban", "reference", "bank_reference")
 COLUMNS: Final = (*NEEDED, *OPTIONAL)
@@ -41,7 +41,7 @@ def read_table(content: bytes) -> BankFile:
         raise BankFileError(f"is not UTF-8 at byte {error.start}", _EXPECTED) from error
     except csv.Error as error:
         raise BankFileError(f"is not CSV: {error}", _EXPECTED) from error
-    return BankFile(FORMAT, tuple(lines))
+    return BankFile(CSV, tuple(lines))
 
 
 def _line(row: Mapping[str, str | None], number: int) -> BankLine:
