@@ -145,7 +145,7 @@ def bank_files() -> "BankFiles":
     """Return what reads the files of a bank; no other request needs these modules."""
     from quarterhour.receivables.bank_files import BankFiles  # noqa: PLC0415 - see above
 
-    return BankFiles(receivable_queries, entities, events, workers, calendar_of(env).zone)
+    return BankFiles(receivable_queries, entities, events, workers, statement_queries.calendar.zone)
 
 
 receivables.read_bank_files(routes, bank_files)

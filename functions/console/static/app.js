@@ -2,6 +2,8 @@
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
+import { useLegalName } from "./agencies.js";
+import { AccountStatement } from "./pages/account-statement.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
 import { AgencyName, agencyAddress } from "./pages/agency-link.js";
@@ -14,6 +16,8 @@ import { ExchangeRate, ExchangeRates } from "./pages/exchange-rates.js";
 import { Locations } from "./pages/locations.js";
 import { Operations } from "./pages/operations.js";
 import { Overview } from "./pages/overview.js";
+import { Payouts } from "./pages/payouts.js";
+import { Receivables, accountStatementAddress } from "./pages/receivables.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
 import { Runbook } from "./pages/runbook.js";
@@ -37,7 +41,9 @@ const MENU = [
   { title: "Events", parts: ["events"], content: Events, oneAgency: true },
   { title: "Close", parts: ["close"], content: Close, roles: STAFF },
   { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true },
+  { title: "Receivables", parts: ["receivables"], content: Receivables, roles: STAFF },
   { title: "Bank file", parts: ["bank-file"], content: BankFile, roles: ["finance"] },
+  { title: "Payouts", parts: ["payouts"], content: Payouts, roles: STAFF },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF },
   { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF },
   { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates },
@@ -68,12 +74,19 @@ function pageAt({ parts, query }) {
   }
   if (first === "statements" && rest.length === 3) {
     const [period, agency, currency] = rest;
-    const title = `Statement of ${isolated(agency)} in ${currency}, ${format.month(period)}`;
+    const title = (name) => ["Statement of ", name, ` in ${currency}, ${format.month(period)}`];
     return [title, html`<${Statement} name=${{ period, agency, currency }} />`];
   }
   if (first === "reports" && rest.length === 1) return [`Run ${rest[0]}`, html`<${Report} run=${rest[0]} />`];
   if (first === "agencies" && rest.length === 1) {
-    return [`Agency ${isolated(rest[0])}`, html`<${Agency} agency=${rest[0]} query=${query} />`];
+    const title = (name, isLegal) => [isLegal ? "" : "Agency ", name, ""];
+    return [title, html`<${Agency} agency=${rest[0]} query=${query} />`];
+  }
+  if (first === "receivables" && rest.length === 1) {
+    const [agency] = rest;
+    const title = `Account statement of ${isolated(agency)}`;
+    if (!may(...STAFF) && !reader().agencies.includes(agency)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
+    return [title, html`<${AccountStatement} agency=${agency} query=${query} />`];
   }
   if (first === "exchange-rates" && rest.length === 1) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
@@ -101,16 +114,23 @@ const AgencyList = () => html`
 function addressFor(agency) {
   const { parts, query } = here();
   if (parts[0] === "agencies" && parts.length === 2) return agencyAddress(agency);
+  if (parts[0] === "receivables" && parts.length === 2) return accountStatementAddress(agency);
   return parts.length > 1 ? address([], { agency }) : address(parts, { ...query, agency });
 }
 
 function Page({ place }) {
   const [error, again] = useErrorBoundary();
   const [title, content] = pageAt(place);
-  useEffect(() => { document.title = `${title} · Quarterhour`; }, [title]);
+  const agency = agencyOf(place);
+  const legal = useLegalName(agency);
+  // A title that depends on the agency has the legal name; its id follows in the heading.
+  const parts = typeof title === "string" ? [title] : title(isolated(legal ?? agency), Boolean(legal));
+  const [before, , after] = parts;
+  useEffect(() => { document.title = `${parts.join("")} · Quarterhour`; }, [parts.join("")]);
   return html`
     <main id="main" tabindex="-1">
-      <h1><bdi>${title}</bdi></h1>
+      <h1>${parts.length === 1 ? html`<bdi>${title}</bdi>`
+        : html`${before}<${AgencyName} agency=${agency} />${after}`}</h1>
       ${error ? html`<${Failure} problem=${error} retry=${again} />` : content}
     </main>`;
 }
@@ -144,6 +164,15 @@ function AgencyMenu({ agency }) {
     </details>`;
 }
 
+/** Goes to the content, without a new address: its hash holds the views of lists. */
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("main").focus();
+}
+
+/** Gives the focus to the content, which stays where it is scrolled to. */
+const focusMain = () => document.getElementById("main").focus({ preventScroll: true });
+
 /** Returns the pages of the menu that the reader may see. */
 const shownPages = () => MENU.filter(({ roles }) => !roles || may(...roles));
 
@@ -155,6 +184,8 @@ function Menu({ place: { parts }, agency }) {
         <${Link} key=${one.title} to=${address(one.parts)}
           aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`)}
       ${!may(...STAFF) && agency && html`
+        <${Link} to=${accountStatementAddress(agency)}
+          aria-current=${parts[0] === "receivables" ? "page" : undefined}>Account statement<//>
         <${Link} to=${agencyAddress(agency)} aria-current=${parts[0] === "agencies" ? "page" : undefined}>Agency<//>`}
     </nav>`;
 }
@@ -172,12 +203,12 @@ function App() {
   }, []);
   const shown = useRef(place);
   useEffect(() => {
-    if (shown.current !== place) document.getElementById("main").focus();
+    if (shown.current !== place) focusMain();
     shown.current = place;
   }, [place]);
   const agency = agencyOf(place) || (me?.agencies.length === 1 ? me.agencies[0] : undefined);
   return html`
-    <a class="skip" href="#main">Skip to the content</a>
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <header class="top">
       <strong>Quarterhour</strong>
       ${me && html`<${Menu} place=${place} agency=${agency} />`}

@@ -509,7 +509,7 @@ DAMAGE = {
     "no tax in another currency": Damage(
         lambda objects: edit(objects, JSON, lambda document: document.update(tax_in=None)),
         JSON,
-        "tax_in: expected {'currency': 'EUR', 'exchange_rate': '0.88', 'base': '2.58'",
+        "tax_in: expected {'currency': 'EUR', 'exchange_rate': '0.88'",
     ),
     "tax in the currency of the statement": Damage(
         lambda objects: edit(objects, f"{NOVEMBER}7/EUR/statement.json", lambda document: document.update(tax_in={})),

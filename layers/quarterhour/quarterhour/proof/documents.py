@@ -156,8 +156,8 @@ class DocumentVerifier:
             for line in read_lines(file):
                 recomputed.add(line)
         sums = exact_json.parse_sealed(draft)["sums"]
-        base, rate = in_base(sums, header, sealed.base, signs)
-        header |= {"base": base, "tax_in": {"currency": sealed.base, "exchange_rate": rate} if rate else None}
+        base, tax_in = in_base(sums, header, sealed.base, signs)
+        header |= {"base": base, "tax_in": tax_in}
         return recomputed.document(header, "", {"name": LINES, **found.lines._asdict()})
 
     def _cancelled_problems(self, found: FoundDocument, document: Json) -> Iterator[str]:

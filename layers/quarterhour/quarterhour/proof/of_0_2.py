@@ -313,7 +313,7 @@ class StatementsVerifier(PeriodVerifier):
     def _opened(self, key: str, content: bytes | None) -> tuple[Json | None, Recomputation]:
         """Return a statement, ``None`` if it cannot be read, and its recomputation, which has no lines yet."""
         sealed = self._sealed
-        of_period = (str(sealed.period), sealed.zone, self._units if sealed.base else None)
+        of_period = (str(sealed.period), sealed.zone, self._rate_of if sealed.base else None)
         if content is None:
             return None, Recomputation(*of_period)
         try:
