@@ -117,8 +117,8 @@ function Group({ title, note, lines, chosen, select, results, isOpen }) {
     ${box}
     <${Table} label=${`${title}: lines`} head=${hasBoxes ? [["Record"], ...HEAD] : HEAD}>
       ${lines.slice(0, most).map((one) => html`
-        <${Line} key=${one.line} line=${one} hasBoxes=${hasBoxes} isOpen=${isOpen(one)} isOn=${chosen.has(one.line)} select=${select}
-          results=${results.get(one.line) ?? NONE} />`)}
+        <${Line} key=${one.line} line=${one} hasBoxes=${hasBoxes} isOpen=${isOpen(one)} isOn=${chosen.has(one.line)}
+          select=${select} results=${results.get(one.line) ?? NONE} />`)}
     <//>
     ${lines.length > most && html`
       <p><button type="button" onClick=${() => setMost(lines.length)}>Show all ${LINES(lines.length)}</button></p>`}`;
