@@ -230,6 +230,10 @@ class Batch(RootModel[Annotated[list[SentEvent], Field(min_length=1, max_length=
     """Several events in one request."""
 
 
+class BankFile(RootModel[str]):
+    """A file of a bank, as the bank made it: CAMT.053, MT940 or CSV, of up to 4 MB and 5,000 lines."""
+
+
 # ---------------------------------------------------------------- orders
 
 

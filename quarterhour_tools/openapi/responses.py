@@ -839,6 +839,74 @@ class Receivables(Answer):
     """The sums of the accounts on this page: add those of all pages."""
 
 
+class ProposedPayment(Answer):
+    """A payment of a line as a CloudEvent, ready for `POST /events`."""
+
+    specversion: Literal["1.0"]
+    source: Name
+    id: Name
+    type: Literal["payment.recorded"]
+    subject: Name
+    """The agency."""
+    time: Instant
+    """The start of the day on which the bank booked it."""
+    data: dict[str, Any]
+
+
+class MatchedLine(Answer):
+    """A line of a bank's file, and what it would pay."""
+
+    line: Count
+    """Its place in the file, from 1."""
+    date: Day
+    """The day on which the bank booked it."""
+    amount: Decimal
+    """Negative for money that left the account."""
+    currency: Currency
+    account: str
+    """The account of the marketplace. Empty, like the texts below, if the file does not say it."""
+    name: str
+    """The other party."""
+    iban: str
+    """The other party's account."""
+    reference: str
+    bank_reference: str
+    reversal: bool
+    """Whether it takes back an earlier line."""
+    recorded: Decimal
+    """What is recorded of it already."""
+    match: Literal[
+        "number",
+        "numbers",
+        "part",
+        "payer",
+        "all",
+        "amount",
+        "ambiguous",
+        "excess",
+        "contradiction",
+        "reversal",
+        "recorded",
+        "none",
+    ]
+    certain: bool
+    """Whether nobody needs to look at it before it is recorded."""
+    reason: str
+    candidates: list[str]
+    """The numbers of the statements among which a person chooses."""
+    events: list[ProposedPayment]
+    """What would record it. The events of a line have the same ids in every file that has it."""
+
+
+class MatchedFile(Answer):
+    """The lines of a bank's file, matched to open statements."""
+
+    format: Literal["camt.053", "mt940", "csv"]
+    problems: list[str]
+    """What is wrong about the whole file, such as lines that do not add up to its balances."""
+    lines: list[MatchedLine]
+
+
 class LastStatement(Answer):
     """The document from which a balance starts: a statement, or one that cancels a statement."""
 
