@@ -22,6 +22,7 @@ from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
 from quarterhour.model.clock import parse_iso
+from quarterhour.model.fields import printable
 from quarterhour_tools.accounting.credit_transfer import BankAccount, Transfers, credit_transfers, name_at_banks
 from quarterhour_tools.accounting.documents import configure_files, month, statement_documents
 from quarterhour_tools.accounting.payout_plan import (
@@ -40,7 +41,7 @@ from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, sealed_files
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
-from quarterhour_tools.output import counted, plain_console, print_table, printable
+from quarterhour_tools.output import counted, plain_console, print_table
 from quarterhour_tools.statement_files import sealed_periods
 
 HELP: Final = "pay out the credits of agencies by SEPA credit transfer"

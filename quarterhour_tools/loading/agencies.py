@@ -14,11 +14,11 @@ from quarterhour.agencies.agency import FIELDS, TAX_FIELDS, Agency, read_agency
 from quarterhour.documents.keys import AGENCY_NAME, is_agency
 from quarterhour.model import exact_json, fields, instants, money
 from quarterhour.model.errors import FieldProblem, in_words
+from quarterhour.model.fields import printable
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import BadLine, open_source
 from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.operations.remote import segment
-from quarterhour_tools.output import printable
 
 CREATED: Final = "created"
 CHANGED: Final = "changed"

@@ -22,12 +22,13 @@ from quarterhour.ledger.rerate import Rerated, ReratingRequest, rerated
 from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import in_words
+from quarterhour.model.fields import printable
 from quarterhour.model.identifiers import Account
 from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
-from quarterhour_tools.output import counted, plain_console, print_table, printable
+from quarterhour_tools.output import counted, plain_console, print_table
 
 _PAGE: Final = "1000"
 _NOW: Final = "9998-12-31"

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
-from quarterhour_tools.csv.errors import MapError
-from quarterhour_tools.csv.file import LONGEST, FileLine
+from quarterhour.csv.errors import MapError
+from quarterhour.csv.lines import LONGEST, FileLine
 
 DELIMITERS: Final = (",", ";", "\t", "|")
 """The delimiters that are tried if the map names none; `,` counts if a single column leaves the choice open."""

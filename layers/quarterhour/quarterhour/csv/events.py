@@ -7,16 +7,16 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from quarterhour.csv.cells import Cells
+from quarterhour.csv.errors import CellError, EmptyCellError
+from quarterhour.csv.lines import BROKEN
+from quarterhour.csv.map import ROW, CsvMap, EventMap, Value
+from quarterhour.csv.numbers import NumberForm
+from quarterhour.csv.table import BadRow, CsvRecord, Table
+from quarterhour.csv.totals import FileTotals
 from quarterhour.ledger.event import Rejection, read_event
 from quarterhour.model import money
 from quarterhour.orders.events import unreserved
-from quarterhour_tools.csv.cells import Cells
-from quarterhour_tools.csv.errors import CellError, EmptyCellError
-from quarterhour_tools.csv.file import BROKEN
-from quarterhour_tools.csv.map import ROW, CsvMap, EventMap, Value
-from quarterhour_tools.csv.numbers import NumberForm
-from quarterhour_tools.csv.table import BadRow, CsvRecord, Table
-from quarterhour_tools.csv.totals import FileTotals
 
 
 @dataclass(frozen=True, slots=True)

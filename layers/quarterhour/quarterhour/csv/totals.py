@@ -5,11 +5,11 @@ from contextlib import suppress
 from decimal import Decimal
 from typing import NamedTuple
 
+from quarterhour.csv.cells import Cells
+from quarterhour.csv.errors import EmptyCellError
+from quarterhour.csv.map import TotalMap
+from quarterhour.csv.table import BadRow
 from quarterhour.model import money
-from quarterhour_tools.csv.cells import Cells
-from quarterhour_tools.csv.errors import EmptyCellError
-from quarterhour_tools.csv.map import TotalMap
-from quarterhour_tools.csv.table import BadRow
 
 
 class _Line(NamedTuple):

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Final, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
+from quarterhour.csv.errors import CellError, EmptyCellError
+from quarterhour.csv.numbers import NumberForm
 from quarterhour.model import money
-from quarterhour_tools.csv.errors import CellError, EmptyCellError
-from quarterhour_tools.csv.numbers import NumberForm
 
 Cells = Mapping[str, str]
 """The cleaned cells of one row by column name; `row` is its ordinal. The empty text means: no value."""

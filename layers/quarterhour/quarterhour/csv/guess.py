@@ -14,10 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from quarterhour.ledger.event import PAYMENT, STATEMENT
-from quarterhour.model import money
-from quarterhour.orders.events import SOURCE
-from quarterhour_tools.csv.column_names import (
+from quarterhour.csv.column_names import (
     INVOICES,
     LIKELY_CURRENCIES,
     ROLES,
@@ -28,12 +25,12 @@ from quarterhour_tools.csv.column_names import (
     plain,
     without_code,
 )
-from quarterhour_tools.csv.columns import PLACEHOLDERS, Column, columns, is_text
-from quarterhour_tools.csv.errors import FileError, MapError
-from quarterhour_tools.csv.events import MappedEvent, events
-from quarterhour_tools.csv.file import FileLine
-from quarterhour_tools.csv.map import load_map, read_map, shipped_maps
-from quarterhour_tools.csv.numbers import (
+from quarterhour.csv.columns import PLACEHOLDERS, Column, columns, is_text
+from quarterhour.csv.errors import FileError, MapError
+from quarterhour.csv.events import MappedEvent, events
+from quarterhour.csv.lines import FileLine
+from quarterhour.csv.map import load_map, shipped_map, shipped_maps
+from quarterhour.csv.numbers import (
     BRACKETS,
     NEGATIVE_FORMS,
     OPEN,
@@ -42,7 +39,7 @@ from quarterhour_tools.csv.numbers import (
     code_of,
     signs,
 )
-from quarterhour_tools.csv.table import (
+from quarterhour.csv.table import (
     DELIMITERS,
     HEADER_LINES,
     CsvRecord,
@@ -51,7 +48,10 @@ from quarterhour_tools.csv.table import (
     read_table,
     records,
 )
-from quarterhour_tools.output import printable
+from quarterhour.ledger.event import PAYMENT, STATEMENT
+from quarterhour.model import money
+from quarterhour.model.fields import printable
+from quarterhour.orders.events import SOURCE
 
 LINES: Final = 20_000
 """The lines from which a map is made."""
@@ -213,7 +213,7 @@ def _is_total(cells: Sequence[str]) -> bool:
 @cache
 def _shipped_columns() -> dict[str, frozenset[str]]:
     """Return the columns that each map uses that comes with the tools."""
-    return {name: frozenset(load_map(read_map(name)).used_by) for name in shipped_maps()}
+    return {name: frozenset(load_map(shipped_map(name) or "").used_by) for name in shipped_maps()}
 
 
 class _Guesser:
