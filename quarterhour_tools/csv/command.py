@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 from pathlib import Path
@@ -20,7 +21,7 @@ from quarterhour.csv.events import events
 from quarterhour.csv.guess import guess
 from quarterhour.csv.lines import COMMONEST, UTF_8
 from quarterhour.csv.map import CsvMap, load_map, shipped_map, shipped_maps
-from quarterhour.csv.table import BadRow, CsvRecord, Table, read_table
+from quarterhour.csv.table import BadRow, CsvRecord, read_table
 from quarterhour.model.fields import printable
 from quarterhour_tools.csv.file import STDIN, TextFile, open_text
 from quarterhour_tools.output import counted
@@ -186,7 +187,7 @@ def _convert(file: TextFile, csv_map: CsvMap, settings: dict[str, str], args: ar
             counts["rows"] += 1
             yield row
 
-    rows = Table(table.header, counted_rows())
+    rows = replace(table, rows=counted_rows())
     with _writing() as out:  # the errors of reading are in file.problem
         for outcome in events(rows, csv_map, settings, whole=args.limit is None):
             if isinstance(outcome, BadRow):

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO, Final
 
 from quarterhour.csv.errors import EncodingError, FileError
-from quarterhour.csv.lines import AS_BROKEN, COMMONEST, UTF_8, FileLine, check_kind, marked, mostly_utf_8, numbered
+from quarterhour.csv.lines import AS_BROKEN, COMMONEST, UTF_8, FileLine, check_kind, is_utf_8, marked, numbered
 
 STDIN: Final = "-"
 
@@ -25,11 +25,6 @@ _GZIP: Final = b"\x1f\x8b"
 _FREE_EXPANSION: Final = 1 << 26
 _MOST_EXPANSION: Final = 250
 """How many bytes one compressed byte may give beyond `_FREE_EXPANSION`; files of sales give 5 to 50."""
-_NUL_SHARE: Final = 5
-"""A text in UTF-16 has a NUL in two bytes; one in 5 tells it from a damaged text."""
-
-_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f"))
-_CONTROL_SHARE: Final = 20
 
 
 @dataclass(slots=True)
@@ -147,12 +142,8 @@ def detect(sample: bytes, *, whole: bool = True) -> str:
     Raises `EncodingError` if there is doubt: two encodings give two texts, or the file goes on after a sample that is
     not UTF-8.
     """
-    if sample.count(0) * _NUL_SHARE > len(sample):
-        raise FileError('has many NUL bytes: if it is UTF-16, set encoding = "utf-16-le" or "utf-16-be" in [file]')
-    if sample.isascii() or mostly_utf_8(sample):
+    if is_utf_8(sample):
         return UTF_8
-    if len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) // _CONTROL_SHARE:
-        raise FileError("is not text: export the data as CSV")
     from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
 
     unclear = b"".join(line for line in sample.splitlines(keepends=True) if not line.isascii())

@@ -32,35 +32,58 @@ def events(
 ) -> Iterator[MappedEvent | BadRow]:
     """Convert each row into its events, or into one bad row.
 
-    The rows are numbered from 1, bad rows too, so that a fixed row does not change the ids of the others. `settings`
-    are the values that the map asks for. The totals of a file are checked if its rows are read as a `whole`.
+    `settings` are the values that the map asks for. The totals of a file are checked if its rows are read as a `whole`.
     """
-    places = [(column, table.header.index(column), clean) for column, clean in csv_map.clean.items()]
-    filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
-    totals = FileTotals(csv_map.total) if csv_map.total else None
-    line = 0
-    for ordinal, found in enumerate(table.rows, 1):
-        line = found.line
-        row = _usable(found, len(table.header), fill=totals is not None)
+    converter = Converter(table.header, csv_map, settings)
+    for row in table.rows:
+        yield from converter.convert(row)
+    if whole:
+        yield from converter.problems_of_totals()
+
+
+class Converter:
+    """Converts the rows of a file, in their order.
+
+    The rows are numbered from 1, bad rows too, so that a fixed row does not change the ids of the others. `rows` is the
+    number of rows so far, `line` that of the last one's line, and `filled` has the values that empty cells repeat.
+    """
+
+    def __init__(self, header: list[str], csv_map: CsvMap, settings: dict[str, str] | None = None) -> None:
+        self._width = len(header)
+        self._map = csv_map
+        self._settings = settings or {}
+        self._places = [(column, header.index(column), clean) for column, clean in csv_map.clean.items()]
+        self.rows = 0
+        self.line = 0
+        self.filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
+        self.totals = FileTotals(csv_map.total) if csv_map.total else None
+
+    def convert(self, found: CsvRecord | BadRow) -> list[MappedEvent] | list[BadRow]:
+        """Return the events of the next row, or one bad row."""
+        self.rows += 1
+        self.line = found.line
+        row = _usable(found, self._width, fill=self.totals is not None)
         if isinstance(row, BadRow):
-            yield row
-            filled = dict.fromkeys(filled, "")  # the row may have held the value that the next ones repeat
-            continue
-        cells = {column: clean(row.cells[place]) for column, place, clean in places}
-        for column, above in filled.items():
-            cells[column] = filled[column] = cells[column] or above
-        cells |= {ROW: str(ordinal), **(settings or {})}
+            # The row may have held the value that the next ones repeat.
+            self.filled = dict.fromkeys(self.filled, "")
+            return [row]
+        cells = {column: clean(row.cells[place]) for column, place, clean in self._places}
+        for column, above in self.filled.items():
+            cells[column] = self.filled[column] = cells[column] or above
+        cells |= {ROW: str(self.rows), **self._settings}
         try:
-            if totals and totals.is_total(cells):
-                totals.compare(line, cells)
-                continue
-            if totals:
-                totals.add(cells)
-            yield from [_event(cells, each, csv_map.numbers) for each in csv_map.events if each.when(cells)]
+            if self.totals and self.totals.is_total(cells):
+                self.totals.compare(self.line, cells)
+                return []
+            if self.totals:
+                self.totals.add(cells)
+            return [_event(cells, each, self._map.numbers) for each in self._map.events if each.when(cells)]
         except CellError as error:
-            yield BadRow(line, str(error))
-    if totals and whole:
-        yield from totals.problems(line)
+            return [BadRow(self.line, str(error))]
+
+    def problems_of_totals(self) -> list[BadRow]:
+        """Return a bad row for each total of the file that the rows do not add up to."""
+        return list(self.totals.problems(self.line)) if self.totals else []
 
 
 def _usable(row: CsvRecord | BadRow, columns: int, *, fill: bool) -> CsvRecord | BadRow:

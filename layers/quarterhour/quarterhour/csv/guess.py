@@ -193,12 +193,12 @@ def _table(lines: list[FileLine], delimiter: str, start: int, proposal: Proposal
     proposal.certain.append(f"{_quoted(delimiter)} separates the columns")
     header = names(top.cells)
     if all(is_text(cell) for cell in header if cell) and len(set(filter(None, header))) > 1:
-        return Table(header, rows), top.line
+        return Table(header, rows, delimiter), top.line
     header = [f"column {n}" for n in range(1, len(header) + 1)]
     proposal.put("[file]", "delimiter", _quoted(delimiter))
     proposal.put("[file]", "columns", json.dumps(header))
     proposal.checks.append("the file has no header: the columns are named by their number")
-    return Table(header, chain([top], rows)), None
+    return Table(header, chain([top], rows), delimiter), None
 
 
 def _can_be_named(name: str) -> bool:

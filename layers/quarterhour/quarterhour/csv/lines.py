@@ -44,6 +44,10 @@ _KINDS: Final = (
     (b"\x89PNG", "an image"),
     (b"\xff\xd8\xff", "an image"),
 )
+_NUL_SHARE: Final = 5
+"""A text in UTF-16 has a NUL in two bytes; one in 5 tells it from a damaged text."""
+_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f"))
+_CONTROL_SHARE: Final = 20
 _PAGES: Final = (b"<!doctype", b"<html", b"<?xml", b"{\\rtf")
 
 
@@ -81,7 +85,18 @@ def marked(sample: bytes) -> str | None:
     return next((encoding for mark, encoding in _MARKS if sample.startswith(mark)), None)
 
 
-def mostly_utf_8(sample: bytes) -> bool:
+def is_utf_8(sample: bytes) -> bool:
+    """Return whether the first bytes of a text are UTF-8; raise `FileError` if they are no text."""
+    if sample.count(0) * _NUL_SHARE > len(sample):
+        raise FileError('has many NUL bytes: if it is UTF-16, set encoding = "utf-16-le" or "utf-16-be" in [file]')
+    if sample.isascii() or _mostly_utf_8(sample):
+        return True
+    if len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) // _CONTROL_SHARE:
+        raise FileError("is not text: export the data as CSV")
+    return False
+
+
+def _mostly_utf_8(sample: bytes) -> bool:
     """Return whether more bytes of a text are UTF-8 than are not; a character that the sample cuts does not count."""
     text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample)
     broken = sum("\udc80" <= one <= "\udcff" for one in text)
