@@ -1,4 +1,4 @@
-"""Agencies in a file: NDJSON or CSV, every problem of a line reported. `docs/agencies.md` describes it."""
+"""Agencies in a file: NDJSON or CSV, every problem of a line reported. `docs/operations.md` describes the file."""
 
 import csv
 from collections.abc import Collection, Iterable, Iterator, Mapping

@@ -54,13 +54,14 @@ class Place:
         values = asdict(self)
         values["sums"] = _texts(self.sums)
         values["totals"] = [[line, _texts(numbers)] for line, numbers in self.totals]
-        return base64.urlsafe_b64encode(exact_json.write(values).encode()).decode()
+        return base64.urlsafe_b64encode(exact_json.write(values).encode()).decode().rstrip("=")
 
     @classmethod
     def parse(cls, token: str) -> "Place":
         """Return the place of a token; raise `ValueError` if it is none."""
         try:
-            values = exact_json.parse(base64.b64decode(token, b"-_", validate=True).decode())
+            padded = token + "=" * (-len(token) % 4)
+            values = exact_json.parse(base64.b64decode(padded, b"-_", validate=True).decode())
             columns = [_text(one) for one in values["columns"]]
             line, rows = _whole(values["line"]), _whole(values["rows"])
             totals = [TotalLine(_whole(at), _numbers(numbers)) for at, numbers in values["totals"]]
