@@ -19,6 +19,7 @@ from quarterhour.aws.telemetry import logger
 from quarterhour.model.identifiers import Account
 from quarterhour.statements.plan import SCHEMA
 from quarterhour_tools.emulator.http_api import Request, Response
+from tests.handlers.test_rate_cards import keep as keep_rate_card
 from tests.support.agencies import FULL
 from tests.support.events import refund, sale
 from tests.support.laws import examples

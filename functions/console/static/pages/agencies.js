@@ -1,6 +1,7 @@
 /** Agencies: all that are registered. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { matching } from "../agencies.js";
+import { may } from "../me.js";
 import { Link, More, Name, SaveAllButton, SaveButton, Status, Table, usePages } from "../parts.js";
 import { address } from "../routes.js";
 import { useAgencies } from "./agency-field.js";
@@ -19,6 +20,8 @@ export function Agencies() {
   const found = text.trim() ? matching(all, text).slice(0, SHOWN) : list.items;
   return html`
     <${RegisterAnother} />
+    ${may("finance") && html`
+      <p><${Link} to=${address(["upload"], { kind: "agencies" })}>Upload a file of agencies<//></p>`}
     ${list.items.length > 0 && html`
       <div class="bar">
         <label>Find by name or id

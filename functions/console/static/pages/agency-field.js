@@ -17,11 +17,11 @@ export function useAgencies() {
   return agencies;
 }
 
-/** The field `agency` with the agencies as choices. */
-export function AgencyField({ value }) {
+/** The field `agency` with the agencies as choices; `more` are attributes of the field. */
+export function AgencyField({ value, ...more }) {
   const agencies = useAgencies();
   return html`
-    <label>Agency <input name="agency" list=${LIST} defaultValue=${value} autocomplete="off" /></label>
+    <label>Agency <input name="agency" list=${LIST} defaultValue=${value} autocomplete="off" ...${more} /></label>
     <datalist id=${LIST}>
       ${agencies.map((one) => html`<option key=${one.agency} value=${one.agency}>${isolated(one.legal_name)}</option>`)}
     </datalist>`;

@@ -54,6 +54,7 @@ export function Events({ query }) {
   return html`
     <${One} />
     <${Filter} query=${query} />
+    ${may("finance") && html`<p><${Link} to=${address(["upload"])}>Upload a file of sales<//></p>`}
     <${List} ...${query} ...${spanOf(query)} />`;
 }
 

@@ -1,10 +1,11 @@
 /** Exchange rates: those in force, and the history of one with a chart. */
-import { html } from "../vendor/htm-preact.js";
+import { html, useState } from "../vendor/htm-preact.js";
 import { segment } from "../api.js";
 import { StepChart } from "../chart.js";
 import * as format from "../format.js";
 import { Link, More, Name, SaveButton, Table, Time, usePages } from "../parts.js";
 import { address } from "../routes.js";
+import { EnterRates } from "./enter-rates.js";
 
 const HEAD = [["Currency"], ["Rate", "n"], ["Base currency"], ["Since"], ["Source"]];
 const CAPTION = "Exchange rates in force: units of each currency for one unit of the base currency";
@@ -14,6 +15,11 @@ const HISTORY_SHOWN = 366;
 
 /** The page of all rates. */
 export function ExchangeRates() {
+  const [turn, setTurn] = useState(0);
+  return html`<${List} key=${turn} onEntered=${() => setTurn((before) => before + 1)} />`;
+}
+
+function List({ onEntered }) {
   const list = usePages("/exchange-rates", {});
   const items = list.items.toSorted((one, other) => (one.currency < other.currency ? -1 : 1));
   return html`
@@ -29,8 +35,10 @@ export function ExchangeRates() {
       <//>
       <${SaveButton} name="exchange-rates" columns=${["currency", ...COLUMNS]} items=${items} />`}
     ${list.empty && html`
-      <p class="empty">There is no exchange rate yet. An operator adds them with <code>quarterhour rates</code>.</p>`}
-    <${More} list=${list} />`;
+      <p class="empty">There is no exchange rate yet. Finance enters them here, an operator with
+        ${" "}<code>quarterhour rates</code>.</p>`}
+    <${More} list=${list} />
+    ${!list.busy && !list.problem && html`<${EnterRates} items=${items} onDone=${onEntered} />`}`;
 }
 
 /** The page of one currency: all its rates, the newest first. */
