@@ -117,7 +117,8 @@ currency = "EUR"
 GOOD: dict[str, Good] = {
     "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, statuses=(202,)),
     "POST /csv/events": Good(
-        body={"map": MAP, "settings": {"agency": "42"}, "part": "aWQscHJpY2UKMSwyCg==", "last": True}
+        body={"map": MAP, "settings": {"agency": "42"}, "part": "aWQscHJpY2UKMSwyCg==", "last": True},
+        anything=("settings", "last"),
     ),
     "POST /csv/agencies": Good(body={"file": "YWdlbmN5CjQ0Cg=="}),
     "GET /rerating": Good(
@@ -128,7 +129,8 @@ GOOD: dict[str, Good] = {
             "version": "1",
             "agency": "42",
             "reason": "new contract",
-        }
+        },
+        accepts={"reason": SEPARATED},
     ),
     "GET /events": Good(query={**DAY, "agency": "42", "source": "shop", "type": "sale.recorded"}),
     "GET /events/{source}/{event}": Good({"source": "shop", "event": "good"}),

@@ -50,7 +50,7 @@ const Progress = ({ done, of, onStop }) => html`
 
 /** The values that a map asks for and that are missing: pairs of name and meaning. */
 const askedBy = ({ errors = [] }) => errors.filter(({ field }) => field.startsWith("settings."))
-  .map(({ field, expected }) => [field.slice("settings.".length), expected]);
+  .map(({ field, expected }) => [field.slice("settings.".length), expected.replace(/: text of at most .*/, "")]);
 
 function Sales() {
   const [state, setState] = useState({});

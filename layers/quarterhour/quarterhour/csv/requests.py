@@ -20,7 +20,7 @@ MAX_SETTING: Final = 1000
 """Characters of a value that a map asks for."""
 _PART: Final = f"a part of the file in Base64, at most {MAX_PART} bytes"
 _MAP: Final = f"a map as TOML of at most {MAX_MAP} characters, or the name of a map: {{}}"
-_SETTINGS: Final = f"an object of texts of at most {MAX_SETTING} characters"
+_SETTING: Final = f"text of at most {MAX_SETTING} characters"
 
 
 class PartRequest(NamedTuple):
@@ -38,16 +38,11 @@ def read_part(body: Mapping[str, Any]) -> PartRequest:
     read = Fields(body)
     read.report_unknown(frozenset({"map", "settings", "part", "last", "next"}))
     csv_map = read.value("map", _MAP.format(", ".join(shipped_maps())), _map)
-    settings = read.value("settings", _SETTINGS, _settings, optional=True) or {}
+    given = read.value("settings", "an object", lambda value: value if isinstance(value, dict) else None, optional=True)
     content = read.value("part", _PART, _bytes)
     last = read.value("last", "true or false", lambda value: value if isinstance(value, bool) else None)
     place = read.value("next", "next of the answer about the part before", _place, optional=True)
-    if csv_map:
-        given = read.within("settings", settings)
-        for name, meaning in csv_map.settings.items():
-            if name not in settings:
-                given.problem(name, "is missing", meaning)
-        given.report_unknown(frozenset(csv_map.settings))
+    settings = _settings(csv_map, read.within("settings", given or {})) if csv_map else {}
     fields.refuse(read.problems, "a part of a file and its map")
     return PartRequest(content, csv_map, settings, place, last)
 
@@ -76,10 +71,15 @@ def _map(value: object) -> CsvMap | None:
         raise ValueError(printable(error)) from error
 
 
-def _settings(value: object) -> dict[str, str] | None:
-    if not isinstance(value, dict):
-        return None
-    return value if all(isinstance(one, str) and len(one) <= MAX_SETTING for one in value.values()) else None
+def _settings(csv_map: CsvMap, given: Fields) -> dict[str, str]:
+    """Return the values that a map asks for; each that is missing has the meaning that the map gives it as problem."""
+    given.report_unknown(frozenset(csv_map.settings))
+    found = {name: given.value(name, f"{meaning}: {_SETTING}", _setting) for name, meaning in csv_map.settings.items()}
+    return {name: value for name, value in found.items() if value}
+
+
+def _setting(value: object) -> str | None:
+    return value if isinstance(value, str) and 1 <= len(value) <= MAX_SETTING else None
 
 
 def _bytes(value: object) -> bytes | None:
