@@ -1042,7 +1042,7 @@ class Release(Decision):
     """The decision to post a held event without what it waited for."""
 
     waived: HeldReason
-    """What it waited for then."""
+    """What it waited for."""
 
 
 class HeldEvent(Answer):

@@ -111,8 +111,8 @@ export const Pending = ({ problem, retry }) =>
   problem ? html`<${Failure} problem=${problem} retry=${retry} />` : html`<p role="status">Loading…</p>`;
 
 /**
- * A dialog that asks once: a form of its own children. It closes when onSend has returned true. The second click of a
- * double click counts for nothing: the button may have another action by then.
+ * A dialog with a form, whose fields are its children. It closes when onSend has returned true. The second click of a
+ * double click is ignored: the button may have another action by then.
  */
 export function Dialog({ title, action, busy, problem, onSend, onClose, wide, children }) {
   const place = useRef();
@@ -137,7 +137,7 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, ch
     </dialog>`;
 }
 
-/** A dialog without a form of its own. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
+/** A dialog that adds no form. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
 export function Modal({ label, busy, onClose, children, ...more }) {
   const place = useRef();
   // At once, not after the first paint: the next key belongs to the dialog.

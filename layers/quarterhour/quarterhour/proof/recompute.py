@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, InvalidOperation, Overflow
 from fractions import Fraction
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, SCHEMES, STANDARD
+from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.identifiers import SEPARATOR
@@ -20,6 +20,7 @@ from quarterhour.statements.figures import MAX_TERMS
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour.statements.orders import GROUPED_LINES
 from quarterhour.statements.plan import BY_TAX_POINT
+from quarterhour.statements.tax import note_of
 
 Json = Mapping[str, Any]
 UnitsPerBase = Callable[[str, str], Decimal | None]
@@ -44,6 +45,9 @@ _HEADER: Final = (
 """The members of a statement that do not follow from its lines."""
 _TERMS_OF_PAYMENT: Final = ("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces")
 """More of them, from ``WITH_PAYMENT_TERMS`` on; ``due_on`` follows from them and the closing balance."""
+_PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact")
+_PARTIES: Final = {"owner": (*_PARTY, "logo"), "customer": (*_PARTY, "registered", "group")}
+"""The members of the parties; from ``WITH_PAYMENT_TERMS`` on, both have an IBAN, too."""
 _NUMBERS: Final = re.compile(r"(\d+)", re.ASCII)
 _SHOWN: Final = 100
 _NAMED: Final = ("kind", "category")
@@ -92,13 +96,33 @@ class _InBase:
             self.figures["commission"] += Fraction(commission) / Fraction(units)
 
 
+class Signs(NamedTuple):
+    """By what a document multiplies its lines' amounts and commissions, and the amounts of payments.
+
+    A cancellation reverses its lines. Payments count in the first document of a draft only.
+    """
+
+    lines: Decimal = Decimal(1)
+    payments: Decimal = Decimal(1)
+
+    def of_amount(self, kind: str) -> Decimal:
+        """Return the factor of the amounts of a kind."""
+        return self.payments if kind == _PAYMENTS else self.lines
+
+    @classmethod
+    def of(cls, document: Json) -> Self:
+        """Return those of a statement's JSON."""
+        is_first = not (document.get("cancels") or document.get("replaces"))
+        return cls(Decimal(-1 if document.get("cancels") else 1), Decimal(1 if is_first else 0))
+
+
 class Recomputation:
     """The sums of a statement's lines, added one after the other.
 
     ``units_per_base``: the exchange rates of the base currency; ``None`` without them. ``taxes``: those that the
     statement shows; of the kinds and categories of its lines, only those that they name decide a tax. Memory grows with
-    these, the days and the listed terms of the lines, not with their number. ``reverses``: whether all amounts and
-    commissions are negated, as in a cancellation.
+    these, the days and the listed terms of the lines, not with their number. ``signs``: of the document
+    among those of its draft.
     """
 
     def __init__(
@@ -107,10 +131,9 @@ class Recomputation:
         zone: tzinfo,
         units_per_base: UnitsPerBase | None = None,
         taxes: Sequence[Json] = (),
-        *,
-        reverses: bool = False,
+        signs: "Signs | None" = None,
     ) -> None:
-        self._sign = Decimal(-1 if reverses else 1)
+        self._signs = signs or Signs()
         spans = [span for row in taxes for span in row["tax_points"]]
         self._named = {name: {span[name] for span in spans if name in span} for name in _NAMED}
         self._period = period
@@ -131,10 +154,13 @@ class Recomputation:
 
     def add(self, line: Line) -> None:
         """Add a line; raise ``ValueError`` or ``ArithmeticError`` if it cannot be read."""
-        amount, commission = (EXACT.multiply(self._sign, Decimal(line[name])) for name in ("amount", "commission"))
+        amount, commission = (Decimal(line[name]) for name in ("amount", "commission"))
         kind = _BROUGHT_FORWARD if line.get("kind") == OPENING else _SOLD.get(line["type"], _OTHER)
         if kind == _OTHER and line["type"] == PAYMENT:
             kind = _PAYMENTS
+        factor = self._signs.of_amount(kind)
+        amount = EXACT.multiply(factor, amount) if factor else Decimal(0)
+        commission = EXACT.multiply(self._signs.lines, commission)
         self.lines += 1
         self._kinds[kind].add(amount, commission)
         is_prior = line.get("prior_period") or _month(line) != self._period
@@ -360,7 +386,8 @@ class Recomputation:
             row = _row_of(shown, day, kind, category)
             key = row["scheme"], Decimal(row["percent"])
             bases[key] = _add(bases.get(key, Decimal(0)), some.commission)
-            spans = rows.setdefault(key, {**row, "tax_points": []})["tax_points"]
+            charged = {name: row[name] for name in ("scheme", "percent", "note")}
+            spans = rows.setdefault(key, {**charged, "tax_points": []})["tax_points"]
             before, span = last.get((kind, category), (None, {}))
             if before == key:
                 span["to"] = day
@@ -415,7 +442,7 @@ def comparable(draft: Json) -> dict[str, Any]:
     return {**draft, "sums": {**sums, "parts": parts}}
 
 
-def in_base(sums: Json, header: Json, base: str, *, reverses: bool) -> tuple[Json | None, str | None]:
+def in_base(sums: Json, header: Json, base: str, signs: Signs) -> tuple[Json | None, str | None]:
     """Return what a statement must show of a draft's verified figures in the base currency, and the exchange rate."""
     if not base:
         return None, None
@@ -423,7 +450,7 @@ def in_base(sums: Json, header: Json, base: str, *, reverses: bool) -> tuple[Jso
     unit = _Unit(base, _rounding_of(header))
     figures = {"net": net, "commission": commission, _PAYMENTS: payments}
     shown = {
-        name: text_of(unit.nearest(-Fraction(one) if reverses else Fraction(one))) for name, one in figures.items()
+        name: text_of(unit.nearest(Fraction(one) * Fraction(signs.of_amount(name)))) for name, one in figures.items()
     }
     is_foreign = rate and header["currency"] not in {base, NO_CURRENCY}
     return {"currency": base, **shown, "missing": missing}, rate[2] if is_foreign else None
@@ -531,8 +558,19 @@ def bounds_of(period: Period, zone: tzinfo) -> dict[str, str]:
     return dict(zip(("from", "to"), texts, strict=True))
 
 
-def tax_problems(document: Json) -> Iterator[str]:
-    """Yield what is wrong with the schemes, percentages and notes of the tax that a statement shows."""
+def shown_problems(document: Json) -> Iterator[str]:
+    """Yield what is wrong with members that follow from no other file: the parties, the language and the taxes."""
+    has_terms = document["schema"] >= WITH_PAYMENT_TERMS
+    for name, members in _PARTIES.items():
+        party = document[name]
+        known = (*members, "iban") if has_terms else members
+        yield from differences(party, {member: party.get(member) for member in known}, name)
+    if has_terms and document["language"] not in LANGUAGES:
+        yield f"language: expected {' or '.join(LANGUAGES)}, found {_short(document['language'])}"
+    yield from _tax_problems(document)
+
+
+def _tax_problems(document: Json) -> Iterator[str]:
     if document["schema"] < BY_TAX_POINT:
         if document["tax_profile"] is not None:
             yield from _profile_problems(document["tax_profile"], "tax_profile")
@@ -549,8 +587,8 @@ def _profile_problems(profile: Json, path: str) -> Iterator[str]:
         yield f"{path}.percent: {_short(profile['percent'])} is not a percentage"
     elif profile["scheme"] != STANDARD and percent:
         yield f"{path}.percent: expected 0, found {_short(profile['percent'])}"
-    if not profile["note"]:
-        yield f"{path}.note: is missing"
+    elif profile["note"] != (note := note_of(profile["scheme"], percent)):
+        yield f"{path}.note: expected {note}, found {_short(profile['note'])}"
 
 
 def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 - JSON is any value

@@ -1,7 +1,7 @@
 """The figures of a statement, pure: sums of an account's lines by kind, and what is owed for them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -231,8 +231,19 @@ class AccountSums:
                 total.add(some.lines, some.amount, some.commission)
         return total
 
+    def reissued(self) -> "AccountSums":
+        """Return the sums of the same lines without the amounts of payments, as a later document of a draft has them.
+
+        A payment was made, whatever becomes of the statement: it stays in the balance of the draft's first document.
+        """
+        parts = {
+            part: replace(some, amount=money.ZERO) if part[0] is Kind.PAYMENTS else some
+            for part, some in self.parts.items()
+        }
+        return replace(self, parts=parts, base=self.base and replace(self.base, payments=Fraction(0)))
+
     def reversed(self) -> "AccountSums":
-        """Return the sums of the same lines with all amounts and commissions negated, as a cancellation has them."""
+        """Return the sums of the same lines with all amounts and commissions negated."""
 
         def negated(sums: Mapping[K, Sum]) -> dict[K, Sum]:
             return {
