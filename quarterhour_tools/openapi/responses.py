@@ -441,6 +441,15 @@ class DraftFigures(Answer):
     payments: Decimal
 
 
+class StartedRun(Answer):
+    """What was due and is running now."""
+
+    period: Month | None
+    """The period whose drafts are being made; null if none is due."""
+    release: Count | None
+    """The number of the release under way; null if none is due, or a period comes first."""
+
+
 class PeriodOfStatements(Answer):
     """A period: a calendar month in the marketplace's time zone."""
 

@@ -127,6 +127,7 @@ STAFF_READS = {
 FINANCE_WRITES = {
     "POST /events": "/events",
     "PUT /exchange-rates/{currency}": "/exchange-rates/USD",
+    "POST /statement-runs": "/statement-runs",
     "POST /csv/events": "/csv/events",
     "POST /csv/agencies": "/csv/agencies",
     "GET /rerating": f"/rerating?{SPAN}&rate_card=rate-card:42&agency=42&reason=x",

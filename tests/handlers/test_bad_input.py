@@ -120,6 +120,7 @@ GOOD: dict[str, Good] = {
         body={"map": MAP, "settings": {"agency": "42"}, "part": "aWQscHJpY2UKMSwyCg==", "last": True},
         anything=("settings", "last"),
     ),
+    "POST /statement-runs": Good(),
     "POST /csv/agencies": Good(body={"file": "YWdlbmN5CjQ0Cg=="}),
     "GET /rerating": Good(
         query={

@@ -26,6 +26,7 @@ ROUTES = {
     "PUT /schedule": "WriteFunction",
     "PUT /drafts/{agency}/{currency}/{period}": "WriteFunction",
     "PUT /held/{source}/{event}": "WriteFunction",
+    "POST /statement-runs": "WriteFunction",
     f"PUT {STATEMENT}/status": "WriteFunction",
     f"POST {STATEMENT}/disputes": "WriteFunction",
     f"PUT {STATEMENT}/disputes/{{source}}/{{event}}": "WriteFunction",
