@@ -7,6 +7,7 @@ from decimal import Decimal
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import FilePayload
 
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.csv import command
@@ -35,8 +36,8 @@ def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
 
 def attach(browser: Tab, label: str, name: str, content: str) -> None:
     """Choose a file in the field with a label."""
-    file = {"name": name, "mimeType": "text/plain", "buffer": content.encode()}
-    browser.page.get_by_label(label).set_input_files([file])  # type: ignore[list-item]
+    file = FilePayload(name=name, mimeType="text/plain", buffer=content.encode())
+    browser.page.get_by_label(label).set_input_files(file)
 
 
 def test_agencies_and_sales_of_files_are_checked_as_by_the_commands_and_sent_once(
@@ -67,7 +68,7 @@ def test_agencies_and_sales_of_files_are_checked_as_by_the_commands_and_sent_onc
     shown(browser, "created 2")
     assert call(f"{server.url}/agencies/43")[1]["content"] == {"legal_name": "Harbour Books Ltd", "country": "GB"}
 
-    browser.page.get_by_label("Sales and other events").check()
+    browser.choose("The file holds", "Sales and other events")
     attach(browser, "File (CSV, plain or gzipped)", "sales.csv", SALES)
     browser.choose("Map", "a file of your own")
     attach(browser, "File of the map (TOML)", "map.toml", MAP)
@@ -94,10 +95,10 @@ def test_finance_enters_a_rate_and_rerates_what_the_preview_shows(
 ) -> None:
     server, world = market
     with server.turns.taken():
-        assert verdicts(post(world, sale("s1", "100.00", agency="quay"))) == ["recorded"]
+        assert verdicts(post(world, sale("s1", "100.00", agency="nord"))) == ["recorded"]
         card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "20"}]}
-        put(world, "/documents/rate-card:quay", {"seen": 0, "content": card})
-    (sold,) = call(f"{server.url}/events?from=2026-10-30&to=2026-10-31&agency=quay")[1]["items"]
+        put(world, "/documents/rate-card:nord", {"seen": 0, "content": card})
+    (sold,) = call(f"{server.url}/events?from=2026-10-30&to=2026-10-31&agency=nord")[1]["items"]
     browser.set_clock(NOW)
     with browser.in_language("de-DE") as german:
         german.set_clock(NOW)
@@ -114,18 +115,18 @@ def test_finance_enters_a_rate_and_rerates_what_the_preview_shows(
         german.until("!document.querySelector('dialog[open]')")
     assert call(f"{server.url}/exchange-rates/GBP")[1]["units_per_base"] == "0.8705"
 
-    open_as(browser, f"{server.url}/console/rerate?agency=quay", issuer, "finance")
+    open_as(browser, f"{server.url}/console/rerate?agency=nord", issuer, "finance")
     browser.page.get_by_label("Recorded from").fill("2026-10-30")
     browser.page.get_by_label("To, not included").fill("2026-10-31")
     browser.fill("Reason", "new contract")
     browser.click("Preview")
-    shown(browser, "By version 1 of rate-card:quay")
+    shown(browser, "Events of nord, by version 1 of rate-card:nord")
     rows = texts(browser, "main tbody tr")
     assert [row.split("\t")[-2] for row in rows] == ["20.00", "20.00"]
     assert browser.violations() == []
     browser.click("Record 1 re-rating")
     shown(browser, "1 of 1 sent. recorded 1")
-    events = call(f"{server.url}/events?from=2026-10-30&to=2026-10-31&agency=quay")[1]["items"]
+    events = call(f"{server.url}/events?from=2026-10-30&to=2026-10-31&agency=nord")[1]["items"]
     (rerated,) = (one for one in events if "rerating" in one)
     assert (rerated["recorded_by"], rerated["rerating"]["by"]) == (issuer.subject, issuer.subject)
     assert Decimal(rerated["commission"]) == 20 - Decimal(sold["commission"])

@@ -14,7 +14,7 @@ from quarterhour.csv.errors import FileError, MapError
 from quarterhour.csv.events import events
 from quarterhour.csv.lines import AS_BROKEN, numbered
 from quarterhour.csv.map import load_map
-from quarterhour.csv.parts import Place, convert_part
+from quarterhour.csv.parts import PartPlace, convert_part
 from quarterhour.csv.table import BadRow, read_table
 from quarterhour.model.fields import printable
 
@@ -65,7 +65,7 @@ def in_parts(content: bytes, size: int, toml: str = TILL) -> tuple[list[dict[str
         if part.next is None:
             assert part.read == len(piece)
             return found, bad
-        at, longer, place = at + part.read, size, Place.parse(part.next.token)
+        at, longer, place = at + part.read, size, PartPlace.parse(part.next.token)
 
 
 CELLS = st.sampled_from(["1", "2.50", "x", "", '"', '"a\nb"', '"a"', '""', "é", "Total", "\r", "\n", "\r\n", ","])
@@ -74,6 +74,7 @@ LINES = st.lists(st.lists(CELLS, max_size=5).map(",".join), max_size=12)
 
 @given(LINES, st.sampled_from(["\n", "\r\n", "\r"]), st.integers(20, 120))
 @example(["1,42,1", '2,"43', "3,,2", "Total,,3"], "\n", 20)
+@example([",,,,"], "\r", 20)
 @example(["1,42,1", "2,,2.50", "x,,3", "Total,,9"], "\r\n", 20)
 def test_parts_of_any_size_give_what_the_whole_file_gives(lines: list[str], end: str, size: int) -> None:
     content = HEADER.replace(b"\n", end.encode()) + end.join(lines).encode()
@@ -153,7 +154,7 @@ def test_a_map_that_does_not_fit_is_refused_as_by_the_command() -> None:
 @pytest.mark.parametrize("token", ["", "x", "e30=", "bnVsbA==", "W10="])
 def test_a_token_of_no_answer_is_refused(token: str) -> None:
     with pytest.raises(ValueError, match="is of no answer about a part"):
-        Place.parse(token)
+        PartPlace.parse(token)
 
 
 @pytest.mark.parametrize(
@@ -178,4 +179,4 @@ def test_a_forged_token_is_refused(name: str, value: str) -> None:
     values = {**{key: json.dumps(one) for key, one in held.items()}, name: value}
     forged = "{" + ", ".join(f'"{key}": {text}' for key, text in values.items()) + "}"
     with pytest.raises(ValueError, match="is of no answer about a part"):
-        Place.parse(base64.urlsafe_b64encode(forged.encode()).decode())
+        PartPlace.parse(base64.urlsafe_b64encode(forged.encode()).decode())

@@ -5,6 +5,7 @@ import * as format from "../format.js";
 import { Failure, Link, Money, Name, Status, Table, Time, fieldsOf, useFirst } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyField, withAgency } from "./agency-field.js";
+import { AgencyName } from "./agency-link.js";
 import { EventLink } from "./events.js";
 
 const SUMS = [
@@ -29,7 +30,7 @@ export function Rerate({ query }) {
       const { agency, rate_card: card, version, from, to, reason } = await withAgency(fields);
       const asked = { agency, rate_card: card.trim() || `rate-card:${agency}`, reason: reason.trim() };
       const span = { from: format.instant(`${from}T00:00`), to: format.instant(`${to}T00:00`) };
-      setState({ preview: await previewOf({ ...asked, ...span, ...(version && { version }) }) });
+      setState({ preview: { agency, ...await previewOf({ ...asked, ...span, ...(version && { version }) }) } });
     } catch (refused) {
       setState({ problem: refused });
     }
@@ -82,10 +83,10 @@ export function Rerate({ query }) {
     ${problem && html`<${Failure} problem=${inTheWordsOfTheApi(problem)} />`}`;
 }
 
-function Preview({ preview: { rate_card: card, version, accounts, changes } }) {
+function Preview({ preview: { agency, rate_card: card, version, accounts, changes } }) {
   const [shown, more] = useFirst(changes);
   return html`
-    <h2>By version ${format.count(version)} of <${Name}>${card}<//></h2>
+    <h2>Events of <${AgencyName} agency=${agency} />, by version ${format.count(version)} of <${Name}>${card}<//></h2>
     ${accounts.length === 0 && html`<p class="empty">It has no rule for an event of this span.</p>`}
     ${accounts.length > 0 && html`
       <${Table} caption="Sums by currency" head=${SUMS}>

@@ -21,13 +21,14 @@ export function Upload({ query }) {
   return html`
     <p>The file is read as the commands read it: <code>quarterhour csv</code>, <code>quarterhour agencies</code>.
       Nothing is recorded before you have seen what it holds. A file that is sent twice adds nothing.</p>
-    <fieldset class="bar">
-      <legend>The file holds</legend>
-      ${[["sales", "Sales and other events"], ["agencies", "Agencies"]].map(([name, text]) => html`
-        <label class="check" key=${name}>
-          <input type="radio" name="kind" checked=${kind === name} onChange=${() => setKind(name)} /> ${text}
-        </label>`)}
-    </fieldset>
+    <p class="bar">
+      <label>The file holds
+        <select value=${kind} onChange=${(event) => setKind(event.target.value)}>
+          <option value="sales">Sales and other events</option>
+          <option value="agencies">Agencies</option>
+        </select>
+      </label>
+    </p>
     <${kind === "sales" ? Sales : Agencies} key=${kind} />`;
 }
 

@@ -65,7 +65,7 @@ _NO_AGENCY: Final = "42"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MapEntry:
     """One entry of the map: its value in TOML, or the answers to a question, the likeliest first."""
 
     name: str
@@ -77,7 +77,7 @@ class Entry:
 class Proposal:
     """A map in the making: sections of entries, and what is certain, is to be checked, and is open."""
 
-    sections: dict[str, list[Entry]] = field(default_factory=dict)
+    sections: dict[str, list[MapEntry]] = field(default_factory=dict)
     certain: list[str] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
@@ -86,13 +86,13 @@ class Proposal:
 
     def put(self, section: str, name: str, value: str) -> None:
         """Add an entry whose value is TOML."""
-        self.sections.setdefault(section, []).append(Entry(name, value))
+        self.sections.setdefault(section, []).append(MapEntry(name, value))
 
     def ask(self, section: str, name: str, question: str, answers: Sequence[str]) -> None:
         """Add an entry that is a question; the answers are TOML, the likeliest first."""
         if question not in self.questions:
             self.questions.append(question)
-        self.sections.setdefault(section, []).append(Entry(name, answers[0], tuple(answers)))
+        self.sections.setdefault(section, []).append(MapEntry(name, answers[0], tuple(answers)))
 
     def toml(self, *, answered: bool) -> str:
         """Return the map in TOML, with questions or with the first answer to each."""

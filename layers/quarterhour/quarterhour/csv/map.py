@@ -11,9 +11,9 @@ from typing import Final, ParamSpec, Self, TypeVar
 from zoneinfo import ZoneInfo
 
 from quarterhour.csv.cells import (
+    CellExpression,
     Cells,
     CleanUp,
-    Expression,
     TimeForm,
     amount_test,
     cell_test,
@@ -405,7 +405,7 @@ class _Compiler:
         return self._compiled(section.name, cell_test, column, operations[0], section.text(operations[0]))
 
     def _compiled(
-        self, field: str, make: Callable[P, Expression[T]], *args: P.args, **kwargs: P.kwargs
+        self, field: str, make: Callable[P, CellExpression[T]], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[Cells], T]:
         try:
             expression = make(*args, **kwargs)

@@ -32,11 +32,11 @@ _ONLY_BY_COMMAND: Final = "save the file as UTF-8, or convert it with quarterhou
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PartPlace:
     """Where the next part begins, and what its rows need of the rows before it.
 
-    `line` is the number of its first line, `rows` the number of rows before it. `filled`, `sums` and `totals` are those
-    of `Converter` and `FileTotals`.
+    `line` is the number of its first line, `rows` the number of rows before it, and `last_line` the line of the last of
+    these. `filled`, `sums` and `totals` are those of `Converter` and `FileTotals`.
     """
 
     encoding: str
@@ -44,6 +44,7 @@ class Place:
     delimiter: str
     line: int
     rows: int
+    last_line: int
     filled: dict[str, str]
     sums: dict[str, Decimal]
     totals: list[TotalLine]
@@ -57,17 +58,17 @@ class Place:
         return base64.urlsafe_b64encode(exact_json.write(values).encode()).decode().rstrip("=")
 
     @classmethod
-    def parse(cls, token: str) -> "Place":
+    def parse(cls, token: str) -> "PartPlace":
         """Return the place of a token; raise `ValueError` if it is none."""
         try:
             padded = token + "=" * (-len(token) % 4)
             values = exact_json.parse(base64.b64decode(padded, b"-_", validate=True).decode())
             columns = [_text(one) for one in values["columns"]]
-            line, rows = _whole(values["line"]), _whole(values["rows"])
+            line, rows, last = (_whole(values[name]) for name in ("line", "rows", "last_line"))
             totals = [TotalLine(_whole(at), _numbers(numbers)) for at, numbers in values["totals"]]
             delimiter, encoding = _text(values["delimiter"]), _text(values["encoding"])
             filled = {name: _text(text) for name, text in values["filled"].items()}
-            place = cls(encoding, columns, delimiter, line, rows, filled, _numbers(values["sums"]), totals)
+            place = cls(encoding, columns, delimiter, line, rows, last, filled, _numbers(values["sums"]), totals)
         except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
             raise ValueError(_OF_NO_ANSWER) from error
         if not line or len(delimiter) != 1 or delimiter in "\r\n" or not _keeps_ascii(encoding):
@@ -75,7 +76,7 @@ class Place:
         return place
 
 
-class Part(NamedTuple):
+class ConvertedPart(NamedTuple):
     """What a part gives: events, bad rows, the number of its rows, the bytes that were read, and the next place.
 
     The next part begins behind these bytes; `next` is `None` at the end of the file.
@@ -85,10 +86,12 @@ class Part(NamedTuple):
     bad: list[BadRow]
     rows: int
     read: int
-    next: Place | None
+    next: PartPlace | None
 
 
-def convert_part(content: bytes, csv_map: CsvMap, settings: dict[str, str], place: Place | None, *, last: bool) -> Part:
+def convert_part(
+    content: bytes, csv_map: CsvMap, settings: dict[str, str], place: PartPlace | None, *, last: bool
+) -> ConvertedPart:
     """Return what a part of a file gives: its bytes from a place on, or from the beginning of the file.
 
     `last`: whether the file ends with this part. Without it, the last row may be cut, and is left for the next part.
@@ -125,7 +128,9 @@ def convert_part(content: bytes, csv_map: CsvMap, settings: dict[str, str], plac
     read = len(content) if is_over else ends[behind - first - 1] if behind > first else 0
     if not (is_over or read):
         raise FileError(f"line {behind}: the row does not fit into a part; {_ONLY_BY_COMMAND}")
-    return Part(events, bad, converter.rows - place.rows, read, None if is_over else _after(converter, place, behind))
+    return ConvertedPart(
+        events, bad, converter.rows - place.rows, read, None if is_over else _after(converter, place, behind)
+    )
 
 
 def _encoding_of(content: bytes, declared: str | None) -> str:
@@ -171,20 +176,20 @@ def _of_part(lines: list[FileLine], end: int, *, last: bool) -> Iterator[FileLin
         raise PartEndError(end)
 
 
-def _beginning(lines: list[FileLine], csv_map: CsvMap, encoding: str) -> Place:
+def _beginning(lines: list[FileLine], csv_map: CsvMap, encoding: str) -> PartPlace:
     """Return the place of the first row of a file."""
     table = read_table(lines, csv_map.file, csv_map.used_by)
     row = next(table.rows, None)
     line = row.line if row else len(lines) + 1
     fresh = Converter(table.header, csv_map)
     sums = fresh.totals.sums if fresh.totals else {}
-    return Place(encoding, table.header, table.delimiter, line, 0, fresh.filled, sums, [])
+    return PartPlace(encoding, table.header, table.delimiter, line, 0, 0, fresh.filled, sums, [])
 
 
-def _converter(place: Place, csv_map: CsvMap, settings: dict[str, str]) -> Converter:
+def _converter(place: PartPlace, csv_map: CsvMap, settings: dict[str, str]) -> Converter:
     """Return a converter that goes on at a place."""
     converter = Converter(place.columns, csv_map, settings)
-    converter.rows = place.rows
+    converter.rows, converter.line = place.rows, place.last_line
     converter.filled |= {name: place.filled[name] for name in converter.filled.keys() & place.filled.keys()}
     if converter.totals:
         converter.totals.sums |= {name: place.sums[name] for name in converter.totals.sums.keys() & place.sums.keys()}
@@ -193,15 +198,16 @@ def _converter(place: Place, csv_map: CsvMap, settings: dict[str, str]) -> Conve
     return converter
 
 
-def _after(converter: Converter, place: Place, line: int) -> Place:
+def _after(converter: Converter, place: PartPlace, line: int) -> PartPlace:
     """Return the place behind the rows of a converter."""
     totals = converter.totals
-    return Place(
+    return PartPlace(
         place.encoding,
         place.columns,
         place.delimiter,
         line,
         converter.rows,
+        converter.line,
         converter.filled,
         totals.sums if totals else {},
         totals.given if totals else [],

@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 
 from quarterhour.csv.errors import MapError
 from quarterhour.csv.map import CsvMap, load_map, shipped_map, shipped_maps
-from quarterhour.csv.parts import Place
+from quarterhour.csv.parts import PartPlace
 from quarterhour.model import fields
 from quarterhour.model.errors import FieldProblem, InvalidError
 from quarterhour.model.fields import Fields, printable
@@ -29,7 +29,7 @@ class PartRequest(NamedTuple):
     content: bytes
     map: CsvMap
     settings: dict[str, str]
-    place: Place | None
+    place: PartPlace | None
     last: bool
 
 
@@ -94,5 +94,5 @@ def _bytes(value: object) -> bytes | None:
     return content
 
 
-def _place(value: object) -> Place | None:
-    return Place.parse(value) if isinstance(value, str) else None
+def _place(value: object) -> PartPlace | None:
+    return PartPlace.parse(value) if isinstance(value, str) else None
