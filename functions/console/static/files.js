@@ -84,7 +84,7 @@ export const reasonsOf = ({ errors, held }) =>
     `${field} ${problem}: expected ${expected}`.trim()).join("; ");
 
 /** Records events in batches; adds the number of each verdict, and the first that are not recorded, to `result`. */
-export async function recordIn(result, events) {
+export async function sendBatches(result, events) {
   for (let at = 0; at < events.length; at += BATCH) {
     const { items, counts } = await recordAll(events.slice(at, at + BATCH));
     for (const [verdict, many] of Object.entries(counts)) {

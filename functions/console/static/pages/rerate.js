@@ -1,6 +1,6 @@
 /** Re-rating: what an agency's events would be charged by another rate card, and the recording of the differences. */
 import { html, useRef, useState } from "../vendor/htm-preact.js";
-import { inTheWordsOfTheApi, previewOf, reasonsOf, recordIn } from "../files.js";
+import { inTheWordsOfTheApi, previewOf, reasonsOf, sendBatches } from "../files.js";
 import * as format from "../format.js";
 import { Failure, Link, Money, Name, Status, Table, Time, fieldsOf, useFirst } from "../parts.js";
 import { address } from "../routes.js";
@@ -43,7 +43,7 @@ export function Rerate({ query }) {
     setState({ preview, result: now, busy: true });
     try {
       while (now.sent < events.length && !isStopped.current) {
-        await recordIn(now, events.slice(now.sent, now.sent + AT_A_TIME));
+        await sendBatches(now, events.slice(now.sent, now.sent + AT_A_TIME));
         now.sent = Math.min(now.sent + AT_A_TIME, events.length);
         setState({ preview, result: now, busy: true });
       }

@@ -3,7 +3,7 @@ import { html, useRef, useState } from "../vendor/htm-preact.js";
 import { forgetAgencies } from "../agencies.js";
 import { inTurns } from "../closing.js";
 import {
-  MAPS, MOST_SHOWN, add, agenciesOf, contentOf, inTheWordsOfTheApi, nothing, partsOf, reasonsOf, recordIn, register,
+  MAPS, MOST_SHOWN, add, agenciesOf, contentOf, inTheWordsOfTheApi, nothing, partsOf, reasonsOf, sendBatches, register,
   sumsOf,
 } from "../files.js";
 import * as format from "../format.js";
@@ -92,7 +92,7 @@ function Sales() {
     setState({ ...shown, busy: true, done: now.at });
     try {
       for await (const part of partsOf(content, request, now.from)) {
-        await recordIn(now, part.items);
+        await sendBatches(now, part.items);
         now.from = { at: part.at, next: part.next };
         now.at = part.at;
         now.isDone = !part.next;
