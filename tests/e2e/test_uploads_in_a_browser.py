@@ -96,8 +96,8 @@ def test_finance_enters_a_rate_and_rerates_what_the_preview_shows(
     server, world = market
     with server.turns.taken():
         assert verdicts(post(world, sale("s1", "100.00", agency="nord"))) == ["recorded"]
-        card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "20"}]}
-        put(world, "/documents/rate-card:nord", {"seen": 0, "content": card})
+        rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "20"}]}
+        put(world, "/documents/rate-card:nord", {"seen": 0, "content": rate_card})
     (sold,) = call(f"{server.url}/events?from=2026-10-30&to=2026-10-31&agency=nord")[1]["items"]
     browser.set_clock(NOW)
     with browser.in_language("de-DE") as german:

@@ -176,7 +176,7 @@ def record(world: World, *sent: Cloud, sub: str = "fay") -> list[dict[str, Any]]
     return outcomes
 
 
-def test_finance_records_the_sales_of_a_file_once_whoever_sends_it_again(open_to_uploads: World) -> None:
+def test_finance_records_the_sales_of_a_file_once_though_others_send_it_again(open_to_uploads: World) -> None:
     (answer,) = converted(open_to_uploads, SALES.encode())
     assert [one["verdict"] for one in record(open_to_uploads, *answer["items"])] == ["recorded"] * 2
     assert [one["verdict"] for one in record(open_to_uploads, *answer["items"], sub="bob")] == ["duplicate"] * 2

@@ -150,7 +150,7 @@ def _encoding_of(content: bytes, declared: str | None) -> str:
 
 
 def _keeps_ascii(encoding: str) -> bool:
-    """Return whether bytes below 128 are ASCII in an encoding, so that its lines can be told by their bytes."""
+    """Return whether bytes below 128 are ASCII in an encoding, so that its bytes show its lines."""
     try:
         return codecs.decode(_ASCII, encoding) == _ASCII.decode()
     except (LookupError, ValueError, TypeError):
