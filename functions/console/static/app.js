@@ -8,6 +8,7 @@ import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
 import { AgencyName, agencyAddress } from "./pages/agency-link.js";
 import { Agency } from "./pages/agency.js";
+import { BankFile } from "./pages/bank-file.js";
 import { Close } from "./pages/close.js";
 import { Event } from "./pages/event.js";
 import { Events } from "./pages/events.js";
@@ -41,6 +42,7 @@ const MENU = [
   { title: "Close", parts: ["close"], content: Close, roles: STAFF },
   { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true },
   { title: "Receivables", parts: ["receivables"], content: Receivables, roles: STAFF },
+  { title: "Bank file", parts: ["bank-file"], content: BankFile, roles: ["finance"] },
   { title: "Payouts", parts: ["payouts"], content: Payouts, roles: STAFF },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF },
   { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF },
