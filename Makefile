@@ -44,8 +44,8 @@ help:  ## List the tasks
 
 setup: $(STAMP)  ## Make the environment .venv from the locks, once
 
-$(STAMP): $(STAMP_LOCKED) pyproject.toml
-	$(BIN)/$(INSTALL) --no-build-isolation -e .
+$(STAMP): $(STAMP_LOCKED) pyproject.toml clients/python/pyproject.toml
+	$(BIN)/$(INSTALL) --no-build-isolation -e . -e clients/python
 	@touch $@
 
 $(STAMP_LOCKED): requirements/dev.txt
@@ -79,7 +79,8 @@ lint: setup  ## Check style, types, the direction of imports, words, and what is
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
-	PYTHONPATH=.:layers/quarterhour $(BIN)/lint-imports --no-logo
+	$(BIN)/mypy --python-version 3.10 clients/python/src clients/python/examples
+	PYTHONPATH=.:layers/quarterhour:clients/python/src $(BIN)/lint-imports --no-logo
 	$(BIN)/codespell
 	$(BIN)/python .ci/words.py
 	$(BIN)/python -m quarterhour_tools.openapi --check
@@ -96,7 +97,8 @@ security: setup $(STAMP_SAM) $(STAMP_SECURITY)  ## Look for weaknesses in the te
 	@AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -c '$(TRANSLATE)' >$(TRANSLATED)
 	$(VENV_SAM)/bin/cfn-lint --ignore-checks W1020 -- $(TRANSLATED)
 	$(VENV_SECURITY)/bin/checkov --file $(TRANSLATED)
-	$(VENV_SECURITY)/bin/bandit --quiet --recursive layers/quarterhour/quarterhour functions quarterhour_tools
+	$(VENV_SECURITY)/bin/bandit --quiet --recursive layers/quarterhour/quarterhour functions quarterhour_tools \
+	  clients/python/src
 	$(VENV_SECURITY)/bin/python .ci/audit.py layers/quarterhour/requirements.txt $(sort $(wildcard requirements/*.txt))
 
 sam: validate build  ## Validate the template and build the deployment

@@ -17,7 +17,9 @@ from typing import Final, NamedTuple
 
 ROOT: Final = Path(__file__).resolve().parents[1]
 WORDS: Final = ROOT / "docs" / "words.md"
-SEARCHED: Final = (".ci", "layers", "functions", "quarterhour_tools", "benchmarks", "tests", "docs", "*.md", "*.yaml")
+SEARCHED: Final = (
+    *(".ci", "layers", "functions", "quarterhour_tools", "clients", "benchmarks", "tests", "docs", "*.md", "*.yaml"),
+)
 SKIPPED: Final = frozenset({"released", "vendor"})  # what an earlier version or somebody else has written
 QUOTING: Final = ("CHANGELOG.md", "words.md")  # pages that name the old words in `code`
 LONGEST: Final = 40  # words of a sentence

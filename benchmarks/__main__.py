@@ -26,6 +26,8 @@ from benchmarks.many_accounts import compare as compare_counting
 from benchmarks.orders import SIZES, TIMED_ITEMS, costs, rush
 from benchmarks.pages import PAGE, README, insert
 from benchmarks.peers import LOOP, OWN, POWERTOOLS, WRITES, comparison
+from benchmarks.producing import CONNECTIONS
+from benchmarks.producing import measure as measure_producing
 from benchmarks.released import RELEASED, checked_out
 from benchmarks.replaying import DATA, DAYS, compare
 from benchmarks.responding import AGENCIES, BATCHES, longest_read
@@ -124,6 +126,11 @@ SENT: Final = (
     f"{ANSWER_SECONDS * 1000:.0f} ms for each, as recording does. The bare client posts bodies that are in memory, and "
     "looks only at the status. Ours reads and checks the lines, and keeps a receipt of each."
 )
+PRODUCED: Final = (
+    f"By the clock, in turns, on a quiet machine: {CONNECTIONS} requests at a time to a server in another process, "
+    f"which takes {ANSWER_SECONDS * 1000:.0f} ms for each. Bare httpx posts bodies that are in memory. The library "
+    "also stores the events in its spool, synchronized, and removes them."
+)
 SHOWN: Final = (
     f"By the clock, in Chromium, with the embedded engine and {LATENCY_MS} ms more for each request: from the click "
     "until figures are painted and nothing loads any more. The same calls again, all at once, and nothing shown."
@@ -153,6 +160,7 @@ COUNTED_IN_LAMBDA: Final = (
     "stream shard brings up to 1,000 events a second."
 )
 LEAST_SENT: Final = 0.9
+LEAST_PRODUCED: Final = 0.9
 MOST_SENT: Final = 12
 BARE_SENT: Final = 2
 """Microseconds of the bare client's CPU time, for which ``MOST_SENT`` is the budget of ours."""
@@ -618,6 +626,19 @@ def sending(extent: Extent) -> Iterator[Line]:
     )
 
 
+def producing(extent: Extent) -> Iterator[Line]:
+    """Time the producer library against bare httpx that posts the same batches."""
+    measured = measure_producing(extent.sent, extent.rounds)
+    yield Line(
+        "events recorded and sent per second by the producer library, against bare httpx",
+        f"{measured['ratio']:.2f}x ({measured['rate']:,.0f}/s)",
+        f">= {LEAST_PRODUCED}x",
+        at_least(LEAST_PRODUCED, measured["ratio"]),
+        (PRODUCED,),
+    )
+    yield Line("  events of a full spool sent", f"{measured['sending']:.2f}x")
+
+
 def showing(extent: Extent) -> Iterator[Line]:
     """Time pages of the console from click to figures, against their calls to the API."""
     try:
@@ -688,6 +709,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     starting,
     replaying,
     sending,
+    producing,
     showing,
     metering,
 )

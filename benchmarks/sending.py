@@ -26,7 +26,7 @@ from quarterhour_tools.operations.remote import Remote
 ANSWER_SECONDS: Final = 0.08
 """Seconds of a request of 500 events, as `benchmarks.latency` measures it with 8 calls at a time."""
 
-_KINDS: Final = {"content-type": BATCH}
+KINDS: Final = {"content-type": BATCH}
 
 
 def measure(events: int, rounds: int) -> dict[str, float]:
@@ -35,9 +35,9 @@ def measure(events: int, rounds: int) -> dict[str, float]:
     Return our speed against the bare client's and our rate, as medians; and the CPU time of an event of both, each in
     its best round, because other processes only add to it.
     """
-    with TemporaryDirectory() as folder, _api() as port:
+    with TemporaryDirectory() as folder, made_up_api() as port:
         file = Path(folder) / "events.ndjson"
-        texts = [_event(number) for number in range(events)]
+        texts = [event_json(number) for number in range(events)]
         file.write_bytes(b"".join(text + b"\n" for text in texts))
         bodies = [b"[%b]" % b",".join(texts[at : at + MAX_BATCH]) for at in range(0, events, MAX_BATCH)]
         _bare(port, bodies)
@@ -86,7 +86,7 @@ def _bare(port: int, bodies: list[bytes]) -> None:
         connection = http.client.HTTPConnection("127.0.0.1", port)
         try:
             while True:
-                connection.request("POST", "/events", waiting.get_nowait(), _KINDS)
+                connection.request("POST", "/events", waiting.get_nowait(), KINDS)
                 response = connection.getresponse()
                 response.read()
                 statuses.append(response.status)
@@ -102,14 +102,15 @@ def _bare(port: int, bodies: list[bytes]) -> None:
         raise ValueError(statuses)
 
 
-def _event(number: int) -> bytes:
+def event_json(number: int) -> bytes:
+    """Return a sale as JSON."""
     data = {"amount": "12.50", "currency": "GBP", "customer": f"c-{number % 1000}", "order_id": f"order-{number}"}
     names = {"specversion": "1.0", "source": "shop-1", "id": f"order-{number}:1", "type": "sale.recorded"}
     return json.dumps({**names, "subject": "42", "time": "2026-10-23T01:30:00Z", "data": data}).encode()
 
 
 @contextmanager
-def _api() -> Iterator[int]:
+def made_up_api() -> Iterator[int]:
     """Run the made-up API in another process; yield its port."""
     context = get_context("spawn")
     ours, theirs = context.Pipe()

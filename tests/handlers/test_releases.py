@@ -79,13 +79,20 @@ def marketplace(parameters: dict[str, str | int], *agencies: str, start: datetim
         yield shop
 
 
-@pytest.fixture
-def shop() -> Iterator[Marketplace]:
+@contextmanager
+def three_drafts() -> Iterator[Marketplace]:
     """The drafts of October of three agencies, which sold 100.00, 200.00 and 300.00; a person must release them."""
     with marketplace(MANUAL, "a1", "a2", "a3") as shop:
         shop.record(*(sale(f"s{n}", f"{n}00.00", agency=f"a{n}", **RATED) for n in (1, 2, 3)))
         shop.until(CUT_OFF)
         assert shop.seal() == {**NOTHING, "periods": ["2026-10"], "drafts": 3}
+        yield shop
+
+
+@pytest.fixture
+def shop() -> Iterator[Marketplace]:
+    """Three drafts that nobody has decided about."""
+    with three_drafts() as shop:
         yield shop
 
 
@@ -397,6 +404,37 @@ def test_a_paid_statement_is_cancelled_and_the_balance_stays_right() -> None:
             ("S-000003", "-15.00", "0", "0.00"),
         ]
         assert shop.world.read("/accounts/42/GBP/balance")["balance"] == "0.00"
+
+
+def test_a_cancellation_leaves_the_payments_of_its_month_where_they_are() -> None:
+    """November has 6.00, and the payment of October's 15.00. Cancelled, nothing is owed; issued again, 6.00 is."""
+    with marketplace(LONDON, "42") as shop:
+        shop.record(sale("s1", "100.00", **RATED))
+        shop.until(CUT_OFF)
+        shop.seal()
+        shop.record(sale("s2", "40.00", **RATED), payment("p1", "15.00"))
+        shop.until(NEXT_CUT_OFF)
+        shop.seal()
+        draft, columns = "42/GBP/2026-11", ("number", "opening", "commission", "tax", "payments", "closing")
+        assert decided(shop, "cancel", 2, draft) == "cancelling"
+        shop.seal()
+        balance = shop.world.read("/accounts/42/GBP/balance")
+        assert (balance["balance"], balance["statement"]["closing"]) == ("6.00", "0.00")
+        assert (balance["unbilled"]["commission"], balance["unbilled"]["payments"]) == ("5.00", "0")
+        proposed = shop.world.read("/drafts/42/GBP/2026-11")["statement"]
+        assert (proposed["opening"], proposed["payments"], proposed["closing"]) == ("0.00", "0", "6.00")
+        assert decided(shop, "release", 4, draft) == "releasing"
+        shop.seal()
+        assert documents(shop, *columns) == [
+            ("S-000001", "0", "12.50", "2.50", "0", "15.00"),
+            ("S-000002", "15.00", "5.00", "1.00", "15.00", "6.00"),
+            ("C-000001", "6.00", "-5.00", "-1.00", "0", "0.00"),
+            ("S-000003", "0.00", "5.00", "1.00", "0", "6.00"),
+        ]
+        again = document(shop, "2026-11/42/GBP/3")
+        assert (again["lines"], again["by_kind"]["payments"]) == (2, {"lines": 1, "amount": "0", "commission": "0.00"})
+        assert shop.world.read("/accounts/42/GBP/balance")["balance"] == "6.00"
+        assert shop.world.read("/receivables")["items"][0]["balance"] == "6.00"
 
 
 def test_only_a_released_statement_is_cancelled_and_only_once(shop: Marketplace) -> None:

@@ -14,6 +14,9 @@ FEATURES = "Features import web, web imports aws, aws imports model; features im
 TOOLS = "The tools import downwards"
 HELD = "Recording knows what a held event is, not how it is posted"
 SHIPPED = "The functions do not ship the tools"
+CLIENT = "The producer library imports downwards"
+APART = "The producer library and the product do not import each other"
+ALONE = "The producer library imports no tools and no AWS client"
 PURE = "The model, the HTML, every keys.py, plan.py and page.py load without an AWS client"
 
 
@@ -21,7 +24,8 @@ PURE = "The model, the HTML, every keys.py, plan.py and page.py load without an 
 def copied(tmp_path: Path) -> Path:
     """A copy of the packages and of the project's own contracts."""
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    for package in (ROOT / "layers" / "quarterhour" / "quarterhour", ROOT / "quarterhour_tools"):
+    library = ROOT / "clients" / "python" / "src" / "quarterhour_client"
+    for package in (ROOT / "layers" / "quarterhour" / "quarterhour", ROOT / "quarterhour_tools", library):
         shutil.copytree(package, tmp_path / package.name, ignore=shutil.ignore_patterns("__pycache__"))
     return tmp_path
 
@@ -52,6 +56,11 @@ def broken(folder: Path) -> set[str]:
         ("quarterhour/ledger/store.py", "quarterhour.ledger.held.plan", {HELD}),
         ("quarterhour/ledger/held/store.py", "quarterhour.ledger.store", {HELD}),
         ("quarterhour/aws/clients.py", "quarterhour_tools.errors", {SHIPPED}),
+        ("quarterhour_client/plan.py", "quarterhour_client.spool", {CLIENT}),
+        ("quarterhour_client/events.py", "quarterhour.model.money", {APART}),
+        ("quarterhour/model/money.py", "quarterhour_client.events", {APART}),
+        ("quarterhour_client/transport.py", "botocore", {ALONE}),
+        ("quarterhour_client/testing.py", "quarterhour_tools.errors", {ALONE}),
         ("quarterhour/orders/keys.py", "boto3", {PURE}),
         ("quarterhour/ledger/held/keys.py", "boto3", {PURE}),
         ("quarterhour/ledger/plan.py", "quarterhour.aws.clients", {PURE}),

@@ -1,4 +1,5 @@
-/** The registered agencies, as the search and the filters of lists know them: all, by name or id. */
+/** The registered agencies by name or id, requested once: staff see all, people of agencies their own. */
+import { useEffect, useState } from "./vendor/htm-preact.js";
 import { get, segment, withQuery } from "./api.js";
 import { STAFF, may, reader } from "./me.js";
 
@@ -6,6 +7,8 @@ const PAGE = 1000;
 const MOST = 10_000;
 const KEPT = 60_000; // Milliseconds.
 let loaded;
+let names = new Map();
+let naming;
 
 /** Returns a text for comparing: without accents, in small letters. */
 export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
@@ -21,7 +24,26 @@ export function allAgencies() {
 }
 
 /** Makes the agencies be requested again, because a registration has changed. */
-export const forgetAgencies = () => { loaded = null; };
+export function forgetAgencies() {
+  loaded = null;
+  naming = null;
+}
+
+/** Returns the legal name of an agency; nothing while it is not known. */
+export function useLegalName(agency) {
+  const [, draw] = useState(names);
+  useEffect(() => {
+    let current = true;
+    naming ??= allAgencies().then(keepNames).catch(() => {}); // Without names, ids are shown.
+    naming.then(() => current && draw(names));
+    return () => { current = false; };
+  }, [naming]);
+  return names.get(agency);
+}
+
+function keepNames(agencies) {
+  names = new Map(agencies.filter((one) => one.legal_name).map((one) => [one.agency, one.legal_name]));
+}
 
 async function ofStaff() {
   const all = [];

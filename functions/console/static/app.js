@@ -2,6 +2,7 @@
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
+import { AccountStatement } from "./pages/account-statement.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
 import { AgencyName, agencyAddress } from "./pages/agency-link.js";
@@ -13,6 +14,8 @@ import { ExchangeRate, ExchangeRates } from "./pages/exchange-rates.js";
 import { Locations } from "./pages/locations.js";
 import { Operations } from "./pages/operations.js";
 import { Overview } from "./pages/overview.js";
+import { Payouts } from "./pages/payouts.js";
+import { Receivables, accountStatementAddress } from "./pages/receivables.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
 import { Runbook } from "./pages/runbook.js";
@@ -36,6 +39,8 @@ const MENU = [
   { title: "Events", parts: ["events"], content: Events, oneAgency: true },
   { title: "Close", parts: ["close"], content: Close, roles: STAFF },
   { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true },
+  { title: "Receivables", parts: ["receivables"], content: Receivables, roles: STAFF },
+  { title: "Payouts", parts: ["payouts"], content: Payouts, roles: STAFF },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF },
   { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF },
   { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates },
@@ -73,6 +78,12 @@ function pageAt({ parts, query }) {
   if (first === "agencies" && rest.length === 1) {
     return [`Agency ${isolated(rest[0])}`, html`<${Agency} agency=${rest[0]} query=${query} />`];
   }
+  if (first === "receivables" && rest.length === 1) {
+    const [agency] = rest;
+    const title = `Account statement of ${isolated(agency)}`;
+    if (!may(...STAFF) && !reader().agencies.includes(agency)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
+    return [title, html`<${AccountStatement} agency=${agency} query=${query} />`];
+  }
   if (first === "exchange-rates" && rest.length === 1) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
   }
@@ -99,6 +110,7 @@ const AgencyList = () => html`
 function addressFor(agency) {
   const { parts, query } = here();
   if (parts[0] === "agencies" && parts.length === 2) return agencyAddress(agency);
+  if (parts[0] === "receivables" && parts.length === 2) return accountStatementAddress(agency);
   return parts.length > 1 ? address([], { agency }) : address(parts, { ...query, agency });
 }
 
@@ -153,6 +165,8 @@ function Menu({ place: { parts }, agency }) {
         <${Link} key=${one.title} to=${address(one.parts)}
           aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`)}
       ${!may(...STAFF) && agency && html`
+        <${Link} to=${accountStatementAddress(agency)}
+          aria-current=${parts[0] === "receivables" ? "page" : undefined}>Account statement<//>
         <${Link} to=${agencyAddress(agency)} aria-current=${parts[0] === "agencies" ? "page" : undefined}>Agency<//>`}
     </nav>`;
 }

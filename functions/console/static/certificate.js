@@ -1,4 +1,4 @@
-/** The certificate of a proof: a page of its own that says what was proven, when, and how to repeat it. */
+/** The certificate of a proof, a separate page: it says what was proven, when, and how to repeat it. */
 import { OUTCOMES } from "./proving.js";
 
 const STYLE = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b2333}"

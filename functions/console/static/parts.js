@@ -84,6 +84,17 @@ export function SaveAllButton({ name, columns, list }) {
     ${state.problem && html`<${Failure} problem=${state.problem} retry=${save} />`}`;
 }
 
+/** A command to run on a person's machine, with what it is for and a button that copies it. */
+export function Command({ text, command }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard.writeText(command).then(() => setCopied(true));
+  return html`
+    <div class="command">
+      <span>${text}</span><code>${command}</code>
+      <button type="button" aria-label=${`Copy: ${text}`} onClick=${copy}>${isCopied ? "Copied" : "Copy"}</button>
+    </div>`;
+}
+
 /** For how long the links to files can be followed. */
 export const LinksNote = ({ seconds }) => html`
   <p class="note">Links are valid for ${seconds / 60} minutes. Reload the page for new ones.</p>`;
@@ -111,8 +122,8 @@ export const Pending = ({ problem, retry }) =>
   problem ? html`<${Failure} problem=${problem} retry=${retry} />` : html`<p role="status">Loading…</p>`;
 
 /**
- * A dialog that asks once: a form of its own children. It closes when onSend has returned true. The second click of a
- * double click counts for nothing: the button may have another action by then.
+ * A dialog with a form, whose fields are its children. It closes when onSend has returned true. The second click of a
+ * double click is ignored: the button may have another action by then.
  */
 export function Dialog({ title, action, busy, problem, onSend, onClose, wide, children }) {
   const place = useRef();
@@ -137,7 +148,7 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, ch
     </dialog>`;
 }
 
-/** A dialog without a form of its own. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
+/** A dialog that adds no form. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
 export function Modal({ label, busy, onClose, children, ...more }) {
   const place = useRef();
   // At once, not after the first paint: the next key belongs to the dialog.

@@ -9,7 +9,7 @@ export const keepAgency = () => { keepsAgency = true; };
 
 /** Returns the agency that an address names: in its path or, for the pages of lists, as a parameter. */
 export function agencyOf({ parts: [page, ...names], query }) {
-  if (page === "agencies" && names.length === 1) return names[0];
+  if (["agencies", "receivables"].includes(page) && names.length === 1) return names[0];
   if (page === "statements" && names.length === 3) return names[1];
   return query.agency;
 }

@@ -101,8 +101,9 @@ function checkLines({ agency, currency, period, recorded_until: until, lines: ma
 const kindOf = (line) => (line.kind === "opening" ? "brought_forward" : KIND_OF[line.type] ?? "other");
 
 /** Returns the lines, amounts and commissions by kind, and the commissions by what decides their tax. */
-function added({ time_zone: timeZone, cancels, taxes = [] }, lines) {
-  const sign = cancels ? "-1" : "1"; // A cancellation reverses each line.
+function added({ time_zone: timeZone, cancels, replaces, taxes = [] }, lines) {
+  const sign = cancels ? "-1" : "1"; // A cancellation reverses each line,
+  const signOfPayments = cancels || replaces ? "0" : sign; // but payments stay on the first document.
   const spans = taxes.flatMap((row) => row.tax_points);
   const named = (line, name) => (spans.some((span) => span[name] === line[name]) && line[name]) || "";
   const days = new Intl.DateTimeFormat("sv", { timeZone, dateStyle: "short" });
@@ -111,7 +112,7 @@ function added({ time_zone: timeZone, cancels, taxes = [] }, lines) {
   for (const line of lines) {
     const kind = kindOf(line);
     const commission = product(sign, line.commission);
-    kinds[kind].amounts.push(product(sign, line.amount));
+    kinds[kind].amounts.push(product(kind === "payments" ? signOfPayments : sign, line.amount));
     kinds[kind].commissions.push(commission);
     if (kind === "brought_forward" || kind === "payments") continue;
     const day = line.tax_point || days.format(new Date(line.time || line.recorded_at));

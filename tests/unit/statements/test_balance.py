@@ -49,9 +49,10 @@ def item(period: Period, closing: str, commission: str, payments: str = "0", **m
     }
 
 
-def document(number: str, release: int, closing: str, day: int, cancels: str = "") -> dict[str, Any]:
+def document(number: str, release: int, closing: str, day: int, **more: str) -> dict[str, Any]:
     at = f"2026-11-{day:02d}T10:00:00.000Z"
-    return {"number": number, "release": release, "closing": closing, "cancels": cancels, "planned_at": at}
+    rest = {"cancels": "", "payments": "0", **more}
+    return {"number": number, "release": release, "closing": closing, "planned_at": at, **rest}
 
 
 def last_item(release: int, **revisions: int) -> dict[str, Any]:
@@ -116,8 +117,8 @@ def test_a_statement_of_0_2_0_counts_from_its_bound_on() -> None:
 def test_documents_count_from_their_releases_on_and_a_cancelled_statement_charges_nothing() -> None:
     october = item(OCTOBER, "10.00", "10", number="S-000002", lines=3) | {
         "documents": [
-            document("S-000001", 1, "12.00", 5),
-            document("C-000001", 2, "0.00", 6, "S-000001"),
+            document("S-000001", 1, "12.00", 5, payments="4"),
+            document("C-000001", 2, "0.00", 6, cancels="S-000001"),
             document("S-000002", 3, "10.00", 7),
         ]
     }
@@ -125,18 +126,19 @@ def test_documents_count_from_their_releases_on_and_a_cancelled_statement_charge
 
     def at(day: int) -> tuple[object, ...]:
         found = billed(october, last=last, at=datetime(2026, 11, day, 12, tzinfo=UTC))
-        return found.last.number if found.last else None, found.closing, found.charged.commission, found.charged.events
+        sums = found.charged
+        return found.last.number if found.last else None, found.closing, sums.commission, sums.events, sums.payments
 
-    assert at(4) == (None, 0, 0, 0)
-    assert at(5) == ("S-000001", 12, 10, 3)
-    assert at(6) == ("C-000001", 0, 0, 0)
-    assert at(7) == ("S-000002", 10, 10, 3)
+    assert at(4) == (None, 0, 0, 0, 0)
+    assert at(5) == ("S-000001", 12, 10, 3, 4)
+    assert at(6) == ("C-000001", 0, 0, 0, 4)
+    assert at(7) == ("S-000002", 10, 10, 3, 4)
 
 
 def test_the_documents_of_a_release_count_together() -> None:
     october = item(OCTOBER, "1.00", "1") | {"documents": [document("S-000001", 1, "1.00", 5)]}
     november = item(OCTOBER.next, "3.00", "2") | {"documents": [document("S-000002", 2, "3.00", 6)]}
-    cancelled = document("C-000001", 2, "0.00", 6, "S-000001")
+    cancelled = document("C-000001", 2, "0.00", 6, cancels="S-000001")
     last = last_item(2, m10=2, m11=1)
     assert billed(october, november, last=last).with_statement == {OCTOBER}, "the cancellation is not written yet"
     assert billed(october, last=last).closing == 1

@@ -1,6 +1,6 @@
 /** The address of an agency's page, its names, and links to it. */
 import { html } from "../vendor/htm-preact.js";
-import { useLegalName } from "../names.js";
+import { useLegalName } from "../agencies.js";
 import { Link, Name } from "../parts.js";
 import { address } from "../routes.js";
 

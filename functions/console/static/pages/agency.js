@@ -13,7 +13,8 @@ import { agencyAddress } from "./agency-link.js";
 import { LiveChanges } from "./live-changes.js";
 import { Messages } from "./messages.js";
 import { RateCards } from "./rate-cards.js";
-import { Recording } from "./recording.js";
+import { accountStatementAddress } from "./receivables.js";
+import { Recording, followed } from "./recording.js";
 import { Registration, registrationOf } from "./registration.js";
 import { StatementTable, statementAddress } from "./statements.js";
 
@@ -22,8 +23,6 @@ const HEAD = [
   ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net sales", "n"], ["Commission", "n"], ["Payments", "n"],
 ];
 const PERIODS_SHOWN = 24;
-const TRIES = 10;
-const PAUSE = 1000;
 
 /** The page. */
 export function Agency({ agency, query }) {
@@ -51,15 +50,6 @@ async function known(agency) {
   const { items } = await get(withQuery("/accounts", { agency }));
   if (items.some((one) => one.registered === false)) return [items, null];
   return [items, await registrationOf(agency)];
-}
-
-/** Waits until the figures of an agency show a new event: they follow within seconds. */
-async function followed(agency, before) {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const { items } = await get(withQuery("/accounts", { agency }));
-    if (JSON.stringify(items) !== JSON.stringify(before)) return;
-    await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
-  }
 }
 
 /** The figures of one currency: now, and by the spans that the address names. */
@@ -216,6 +206,9 @@ function Statements({ agency, version }) {
   const open = useOpenStatements(agency, version);
   return html`
     <h2>Statements</h2>
+    <p class="note">
+      <${Link} to=${accountStatementAddress(agency)}>Account statement<//>: what is open, and each payment.
+    </p>
     ${list.items.length > 0 && html`<${StatementTable} items=${list.items} open=${open} />`}
     ${list.empty && html`
       <p class="note">

@@ -22,7 +22,7 @@ const BASE_PLACES = 12;
 const RANGES = { week: "Week", month: "Month", quarter: "Quarter", year: "Year" };
 const HEAD = [["Agency"], ["Now", "n"], ["Before", "n wide"], ["Change", "n wide"], ["%", "n"], ["Days"]];
 
-/** Returns the parameters of the span that an address asks for: days of its own, or a range; the month without any. */
+/** Returns the parameters of the span in an address: the days `from` and `to`, or a range; without both, the month. */
 export function spanOf({ range, from, to }) {
   if (isDay(from) && isDay(to) && from <= to) return { from, to: laterDay(to, 1) };
   return { range: range in RANGES ? range : "month" };

@@ -8,6 +8,7 @@ import { useOpenStatements } from "../receivables.js";
 import { address, navigate } from "../routes.js";
 import { AgencyField, withAgency } from "./agency-field.js";
 import { AgencyName } from "./agency-link.js";
+import { accountStatementAddress } from "./receivables.js";
 
 const HEAD = [
   ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"],
@@ -26,11 +27,15 @@ const closeAddress = (period) => address(period ? ["close", period] : ["close"])
 export function Statements({ query }) {
   const { period, agency, status } = query;
   const list = usePages("/statements", { period, agency, status });
-  const open = useOpenStatements(agency || reader().agencies?.[0]);
+  const own = agency || reader().agencies[0];
+  const open = useOpenStatements(own);
   return html`
     <${Filter} query=${query} />
     ${!status && may(...STAFF) && html`
       <p class="note">Drafts without a statement: <${Link} to=${closeAddress(period)}>close the period<//>.</p>`}
+    ${own && html`
+      <p class="note">What is owed, and by when: <${Link} to=${accountStatementAddress(own)}>the account statement<//>.
+      </p>`}
     ${list.items.length > 0 && html`
       <${StatementTable} items=${list.items} open=${open} />
       <${SaveAllButton} name="statements" columns=${COLUMNS} list=${list} />`}

@@ -81,7 +81,7 @@ class DraftQueries:
         account = draft.account
         last = self.store.last_documents([account], self.statements.progress().last_of_0_2).get(account)
         unreleased = UnreleasedStatements(self.store.entities, self.files, self.contexts.plan_of)
-        content, statement = unreleased.read(draft.period, account, now, last)
+        content, statement = unreleased.read(draft.period, account, now, last, is_reissued=draft.revision > 0)
         document = document_of(content.sums.commission, account.currency, statement.plan.rounding)
         named = replace(statement, entry=statement.entry._replace(document=document))
         return named.document(content.orders, content.lines)

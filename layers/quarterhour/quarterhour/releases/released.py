@@ -90,6 +90,7 @@ def statement_item(
             "release": plan.number,
             "cancels": document.cancels,
             "amount": money.plain(document.listed.amount),
+            "payments": money.plain(document.listed.figures["payments"]),
             "closing": money.plain(document.listed.closing),
             **shown,
             "files": {name: list(file) for name, file in document.listed.files.items()},

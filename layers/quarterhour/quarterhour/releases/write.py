@@ -137,11 +137,12 @@ class ReleaseWriter:
         """Return a document and its files by name."""
         account, planned, draft, parties = source
         cancels = planned.cancels
+        sums = draft.sums if planned.revision == 1 else draft.sums.reissued()
         entry = StatementEntry(
             account,
             planned.number,
             planned.document,
-            draft.sums.reversed() if cancels else draft.sums,
+            sums.reversed() if cancels else sums,
             last,
             cancels,
             planned.replaces or None,

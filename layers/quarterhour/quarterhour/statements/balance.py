@@ -28,8 +28,8 @@ class LastBilled(NamedTuple):
 class Billed(NamedTuple):
     """What an account was billed by an instant.
 
-    ``with_statement``: the periods with a statement that is not cancelled. ``charged``: the lines, the net, the exact
-    commission and the payments of these statements, as counted.
+    ``with_statement``: the periods with a statement that is not cancelled. ``charged``: the lines, the net and the
+    exact commission of these statements, as counted, and the payments of all documents.
     """
 
     last: LastBilled | None = None
@@ -51,7 +51,8 @@ class Billed(NamedTuple):
         items = list(statements)
         released = _released(items, last)
         found: list[tuple[tuple[int, bool, Period], LastBilled]] = []
-        with_statement: dict[Period, Totals] = {}
+        with_statement: set[Period] = set()
+        sums: list[Totals] = []
         for values in items:
             period, bound = Period.parse(values["period"]), QuarterHour.parse(values["bound"])
             if "documents" not in values:  # of 0.2.0
@@ -62,7 +63,8 @@ class Billed(NamedTuple):
                             LastBilled(period, values["number"], bound, Decimal(values["closing"])),
                         )
                     )
-                    with_statement[period] = charged(values)
+                    with_statement.add(period)
+                    sums.append(charged(values))
                 continue
             documents = [
                 one
@@ -77,10 +79,12 @@ class Billed(NamedTuple):
                 )
                 for one in documents
             ]
+            sums += (Totals(payments=Decimal(one["payments"])) for one in documents)
             if documents and not documents[-1]["cancels"]:
-                with_statement[period] = charged(values)
+                with_statement.add(period)
+                sums.append(charged({**values, "payments": "0"}))
         newest = max(found, key=itemgetter(0), default=None)
-        return cls(newest[1] if newest else None, frozenset(with_statement), total(with_statement.values()))
+        return cls(newest[1] if newest else None, frozenset(with_statement), total(sums))
 
 
 def _released(statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] | None) -> int:
@@ -93,6 +97,11 @@ def _released(statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] |
     revisions = {values["period"]: len(values.get("documents", ())) for values in statements}
     is_complete = all(revisions.get(period, 0) >= revision for period, revision in last["revisions"].items())
     return int(last["release"]) if is_complete else int(last["release"]) - 1
+
+
+def charged_by_draft(values: Mapping[str, Any]) -> Totals:
+    """Return what a draft charges; its payments are on the first document that was released of it."""
+    return charged({**values, "payments": "0"} if int(values["revision"]) else values)
 
 
 def charged(values: Mapping[str, Any]) -> Totals:

@@ -1,7 +1,7 @@
 """The figures of a statement, pure: sums of an account's lines by kind, and what is owed for them."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
 from fractions import Fraction
@@ -89,12 +89,15 @@ Terms = tuple[str, str]
 class LastRate(NamedTuple):
     """The exchange rate that was pinned for the last quarter-hour with lines, of those in the period if there are any.
 
-    ``units`` of the lines' currency are worth one of the base currency. The later of two is the greater one.
+    ``units`` of the lines' currency are worth one of the base currency. ``source``: who published that, and ``as_of``:
+    since when it holds, ISO 8601; both are empty for lines in the base currency. The later of two is the greater one.
     """
 
     is_in_period: bool
     quarter_hour: str
     units: Decimal
+    source: str = ""
+    as_of: str = ""
 
 
 @dataclass(slots=True)
@@ -127,14 +130,17 @@ class BaseFigures:
     def as_list(self) -> list[Any]:
         """Return the figures as plain values."""
         figures = [str(figure) for figure in (self.net, self.commission, self.payments)]
-        rate = self.rate and [self.rate.is_in_period, self.rate.quarter_hour, money.plain(self.rate.units)]
+        rate = self.rate and [*self.rate[:2], money.plain(self.rate.units), self.rate.source, self.rate.as_of]
         return [*figures, sorted(self.missing), rate]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Parse what ``as_list`` returned; that of 0.2.0 has no rate."""
         net, commission, payments, missing, *more = values
-        rate = LastRate(more[0][0], more[0][1], Decimal(more[0][2])) if more and more[0] else None
+        rate = None
+        if more and more[0]:
+            is_in_period, quarter_hour, units, source, as_of = more[0]
+            rate = LastRate(is_in_period, quarter_hour, Decimal(units), source, as_of)
         return cls(Fraction(net), Fraction(commission), Fraction(payments), set(missing), rate)
 
     def __iadd__(self, other: "BaseFigures") -> Self:
@@ -231,8 +237,19 @@ class AccountSums:
                 total.add(some.lines, some.amount, some.commission)
         return total
 
+    def reissued(self) -> "AccountSums":
+        """Return the sums of the same lines without the amounts of payments, as a later document of a draft has them.
+
+        A payment was made, whatever becomes of the statement: it stays in the balance of the draft's first document.
+        """
+        parts = {
+            part: replace(some, amount=money.ZERO) if part[0] is Kind.PAYMENTS else some
+            for part, some in self.parts.items()
+        }
+        return replace(self, parts=parts, base=self.base and replace(self.base, payments=Fraction(0)))
+
     def reversed(self) -> "AccountSums":
-        """Return the sums of the same lines with all amounts and commissions negated, as a cancellation has them."""
+        """Return the sums of the same lines with all amounts and commissions negated."""
 
         def negated(sums: Mapping[K, Sum]) -> dict[K, Sum]:
             return {

@@ -38,7 +38,7 @@ from quarterhour.statements.balance import (
     Billed,
     OpenPeriod,
     Preview,
-    charged,
+    charged_by_draft,
     not_drafted,
     of_periods,
     previews,
@@ -54,7 +54,7 @@ from quarterhour.statements.keys import (
     statement_key,
     statement_prefix,
 )
-from quarterhour.statements.listing import FIGURES, FILES
+from quarterhour.statements.listing import FIGURES, FILES, Listed
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
 from quarterhour.statements.store import AgencyAt, PartyReader, plan_of_period
 from quarterhour.statements.unreleased import UnreleasedStatements
@@ -105,6 +105,21 @@ def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
         "prior_period_lines": int(values["prior_period_lines"]),
         "recorded_until": iso_seconds(QuarterHour.parse(values["bound"]).end),
     }
+
+
+def shown_documents(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the documents of an account and a period from the item of its statement; 0.2.0 has one, without dates."""
+    documents = values.get("documents") or [{**values, "amount": money.plain(Listed.of_item(values).amount)}]
+    return [
+        {
+            "number": one["number"],
+            "document": one["document"],
+            **{name: one.get(name) for name in _DATES},
+            "cancels": one.get("cancels") or None,
+            "amount": one["amount"],
+        }
+        for one in documents
+    ]
 
 
 def shown_sealed(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
@@ -278,11 +293,12 @@ class StatementQueries:
         now, closing = clock.now(), billed.closing
         found: list[Preview] = []
         for one in sorted(drafted for drafted in drafts if drafted <= last):
-            found.append(self._preview_of_draft(one, account, closing, now))
+            is_reissued = int(drafts[one]["revision"]) > 0
+            found.append(self._preview_of_draft(one, account, closing, now, is_reissued=is_reissued))
             closing = found[-1].amounts.closing
         first = self._next_period(progress, now)
         if last >= first:
-            drafted = billed.charged + total(map(charged, drafts.values()))
+            drafted = billed.charged + total(map(charged_by_draft, drafts.values()))
             found += self._previews(account, (first, last), progress, drafted, closing)
         return found
 
@@ -294,12 +310,14 @@ class StatementQueries:
         items = self.entities.get_many([draft_key(one, account) for one in periods])
         return {Period.parse(values["period"]): values for values in items}
 
-    def _preview_of_draft(self, period: Period, account: Account, closing: Decimal, now: datetime) -> Preview:
+    def _preview_of_draft(
+        self, period: Period, account: Account, closing: Decimal, now: datetime, *, is_reissued: bool
+    ) -> Preview:
         """Return the preview of a period with a draft; ``closing``: the closing balance before it."""
         unreleased = UnreleasedStatements(self.entities, self.files, partial(plan_of_period, self.entities))
-        draft, statement = unreleased.read(period, account, now)
+        _, statement = unreleased.read(period, account, now, is_reissued=is_reissued)
         amounts = replace(statement.amounts, opening=money.add(closing, statement.amounts.opening))
-        return Preview(totals_of(draft.sums), amounts, statement.taxes)
+        return Preview(totals_of(statement.entry.sums), amounts, statement.taxes)
 
     def _previews(
         self, account: Account, months: tuple[Period, Period], progress: Progress, drafted: Totals, closing: Decimal

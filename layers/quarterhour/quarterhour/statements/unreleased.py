@@ -40,16 +40,26 @@ class UnreleasedStatements:
     files: SealedFiles
     plan_of: Callable[[Period], StatementPlan]
 
-    def read(self, period: Period, account: Account, now: datetime, previous: LastDocument | None = None) -> Unreleased:
+    def read(
+        self,
+        period: Period,
+        account: Account,
+        now: datetime,
+        previous: LastDocument | None = None,
+        *,
+        is_reissued: bool,
+    ) -> Unreleased:
         """Return a draft and its statement, for the parties as known now. ``previous``: the account's last document.
 
-        Raises ``SealedFileError`` if a file is gone.
+        ``is_reissued``: whether a document of the draft was released before. Raises ``SealedFileError`` if a file is
+        gone.
         """
         draft = Draft.of(self.files.open(statement_prefix(period, account) + DRAFT).read())
         plan = replace(self.plan_of(period), planned_at=iso_millis(now))
         reader = PartyReader(self.entities)
         (parties,) = reader.parties([account], plan.parties_at, now)
-        statement = Statement(plan, StatementEntry(account, "", "", draft.sums, previous), parties)
+        sums = draft.sums.reissued() if is_reissued else draft.sums
+        statement = Statement(plan, StatementEntry(account, "", "", sums, previous), parties)
         if any(statement.names):
             statement = replace(statement, named=taxed_lines(self.files, statement, draft))
         return Unreleased(draft, statement)

@@ -1,0 +1,55 @@
+"""The outcome of each event: a verdict of the server, with its receipt or its reasons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+class Verdict(str, Enum):
+    """What the server has made of an event."""
+
+    RECORDED = "recorded"
+    DUPLICATE = "duplicate"
+    HELD = "held"
+    CONFLICT = "conflict"
+    REJECTED = "rejected"
+    UNAVAILABLE = "unavailable"
+
+    @property
+    def is_stored(self) -> bool:
+        """Whether the server has the event: it need not be sent again."""
+        return self in {Verdict.RECORDED, Verdict.DUPLICATE, Verdict.HELD}
+
+    @property
+    def is_parked(self) -> bool:
+        """Whether the event waits for a person: sent again unchanged, it would have the same verdict."""
+        return self in {Verdict.CONFLICT, Verdict.REJECTED}
+
+
+class Problem(NamedTuple):
+    """What is wrong with a field, and what is expected there."""
+
+    field: str
+    problem: str
+    expected: str
+
+
+@dataclass(frozen=True)
+class Result:
+    """The outcome of an event.
+
+    ``receipt`` is where the ledger has it; ``held`` is what a held event waits for; ``problems`` are the reasons of
+    any other verdict, and of a held one.
+    """
+
+    source: str
+    id: str
+    verdict: Verdict
+    receipt: Mapping[str, Any] | None = None
+    held: str | None = None
+    problems: tuple[Problem, ...] = ()
