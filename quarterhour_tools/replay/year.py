@@ -311,11 +311,11 @@ def _rule_of(sale: EventBody) -> Mapping[str, Any]:
     """Return the rule of the rate card that prices a sale: the last one that matches, as the general one is first."""
     groups = {agency.id: agency.group for agency in AGENCIES}
     own = RATE_CARDS.get(f"rate-card:{sale['subject']}")
-    card = own or RATE_CARDS.get(f"rate-card:group/{groups.get(sale['subject'])}", ())
+    rules = own or RATE_CARDS.get(f"rate-card:group/{groups.get(sale['subject'])}", ())
     data = sale["data"]
     place = {**data, "location": data["location"].partition("#")[0]}
     names = ("category", "location", "currency")
-    matching = [rule for rule in card if all(rule.get(name, place[name]) == place[name] for name in names)]
+    matching = [rule for rule in rules if all(rule.get(name, place[name]) == place[name] for name in names)]
     return matching[-1] if matching else {"percent": DEFAULT_COMMISSION_RATE * 100}
 
 

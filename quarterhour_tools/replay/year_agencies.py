@@ -144,11 +144,11 @@ AGENCIES: Final = (
     ),
     YearAgency(*("24", "Vélo & Vent SAS", "2 cours Gambetta\n69003 Lyon", "FR", "FR95000000060", "home", 11), growth=9),
     YearAgency(
-        "25", "Librería Azahar S.L.", "Calle Feria 14\n41003 Sevilla", "ES", "ESB00000018", "books", 17, months=10
+        "25", "Librería Azahar S.L.", "Plaza Feria 14\n41003 Sevilla", "ES", "ESB00000018", "books", 17, months=10
     ),
-    YearAgency("26", "Cerámica del Sur S.L.", "Calle Alta 3\n18009 Granada", "ES", "ESB00000026", "craft", 14),
+    YearAgency("26", "Cerámica del Sur S.L.", "Plaza Alta 3\n18009 Granada", "ES", "ESB00000026", "craft", 14),
     YearAgency("27", "Aceites Olivar S.A.", "Avenida de Jaén 51\n23700 Linares", "ES", "ESB00000034", "food", 22),
-    YearAgency("28", "Moda Mediterránea S.L.", "Carrer Nou 9\n46002 València", "ES", "ESB00000042", "fashion", 31),
+    YearAgency("28", "Moda Mediterránea S.L.", "Plaça Nova 9\n46002 València", "ES", "ESB00000042", "fashion", 31),
     YearAgency(
         *("29", "Juguetería Luna S.L.", "Gran Vía 40\n28013 Madrid", "ES", "ESB00000059", "toys", 15),
         iban="ES8321000418460200051330",

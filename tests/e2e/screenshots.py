@@ -27,7 +27,7 @@ from tests.support.served import call
 
 FOLDER: Final = ROOT / "docs" / "screenshots"
 SIZE: Final = (1200, 800)
-TALL: Final = (1200, 1150)
+TALL: Final = (1200, 1350)
 HIGHER: Final = (1200, 1080)
 LOW: Final = (1200, 640)
 PHONE: Final = (390, 844)
