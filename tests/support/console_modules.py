@@ -32,7 +32,7 @@ def _address(module: str) -> str:
 
 
 def evaluated(module: str, expression: str) -> Any:
-    """Return the JSON value of an expression over ``module``, a module of the console that needs no browser."""
+    """Return the JSON value of an expression over ``module``, a module that needs no page; it may await."""
     program = f"""
         {GROUP_BY}
         const module = await import("{_address(module)}");
@@ -40,3 +40,10 @@ def evaluated(module: str, expression: str) -> Any:
     """
     command = ["node", "--input-type=module", "--eval", program]
     return json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout)  # noqa: S603 - ours
+
+
+def _address(module: str) -> str:
+    """Return the address of a module that holds it, and in the same way those that it imports."""
+    source = (STATIC / module).read_text("utf-8")
+    whole = re.sub(r'from "\./([^"]+)"', lambda found: f'from "{_address(found[1])}"', source)
+    return f"data:text/javascript;base64,{b64encode(whole.encode()).decode()}"

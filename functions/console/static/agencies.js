@@ -2,6 +2,7 @@
 import { useEffect, useState } from "./vendor/htm-preact.js";
 import { get, segment, withQuery } from "./api.js";
 import { STAFF, may, reader } from "./me.js";
+import { folded } from "./rows.js";
 
 const PAGE = 1000;
 const MOST = 10_000;
@@ -9,9 +10,6 @@ const KEPT = 60_000; // Milliseconds.
 let loaded;
 let names = new Map();
 let naming;
-
-/** Returns a text for comparing: without accents, in small letters. */
-export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
 
 /** Returns the agencies that the reader may see, each with `agency` and `legal_name`; kept for a minute. */
 export function allAgencies() {
@@ -30,7 +28,10 @@ export function forgetAgencies() {
 }
 
 /** Returns the legal name of an agency; nothing while it is not known. */
-export function useLegalName(agency) {
+export const useLegalName = (agency) => useNames().get(agency);
+
+/** Returns the legal names by agency, as far as they are known. */
+export function useNames() {
   const [, draw] = useState(names);
   useEffect(() => {
     let current = true;
@@ -38,7 +39,7 @@ export function useLegalName(agency) {
     naming.then(() => current && draw(names));
     return () => { current = false; };
   }, [naming]);
-  return names.get(agency);
+  return names;
 }
 
 function keepNames(agencies) {

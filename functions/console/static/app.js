@@ -2,6 +2,7 @@
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
+import { useLegalName } from "./agencies.js";
 import { AccountStatement } from "./pages/account-statement.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
@@ -71,12 +72,13 @@ function pageAt({ parts, query }) {
   }
   if (first === "statements" && rest.length === 3) {
     const [period, agency, currency] = rest;
-    const title = `Statement of ${isolated(agency)} in ${currency}, ${format.month(period)}`;
+    const title = (name) => ["Statement of ", name, ` in ${currency}, ${format.month(period)}`];
     return [title, html`<${Statement} name=${{ period, agency, currency }} />`];
   }
   if (first === "reports" && rest.length === 1) return [`Run ${rest[0]}`, html`<${Report} run=${rest[0]} />`];
   if (first === "agencies" && rest.length === 1) {
-    return [`Agency ${isolated(rest[0])}`, html`<${Agency} agency=${rest[0]} query=${query} />`];
+    const title = (name, isLegal) => [isLegal ? "" : "Agency ", name, ""];
+    return [title, html`<${Agency} agency=${rest[0]} query=${query} />`];
   }
   if (first === "receivables" && rest.length === 1) {
     const [agency] = rest;
@@ -117,10 +119,16 @@ function addressFor(agency) {
 function Page({ place }) {
   const [error, again] = useErrorBoundary();
   const [title, content] = pageAt(place);
-  useEffect(() => { document.title = `${title} · Quarterhour`; }, [title]);
+  const agency = agencyOf(place);
+  const legal = useLegalName(agency);
+  // A title that depends on the agency has the legal name; its id follows in the heading.
+  const parts = typeof title === "string" ? [title] : title(isolated(legal ?? agency), Boolean(legal));
+  const [before, , after] = parts;
+  useEffect(() => { document.title = `${parts.join("")} · Quarterhour`; }, [parts.join("")]);
   return html`
     <main id="main" tabindex="-1">
-      <h1><bdi>${title}</bdi></h1>
+      <h1>${parts.length === 1 ? html`<bdi>${title}</bdi>`
+        : html`${before}<${AgencyName} agency=${agency} />${after}`}</h1>
       ${error ? html`<${Failure} problem=${error} retry=${again} />` : content}
     </main>`;
 }
@@ -154,6 +162,15 @@ function AgencyMenu({ agency }) {
     </details>`;
 }
 
+/** Goes to the content, without a new address: its hash holds the views of lists. */
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("main").focus();
+}
+
+/** Gives the focus to the content, which stays where it is scrolled to. */
+const focusMain = () => document.getElementById("main").focus({ preventScroll: true });
+
 /** Returns the pages of the menu that the reader may see. */
 const shownPages = () => MENU.filter(({ roles }) => !roles || may(...roles));
 
@@ -184,12 +201,12 @@ function App() {
   }, []);
   const shown = useRef(place);
   useEffect(() => {
-    if (shown.current !== place) document.getElementById("main").focus();
+    if (shown.current !== place) focusMain();
     shown.current = place;
   }, [place]);
   const agency = agencyOf(place) || (me?.agencies.length === 1 ? me.agencies[0] : undefined);
   return html`
-    <a class="skip" href="#main">Skip to the content</a>
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <header class="top">
       <strong>Quarterhour</strong>
       ${me && html`<${Menu} place=${place} agency=${agency} />`}

@@ -54,3 +54,13 @@ export function NumberField({ label, value, places = PLACES, signed, nonzero, mo
       ${words && html`<output>${number && !problem && words(number)}</output>`}
     </div>`;
 }
+
+/** The field of an instant, in the time zone that is shown. `at`: the instant, or the day of UTC, to begin with. */
+export function InstantField({ label, name, at }) {
+  const [instant, setInstant] = useState(Number.isNaN(Date.parse(at)) ? "" : at);
+  const onInput = ({ target: { value } }) => setInstant(value && format.instant(value));
+  return html`
+    <label>${label}
+      <input type="datetime-local" name=${name} value=${instant && format.localTime(instant)} onInput=${onInput} />
+    </label>`;
+}

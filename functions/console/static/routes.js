@@ -33,8 +33,19 @@ export function here() {
   }
 }
 
-/** Shows another page of the console. */
+/** Shows another page of the console. The present one keeps its place in the history, for *Back*. */
 export function navigate(to) {
+  const { pathname } = window.location;
+  window.history.replaceState({ scroll: window.scrollY }, "");
   window.history.pushState(null, "", to);
+  if (window.location.pathname !== pathname) window.scrollTo(0, 0);
   window.dispatchEvent(new PopStateEvent("popstate"));
+}
+
+/** Scrolls to where the page was left, once its rows are there again. */
+export function restoreScroll() {
+  const { scroll } = window.history.state ?? {};
+  if (!scroll) return;
+  window.scrollTo(0, scroll);
+  if (window.scrollY >= scroll - 1) window.history.replaceState(null, "");
 }

@@ -2,11 +2,12 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { all, get, withQuery } from "../api.js";
 import { isMonth, laterMonth, monthOf, today } from "../calendar.js";
+import { download, writeCsv } from "../csv.js";
 import { negative } from "../decimal.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
 import { lateAgencies, rowOf, runningStatement, withMoney } from "../open_items.js";
-import { Amount, Link, Money, NoEvents, Pending, SaveButton, Status, Table, useLoaded } from "../parts.js";
+import { Amount, Link, Money, NoEvents, Pending, Status, Table, useLoaded } from "../parts.js";
 import { openAccounts, paymentsSince } from "../receivables.js";
 import { AgencyLink } from "./agency-link.js";
 import { EventLink, Reference } from "./events.js";
@@ -148,8 +149,10 @@ function Running({ row, statements, from, first }) {
     <//>
     <p class="bar">
       <${Link} to=${to(laterMonth(from, -MONTHS))}>Begin a year earlier<//>
+      <button type="button" onClick=${() => download("account-statement.csv", writeCsv(COLUMNS, saved))}>
+        Download as CSV
+      </button>
     </p>
-    <${SaveButton} name="account-statement" columns=${COLUMNS} items=${saved} />
     <p class="note">Payments of one day that add up to 0 are left out. Sales that are on no statement yet do not count
       here.</p>`;
 }

@@ -1,12 +1,12 @@
 /** The overview: this span and the last to the same point, by currency and agency, and what needs attention. */
-import { html, useMemo } from "../vendor/htm-preact.js";
+import { html, useMemo, useState } from "../vendor/htm-preact.js";
 import { accountPath, get, withQuery } from "../api.js";
 import { days as daysOf, dayOf, isDay, laterDay, monthOf, seconds } from "../calendar.js";
 import { GrowthChart, Sparkline } from "../chart.js";
 import { compare, difference, negative, quotient, sum } from "../decimal.js";
 import * as format from "../format.js";
 import {
-  Amount, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useFirst, useLoaded, usePages,
+  Amount, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useLoaded, usePages,
 } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyLink } from "./agency-link.js";
@@ -275,7 +275,8 @@ function Agencies({ accounts, currency, page, span }) {
 }
 
 function Ranked({ title, accounts, page, span, empty }) {
-  const [first, next] = useFirst(accounts, LISTED);
+  const [many, setMany] = useState(LISTED);
+  const first = accounts.slice(0, many);
   const months = span.range === "month" ? { now: monthOf(page.from), before: monthOf(page.before_from) } : {};
   return html`
     <section>
@@ -296,7 +297,8 @@ function Ranked({ title, accounts, page, span, empty }) {
               <td><${Days} account=${one} page=${page} /></td>
             </tr>`)}
         <//>`}
-      ${next}
+      ${many < accounts.length && html`
+        <p><button type="button" onClick=${() => setMany(many + LISTED)}>Show more</button></p>`}
     </section>`;
 }
 

@@ -1,12 +1,14 @@
 /** Receivables: what agencies owe, what of it is overdue, and what they paid; by currency, age and agency. */
 import { html, useState } from "../vendor/htm-preact.js";
+import { useNames } from "../agencies.js";
 import * as format from "../format.js";
+import { List } from "../list.js";
 import { may } from "../me.js";
 import { byCurrency, lateAgencies, rowOf } from "../open_items.js";
-import { Amount, Link, Money, More, Pending, SaveButton, Table, useFirst, useLoaded, usePages } from "../parts.js";
+import { Amount, Link, Money, More, Pending, Table, useLoaded, usePages } from "../parts.js";
 import { lastPayment, openAccounts } from "../receivables.js";
 import { address } from "../routes.js";
-import { AgencyName } from "./agency-link.js";
+import { AgencyName, agencyColumn } from "./agency-link.js";
 import { Remind, REMINDERS } from "./remind.js";
 
 const ACCOUNTS = 100;
@@ -15,10 +17,6 @@ const AGE_TEXTS = {
   not_due: "Not due", days_1_30: "1–30 days overdue", days_31_60: "31–60 days", days_61_90: "61–90 days",
   days_over_90: "More than 90 days",
 };
-const HEAD = [
-  ["Agency"], ["Open", "n"], ["Overdue", "n"], ["Credits", "n"], ["Oldest due"], ["Last payment"],
-];
-const COLUMNS = ["agency", "currency", "open", "overdue", "credits", "unallocated", "balance", "oldestDue"];
 
 /** Returns the address of the account statement of an agency. */
 export const accountStatementAddress = (agency, parameters = {}) => address(["receivables", agency], parameters);
@@ -137,43 +135,44 @@ function Aging({ ages, currency }) {
 
 /** The accounts of a currency with open items. Those with overdue statements can be chosen and reminded. */
 function Accounts({ currency, rows, chosen, choose, setAsked }) {
-  const [first, next] = useFirst(rows);
+  const names = useNames();
   const reminds = may(...REMINDERS);
-  const late = first.filter((one) => one.late.length);
-  const all = late.every((one) => chosen.includes(one.key));
+  const late = rows.filter((one) => one.late.length);
+  const columns = [
+    ...(reminds ? [{ key: "pick", title: "", value: null, kind: "pick", cell: pick(chosen, choose) }] : []),
+    agencyColumn(names, {
+      head: true,
+      cell: ({ agency }) => html`
+        <${Link} to=${accountStatementAddress(agency, { currency })}><${AgencyName} agency=${agency} /><//>`,
+    }),
+    ...["Open", "Overdue", "Credits"].map((title) => ({ key: title.toLowerCase(), title, type: "money" })),
+    { key: "unallocated", title: "Unallocated", type: "money", hidden: true },
+    { key: "balance", title: "Balance", type: "money", hidden: true },
+    { key: "oldestDue", title: "Oldest due", kind: "short" },
+    { key: "paid", title: "Last payment", value: null, kind: "short", cell: (one) => html`<${LastPayment} ...${one} />` },
+    ...(reminds ? [{ key: "remind", title: "", value: null, cell: remind(setAsked) }] : []),
+  ];
   return html`
-    <${Table} caption=${`Agencies with open items in ${currency}, most overdue first`}
-      head=${reminds ? [[""], ...HEAD, [""]] : HEAD}>
-      ${first.map((one) => html`
-        <tr key=${one.key}>
-          ${reminds && html`
-            <td class="pick">${one.late.length > 0 && html`
-              <input type="checkbox" aria-label=${`Choose ${one.agency}`} checked=${chosen.includes(one.key)}
-                onChange=${(event) => choose([one.key], event.target.checked)} />`}</td>`}
-          <th scope="row" class="long">
-            <${Link} to=${accountStatementAddress(one.agency, { currency })}><${AgencyName} agency=${one.agency} /><//>
-          </th>
-          <${Money} value=${one.open} currency=${currency} />
-          <${Money} value=${one.overdue} currency=${currency} />
-          <${Money} value=${one.credits} currency=${currency} />
-          <td class="short">${one.oldestDue}</td>
-          <td class="short"><${LastPayment} ...${one} /></td>
-          ${reminds && html`
-            <td>${one.late.length > 0 && html`
-              <button type="button" aria-label=${`Remind ${one.agency}`}
-                onClick=${() => setAsked(lateAgencies([one]))}>Remind</button>`}</td>`}
-        </tr>`)}
-    <//>
-    ${next}
+    <${List} name=${`receivables-${currency}`} caption=${`Agencies with open items in ${currency}, most overdue first`}
+      columns=${columns} rows=${rows} size="25" />
     ${reminds && late.length > 1 && html`
       <p class="bar">
-        <button type="button" disabled=${all} onClick=${() => choose(late.map((one) => one.key), true)}>
+        <button type="button" disabled=${late.every((one) => chosen.includes(one.key))}
+          onClick=${() => choose(late.map((one) => one.key), true)}>
           Choose all with overdue statements
         </button>
       </p>`}
-    ${!reminds && late.length > 0 && html`<p class="note">People with the role support send reminders.</p>`}
-    <${SaveButton} name=${`receivables-${currency}`} columns=${COLUMNS} items=${rows} />`;
+    ${!reminds && late.length > 0 && html`<p class="note">People with the role support send reminders.</p>`}`;
 }
+
+const pick = (chosen, choose) => ({ key, agency, late }) => late.length > 0 && html`
+  <input type="checkbox" aria-label=${`Choose ${agency}`} checked=${chosen.includes(key)}
+    onChange=${(event) => choose([key], event.target.checked)} />`;
+
+const remind = (setAsked) => (one) => one.late.length > 0 && html`
+  <button type="button" aria-label=${`Remind ${one.agency}`} onClick=${() => setAsked(lateAgencies([one]))}>
+    Remind
+  </button>`;
 
 /** The last day on which an account has payments, and their sum, once they are read. */
 function LastPayment({ agency, currency }) {
