@@ -1,13 +1,14 @@
 /** The console: the frame around every page, and the page of the present address. */
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { useLegalName } from "./agencies.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
-import { useLegalName } from "./agencies.js";
 import { AccountStatement } from "./pages/account-statement.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
 import { AgencyName, agencyAddress } from "./pages/agency-link.js";
 import { Agency } from "./pages/agency.js";
+import { BankFile } from "./pages/bank-file.js";
 import { Close } from "./pages/close.js";
 import { Event } from "./pages/event.js";
 import { Events } from "./pages/events.js";
@@ -41,6 +42,7 @@ const MENU = [
   { title: "Close", parts: ["close"], content: Close, roles: STAFF },
   { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true },
   { title: "Receivables", parts: ["receivables"], content: Receivables, roles: STAFF },
+  { title: "Bank file", parts: ["bank-file"], content: BankFile, roles: ["finance"] },
   { title: "Payouts", parts: ["payouts"], content: Payouts, roles: STAFF },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF },
   { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF },
@@ -82,7 +84,7 @@ function pageAt({ parts, query }) {
   }
   if (first === "receivables" && rest.length === 1) {
     const [agency] = rest;
-    const title = `Account statement of ${isolated(agency)}`;
+    const title = (name) => ["Account statement of ", name, ""];
     if (!may(...STAFF) && !reader().agencies.includes(agency)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
     return [title, html`<${AccountStatement} agency=${agency} query=${query} />`];
   }

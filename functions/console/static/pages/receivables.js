@@ -149,7 +149,10 @@ function Accounts({ currency, rows, chosen, choose, setAsked }) {
     { key: "unallocated", title: "Unallocated", type: "money", hidden: true },
     { key: "balance", title: "Balance", type: "money", hidden: true },
     { key: "oldestDue", title: "Oldest due", kind: "short" },
-    { key: "paid", title: "Last payment", value: null, kind: "short", cell: (one) => html`<${LastPayment} ...${one} />` },
+    {
+      key: "paid", title: "Last payment", value: null, kind: "short",
+      cell: (one) => html`<${LastPayment} ...${one} />`,
+    },
     ...(reminds ? [{ key: "remind", title: "", value: null, cell: remind(setAsked) }] : []),
   ];
   return html`

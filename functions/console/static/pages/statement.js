@@ -95,7 +95,9 @@ export function Statement({ name }) {
             ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
             ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.
             ${statement.issued_on && ` Issued on ${statement.issued_on}.`}
-            ${statement.due_on && ` Due on ${statement.due_on}.`}`}
+            ${statement.due_on && ` Due on ${statement.due_on}.`}
+            ${statement.status === "issued" && statement.dispute_until
+              && ` Disputes are taken until ${statement.dispute_until}.`}`}
     </p>
     ${statement.cancelled && html`
       <p class="mark">
