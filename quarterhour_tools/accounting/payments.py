@@ -18,9 +18,8 @@ from rich.text import Text
 
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock
-from quarterhour.receivables.bank.line import FORMATS
+from quarterhour.receivables.bank.line import FILE, FORMATS
 from quarterhour.receivables.matching import Match
-from quarterhour.receivables.routes import FILE
 from quarterhour_tools.csv.bank_lines import bank_lines
 from quarterhour_tools.csv.errors import FileError, MapError
 from quarterhour_tools.csv.file import open_text
