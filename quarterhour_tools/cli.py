@@ -20,6 +20,7 @@ from rich.text import Text
 
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.model import clock
+from quarterhour.model.fields import printable
 from quarterhour.proof.folder import verify_folder
 from quarterhour.proof.verify import verify
 from quarterhour.reports.verify import OpenObject
@@ -36,7 +37,7 @@ from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, owner, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, drafts, held, rerate, restore, statements
-from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
+from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.replay import demo, year, year_run
 from quarterhour_tools.replay.replay import VERDICTS, Accounts, Prepared, Replay, ReplayResult, replaying
 from quarterhour_tools.sign_in import provider

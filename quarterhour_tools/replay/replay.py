@@ -12,6 +12,7 @@ from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
+from quarterhour.agencies.rows import AgencyRow
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import chunks
 from quarterhour.counters.keys import account_of, account_pk_bounds, period_sk_bounds
@@ -37,7 +38,6 @@ from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.agencies import AgencyRow
 from quarterhour_tools.loading.event_file import BadLine, EventLine, Group, grouped, read_lines
 from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, RateRow, enter
 from quarterhour_tools.loading.order_file import Purchase, purchases

@@ -20,10 +20,12 @@ import { Payouts } from "./pages/payouts.js";
 import { Receivables, accountStatementAddress } from "./pages/receivables.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
+import { Rerate } from "./pages/rerate.js";
 import { Runbook } from "./pages/runbook.js";
 import { Search } from "./pages/search.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
+import { Upload } from "./pages/upload.js";
 import { Failure, Link, Pending, useLoaded } from "./parts.js";
 import { address, agencyOf, here } from "./routes.js";
 import * as session from "./session.js";
@@ -49,13 +51,18 @@ const MENU = [
   { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates },
   { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF },
 ];
+/** Pages that other pages link, and the search. */
+const LINKED = [
+  { title: "Upload a file", parts: ["upload"], content: Upload, roles: ["finance"] },
+  { title: "Re-rate events", parts: ["rerate"], content: Rerate, roles: ["finance"] },
+];
 
 const { isolated } = format;
 
 /** Returns the title and the content of the page at an address, as far as the reader may see it. */
 function pageAt({ parts, query }) {
   const [first, ...rest] = parts;
-  const entry = !rest.length && MENU.find((one) => one.parts[0] === first);
+  const entry = !rest.length && [...MENU, ...LINKED].find((one) => one.parts[0] === first);
   if (entry) {
     const { title, content, roles, oneAgency } = entry;
     if (roles && !may(...roles)) return [title, html`<${RoleRefusal} roles=${roles} />`];
@@ -173,14 +180,14 @@ function skip(event) {
 /** Gives the focus to the content, which stays where it is scrolled to. */
 const focusMain = () => document.getElementById("main").focus({ preventScroll: true });
 
-/** Returns the pages of the menu that the reader may see. */
-const shownPages = () => MENU.filter(({ roles }) => !roles || may(...roles));
+/** Returns those of some pages that the reader may see. */
+const seen = (pages) => pages.filter(({ roles }) => !roles || may(...roles));
 
 /** The pages that the reader may begin at; people of agencies have their own agency in place of all. */
 function Menu({ place: { parts }, agency }) {
   return html`
     <nav aria-label="Pages">
-      ${shownPages().map((one) => html`
+      ${seen(MENU).map((one) => html`
         <${Link} key=${one.title} to=${address(one.parts)}
           aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`)}
       ${!may(...STAFF) && agency && html`
@@ -212,7 +219,7 @@ function App() {
     <header class="top">
       <strong>Quarterhour</strong>
       ${me && html`<${Menu} place=${place} agency=${agency} />`}
-      ${me && html`<${Search} pages=${shownPages()} />`}
+      ${me && html`<${Search} pages=${seen([...MENU, ...LINKED])} />`}
       ${me?.agencies.length > 1 && html`<${AgencyMenu} agency=${agency} />`}
       ${session.person() && html`
         <span><bdi>${session.person()}</bdi> <button type="button" onClick=${session.signOut}>Sign out</button></span>`}
