@@ -22,9 +22,8 @@ from quarterhour.csv.table import BadRow, read_table
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock
 from quarterhour.model.fields import printable
-from quarterhour.receivables.bank.line import FORMATS
+from quarterhour.receivables.bank.line import FILE, FORMATS
 from quarterhour.receivables.matching import Match
-from quarterhour.receivables.routes import FILE
 from quarterhour_tools.csv.bank_lines import bank_lines
 from quarterhour_tools.csv.command import read_map
 from quarterhour_tools.csv.file import open_text

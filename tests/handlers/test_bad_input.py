@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.telemetry import logger
 from quarterhour.model.identifiers import Account
-from quarterhour.receivables.routes import FILE
+from quarterhour.receivables.bank.line import FILE
 from quarterhour.statements.plan import SCHEMA
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.test_rate_cards import keep as keep_rate_card

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from quarterhour.model import instants
 from quarterhour.model.instants import DAY
-from quarterhour.receivables.bank.line import FORMATS
+from quarterhour.receivables.bank.line import FILE, FORMATS
 from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.web import http
 from quarterhour.web.access import Role, everyone, people
@@ -16,8 +16,6 @@ from quarterhour.web.routing import Routes
 if TYPE_CHECKING:
     from quarterhour.receivables.bank_files import BankFiles
 
-FILE: Final = "application/octet-stream"
-"""The content type of a bank's file."""
 MAX_FILE: Final = 4_000_000
 """Bytes of a bank's file: below Lambda's limit (6 MB) in Base64, too."""
 

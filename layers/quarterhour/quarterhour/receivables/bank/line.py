@@ -15,6 +15,8 @@ CAMT: Final = "camt.053"
 MT940: Final = "mt940"
 CSV: Final = "csv"
 FORMATS: Final = (CAMT, MT940, CSV)
+FILE: Final = "application/octet-stream"
+"""The content type of a bank's file."""
 MOST_LINES: Final = 5_000
 """The most lines of a file: the response about them must fit into one of Lambda's."""
 LONGEST: Final = 500
