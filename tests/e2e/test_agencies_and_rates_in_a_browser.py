@@ -48,7 +48,9 @@ def agency_page(agency: str, query: str = "") -> str:
 
 PAGES = {
     "/console/agencies": "Registered agencies",
-    agency_page(AGENCY): "S-00000",
+    agency_page(AGENCY): "Balance in GBP",
+    agency_page(AGENCY, "?tab=statements"): "S-00000",
+    agency_page(AGENCY, "?tab=rates"): "Calculator",
     agency_page(AGENCY, "?currency=GBP&month=2026-10"): "by UTC day",
     agency_page(RIGHT_TO_LEFT, "?currency=GBP&day=2026-10-30"): "by quarter-hour",
     "/console/exchange-rates": "ECB",
@@ -163,7 +165,7 @@ def calculated(browser: Tab, **sale: str) -> str:
 
 
 def test_the_calculator_takes_the_first_rate_card_with_a_rule(browser: Tab, address: str) -> None:
-    browser.open(f"{address}{agency_page(AGENCY)}")
+    browser.open(f"{address}{agency_page(AGENCY, '?tab=rates')}")
     shown(browser, "Calculator")
     own = calculated(browser, amount="200.00", currency="GBP", category="books")
     assert AGENCY in own

@@ -65,7 +65,7 @@ def proposed(browser: Tab) -> str:
 def test_the_oldest_open_statement_is_preselected_and_paid(
     browser: Tab, market: tuple[Server, World], issuer: Issuer
 ) -> None:
-    opened(browser, market, issuer, "agencies/42", "S-000003")
+    opened(browser, market, issuer, "agencies/42?tab=statements", "S-000003")
     rows = "[...document.querySelectorAll('td .tag.overdue, td .tag.open')].map((one) => one.closest('tr').innerText)"
     browser.until(f"{rows}.length === 2")
     browser.click("Record a payment")
@@ -107,7 +107,7 @@ def test_the_oldest_open_statement_is_preselected_and_paid(
 def test_without_a_statement_the_oldest_is_paid_and_an_agency_that_is_owed_is_paid(
     browser: Tab, market: tuple[Server, World], issuer: Issuer
 ) -> None:
-    opened(browser, market, issuer, "agencies/42", "S-000003")
+    opened(browser, market, issuer, "agencies/42?tab=statements", "S-000003")
     browser.click("Record a payment")
     browser.choose("Statement", "no statement: the oldest is paid first")
     assert proposed(browser) == ""

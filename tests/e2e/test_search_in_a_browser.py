@@ -98,9 +98,9 @@ def test_arrows_and_enter_choose_a_result(browser: Tab, address: str, issuer: Is
     assert browser.evaluate(f"{ACTIVE}.innerText") == results[-1]
     browser.press("ArrowDown")
     browser.press("ArrowDown")
-    assert browser.evaluate(f"{ACTIVE}.innerText") == results[1] == "Accounts"
+    assert browser.evaluate(f"{ACTIVE}.innerText") == results[1] == "Close"
     browser.press("Enter")
-    heading(browser, "Accounts")
+    heading(browser, "Close")
     browser.until("!document.querySelector('dialog') && document.activeElement.id === 'main'")
 
 
@@ -109,7 +109,7 @@ def test_an_agency_is_found_by_its_name_without_accents(browser: Tab, address: s
     open_as(browser, f"{address}/", issuer, "support")
     assert searched(browser, text)[0] == "Café Lumière 42"
     browser.press("Enter")
-    heading(browser, "Agency 42")
+    heading(browser, "Agency Café Lumière 42")
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def test_a_controller_finds_the_disputed_statements_of_last_month_and_why(contro
     controller.follows("button", "Show")
     controller.sees("quay")
     controller.follows("link", "S-000003")
-    controller.sees("Statement of quay in GBP, October 2026", "disputed The marketplace (")
+    controller.sees("Statement of Quay Ltd quay in GBP, October 2026", "disputed The marketplace (")
     controller.sees("user/local) disputed the line shop e3: this parcel came back")
     controller.follows("link", "shop e3")
     controller.sees("a parcel", "7004")
@@ -164,7 +164,7 @@ def test_an_agency_checks_its_statement_and_accepts_it(agency_person: Person, ad
 def test_an_agency_disputes_a_sale_that_was_returned(agency_person: Person, address: str) -> None:
     agency_person.opens("/console/statements")
     agency_person.follows("link", "S-000001")
-    agency_person.sees("Statement of harbour in EUR, October 2026")
+    agency_person.sees("Statement of Harbour Ltd harbour in EUR, October 2026")
     agency_person.clicks("Show the line")
     agency_person.follows("button", "Dispute e2")
     agency_person.gives_a_reason("this chair came back", "Dispute")
@@ -175,7 +175,7 @@ def test_an_agency_sees_what_this_month_will_cost_so_far(agency_person: Person) 
     agency_person.opens("/")
     agency_person.sees("This month: 2.20")
     agency_person.follows("link", "2.20")
-    agency_person.sees("Statement of harbour in GBP, November 2026", "A preview as of")
+    agency_person.sees("Statement of Harbour Ltd harbour in GBP, November 2026", "A preview as of")
     agency_person.sees("Commission before rounding", "+ Commission, rounded", "Payable for this period")
 
 

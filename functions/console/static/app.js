@@ -1,5 +1,6 @@
 /** The console: the frame around every page, and the page of the present address. */
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { inWords } from "./advice.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
 import { Accounts } from "./pages/accounts.js";
@@ -19,32 +20,36 @@ import { Runbook } from "./pages/runbook.js";
 import { Search } from "./pages/search.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
-import { Failure, Link, Pending, useLoaded } from "./parts.js";
+import { Brand, Failure, Link, Pending, useLoaded } from "./parts.js";
 import { address, agencyOf, here } from "./routes.js";
 import * as session from "./session.js";
 import { settings } from "./settings.js";
 
 /**
- * The pages at which people begin: title, address, content; some for certain roles only.
+ * The pages at which people begin: title, address, content; some for certain roles only. `group`: where in the menu.
  *
  * `oneAgency`: a person of several agencies sees one of them at a time.
  */
 const MENU = [
   { title: "Overview", parts: [], content: Overview, oneAgency: true },
-  { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true },
-  { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF },
-  { title: "Events", parts: ["events"], content: Events, oneAgency: true },
-  { title: "Close", parts: ["close"], content: Close, roles: STAFF },
-  { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true },
-  { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF },
-  { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF },
-  { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates },
-  { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF },
+  { title: "Close", parts: ["close"], content: Close, roles: STAFF, group: "Money" },
+  { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true, group: "Money" },
+  { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true, group: "Money" },
+  { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates, group: "Money" },
+  { title: "Events", parts: ["events"], content: Events, oneAgency: true, group: "Activity" },
+  { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF, group: "Activity" },
+  { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF, group: "Agencies" },
+  { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF, group: "System" },
+  { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF, group: "System" },
 ];
+const GROUPS = ["Money", "Activity", "Agencies", "System"];
 
 const { isolated } = format;
 
-/** Returns the title and the content of the page at an address, as far as the reader may see it. */
+/**
+ * Returns the title and the content of the page at an address, as far as the reader may see it; and its heading, if
+ * that names an agency as lists do.
+ */
 function pageAt({ parts, query }) {
   const [first, ...rest] = parts;
   const entry = !rest.length && MENU.find((one) => one.parts[0] === first);
@@ -66,12 +71,19 @@ function pageAt({ parts, query }) {
   }
   if (first === "statements" && rest.length === 3) {
     const [period, agency, currency] = rest;
-    const title = `Statement of ${isolated(agency)} in ${currency}, ${format.month(period)}`;
-    return [title, html`<${Statement} name=${{ period, agency, currency }} />`];
+    const of = `in ${currency}, ${format.month(period)}`;
+    return [
+      `Statement of ${isolated(agency)} ${of}`, html`<${Statement} name=${{ period, agency, currency }} />`,
+      html`Statement of <${AgencyName} agency=${agency} /> ${of}`,
+    ];
   }
   if (first === "reports" && rest.length === 1) return [`Run ${rest[0]}`, html`<${Report} run=${rest[0]} />`];
   if (first === "agencies" && rest.length === 1) {
-    return [`Agency ${isolated(rest[0])}`, html`<${Agency} agency=${rest[0]} query=${query} />`];
+    const [agency] = rest;
+    return [
+      `Agency ${isolated(agency)}`, html`<${Agency} agency=${agency} query=${query} />`,
+      html`Agency <${AgencyName} agency=${agency} />`,
+    ];
   }
   if (first === "exchange-rates" && rest.length === 1) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
@@ -104,11 +116,11 @@ function addressFor(agency) {
 
 function Page({ place }) {
   const [error, again] = useErrorBoundary();
-  const [title, content] = pageAt(place);
+  const [title, content, heading] = pageAt(place);
   useEffect(() => { document.title = `${title} · Quarterhour`; }, [title]);
   return html`
     <main id="main" tabindex="-1">
-      <h1><bdi>${title}</bdi></h1>
+      <h1>${heading ?? html`<bdi>${title}</bdi>`}</h1>
       ${error ? html`<${Failure} problem=${error} retry=${again} />` : content}
     </main>`;
 }
@@ -119,11 +131,11 @@ function Shown({ utc, setUtc, exact, setExact }) {
   const round = () => { format.showExact(!exact); setExact(!exact); };
   return html`
     <footer>
-      Times are in ${utc ? "UTC" : settings.time_zone}.
+      <span>Times are in ${utc ? "UTC" : settings.time_zone}.</span>
       ${settings.time_zone !== "UTC" && html`
-        ${" "}<button type="button" onClick=${change}>Show ${utc ? settings.time_zone : "UTC"}</button>`}
-      ${" "}Amounts in lists ${exact ? "have all their digits" : "are rounded to their currency"}.
-      ${" "}<button type="button" onClick=${round}>${exact ? "Round them" : "Show all digits"}</button>
+        <button type="button" onClick=${change}>Show ${utc ? settings.time_zone : "UTC"}</button>`}
+      <span>Amounts in lists ${exact ? "have all their digits" : "are rounded to their currency"}.</span>
+      <button type="button" onClick=${round}>${exact ? "Round them" : "Show all digits"}</button>
     </footer>`;
 }
 
@@ -145,16 +157,42 @@ function AgencyMenu({ agency }) {
 /** Returns the pages of the menu that the reader may see. */
 const shownPages = () => MENU.filter(({ roles }) => !roles || may(...roles));
 
-/** The pages that the reader may begin at; people of agencies have their own agency in place of all. */
+/** The pages that the reader may begin at, in groups; people of agencies have their own agency in place of all. */
 function Menu({ place: { parts }, agency }) {
+  const own = { title: "Agency", parts: ["agencies", agency], group: "Agencies" };
+  const pages = [...shownPages(), ...(!may(...STAFF) && agency ? [own] : [])];
+  const link = (one) => html`
+    <${Link} key=${one.title} to=${one === own ? agencyAddress(agency) : address(one.parts)}
+      aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`;
   return html`
     <nav aria-label="Pages">
-      ${shownPages().map((one) => html`
-        <${Link} key=${one.title} to=${address(one.parts)}
-          aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`)}
-      ${!may(...STAFF) && agency && html`
-        <${Link} to=${agencyAddress(agency)} aria-current=${parts[0] === "agencies" ? "page" : undefined}>Agency<//>`}
+      ${pages.filter((one) => !one.group).map(link)}
+      ${GROUPS.map((group) => [group, pages.filter((one) => one.group === group)]).map(([group, some]) =>
+        some.length > 0 && html`<div key=${group}><h2>${group}</h2>${some.map(link)}</div>`)}
     </nav>`;
+}
+
+/** The head of every page: at its side, or on top of a narrow page, where a button opens the menu. */
+function Top({ place, me, agency }) {
+  const [open, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [place]);
+  return html`
+    <header class=${open || !me ? "top open" : "top"}>
+      <${Brand} />
+      ${me && html`<${Search} pages=${shownPages()} />`}
+      ${me && html`
+        <button type="button" class="opener" aria-expanded=${open} aria-controls="menu" onClick=${() => setOpen(!open)}>
+          Menu
+        </button>`}
+      <div class="menu" id="menu">
+        ${me && html`<${Menu} place=${place} agency=${agency} />`}
+        ${me?.agencies.length > 1 && html`<${AgencyMenu} agency=${agency} />`}
+        ${session.person() && html`
+          <div class="person">
+            <bdi>${session.person()}</bdi><button type="button" onClick=${session.signOut}>Sign out</button>
+          </div>`}
+      </div>
+    </header>`;
 }
 
 function App() {
@@ -176,26 +214,30 @@ function App() {
   const agency = agencyOf(place) || (me?.agencies.length === 1 ? me.agencies[0] : undefined);
   return html`
     <a class="skip" href="#main">Skip to the content</a>
-    <header class="top">
-      <strong>Quarterhour</strong>
-      ${me && html`<${Menu} place=${place} agency=${agency} />`}
-      ${me && html`<${Search} pages=${shownPages()} />`}
-      ${me?.agencies.length > 1 && html`<${AgencyMenu} agency=${agency} />`}
-      ${session.person() && html`
-        <span><bdi>${session.person()}</bdi> <button type="button" onClick=${session.signOut}>Sign out</button></span>`}
-    </header>
+    <${Top} place=${place} me=${me} agency=${agency} />
     ${me
       ? html`<${Page} place=${place} key=${[...place.parts, agency].join("/")} />`
       : html`<main id="main" tabindex="-1"><h1>Quarterhour</h1><${Pending} problem=${problem} retry=${again} /></main>`}
     <${Shown} ...${{ utc, setUtc, exact, setExact }} />`;
 }
 
+/** What a person sees who is not signed in: why, and the button that signs them in. */
+function Gate({ problem }) {
+  const { title, lines } = inWords(problem);
+  return html`
+    <main class="gate">
+      <${Brand} />
+      <section role="alert">
+        <h1>${title}</h1>
+        ${lines.map((line) => html`<p key=${line}>${line}</p>`)}
+        <button type="button" class="first" onClick=${session.beginAgain}>Sign in</button>
+      </section>
+    </main>`;
+}
+
 try {
   await session.begin();
   render(html`<${App} />`, document.body);
 } catch (problem) {
-  const retry = session.beginAgain;
-  const page = html`
-    <main><h1>Quarterhour</h1><${Failure} problem=${problem} retry=${retry} action="Sign in" /></main>`;
-  render(page, document.body);
+  render(html`<${Gate} problem=${problem} />`, document.body);
 }

@@ -1,4 +1,7 @@
-/** A statement as people see it: figures, status, history, files and lines, and what its reader may do with it. */
+/**
+ * A statement as people see it: what is owed, parties, figures, tax, terms, comparison, days, history, files and lines;
+ * and what its reader may do with it.
+ */
 import { html, useState } from "../vendor/htm-preact.js";
 import { draftPath, get, getOr, post, put, segment, statementPath } from "../api.js";
 import { sum } from "../decimal.js";
@@ -14,16 +17,20 @@ import { NOT_PROVEN, proofOfStatement } from "../statement_proof.js";
 import { EventLink, Reference } from "./events.js";
 import { Messages } from "./messages.js";
 import { Proof, counted } from "./proof-panel.js";
+import { Owed, Parties, Particulars, documentOf } from "./statement-document.js";
 
+/** The figures in the order in which they are added up; of those with `true`, zero is left out. */
 const FIGURES = [
   ["opening", "Opening balance"],
-  ["sales", "Sales"], ["gross", "Sales"], ["voids", "Voids"], ["refunds", "Refunds"], ["adjustments", "Adjustments"],
+  ["sales", "Sales"], ["gross", "Sales"], ["voids", "Voids", true], ["refunds", "Refunds", true],
+  ["adjustments", "Adjustments", true],
   ["net", "Net sales"],
   ["commission_exact", "Commission before rounding"], ["commission", "+ Commission, rounded"], ["tax", "+ Tax"],
-  ["payable", "Payable for this period"], ["proceeds", "− Net sales, collected by the marketplace"],
-  ["payments", "− Payments"],
+  ["payable", "Payable for this period"], ["proceeds", "− Net sales, collected by the marketplace", true],
+  ["payments", "− Payments", true],
   ["closing", "Closing balance"],
 ];
+const SUMS = ["net", "payable", "closing"];
 const PAYMENT = [
   ["amount", "Amount"], ["cancelled", "− Cancelled"], ["paid", "− Paid"],
   ["credited", "− Offset by other statements or credits"], ["open", "Open"],
@@ -70,9 +77,13 @@ export function Statement({ name }) {
   const loaded = useLoaded(() => load(name), statementPath(name));
   const [asking, setAsking] = useState(null);
   const { again } = loaded;
+  const file = loaded.value?.[0].files?.find((one) => one.key.endsWith("/statement.json"));
+  const document = useLoaded(async () => file && documentOf(file), file?.sha256);
   if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
   const [statement, draft] = loaded.value;
+  const content = document.value;
   const dialog = { statement, onDone: again, onClose: () => setAsking(null) };
+  const mayAct = !statement.preview && statement.may_become.length > 0;
   return html`
     <p class="note">
       ${statement.preview
@@ -83,9 +94,7 @@ export function Statement({ name }) {
               ${" "}<${Link} to=${address(["close", statement.period])}>Close ${format.month(statement.period)}<//>`}`
         : html`<${Status} value=${statement.status} />
             ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
-            ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.
-            ${statement.issued_on && ` Issued on ${statement.issued_on}.`}
-            ${statement.due_on && ` Due on ${statement.due_on}.`}`}
+            ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.`}
     </p>
     ${statement.cancelled && html`
       <p class="mark">
@@ -97,21 +106,30 @@ export function Statement({ name }) {
         Not issued: the agency's tax profile was missing, so this statement lacks tax. Finance can issue it as it is,
         and register the tax profile on the agency's page, so that later statements are issued.
       </p>`}
-    ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
+    ${mayAct && html`<${Actions} statement=${statement} ask=${setAsking} />`}
     ${mayCancel(statement) && html`<${Cancellation} draft=${draft} ask=${setAsking} />`}
-    <${Figures} statement=${statement} />
-    ${statement.payment && html`<${Payment} ...${statement.payment} currency=${statement.currency} />`}
+    <${Owed} statement=${statement} content=${content} />
+    ${content && html`<${Parties} content=${content} />`}
+    <div class=${statement.preview ? "" : "board rest"}>
+      <section class="card"><${Figures} statement=${statement} /></section>
+      ${!statement.preview && html`
+        <div>
+          ${statement.payment && html`<${Payment} ...${statement.payment} currency=${statement.currency} />`}
+          <${History} changes=${statement.history}
+            resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
+        </div>`}
+    </div>
+    ${content && html`<${Particulars} content=${content} />`}
     ${!statement.preview && html`
-      <${History} changes=${statement.history}
-        resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
+      ${!content && html`<${Pending} ...${document} retry=${document.again} />`}
+      <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
+      <${Files} statement=${statement} />
+      ${statement.documents.length > 1 && html`<${Documents} statement=${statement} />`}
       <${Proof} subject=${`${statement.number} of ${name.agency} in ${name.currency}, ${format.month(name.period)}`}
         name=${statement.number} label="Verify this statement" begin=${() => proofOfStatement(name)} result=${resultOf}
         notProven=${NOT_PROVEN} command="quarterhour verify --statement DIR">
         <${Hashes} documents=${statement.documents} />
       <//>
-      <${Files} statement=${statement} />
-      ${statement.documents.length > 1 && html`<${Documents} statement=${statement} />`}
-      <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
       <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
     ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
     ${asking?.cancel && html`<${Cancel} ...${asking.cancel} ...${dialog} />`}
@@ -172,15 +190,16 @@ function disputesOf(changes) {
 function Payment({ status, currency, ...figures }) {
   const shown = PAYMENT.filter(([name]) => name === "amount" || name === "open" || /[1-9]/.test(figures[name]));
   return html`
-    <h2>Payment</h2>
-    <p><${Status} value=${status} /></p>
+    <section class="card">
+    <h2>Payment <${Status} value=${status} /></h2>
     <${Table} label="Payment" head=${[["Figure"], ["Amount", "n"]]}>
       ${shown.map(([name, text]) => html`
         <tr key=${name} class=${name === "open" ? "sum" : ""}>
           <th scope="row">${text}</th>
           <${Money} value=${figures[name]} currency=${currency} />
         </tr>`)}
-    <//>`;
+    <//>
+    </section>`;
 }
 
 /** The figures of a statement or a preview, with all their digits. */
@@ -190,8 +209,8 @@ export function Figures({ statement }) {
   return html`
     <${Table} caption=${`Figures in ${currency}. Closing balance: ${format.owed(closing)}`}
       head=${[["Figure"], ["Amount", "n"]]}>
-      ${FIGURES.filter(([name]) => figures[name] !== undefined).map(([name, text]) => html`
-        <tr key=${name} class=${name === "closing" ? "sum" : ""}>
+      ${FIGURES.filter(([name, , isOptional]) => figures[name] && (!isOptional || /[1-9]/.test(figures[name]))).map(([name, text]) => html`
+        <tr key=${name} class=${SUMS.includes(name) ? "sum" : ""}>
           <th scope="row">${text}</th>
           <${Money} value=${figures[name]} currency=${currency} />
         </tr>`)}
@@ -206,6 +225,7 @@ function History({ changes, from = 0, resolve }) {
   const did = (line, index) => line && html`
     ${" "}${isNamed(identity(line), index) ? "resolved" : "disputed"} the line <${EventLink} ...${line} />`;
   return html`
+    <section class="card">
     <h2>History</h2>
     <ul class="plain">
       ${changes.map((one, index) => index >= from && html`
@@ -218,7 +238,8 @@ function History({ changes, from = 0, resolve }) {
               Resolve
             </button>`}
         </li>`)}
-    </ul>`;
+    </ul>
+    </section>`;
 }
 
 const Files = ({ statement }) => html`
@@ -295,7 +316,7 @@ function Lines({ statement, dispute }) {
           <tr key=${identity(line)}>
             <td><${Time} at=${line.recorded_at} /></td>
             <td class="long"><${EventLink} ...${line} /><${Reference} ...${line} /></td>
-            <td>${line.type}</td>
+            <td>${format.eventType(line.type)}</td>
             <td class="long"><${Name}>${line.order_id}<//></td>
             <td class="long"><${Name}>${line.product}<//></td>
             <${Money} value=${line.amount} currency=${line.currency} />
