@@ -30,13 +30,13 @@ from tests.support.served import served
 FOLDER: Final = ROOT / "docs" / "screenshots"
 SIZE: Final = (1200, 800)
 TALL: Final = (1200, 1150)
-HIGHER: Final = (1200, 1080)
 LOW: Final = (1200, 640)
 PHONE: Final = (390, 844)
 _DAY: Final = marketplace_day(7)
 _CORRECTED: Final = correction_of(_DAY)
 _AGENCY, _CURRENCY = _CORRECTED.account
 _SALE: Final = "/".join(quote(_CORRECTED.sale[name], safe="") for name in ("source", "id"))
+_STATEMENT: Final = f"/console/statements/{MONTH}/{_AGENCY}/{_CURRENCY}"
 _COMPLETE: Final = "[...document.querySelectorAll('main [role=status]')].every((one) => !one.innerText.includes('…'))"
 
 
@@ -63,6 +63,12 @@ def _proof(browser: Tab, address: str) -> None:
     browser.page.locator("details.evidence summary").click()
 
 
+def _menu(browser: Tab, address: str) -> None:
+    """Open the menu on a phone."""
+    _open("/console/statements", "Statements", size=PHONE)(browser, address)
+    browser.follow("button", "Menu")
+
+
 def _close(browser: Tab, address: str) -> None:
     """Open the close of a month, and wait for the figures of each draft."""
     _open(f"/console/close/{PERIOD}", "0 of 7 released")(browser, address)
@@ -73,12 +79,14 @@ OF_THE_DAY: Final = {
     "overview": _open("/", "Falling agencies", size=TALL),
     "overview-dark": _open("/", "Falling agencies", color_scheme="dark", size=TALL),
     "overview-phone": _open("/", "Falling agencies", size=PHONE),
-    "operations": _open("/console/operations", "Next firings"),
+    "operations": _open("/console/operations", "Next runs"),
 }
 """The pictures of the end of the day, by name."""
 OF_THE_MONTH: Final = {
-    "agency": _open(f"/console/agencies/{_AGENCY}?currency={_CURRENCY}", "Details", size=HIGHER),
-    "statement": _open(f"/console/statements/{MONTH}/{_AGENCY}/{_CURRENCY}", "Closing balance"),
+    "agency": _open(f"/console/agencies/{_AGENCY}?currency={_CURRENCY}", "Details", size=SIZE),
+    "statement": _open(_STATEMENT, "Commission by terms", size=TALL),
+    "statement-dark": _open(_STATEMENT, "Commission by terms", color_scheme="dark"),
+    "menu-phone": _menu,
     "story": _open(f"/console/events/{_SALE}", "Its page proves the file"),
     "proof": _proof,
 }

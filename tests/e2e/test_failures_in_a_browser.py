@@ -30,7 +30,7 @@ PAGES = {
     "/console/locations": "Sales by location",
     "/console/exchange-rates": "Exchange rates in force",
     "/console/exchange-rates/GBP": "the newest first",
-    "/console/operations": "Parked records and dead letters",
+    "/console/operations": "Records set aside",
 }
 """Pages, each with what it shows once the API responds."""
 FAILURES: dict[str, dict[str, Any]] = {

@@ -89,7 +89,7 @@ function pageAt({ parts, query }) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
   }
   if (first === "runbooks" && rest.length === 1) return [`Runbook ${rest[0]}`, html`<${Runbook} anchor=${rest[0]} />`];
-  return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];
+  return ["No such page", html`<p class="empty">There is no page at this address. Begin with the menu.</p>`];
 }
 
 /** What is at the address of a page for other roles. */

@@ -105,8 +105,8 @@ function Now({ account, balance, again }) {
   const { statement } = balance;
   return html`
     <div class="cards">
-      <section class="card">
-        <h3>Balance in ${currency}</h3>
+      <section class="card total">
+        <h2>Balance in ${currency}</h2>
         <p class="figure">${format.money(balance.balance, currency)}</p>
         <p>${format.owed(balance.balance)}</p>
         <p class="note">
@@ -122,13 +122,13 @@ function Now({ account, balance, again }) {
           payments ${format.money(balance.unbilled.payments, currency)}.
         </p>
       </section>
-      <section class="card">
-        <h3>Commission, lifetime</h3>
+      <section class="card total">
+        <h2>Commission, lifetime</h2>
         <p class="figure">${format.money(account.commission, currency)}</p>
         <p class="note">on net sales of ${format.money(account.net, currency)}</p>
       </section>
-      <section class="card">
-        <h3>Events</h3>
+      <section class="card total">
+        <h2>Events</h2>
         <p class="figure">${format.count(account.events)}</p>
         <p class="note">
           from ${format.count(account.customers)} ${account.customers === 1 ? "customer" : "customers"}

@@ -42,7 +42,7 @@ export function Event({ source, id }) {
   const [event, explanation] = loaded.value;
   const isSale = event.type === "sale.recorded";
   return html`
-    <p class="note">${event.type}, recorded <${Time} at=${event.recorded_at} /></p>
+    <p class="note">${format.eventType(event.type)}, recorded <${Time} at=${event.recorded_at} /></p>
     <${Facts} event=${event} />
     ${isSale && html`
       <${Recording} agency=${event.agency} currencies=${[event.currency]} currency=${event.currency} sale=${event}
@@ -79,7 +79,7 @@ function Story({ path, event }) {
           <tr key=${one.partition + one.position} aria-current=${isThis(one) ? "true" : undefined}>
             <td class="short"><${Time} at=${one.recorded_at} /></td>
             <th scope="row" class="long"><${EventLink} ...${one} /><${Reference} ...${one} /></th>
-            <td>${one.type}</td>
+            <td>${format.eventType(one.type)}</td>
             <${Money} value=${one.amount} currency=${one.currency} exact />
             <${Money} value=${one.left_after} currency=${one.currency} exact />
             <${Money} value=${one.commission} currency=${one.currency} exact />

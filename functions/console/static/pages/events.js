@@ -2,6 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import { dayOf, isDay, laterDay, today } from "../calendar.js";
 import { referenceIn } from "../extra.js";
+import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
 import {
   Link, Money, More, Name, SaveAllButton, Table, Time, fieldsOf, usePages,
@@ -74,7 +75,7 @@ const row = (one) => html`
   <tr key=${one.partition + one.position}>
     <td class="short"><${Time} at=${one.recorded_at} /></td>
     <th scope="row" class="long"><${EventLink} ...${one} /><${Reference} ...${one} /></th>
-    <td>${one.type}</td>
+    <td>${format.eventType(one.type)}</td>
     <td class="long"><${AgencyName} agency=${one.agency} /></td>
     <td class="long"><${Name}>${one.order_id}<//></td>
     <td class="long"><${Name}>${one.customer}<//></td>
@@ -103,7 +104,8 @@ const Filter = ({ query }) => html`
     <label>Type
       <select name="type">
         <option value="">All</option>
-        ${TYPES.map((one) => html`<option key=${one} value=${one} selected=${one === query.type}>${one}</option>`)}
+        ${TYPES.map((one) => html`
+          <option key=${one} value=${one} selected=${one === query.type}>${format.eventType(one)}</option>`)}
       </select>
     </label>
     <button>Show</button>

@@ -72,7 +72,7 @@ function Row({ held, ask }) {
     <tr>
       <td class="short"><${Time} at=${held.held_at} /></td>
       <th scope="row" class="long"><${Name}>${source}<//> <${Name}>${id}<//></th>
-      <td>${event.type}</td>
+      <td>${format.eventType(event.type)}</td>
       <td class="long"><${AgencyLink} agency=${event.agency} /></td>
       <td class="n"><${Figures} event=${event} /></td>
       <td class="long"><${Why} held=${held} /></td>

@@ -129,12 +129,13 @@ function Terms({ content: { agency, currency, terms, lines_of_further_terms: fur
     <section class="card">
       <h2>Commission by terms</h2>
       <${Table} label="Commission by terms"
-        head=${[["Terms"], ["Rate", "n"], ["Lines", "n wide"], ["Net sales", "n"], ["Commission", "n"]]}>
+        head=${[["Terms"], ["Rate", "n"], ["Lines", "n wide"], ["Net sales", "n wide"], ["Commission", "n"]]}>
         ${terms.map((one, index) => html`
           <tr key=${index}>
             <th scope="row" class="long">${originOf(one.terms, agency)}</th>
             <td class="n">${rateOf(one)}</td><td class="n wide">${format.count(one.lines)}</td>
-            <${Money} value=${one.net} currency=${currency} /><${Money} value=${one.commission} currency=${currency} />
+            <${Money} kind="wide" value=${one.net} currency=${currency} />
+            <${Money} value=${one.commission} currency=${currency} />
           </tr>`)}
       <//>
       ${further > 0 && html`<p class="note">And ${format.count(further)} lines of further terms.</p>`}
