@@ -14,6 +14,10 @@ EURO: Final = "EUR"
 SCHEMA: Final = "pain.001.001.09"
 LONGEST_ID: Final = 35
 """Characters of an identification."""
+_ECONOMIC_AREA: Final = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK"
+_OTHER_MEMBERS: Final = "AD AL CH GB GI MC MD ME MK RS SM VA"
+_SEPA: Final = frozenset(f"{_ECONOMIC_AREA} {_OTHER_MEMBERS}".split())
+"""The countries of IBANs in the SEPA area. A territory that has no IBANs uses those of its country."""
 _LONGEST_NAME: Final = 70
 _LONGEST_REMITTANCE: Final = 140
 _NOT_IN_IDS: Final = re.compile(r"[^A-Za-z0-9.-]")
@@ -96,8 +100,18 @@ def _with_ids(content: bytes, run: Transfers) -> bytes:
 
 
 def name_at_banks(text: str) -> str:
-    """Return a name in characters that all banks take; empty if none of its own can be written in them."""
+    """Return a name in characters that all banks take; empty if it has none."""
     return _text(text, _LONGEST_NAME)
+
+
+def country_of(iban: str) -> str:
+    """Return the country's code of an IBAN."""
+    return _iban(iban)[:2]
+
+
+def is_in_sepa(iban: str) -> bool:
+    """Return whether an IBAN is of a country in the SEPA area: only these take SEPA credit transfers."""
+    return country_of(iban) in _SEPA
 
 
 def _text(text: str, most: int) -> str:

@@ -185,7 +185,7 @@ def _cells(row: _Row, ledger: str) -> list[str]:
 
 
 def _amount(value: Decimal) -> str:
-    """Return the size of an amount with two decimals; debit and credit are in a cell of their own."""
+    """Return the size of an amount with two decimals; another cell says which of debit and credit it is."""
     return _comma(value.copy_abs().quantize(Decimal("0.01")))
 
 

@@ -1,6 +1,6 @@
 """Payouts, pure: which statements have an open credit that the marketplace pays out now."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -13,7 +13,14 @@ from quarterhour.model.clock import iso_seconds
 from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
-from quarterhour_tools.accounting.credit_transfer import EURO, BankAccount, CreditTransfer, name_at_banks
+from quarterhour_tools.accounting.credit_transfer import (
+    EURO,
+    BankAccount,
+    CreditTransfer,
+    country_of,
+    is_in_sepa,
+    name_at_banks,
+)
 from quarterhour_tools.accounting.document import StatementDocument, in_force
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
 
@@ -25,17 +32,16 @@ SOURCE: Final = "quarterhour/payouts"
 
 
 class Payout(NamedTuple):
-    """What an agency is paid for a statement; ``before``: the payouts of the statement by other runs."""
+    """What an agency is paid for a statement.
+
+    ``event_id``: the id of the event that records it. ``is_recorded``: whether the run has recorded it before.
+    """
 
     document: StatementDocument
     amount: Decimal
     recipient: BankAccount
-    before: int = 0
-
-    @property
-    def event_id(self) -> str:
-        """The id of the event that records it: a statement is paid out once, and again if that was withdrawn."""
-        return f"payout-{self.document.number}" + (f"-{self.before + 1}" if self.before else "")
+    event_id: str
+    is_recorded: bool = False
 
     @property
     def remittance(self) -> str:
@@ -74,13 +80,13 @@ class PayoutPlan(NamedTuple):
         return PayoutPlan(self.payouts + other.payouts, self.left_out + other.left_out)
 
 
-def newest_documents(documents: Iterable[StatementDocument]) -> list[StatementDocument]:
-    """Return the newest document in force of each account, sorted by account."""
+def _newest(documents: Iterable[StatementDocument]) -> "dict[Account, StatementDocument]":
+    """Return the newest document of each account."""
     newest: dict[Account, StatementDocument] = {}
-    for one in in_force(documents):
+    for one in documents:
         if one.account not in newest or one.age >= newest[one.account].age:
             newest[one.account] = one
-    return [document for _, document in sorted(newest.items())]
+    return newest
 
 
 def plan_payouts(
@@ -88,23 +94,28 @@ def plan_payouts(
     payments: Iterable[SealedPayment],
     run: PayoutRun,
 ) -> PayoutPlan:
-    """Return the payouts of a run: what is open of each credit, after all payments but those of the run itself.
+    """Return the payouts of a run: what it has recorded, and what else is open of each credit.
 
-    So the same run again has the same plan. The newest document of an account says who collects, and where its agency
-    is paid. Only euros are paid.
+    ``payments`` hold what the run has recorded, sealed or not. A recorded payout keeps its amount and its id, whatever
+    has cleared its statement since. What else is open does not follow from the payments of the run itself. So the same
+    run again has the same plan. The newest document of an account says who collects, and where its agency is paid.
+    Only euros are paid.
     """
-    by_account: dict[Account, list[StatementDocument]] = {}
     found = list(documents)
+    by_account: dict[Account, list[StatementDocument]] = {}
     for document in found:
         by_account.setdefault(document.account, []).append(document)
-    paid: dict[Account, list[SealedPayment]] = {}
+    others: dict[Account, list[SealedPayment]] = {}
+    recorded: dict[Account, dict[str, SealedPayment]] = {}
     for payment in payments:
-        if not (payment.identity.source == SOURCE and payment.reason == reason_of(run.name)):
-            paid.setdefault(payment.account, []).append(payment)
+        if payment.identity.source == SOURCE and payment.reason == reason_of(run.name):
+            recorded.setdefault(payment.account, {})[payment.statement] = payment
+        else:
+            others.setdefault(payment.account, []).append(payment)
     plan = PayoutPlan((), ())
-    for newest in newest_documents(found):
-        if newest.collects == BY_MARKETPLACE:
-            plan = plan.plus(_plan_account(newest, by_account[newest.account], paid.get(newest.account, []), run))
+    for account, newest in sorted({**_newest(found), **_newest(in_force(found))}.items()):
+        known = recorded.get(account, {})
+        plan = plan.plus(_plan_account(newest, by_account[account], others.get(account, []), known, run))
     return plan
 
 
@@ -112,27 +123,51 @@ def _plan_account(
     newest: StatementDocument,
     documents: Sequence[StatementDocument],
     payments: Sequence[SealedPayment],
+    recorded: Mapping[str, SealedPayment],
     run: PayoutRun,
 ) -> PayoutPlan:
-    by_number = {one.number: one for one in documents}
-    credits_ = [
-        (by_number[one.document.number], money.negated(one.open))
-        for one in _allocated(documents, payments)
-        if one.open < 0 and (run.last is None or one.document.period <= run.last)
+    """Return the plan of an account; ``recorded``: what the run has recorded of it, by statement."""
+    recipient = BankAccount(newest.name, newest.customer.iban or "")
+    due = [
+        Payout(document, money.negated(known.amount), recipient, known.identity.id, is_recorded=True)
+        for document in documents
+        if (known := recorded.get(document.number))
     ]
-    total = money.total(amount for _, amount in credits_)
+    if newest.collects == BY_MARKETPLACE:
+        due += (
+            Payout(document, amount, recipient, _event_id(document, payments))
+            for document, amount in _open_credits(documents, payments)
+            if document.number not in recorded and (run.last is None or document.period <= run.last)
+        )
+    due.sort(key=lambda one: one.document.age)
+    total = money.total(one.amount for one in due)
     payouts: list[Payout] = []
     left_out: list[LeftOut] = []
-    recipient = BankAccount(newest.name, newest.customer.iban or "")
-    for document, amount in credits_:
-        if reason := _obstacle(newest, amount):
-            left_out.append(LeftOut(document, amount, reason))
-        elif total < run.minimum:
-            left_out.append(LeftOut(document, amount, f"below the minimum of {money.plain(run.minimum)}", waits=True))
+    for one in due:
+        if reason := _obstacle(newest, one.amount):
+            left_out.append(LeftOut(one.document, one.amount, reason))
+        elif total < run.minimum and not one.is_recorded:
+            reason = f"below the minimum of {money.plain(run.minimum)}"
+            left_out.append(LeftOut(one.document, one.amount, reason, waits=True))
         else:
-            before = sum(1 for one in payments if one.identity.source == SOURCE and one.statement == document.number)
-            payouts.append(Payout(document, amount, recipient, before))
+            payouts.append(one)
     return PayoutPlan(tuple(payouts), tuple(left_out))
+
+
+def _event_id(document: StatementDocument, payments: Iterable[SealedPayment]) -> str:
+    """Return the id of a payout's event: a statement is paid out once, and again if that was withdrawn."""
+    before = sum(1 for one in payments if one.identity.source == SOURCE and one.statement == document.number)
+    return f"payout-{document.number}" + (f"-{before + 1}" if before else "")
+
+
+def _open_credits(
+    documents: Sequence[StatementDocument], payments: Sequence[SealedPayment]
+) -> Iterator[tuple[StatementDocument, Decimal]]:
+    """Yield the documents of an account with an open credit, each with what the marketplace owes of it."""
+    by_number = {one.number: one for one in documents}
+    for one in _allocated(documents, payments):
+        if one.open < 0:
+            yield by_number[one.document.number], money.negated(one.open)
 
 
 def _allocated(documents: Sequence[StatementDocument], payments: Sequence[SealedPayment]) -> tuple[Receivable, ...]:
@@ -165,6 +200,8 @@ def _obstacle(newest: StatementDocument, amount: Decimal) -> str | None:
         return "the agency's registration has no IBAN"
     if not is_iban(iban):
         return "the agency's IBAN is wrong"
+    if not is_in_sepa(iban):
+        return f"the agency's IBAN is of {country_of(iban)}, which is outside the SEPA area"
     return None if name_at_banks(newest.name) else "the agency's legal name has no character that banks take"
 
 

@@ -1,15 +1,15 @@
 """`quarterhour payouts`: pays out the credits of agencies whose customers' money the marketplace collects.
 
-Each payout is recorded before the file is written, as a payment that names its statement. So nothing is paid twice. A
-later run sees the sealed payment. Before it is sealed, the run conflicts with the recorded event. The same run,
-repeated after a crash, writes the same file.
+Each payout is recorded before the file is written, as a payment that names its statement. So nothing is paid twice: a
+later run counts the payment once it is sealed, and before that, its own event of the same id is refused. A run that is
+repeated after a crash finds what it has recorded, sealed or not, and writes it again.
 """
 
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import date, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -19,10 +19,20 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.agencies.agency import BY_MARKETPLACE
+from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
-from quarterhour.model.clock import parse_iso
-from quarterhour_tools.accounting.credit_transfer import BankAccount, Transfers, credit_transfers, name_at_banks
+from quarterhour.model.clock import iso_seconds, parse_iso
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import time_zone
+from quarterhour_tools.accounting.credit_transfer import (
+    BankAccount,
+    Transfers,
+    country_of,
+    credit_transfers,
+    is_in_sepa,
+    name_at_banks,
+)
 from quarterhour_tools.accounting.documents import configure_files, month, statement_documents
 from quarterhour_tools.accounting.payout_plan import (
     SOURCE,
@@ -35,7 +45,7 @@ from quarterhour_tools.accounting.payout_plan import (
     reason_of,
     transfers_of,
 )
-from quarterhour_tools.accounting.sealed_payments import sealed_payments
+from quarterhour_tools.accounting.sealed_payments import SealedPayment, sealed_payments
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, sealed_files
@@ -54,6 +64,10 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,34}", re.ASCII)
 _ATTEMPTS: Final = 5
 _PAUSE: Final = 2.0
 """Seconds."""
+_AHEAD: Final = timedelta(minutes=15)
+"""How much later than this machine's clock an event may be recorded."""
+_LONGEST_AHEAD: Final = timedelta(days=365)
+"""The most days from today until the bank is to pay."""
 _UNAVAILABLE: Final = "unavailable"
 _CONFLICT: Final = "conflict"
 
@@ -112,14 +126,16 @@ def _amount(text: str) -> Decimal:
 
 def _run(args: argparse.Namespace) -> int:
     files = sealed_files(args)
-    plan = _plan(files, PayoutRun(args.name, args.minimum, args.period))
+    remote = None if args.folder else api(args)
+    plan = _plan(files, remote, PayoutRun(args.name, args.minimum, args.period))
     left_out = list(plan.left_out)
     paid: Sequence[Payout] = plan.payouts
     if paid:
+        _check_date(args.date, paid)
         debtor = _debtor(paid)
         content = _file(args, debtor, paid, clock.now())  # fails before anything is recorded
-        if not args.folder:
-            recorded = _record(api(args), paid, args.name, args.date)
+        if remote:
+            recorded = _record(remote, paid, args.name, args.date)
             paid = recorded.payouts
             left_out += recorded.refused
             content = _file(args, debtor, paid, recorded.since) if paid else b""
@@ -129,14 +145,41 @@ def _run(args: argparse.Namespace) -> int:
     return 0 if all(one.waits for one in left_out) else 1
 
 
-def _plan(files: Objects, run: PayoutRun) -> PayoutPlan:
+def _plan(files: Objects, remote: Remote | None, run: PayoutRun) -> PayoutPlan:
     periods = sealed_periods(files)
     if not periods or (run.last and run.last < periods[0]):
         raise ToolError(f"no period up to {run.last} is sealed" if run.last else "no period is sealed yet")
     documents = list(statement_documents(files, periods))
     accounts = {one.account for one in documents if one.collects == BY_MARKETPLACE}
-    payments = sealed_payments(files, periods[0], accounts) if accounts else []
+    if not accounts:
+        return PayoutPlan((), ())
+    payments, until = sealed_payments(files, periods[0], accounts)
+    if remote and until:
+        payments += _unsealed_payouts(remote, until, run.name)
     return plan_payouts(documents, payments, run)
+
+
+def _unsealed_payouts(remote: Remote, since: datetime, run: str) -> Iterator[SealedPayment]:
+    """Yield the payouts that a run has recorded since an instant, as payments."""
+    until = max(clock.now(), since) + _AHEAD
+    span = {"from": iso_seconds(since), "to": iso_seconds(until), "source": SOURCE, "type": PAYMENT}
+    for one in remote.pages("/events", span):
+        if one.get("reason") == reason_of(run):
+            account = Account(one["agency"], one["currency"])
+            identity = Identity(one["source"], one["id"])
+            yield SealedPayment(account, identity, Decimal(one["amount"]), one["statement"], one["reason"])
+
+
+def _check_date(execution_date: date, payouts: Sequence[Payout]) -> None:
+    """Raise ``ToolError`` if banks do not take the date; a run that has recorded payouts goes on with its date."""
+    if any(one.is_recorded for one in payouts):
+        return
+    newest = max((one.document for one in payouts), key=lambda one: one.age)
+    today = clock.now().astimezone(time_zone(newest.time_zone)).date()
+    if execution_date < today:
+        raise ToolError(f"--date {execution_date} is before today ({today}): a bank pays no earlier")
+    if execution_date > today + _LONGEST_AHEAD:
+        raise ToolError(f"--date {execution_date} is more than {_LONGEST_AHEAD.days} days after today ({today})")
 
 
 def _debtor(payouts: Sequence[Payout]) -> BankAccount:
@@ -147,6 +190,9 @@ def _debtor(payouts: Sequence[Payout]) -> BankAccount:
         raise ToolError(f"the owner has no {lacking} on the statements: register it with quarterhour owner")
     if not name_at_banks(owner.legal_name):
         raise ToolError("the owner's legal_name has no character that banks take: register one with quarterhour owner")
+    if not is_in_sepa(owner.iban):
+        country = country_of(owner.iban)
+        raise ToolError(f"the owner's iban is of {country}, which is outside the SEPA area: register another one")
     return BankAccount(owner.legal_name, owner.iban)
 
 
@@ -172,33 +218,19 @@ def _record(remote: Remote, payouts: Sequence[Payout], run: str, execution_date:
     else:
         raise ToolError("the ledger is unavailable: no file is written; the same command goes on")
     paid, since, refused = [], [], []
-    for one, event in zip(payouts, events, strict=True):
+    for one in payouts:
         item = items[one.event_id]
         if item["verdict"] in IN_LEDGER:
             paid.append(one)
             since.append(item["receipt"]["recorded_at"])
-        elif (found := _recorded(remote, item)) and _is_of(found, event):
-            # It was recorded before something else changed what is open, and the file must have what is recorded.
-            paid.append(one._replace(amount=money.negated(Decimal(found["amount"]))))
-            since.append(found["recorded_at"])
         else:
-            refused.append(LeftOut(one.document, one.amount, _why(item, found, run)))
+            refused.append(LeftOut(one.document, one.amount, _why(item, _recorded(remote, item), run)))
     return Recorded(paid, min(map(parse_iso, since), default=clock.now()), refused)
 
 
 def _recorded(remote: Remote, item: Mapping[str, Any]) -> Mapping[str, Any] | None:
     """Return the event that has the identity of a payout that is not in the ledger; ``None`` if none has."""
     return remote.get(f"/events/{segment(SOURCE)}/{segment(item['id'])}", {}) if item["verdict"] == _CONFLICT else None
-
-
-def _is_of(recorded: Mapping[str, Any], event: Mapping[str, Any]) -> bool:
-    """Return whether a recorded payout is of the same run and day as an event, and of the same statement."""
-    data = event["data"]
-    return (
-        (recorded["agency"], recorded["currency"]) == (event["subject"], data["currency"])
-        and all(recorded.get(name) == data[name] for name in ("statement", "reason"))
-        and parse_iso(recorded["time"]) == parse_iso(event["time"])
-    )
 
 
 def _posted(remote: Remote, events: Sequence[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:

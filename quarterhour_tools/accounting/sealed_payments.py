@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
 
@@ -28,13 +29,20 @@ class SealedPayment(NamedTuple):
     reason: str
 
 
-def sealed_payments(files: Objects, first: Period, accounts: Collection[Account]) -> list[SealedPayment]:
+class SealedPayments(NamedTuple):
+    """Payments, and the end of the last quarter-hour of which lines are sealed; ``None`` if no lines are."""
+
+    payments: list[SealedPayment]
+    until: datetime | None
+
+
+def sealed_payments(files: Objects, first: Period, accounts: Collection[Account]) -> SealedPayments:
     """Return the sealed payments of accounts that count in a period or a later one, in their order.
 
     Raises ``ToolError`` if a file cannot be read.
     """
     since = first.first_day - EARLIER
-    parts = filter(None, map(part_of_lines, files.keys()))
+    parts = list(filter(None, map(part_of_lines, files.keys())))
     keys = [part.lines_key for part in parts if part.quarter_hour.day >= since]
 
     def payments_in(key: str) -> list[SealedPayment]:
@@ -44,7 +52,8 @@ def sealed_payments(files: Objects, first: Period, accounts: Collection[Account]
             raise ToolError(f"{key} cannot be read: {error}") from error
 
     with ThreadPoolExecutor(_AT_ONCE) as workers:
-        return [payment for found in workers.map(payments_in, keys) for payment in found]
+        payments = [payment for found in workers.map(payments_in, keys) for payment in found]
+    return SealedPayments(payments, max((part.quarter_hour.end for part in parts), default=None))
 
 
 def _payments_in(files: Objects, key: str, first: str, accounts: Collection[Account]) -> Iterator[SealedPayment]:

@@ -5,7 +5,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, redirect_stdout
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -34,6 +34,7 @@ from quarterhour_tools.emulator.http_api import (
 )
 from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.schedules import Schedule, actual_schedule, create_request
+from quarterhour_tools.emulator.standard_output import STANDARD_OUTPUT
 from quarterhour_tools.emulator.state_machines import StateMachines
 from quarterhour_tools.emulator.template import REF, Function, Route, Template, table_request
 from quarterhour_tools.errors import ToolError
@@ -204,7 +205,7 @@ class Stack:
         request_id = str(UUID(int=next(self._invocations)))
         context = Context(name, function.memory, request_id, time.monotonic() + allowed)
         try:
-            with redirect_stdout(self._logs), self._faults.at_work() if self._faults else nullcontext():
+            with STANDARD_OUTPUT.logged(self._logs), self._faults.at_work() if self._faults else nullcontext():
                 return self._handler(function)(event_, context)
         except Killed as death:
             if self._faults is None:
@@ -219,7 +220,7 @@ class Stack:
     def start(self) -> None:
         """Start every function; raise ``ToolError`` if one refuses its settings, which a parameter may have set."""
         try:
-            with redirect_stdout(self._logs):
+            with STANDARD_OUTPUT.logged(self._logs):
                 for function in self.functions.values():
                     self._handler(function)
         except SettingsError as error:
@@ -364,6 +365,7 @@ class Stack:
     def _module(self, function: Function) -> ModuleType:
         if function.name not in self._modules:
             self._modules[function.name] = load(function, f"{self.name}.{function.name}")
+            STANDARD_OUTPUT.bind_loggers(self._logs)
         return self._modules[function.name]
 
 

@@ -299,7 +299,7 @@ class HeldDecision(Body):
     """A decision about a held event."""
 
     decision: Literal["release", "discard"]
-    """`release` posts it without what it waits for, or approves it; `discard` discards it for good."""
+    """`release` posts it without what it waits for, or approves it; `discard` is final: it is never posted."""
     reason: Text
     """Why; it is kept with the event."""
 

@@ -507,12 +507,32 @@ class StatementFigures(NamedStatement):
     recorded_until: Instant
 
 
-class ListedStatement(StatementFigures):
+class ListedDocument(Answer):
+    """A document of an account and a period: a statement, or what cancels it."""
+
+    number: str
+    document: DocumentKind
+    issued_on: Day | None
+    """Null for a statement of 0.2.0, as `due_on`."""
+    due_on: Day | None
+    cancels: str | None
+    """The number of the statement that it cancels."""
+    amount: Decimal
+    """What it adds to the balance: what it brings forward, its commission and tax, less its proceeds."""
+
+
+class StatementWithStatus(StatementFigures):
     """A statement with its current status."""
 
     status: StatementStatus
     changes: Count
     """The number of changes of the status."""
+
+
+class ListedStatement(StatementWithStatus):
+    """A statement with its current status, and the documents of its account and period."""
+
+    documents: list[ListedDocument]
 
 
 class EventName(Answer):
@@ -604,7 +624,7 @@ class PaymentState(Answer):
     """Null if the agency owes nothing for it."""
 
 
-class StatementWithFiles(ListedStatement, StatementActions):
+class StatementWithFiles(StatementWithStatus, StatementActions):
     """A released statement with links to its files, and its status."""
 
     preview: Literal[False]
@@ -965,7 +985,7 @@ class Release(Decision):
     """The decision to post a held event without what it waited for."""
 
     waived: HeldReason
-    """What it waited for then."""
+    """What it waited for."""
 
 
 class HeldEvent(Answer):

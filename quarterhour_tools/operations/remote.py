@@ -49,6 +49,12 @@ def reasons(item: Mapping[str, Any]) -> str:
     return in_words(FieldProblem(**one) for one in problems)
 
 
+def failure(method: str, path: str, status: int, answer: Json) -> str:
+    """Return the message of a request that failed: with the detail of the problem, or with all of another answer."""
+    detail = answer.get("detail", answer) if isinstance(answer, dict) else answer
+    return f"{method} {path} failed with {status}: {detail}"
+
+
 class NoAnswerError(ToolError):
     """There was no whole answer to a request; whether it took effect is unknown."""
 
@@ -83,7 +89,7 @@ class Remote:
         """Send a GET and return the JSON of the response; raise ``ToolError`` if it fails."""
         status, answer = self._send(AWSRequest("GET", self.url + path, params=parameters))
         if status != 200:  # noqa: PLR2004 - HTTP's own
-            raise ToolError(f"GET {path} failed with {status}: {answer}")
+            raise ToolError(failure("GET", path, status, answer))
         return answer
 
     def pages(self, path: str, parameters: dict[str, str]) -> Iterator[Json]:

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
 from functools import reduce
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,7 +27,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
-from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
+from quarterhour_tools.operations.remote import IN_LEDGER, Json, Remote, failure, reasons, segment
 from quarterhour_tools.output import counted, plain_console, print_table, printable
 
 _PAGE: Final = "1000"
@@ -80,8 +81,7 @@ def _run(args: argparse.Namespace) -> int:
 def _rate_card(args: argparse.Namespace, remote: Remote) -> tuple[str, int, RateCard]:
     """Return the document of the rate card, its version and its content; a file has no version."""
     if args.card.startswith(RATE_CARD):
-        path = f"/documents/{segment(args.card)}"
-        answer = remote.get(path if args.version is None else f"{path}/versions/{args.version}", {})
+        answer = _document(remote, args.card, args.version)
         content = exact_json.parse(exact_json.canonical(answer["content"]))
         return args.card, answer["version"], _read(content, args.card)
     if not args.dry_run:
@@ -92,6 +92,18 @@ def _rate_card(args: argparse.Namespace, remote: Remote) -> tuple[str, int, Rate
         raise ToolError(f"{args.card} cannot be read: {error}") from error
     except ValueError as error:
         raise ToolError(f"{args.card} is not JSON: {error}") from error
+
+
+def _document(remote: Remote, name: str, version: int | None) -> Json:
+    """Return a version of a document, the latest by default; raise ``ToolError`` if there is none."""
+    path = f"/documents/{segment(name)}" + ("" if version is None else f"/versions/{version}")
+    status, answer = remote.send("GET", path)
+    if status == HTTPStatus.NOT_FOUND:
+        missing = "no rate card" if version is None else f"no version {version} of the rate card"
+        raise ToolError(f"there is {missing} {name}: write it first, or name another one with --card")
+    if status != HTTPStatus.OK:
+        raise ToolError(failure("GET", path, status, answer))
+    return answer
 
 
 def _read(content: object, name: str) -> RateCard:

@@ -116,8 +116,8 @@ def test_drafts_are_sorted_by_value_within_each_currency_and_filtered(
     shown(browser, "Harbour Books Ltd")
     assert "#" not in browser.evaluate("document.querySelector('main').innerText")
     assert browser.evaluate(NAMES) == [
-        *("al-mina al-mina · EUR", "Mill SARL mill · EUR", "Quay & Sons quay · EUR"),
-        *("al-mina al-mina · GBP", "Harbour Books Ltd harbour · GBP", "Lamplight GmbH lamp · GBP"),
+        *("al-mina · EUR", "Mill SARL mill · EUR", "Quay & Sons quay · EUR"),
+        *("al-mina · GBP", "Harbour Books Ltd harbour · GBP", "Lamplight GmbH lamp · GBP"),
         "Quay & Sons quay · GBP",
     ]
     assert texts(browser, "#drafts .group .net") == ["7,130.00", "1,670.01"]
@@ -146,7 +146,7 @@ def test_drafts_are_sorted_by_value_within_each_currency_and_filtered(
     shown(browser, "No draft matches.")
     browser.follow("button", "Show all drafts")
     browser.follow("button", "Failed 2")
-    assert browser.evaluate(NAMES) == ["al-mina al-mina · EUR", "al-mina al-mina · GBP"]
+    assert browser.evaluate(NAMES) == ["al-mina · EUR", "al-mina · GBP"]
     browser.follow("button", "Warnings 5")
     shown(browser, "5 of 7 drafts")
     assert browser.errors == []

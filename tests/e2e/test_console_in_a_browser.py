@@ -11,7 +11,7 @@ import pytest
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.operations.remote import segment
 from tests.support.agencies import OWNER
-from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown, texts
 from tests.support.openid import Issuer
 from tests.support.requests import put
 from tests.support.served import call, served
@@ -217,6 +217,7 @@ def test_a_change_by_somebody_else_is_shown(browser: Tab, address: str) -> None:
     browser.until("document.querySelector('dialog').innerText.includes('not ours')")
     assert "You saw issued. Since then:" in browser.evaluate("document.querySelector('dialog').innerText")
     assert call(path)[1]["status"] == "disputed"
+    assert texts(browser, "dialog button.first") == ["Keep theirs and close"]
     browser.follow("button", "Keep theirs and close")
     browser.until("!document.querySelector('dialog')")
     shown(browser, "not ours")

@@ -1,5 +1,6 @@
 """Every page of the console in Chromium, with a hostile name wherever one can be: on a phone, by keyboard, on paper."""
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -56,6 +57,9 @@ PAGES = {
     STATEMENT: "Closing balance",
     f"/console/statements/2026-11/{IN_NAME}/GBP": "A preview as of",
     "/console/close/2026-10": NAME,
+    "/console/receivables": NAME,
+    f"/console/receivables/{IN_NAME}": "Balance now",
+    "/console/payouts": "No payout was recorded",
     "/console/reports": "verified",
     RUN: NAME,
     f"/console/locations?location=GB%23{IN_NAME}": NAME,
@@ -71,16 +75,16 @@ SMALL = """[...document.querySelectorAll('button, input, select, summary, header
   .map((one) => [one, one.getBoundingClientRect()])
   .filter(([one, {width, height}]) => height && (height < 24 || width < 24) && !one.matches('.skip'))
   .map(([one]) => one.outerHTML)"""
-LOOSE = """(() => {
+LOOSE = f"""(() => {{
   const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const {data, parentElement: around} = texts.currentNode;
-    const isTitle = around.matches('h1 > bdi') && around.parentElement.firstChild === around;
-    const alone = around.closest('bdi, [dir=auto]') && !isTitle;
+  while (texts.nextNode()) {{
+    const {{data, parentElement: around}} = texts.currentNode;
+    const isName = !around.closest('h1') || data === {json.dumps(NAME)};
+    const alone = around.closest('bdi, [dir=auto]') && isName;
     if (/[\\u0590-\\u05ff]/.test(data) && !data.includes('\\u2068') && !alone) found.push(around.outerHTML);
-  }
+  }}
   return found;
-})()"""
+}})()"""
 """Text from right to left that could turn what is around it."""
 
 
@@ -168,6 +172,43 @@ def test_a_dialog_closes_by_escape_and_gives_the_focus_back(browser: Tab, addres
     assert browser.evaluate("document.activeElement.name") == "reason"
     browser.press("Escape")
     browser.until(f"!document.querySelector('dialog') && document.activeElement === {button}")
+
+
+def test_a_dialog_keeps_what_was_written_until_a_second_escape(browser: Tab, address: str) -> None:
+    browser.open(f"{address}{STATEMENT}")
+    browser.click("Resolve")
+    browser.fill("Reason", "they have agreed")
+    browser.press("Escape")
+    shown(browser, "Press Escape again to discard it.")
+    assert browser.page.locator("dialog [name=reason]").input_value() == "they have agreed"
+    assert browser.violations() == []
+    browser.press("Escape")
+    browser.until("!document.querySelector('dialog')")
+    browser.click(f"Show the {LINES + 1} lines")
+    browser.until("document.activeElement.innerText === 'Lines'")
+
+
+def test_going_back_shows_the_same_rows_at_the_same_place(browser: Tab, address: str) -> None:
+    rows = "[...document.querySelectorAll('tbody tr')].map((one) => one.innerText)"
+    browser.resize(1280, 500)
+    browser.open(f"{address}/console/events?from=2026-10-30&to=2026-10-31#events.size=25")
+    browser.until("document.querySelectorAll('tbody tr').length === 25")
+    browser.click("Show more")
+    browser.follow("button", "Amount")
+    shown(browser, "25 of 92")
+    browser.click("Show more")
+    browser.until("document.querySelectorAll('tbody tr').length === 50")
+    before = browser.evaluate(rows)
+    assert "1,234,656.10" in before[0], "the largest first"
+    link = browser.page.locator("tbody th a").nth(40)
+    link.scroll_into_view_if_needed()
+    place = browser.evaluate("window.scrollY")
+    assert place > 500
+    link.click()
+    shown(browser, "Commission so far")
+    browser.page.go_back()
+    browser.until(f"{rows}.length === 50 && window.scrollY === {place}")
+    assert browser.evaluate(rows) == before
 
 
 @pytest.mark.parametrize("paper", PAPER)

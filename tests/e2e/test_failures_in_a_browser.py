@@ -21,7 +21,7 @@ PAGES = {
     "/console/accounts": "Lifetime totals",
     "/console/agencies": "Registered agencies",
     "/console/agencies/42": "Balance in GBP",
-    "/console/events?from=2026-10-30&to=2026-10-31": "Events in the order of recording",
+    "/console/events?from=2026-10-30&to=2026-10-31": "Events, the newest first",
     "/console/events/shop/e0": "Commission so far",
     "/console/statements": "Statements, the newest period first",
     "/console/statements/2026-10/42/GBP": "Closing balance",

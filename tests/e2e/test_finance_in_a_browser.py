@@ -23,6 +23,12 @@ pytestmark = IN_A_BROWSER
 
 TIME_ZONE = "Europe/Berlin"
 OTHER = {"category": "books", "percent": "7"}
+SPELLED = {
+    "1.234": "one thousand two hundred thirty-four British pounds",
+    "1,20": "one point two zero British pounds",
+    "154,87": "one hundred fifty-four point eight seven British pounds",
+}
+"""What is typed in German, in the words that the review step shows."""
 RATE_CARD = {"valid_from": "2020-01-01T00:00:00Z", "rules": [{"percent": "15"}]}
 
 
@@ -177,10 +183,14 @@ def test_numbers_are_those_of_the_persons_language_and_shown_before_they_are_rec
     pressed(german)
     assert message(german, "commission") == "Write a number such as 1.234,50."
     filled(german, commission="0")
-    if text == "1.234":
-        assert "= 1.234,00" in texts(german, "dialog output")
+    words = SPELLED[text]
+    shown_back = texts(german, "dialog output")
+    assert words in shown_back
+    assert ("= 1.234,00" in shown_back) == (text == "1.234")
     figure = called(german, "format.js", "money", sent, "GBP")
-    assert f"Its amount of net sales rises by {figure} GBP." in reviewed(german)
+    review = reviewed(german)
+    assert f"Its amount of net sales rises by {figure} GBP." in review
+    assert words in review
     pressed(german)
     shown(german, "It is recorded")
     (adjusted,) = (one for one in recorded(market, "adjustment.recorded") if one["reason"] == f"in German {sent}")
@@ -198,7 +208,11 @@ def test_a_rate_card_is_written_and_shown_in_the_persons_language(german: Tab) -
     assert message(german, "percent") == "Write a number such as 1.234,50."
     filled(german, percent="250")
     assert message(german, "percent") == "Write a number of at most 100."
-    filled(german, percent="12,5", valid_from="2026-11-01T00:00")
+    filled(german, percent="12,5", fixed="1.234", valid_from="2026-11-01T00:00")
+    assert [one for one in texts(german, "dialog output") if one] == [
+        *("= 12,50", "twelve point five", "= 1.234,00", "one thousand two hundred thirty-four"),
+    ]
+    filled(german, fixed="")
     pressed(german)
     shown(german, "rate-card:43, version 2, in force")
     german.click("New version of rate-card:43")
@@ -216,6 +230,7 @@ def test_a_payment_is_reviewed_in_words_and_an_unusual_one_must_be_confirmed(
     filled(browser, amount="99,999.00")
     text = reviewed(browser)
     assert f"Agency {HOSTILE} paid 99,999.00 GBP to the marketplace." in text
+    assert "ninety-nine thousand nine hundred ninety-nine British pounds" in text
     for words in (
         "Jan 5, 2031, 10:00 AM (Europe/Berlin)", "GBP, owed by the agency", "GBP, in favour of the agency",
         "This is more than the agency owes.", "The date is in the future.", "ref 9", "too much",

@@ -19,7 +19,7 @@ from tests.support.served import call, served
 pytestmark = IN_A_BROWSER
 
 WEEKDAYS = "cron(0 8 ? * MON-FRI *)"
-BUTTONS = "[...document.querySelectorAll('main button')].map((one) => one.innerText)"
+BUTTONS = "[...document.querySelectorAll('main button:not(.tools button, .sort)')].map((one) => one.innerText)"
 
 
 @pytest.fixture
@@ -153,6 +153,7 @@ def test_a_change_by_somebody_else_is_shown_beside_what_was_seen(browser: Tab, a
     ]
     assert "You saw rate(1 hour)." in browser.evaluate("document.querySelector('dialog').innerText")
     assert browser.violations() == []
+    assert browser.page.locator("dialog button.first").all_inner_texts() == ["Keep theirs and close"]
     browser.follow("button", "Keep theirs and close")
     shown(browser, "half as often")
     assert call(f"{address}/schedule")[1]["expression"] == "rate(2 hours)"

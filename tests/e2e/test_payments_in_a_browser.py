@@ -10,10 +10,11 @@ from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
 from tests.e2e.test_finance_in_a_browser import drained, field, filled, message, pressed, recorded, reviewed
 from tests.support.agencies import OWNER, tax
-from tests.support.browser import IN_A_BROWSER, Tab, shown
+from tests.support.browser import IN_A_BROWSER, Tab, open_as, shown, texts
+from tests.support.events import payment
 from tests.support.openid import Issuer
-from tests.support.requests import put
-from tests.support.served import served
+from tests.support.requests import post, put, verdicts
+from tests.support.served import call, served
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
@@ -141,10 +142,128 @@ def test_what_is_proposed_is_in_the_persons_language_and_read_as_such(
         german.click("Record a payment")
         assert proposed(german) == "12,50"
         filled(german, amount="1.234", reason="in German")
-        assert "Agency 42 paid 1.234,00 GBP to the marketplace for statement S-000001." in reviewed(german)
+        text = reviewed(german)
+        assert "Agency 42 paid 1.234,00 GBP to the marketplace for statement S-000001." in text
+        assert "one thousand two hundred thirty-four British pounds" in text
         assert "This is more than the agency owes." in german.evaluate("document.querySelector('dialog').innerText")
 
 
 def recorded_in_december(market: tuple[Server, World]) -> list[dict[str, Any]]:
     """Return the payments that finance has recorded."""
     return [one for one in recorded(market, "payment.recorded") if one["source"] == "finance"]
+
+
+def running(browser: Tab) -> list[list[str]]:
+    """Return the cells of each row of the running statement, once it is there."""
+    rows = "document.querySelector('[aria-label^=\"Documents and payments\"]')?.querySelectorAll('tbody tr') ?? []"
+    browser.until(f"({rows}).length")
+    cells = "[...one.cells].map((cell) => cell.innerText.replace(/\\s+/g, ' ').trim())"
+    found: list[list[str]] = browser.evaluate(f"[...{rows}].map((one) => {cells})")
+    return found
+
+
+def reminded(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> None:
+    """See what is open as support, and remind agency 42 of what is overdue by a message that begins with Hello."""
+    server, _ = market
+    browser.set_clock(datetime(2026, 12, 5, 12, tzinfo=UTC))
+    open_as(browser, f"{server.url}/console/receivables", issuer, "support")
+    shown(browser, "Harbour Books Ltd 43")
+    shown(browser, "none")
+    assert texts(browser, ".card .figure") == ["37.50", "12.50", "0.00"]
+    shown(browser, "1 statement, the oldest due on 2026-12-04")
+    assert texts(browser, "td.age + td + td") == ["25.00", "12.50", "0.00", "0.00", "0.00"]
+    assert texts(browser, "[aria-label^='Agencies with'] tbody th") == [
+        *("Harbour Books Ltd 42", "Harbour Books Ltd 43"),
+    ]
+    assert browser.violations() == []
+    browser.page.get_by_label("Choose 42").check()
+    shown(browser, "1 chosen")
+    browser.click("Remind them")
+    text = field(browser, "text").input_value()
+    assert f"Statement {OCTOBER} of 2026-10: 12.50 GBP, due on 2026-12-04" in text
+    assert NOVEMBER not in text
+    assert browser.violations() == []
+    filled(browser, text=f"Hello.\n{text}")
+    pressed(browser, times=2)
+    shown(browser, "Reminded: Harbour Books Ltd 42.")
+    (sent,) = call(f"{server.url}/threads/agencies/42/messages")[1]["items"]
+    assert (sent["text"], sent["role"]) == (f"Hello.\n{text}", "support")
+
+
+def test_open_items_lead_to_reminders_and_to_the_running_statement_that_the_agency_sees_too(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer
+) -> None:
+    server, _ = market
+    reminded(browser, market, issuer)
+    open_as(browser, f"{server.url}/console/receivables", issuer, "agency", "42")
+    shown(browser, "see this page")
+    assert not [one for one in browser.requested if "/receivables?" in one]
+    browser.follow("link", "Account statement")
+    shown(browser, "Hello.")
+    assert texts(browser, ".card .figure") == ["37.50", "12.50", "37.50"]
+    shown(browser, "The next is due on 2027-01-04")
+    documents = [
+        ["", "Brought forward", "", "", "", "0.00"],
+        ["2026-11-04", "S-000001, statement of October 2026", "2026-12-04", "12.50", "", "12.50"],
+        ["2026-12-05", "S-000003, statement of November 2026", "2027-01-04", "25.00", "", "37.50"],
+    ]
+    assert running(browser) == [*documents, ["", "Balance now, owed by the agency", "", "", "", "37.50"]]
+    assert "Record a payment" not in browser.evaluate("document.body.innerText")
+    paths = [one.removeprefix(server.url) for one in browser.requested if one.startswith(server.url)]
+    assert not [one for one in paths if "/43" in one or "=43" in one]
+    open_as(browser, f"{server.url}/console/receivables/43", issuer, "agency", "42")
+    shown(browser, "see this page")
+
+    open_as(browser, f"{server.url}/console/receivables/42", issuer, "finance", color_scheme="dark")
+    running(browser)
+    assert browser.violations() == []
+    browser.click("Record a payment")
+    filled(browser, reason="transfer", reference="ref 7")
+    assert "twelve point five zero British pounds" in reviewed(browser)
+    pressed(browser)
+    shown(browser, "It is recorded")
+    drained(market)
+    browser.until("document.querySelector('.card .figure').innerText === '25.00'")
+    *before, paid, last = running(browser)
+    assert before == documents
+    assert (paid[1].endswith(f"payment for {OCTOBER} Reference ref 7"), paid[4:]) == (True, ["12.50", "25.00"])
+    assert last[-1] == "25.00"
+    assert browser.errors == []
+
+
+def test_a_payout_run_says_what_it_would_pay_and_what_waits_and_gives_its_command(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer
+) -> None:
+    server, world = market
+    with server.turns.taken():
+        collected = {**EXEMPT, "collects": "marketplace", "iban": "NL91ABNA0417164300"}
+        put(world, "/agencies/43", {"seen": 1, "content": collected})
+        world.sell("2000.00", "43", "EUR", commission_rate="0.125")
+        paid = payment("payout-C-0", "-10.00", agency="43", currency="EUR", reason="payout 2026-12-01")
+        assert verdicts(post(world, [{**paid, "source": "quarterhour/payouts"}])) == ["recorded"]
+        world.pass_time(days=31)
+        world.report()
+        world.stack.invoke("statements", {})
+        world.drain()
+    browser.set_clock(datetime(2027, 1, 5, 12, tzinfo=UTC))
+    issuer.role = "finance"
+    with browser.in_language("de-DE") as german:
+        german.set_clock(datetime(2027, 1, 5, 12, tzinfo=UTC))
+        german.open(f"{server.url}/console/payouts")
+        shown(german, "What the run would pay")
+        shown(german, "1.740,00 EUR")
+        shown(german, "A SEPA credit transfer moves euros alone.")
+        shown(german, "2026-12-01")
+        command = "document.querySelector('.command code').innerText"
+        begin = "quarterhour payouts --stack NAME --name 2027-01-05 --date 2027-01-06"
+        assert german.evaluate(command) == f"{begin} --out payouts-2027-01-05.xml"
+        assert german.violations() == []
+        german.fill("Least sum of an account (EUR)", "1.740")
+        assert "one thousand seven hundred forty euros" in texts(german, "form output")
+        german.follow("button", "Show")
+        german.until(f"{command} === '{begin} --minimum 1740 --out payouts-2027-01-05.xml'")
+        german.fill("Least sum of an account (EUR)", "1.740,01")
+        german.follow("button", "Show")
+        shown(german, "A run would pay nothing now.")
+        shown(german, "The credits of the account are below the minimum.")
+        assert german.errors == []

@@ -1,14 +1,20 @@
 """Payouts: recorded in the ledger before the file is written, once for each statement, by whichever run comes first."""
 
+import csv
+import gzip
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from quarterhour.model import clock
+from quarterhour.model.clock import ManualClock, using
+from quarterhour.reports.lines import COLUMNS
 from quarterhour_tools.accounting import payouts
 from quarterhour_tools.bucket import Bucket, Folder
 from quarterhour_tools.cli import main
@@ -37,6 +43,25 @@ def folder(tmp_path: Path) -> Path:
     write_period(sealed, [credit("42", "S-000001"), credit("43", "S-000002"), small])
     write_period(sealed, [{**unknown, "period": "2026-12"}], "2026-12")
     return sealed
+
+
+@pytest.fixture(autouse=True)
+def on_the_fifth_of_december() -> Iterator[None]:
+    """Commands that read a folder run on this day."""
+    with using(ManualClock(datetime(2026, 12, 5, 12, tzinfo=UTC))):
+        yield
+
+
+def seal_lines(folder: Path, *payments: tuple[str, str]) -> None:
+    """Write the sealed lines of the quarter-hour before the system starts: payments to the agency 42 by their ids."""
+    file = folder / "ledger/dt=2026-10-23/quarter=0115/lines.csv.gz"
+    file.parent.mkdir(parents=True)
+    text = StringIO(newline="")
+    writer = csv.DictWriter(text, COLUMNS[max(COLUMNS)], restval="")
+    writer.writeheader()
+    common = {"source": "bank", "type": "payment.recorded", "agency": "42", "currency": "EUR", "period": "2026-12"}
+    writer.writerows({**common, "id": id_, "amount": amount} for id_, amount in payments)
+    file.write_bytes(gzip.compress(text.getvalue().encode()))
 
 
 @pytest.fixture
@@ -103,18 +128,25 @@ def test_the_same_run_again_writes_the_same_file_and_another_run_pays_nothing_tw
         assert not (tmp_path / "none.xml").exists()
 
 
-def test_a_run_that_stopped_half_way_writes_what_it_recorded_though_less_is_open_now(
+def test_a_run_that_stopped_half_way_writes_what_it_recorded_whatever_has_changed_since(
     world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The run dies before it writes the file; then the agency owes 19.00 for another month: less is open."""
+    """The run dies before it writes the file. Then 100.00 are paid to 42 by hand, and later all that is open.
+
+    No payout is sealed. The day of the payouts passes.
+    """
     lost, again = tmp_path / "lost.xml", tmp_path / "again.xml"
     with stack(world, folder, monkeypatch) as url:
         assert main(command(["--url", url], lost)) == 1
-        owing = credit("42", "S-000006", period="2027-01", proceeds="100.00")
-        write_period(folder, [owing], "2027-01")
-        capsys.readouterr()
+        for payments in ([("p1", "-100.00")], [("p1", "-100.00"), ("p2", "-781.00")]):
+            shutil.rmtree(folder / "ledger/dt=2026-10-23", ignore_errors=True)
+            seal_lines(folder, *payments)
+            capsys.readouterr()
+            assert main(command(["--url", url], again)) == 1
+            assert "S-000001 42     EUR      881.00 paid" in capsys.readouterr().out
+            assert again.read_bytes() == lost.read_bytes()
+        world.clock.advance(timedelta(days=60))
         assert main(command(["--url", url], again)) == 1
-        assert "S-000001 42     EUR      881.00 paid" in capsys.readouterr().out
         assert again.read_bytes() == lost.read_bytes()
 
 
@@ -265,6 +297,42 @@ def test_the_owner_has_a_name_and_an_iban(
     write_period(tmp_path, [credit("42", "S-000001", owner=OWNER | changed)])
     assert main(command([str(tmp_path)], tmp_path / "x")) == 2
     assert problem in capsys.readouterr().err
+
+
+def test_the_owner_s_bank_is_in_the_sepa_area(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_period(tmp_path, [credit("42", "S-000001", owner=OWNER | {"iban": "TR330006100519786457841326"})])
+    assert main(command([str(tmp_path)], tmp_path / "x")) == 2
+    assert "the owner's iban is of TR, which is outside the SEPA area" in capsys.readouterr().err
+
+
+def test_an_agency_with_a_bank_outside_the_sepa_area_is_left_out(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    outside = credit("43", "S-000002", customer={**CUSTOMER, "iban": "TR330006100519786457841326"})
+    write_period(tmp_path, [credit("42", "S-000001"), outside])
+    out = tmp_path / "payouts.xml"
+    assert main(command([str(tmp_path)], out)) == 1
+    assert "881.00 left out: the agency's IBAN is of TR, which is outside the SEPA area" in capsys.readouterr().out
+    assert out.read_bytes().count(b"<CdtTrfTxInf>") == 1
+
+
+@pytest.mark.parametrize(
+    ("day", "problem"),
+    [
+        ("2026-12-04", "--date 2026-12-04 is before today (2026-12-05)"),
+        ("2027-12-06", "--date 2027-12-06 is more than 365 days after today (2026-12-05)"),
+        ("9999-12-31", "--date 9999-12-31 is more than 365 days after today"),
+        ("2026-12-05", ""),
+        ("2027-12-05", ""),
+    ],
+)
+def test_the_bank_pays_from_today_to_a_year_from_now(
+    day: str, problem: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_period(tmp_path, [credit("42", "S-000001")])
+    assert main(command([str(tmp_path)], tmp_path / "x", day=day)) == (2 if problem else 0)
+    assert problem in capsys.readouterr().err
+    assert (tmp_path / "x").exists() is not bool(problem)
 
 
 def test_a_period_is_sealed_and_arguments_are_checked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

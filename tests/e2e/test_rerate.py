@@ -157,7 +157,11 @@ def test_a_file_without_a_rate_card_is_an_error(
         (("--card", "rate-card:default", *BECAUSE), "name the agency whose events are rerated (--agency)"),
         (("--card", "rate-card:default", "--agency", "42"), "say why the events are rerated (--reason)"),
         (("--card", "rate-card:42", "--agency", "7", *BECAUSE), "is the rate card of the agency 42 alone"),
-        (("--card", "rate-card:42", "--version", "9", *BECAUSE), "failed with 404"),
+        (
+            ("--card", "rate-card:42", "--version", "9", *BECAUSE),
+            "there is no version 9 of the rate card rate-card:42",
+        ),
+        (("--card", "rate-card:43", "--dry-run"), "there is no rate card rate-card:43: write it first"),
     ],
 )
 def test_arguments_with_which_nothing_can_be_posted_are_refused(

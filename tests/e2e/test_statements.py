@@ -4,6 +4,7 @@ import csv
 import json
 import subprocess
 import sys
+from argparse import Namespace
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, redirect_stdout
 from datetime import UTC, datetime, timedelta
@@ -20,7 +21,7 @@ from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations import drafts, statements
+from quarterhour_tools.operations import deployment, drafts, statements
 from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
 from tests.e2e.sales import lines
@@ -436,7 +437,7 @@ def test_a_release_waits_for_the_watch_if_the_function_cannot_be_invoked(
         assert printed.out.splitlines() == ["42 GBP 2026-10: is being released"]
         assert "the watch releases within 15 minutes, as Statements could not be invoked: AccessDenied" in printed.err
         monkeypatch.undo()
-        month_end.stack.invoke("watch", {})
+        deployment.invoke(Namespace(url=url), "Watch", {})
         assert main(["statements", "--url", url, "--json"]) == 0
         assert [one["number"] for one in json.loads(capsys.readouterr().out)] == ["S-000001"]
 

@@ -122,6 +122,13 @@ def test_lists_filter_by_cancelled_and_show_the_new_statement_as_issued(shop: Ma
     found = shop.world.read(OCTOBER)
     assert (found["number"], found["cancelled"], statuses(found)) == ("S-000002", None, ["cancelled", "issued"])
     assert [one["number"] for one in found["documents"]] == ["S-000001", "C-000001", "S-000002"]
+    (listed,) = shop.world.read("/statements", agency="42")["items"]
+    dates = {"issued_on": "2026-11-02", "due_on": "2026-12-02"}
+    assert listed["documents"] == [
+        {"number": "S-000001", "document": "statement", "cancels": None, "amount": "15.00", **dates},
+        {**listed["documents"][1], "number": "C-000001", "cancels": "S-000001", "amount": "-15.00"},
+        {"number": "S-000002", "document": "statement", "cancels": None, "amount": "15.00", **dates},
+    ]
     assert found["files"][0]["key"] == f"{FOLDER}/3/statement.json"
     assert set_status(shop, "accepted", 2).status == 200
 

@@ -91,6 +91,11 @@ def test_nothing_else_is_served(world: World, path: str) -> None:
     assert answer.json()["detail"].startswith("there is no file")
 
 
+def test_the_head_of_the_page_needs_no_token_either(world: World) -> None:
+    head = get(world, "/", method="HEAD")
+    assert (head.status, head.headers["content-type"]) == (200, "text/html; charset=utf-8")
+
+
 def test_no_other_method_and_no_data_without_a_caller(world: World) -> None:
     assert get(world, "/", method="POST").status == 404
     event = {"rawPath": "/statements", "requestContext": {"requestId": "r"}, "headers": {}}

@@ -4,6 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from quarterhour.model.identifiers import Account
+from quarterhour.receivables.plan import NamedPayment
+from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.reports.lines import read_lines
 from tests.handlers.test_statements import record
 from tests.support.agencies import OWNER, tax
@@ -179,6 +182,35 @@ def test_a_payment_of_before_the_first_period_pays_no_statement() -> None:
         world.drain()
         (account,) = world.read("/receivables")["items"]
         assert (account["open"], account["unallocated"], account["balance"]) == ("100.00", "0", "100.00")
+
+
+def test_a_payment_that_is_counted_between_two_reads_is_in_the_sum_and_on_the_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A payment for the second of three statements is counted after the sum was read, and before the list is."""
+    with end_of_october() as world:
+        register(world, "42")
+        record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
+        seal_statements(world)
+        record(world, "sale.recorded", "a2", "500", commission_rate="0.1")
+        world.pass_time(days=31)
+        seal_statements(world)
+        world.drain()
+        plain, late = ReceivableQueries._named, ["30.00", "5.00"]
+
+        def named(queries: ReceivableQueries, account: Account) -> Iterator[NamedPayment]:
+            if late:
+                record(world, "payment.recorded", f"p{len(late)}", late.pop(), statement="S-000002")
+                world.drain()
+            return plain(queries, account)
+
+        monkeypatch.setattr(ReceivableQueries, "_named", named)
+        (account,) = world.read("/receivables")["items"]
+    assert [(one["number"], one["paid"], one["open"]) for one in account["statements"]] == [
+        ("S-000001", "0", "100.00"),
+        ("S-000002", "35.00", "15.00"),
+    ]
+    assert (account["unallocated"], account["balance"], late) == ("0.00", "115.00", [])
 
 
 def test_only_a_payment_names_a_statement(open_items: World) -> None:

@@ -22,6 +22,7 @@ from tests.handlers.test_releases import (
     documents,
     failed,
     marketplace,
+    three_drafts,
 )
 from tests.handlers.test_statement_runs import LONDON, NOTHING, Marketplace
 from tests.support.agencies import FULL, OWNER, tax
@@ -34,11 +35,8 @@ REFUSED = f"not released: {NO_TAX}"
 
 @pytest.fixture
 def shop() -> Iterator[Marketplace]:
-    """The drafts of October of three agencies, which sold 100.00, 200.00 and 300.00; a person has released all."""
-    with marketplace(MANUAL, "a1", "a2", "a3") as shop:
-        shop.record(*(sale(f"s{n}", f"{n}00.00", agency=f"a{n}", **RATED) for n in (1, 2, 3)))
-        shop.until(CUT_OFF)
-        shop.seal()
+    """Three drafts that a person has released."""
+    with three_drafts() as shop:
         for name in ("a1", "a2", "a3"):
             decided(shop, "release", 0, f"{name}/GBP/2026-10")
         yield shop

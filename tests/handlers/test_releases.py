@@ -79,13 +79,20 @@ def marketplace(parameters: dict[str, str | int], *agencies: str, start: datetim
         yield shop
 
 
-@pytest.fixture
-def shop() -> Iterator[Marketplace]:
+@contextmanager
+def three_drafts() -> Iterator[Marketplace]:
     """The drafts of October of three agencies, which sold 100.00, 200.00 and 300.00; a person must release them."""
     with marketplace(MANUAL, "a1", "a2", "a3") as shop:
         shop.record(*(sale(f"s{n}", f"{n}00.00", agency=f"a{n}", **RATED) for n in (1, 2, 3)))
         shop.until(CUT_OFF)
         assert shop.seal() == {**NOTHING, "periods": ["2026-10"], "drafts": 3}
+        yield shop
+
+
+@pytest.fixture
+def shop() -> Iterator[Marketplace]:
+    """Three drafts that nobody has decided about."""
+    with three_drafts() as shop:
         yield shop
 
 

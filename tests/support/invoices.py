@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any, Final
 
-from tests.support.statement_documents import statement, sums, tax_row
+from tests.support.statement_documents import PUBLISHED, statement, sums, tax_row
 
 SELLER: Final = {
     **statement()["owner"],
@@ -104,12 +104,12 @@ def every_kind() -> dict[str, dict[str, Any]]:
         ),
         "foreign currency": invoice_document(
             currency="GBP",
-            tax_in={"currency": "EUR", "exchange_rate": "0.8772", "base": "250.82", "tax": "50.16"},
+            tax_in={"currency": "EUR", "exchange_rate": "0.8772", **PUBLISHED, "base": "250.82", "tax": "50.16"},
         ),
         "foreign credit note": invoice_document(
             row("-84.70", "-16.94"),
             currency="GBP",
-            tax_in={"currency": "EUR", "exchange_rate": "0.8772", "base": "-96.56", "tax": "-19.31"},
+            tax_in={"currency": "EUR", "exchange_rate": "0.8772", **PUBLISHED, "base": "-96.56", "tax": "-19.31"},
         ),
         "no decimals": invoice_document(row("22002", "2200", percent="10"), currency="JPY"),
         "deducted": invoice_document(collects="marketplace", proceeds="2200.18"),

@@ -154,6 +154,8 @@ def statement(**changed: Any) -> dict[str, Any]:
     }
 
 
+PUBLISHED: Final = {"exchange_rate_source": "ecb", "exchange_rate_as_of": "2026-11-30T15:00:00.000Z"}
+"""Who published the exchange rate of ``tax_in``, and since when it holds."""
 LATER: Final = (
     *("taxes", "earlier_months", "issued_on", "due_on", "payment_days", "language", "collects", "proceeds", "tax_in"),
     *("cancels", "replaces", "dispute_until"),

@@ -3,7 +3,7 @@
 from decimal import Decimal
 from typing import Any, Final
 
-from tests.support.statement_documents import NOBODY, order_row, statement, sums, tax_row
+from tests.support.statement_documents import NOBODY, PUBLISHED, order_row, statement, sums, tax_row
 
 Json = dict[str, Any]
 NOTHING: Final = sums(0, "0", "0")
@@ -79,7 +79,7 @@ PLAIN: Final[Json] = {
 _REVERSE: Final = {"scheme": "reverse_charge", "percent": "0", "note": "Reverse charge."}
 _EXEMPT: Final = {"scheme": "exempt", "percent": "0", "note": "Exempt from VAT."}
 _OUTSIDE: Final = {"scheme": "outside_scope", "percent": "0", "note": "Outside the scope of VAT."}
-_EURO: Final = {"currency": "EUR", "exchange_rate": "1.1712", "base": "191.74", "tax": "38.34"}
+_EURO: Final = {"currency": "EUR", "exchange_rate": "1.1712", **PUBLISHED, "base": "191.74", "tax": "38.34"}
 
 
 def in_language(language: str, customer: Json, *, percent: str, **changed: Any) -> Json:

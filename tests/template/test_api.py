@@ -29,7 +29,7 @@ ROUTES = {
     f"POST {STATEMENT}/disputes": "WriteFunction",
     f"PUT {STATEMENT}/disputes/{{source}}/{{event}}": "WriteFunction",
 }
-STATIC = {"GET /", "GET /console/{proxy+}", "GET /assets/{proxy+}"}
+STATIC = {"GET /", "HEAD /", "GET /console/{proxy+}", "GET /assets/{proxy+}"}
 """The routes of the people's API that need no token."""
 
 

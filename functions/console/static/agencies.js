@@ -1,14 +1,15 @@
-/** The registered agencies, as the search and the filters of lists know them: all, by name or id. */
+/** The registered agencies by name or id, requested once: staff see all, people of agencies their own. */
+import { useEffect, useState } from "./vendor/htm-preact.js";
 import { get, segment, withQuery } from "./api.js";
 import { STAFF, may, reader } from "./me.js";
+import { folded } from "./rows.js";
 
 const PAGE = 1000;
 const MOST = 10_000;
 const KEPT = 60_000; // Milliseconds.
 let loaded;
-
-/** Returns a text for comparing: without accents, in small letters. */
-export const folded = (text) => text.normalize("NFKD").replace(/\p{M}/gu, "").toLowerCase();
+let names = new Map();
+let naming;
 
 /** Returns the agencies that the reader may see, each with `agency` and `legal_name`; kept for a minute. */
 export function allAgencies() {
@@ -21,7 +22,29 @@ export function allAgencies() {
 }
 
 /** Makes the agencies be requested again, because a registration has changed. */
-export const forgetAgencies = () => { loaded = null; };
+export function forgetAgencies() {
+  loaded = null;
+  naming = null;
+}
+
+/** Returns the legal name of an agency; nothing while it is not known. */
+export const useLegalName = (agency) => useNames().get(agency);
+
+/** Returns the legal names by agency, as far as they are known. */
+export function useNames() {
+  const [, draw] = useState(names);
+  useEffect(() => {
+    let current = true;
+    naming ??= allAgencies().then(keepNames).catch(() => {}); // Without names, ids are shown.
+    naming.then(() => current && draw(names));
+    return () => { current = false; };
+  }, [naming]);
+  return names;
+}
+
+function keepNames(agencies) {
+  names = new Map(agencies.filter((one) => one.legal_name).map((one) => [one.agency, one.legal_name]));
+}
 
 async function ofStaff() {
   const all = [];

@@ -3,6 +3,8 @@ import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, use
 import { inWords } from "./advice.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
+import { useLegalName } from "./agencies.js";
+import { AccountStatement } from "./pages/account-statement.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
 import { AgencyName, agencyAddress } from "./pages/agency-link.js";
@@ -14,6 +16,8 @@ import { ExchangeRate, ExchangeRates } from "./pages/exchange-rates.js";
 import { Locations } from "./pages/locations.js";
 import { Operations } from "./pages/operations.js";
 import { Overview } from "./pages/overview.js";
+import { Payouts } from "./pages/payouts.js";
+import { Receivables, accountStatementAddress } from "./pages/receivables.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
 import { Runbook } from "./pages/runbook.js";
@@ -34,6 +38,8 @@ const MENU = [
   { title: "Overview", parts: [], content: Overview, oneAgency: true },
   { title: "Close", parts: ["close"], content: Close, roles: STAFF, group: "Money" },
   { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true, group: "Money" },
+  { title: "Receivables", parts: ["receivables"], content: Receivables, roles: STAFF, group: "Money" },
+  { title: "Payouts", parts: ["payouts"], content: Payouts, roles: STAFF, group: "Money" },
   { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true, group: "Money" },
   { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates, group: "Money" },
   { title: "Events", parts: ["events"], content: Events, oneAgency: true, group: "Activity" },
@@ -46,10 +52,7 @@ const GROUPS = ["Money", "Activity", "Agencies", "System"];
 
 const { isolated } = format;
 
-/**
- * Returns the title and the content of the page at an address, as far as the reader may see it; and its heading, if
- * that names an agency as lists do.
- */
+/** Returns the title and the content of the page at an address, as far as the reader may see it. */
 function pageAt({ parts, query }) {
   const [first, ...rest] = parts;
   const entry = !rest.length && MENU.find((one) => one.parts[0] === first);
@@ -71,19 +74,19 @@ function pageAt({ parts, query }) {
   }
   if (first === "statements" && rest.length === 3) {
     const [period, agency, currency] = rest;
-    const of = `in ${currency}, ${format.month(period)}`;
-    return [
-      `Statement of ${isolated(agency)} ${of}`, html`<${Statement} name=${{ period, agency, currency }} />`,
-      html`Statement of <${AgencyName} agency=${agency} /> ${of}`,
-    ];
+    const title = (name) => ["Statement of ", name, ` in ${currency}, ${format.month(period)}`];
+    return [title, html`<${Statement} name=${{ period, agency, currency }} />`];
   }
   if (first === "reports" && rest.length === 1) return [`Run ${rest[0]}`, html`<${Report} run=${rest[0]} />`];
   if (first === "agencies" && rest.length === 1) {
+    const title = (name, isLegal) => [isLegal ? "" : "Agency ", name, ""];
+    return [title, html`<${Agency} agency=${rest[0]} query=${query} />`];
+  }
+  if (first === "receivables" && rest.length === 1) {
     const [agency] = rest;
-    return [
-      `Agency ${isolated(agency)}`, html`<${Agency} agency=${agency} query=${query} />`,
-      html`Agency <${AgencyName} agency=${agency} />`,
-    ];
+    const title = `Account statement of ${isolated(agency)}`;
+    if (!may(...STAFF) && !reader().agencies.includes(agency)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
+    return [title, html`<${AccountStatement} agency=${agency} query=${query} />`];
   }
   if (first === "exchange-rates" && rest.length === 1) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
@@ -111,16 +114,23 @@ const AgencyList = () => html`
 function addressFor(agency) {
   const { parts, query } = here();
   if (parts[0] === "agencies" && parts.length === 2) return agencyAddress(agency);
+  if (parts[0] === "receivables" && parts.length === 2) return accountStatementAddress(agency);
   return parts.length > 1 ? address([], { agency }) : address(parts, { ...query, agency });
 }
 
 function Page({ place }) {
   const [error, again] = useErrorBoundary();
-  const [title, content, heading] = pageAt(place);
-  useEffect(() => { document.title = `${title} · Quarterhour`; }, [title]);
+  const [title, content] = pageAt(place);
+  const agency = agencyOf(place);
+  const legal = useLegalName(agency);
+  // A title that depends on the agency has the legal name; its id follows in the heading.
+  const parts = typeof title === "string" ? [title] : title(isolated(legal ?? agency), Boolean(legal));
+  const [before, , after] = parts;
+  useEffect(() => { document.title = `${parts.join("")} · Quarterhour`; }, [parts.join("")]);
   return html`
     <main id="main" tabindex="-1">
-      <h1>${heading ?? html`<bdi>${title}</bdi>`}</h1>
+      <h1>${parts.length === 1 ? html`<bdi>${title}</bdi>`
+        : html`${before}<${AgencyName} agency=${agency} />${after}`}</h1>
       ${error ? html`<${Failure} problem=${error} retry=${again} />` : content}
     </main>`;
 }
@@ -154,15 +164,27 @@ function AgencyMenu({ agency }) {
     </details>`;
 }
 
+/** Goes to the content, without a new address: its hash holds the views of lists. */
+function skip(event) {
+  event.preventDefault();
+  document.getElementById("main").focus();
+}
+
+/** Gives the focus to the content, which stays where it is scrolled to. */
+const focusMain = () => document.getElementById("main").focus({ preventScroll: true });
+
 /** Returns the pages of the menu that the reader may see. */
 const shownPages = () => MENU.filter(({ roles }) => !roles || may(...roles));
 
 /** The pages that the reader may begin at, in groups; people of agencies have their own agency in place of all. */
 function Menu({ place: { parts }, agency }) {
-  const own = { title: "Agency", parts: ["agencies", agency], group: "Agencies" };
-  const pages = [...shownPages(), ...(!may(...STAFF) && agency ? [own] : [])];
+  const own = may(...STAFF) || !agency ? [] : [
+    { title: "Account statement", parts: ["receivables"], to: accountStatementAddress(agency), group: "Money" },
+    { title: "Agency", parts: ["agencies"], to: agencyAddress(agency), group: "Agencies" },
+  ];
+  const pages = [...shownPages(), ...own];
   const link = (one) => html`
-    <${Link} key=${one.title} to=${one === own ? agencyAddress(agency) : address(one.parts)}
+    <${Link} key=${one.title} to=${one.to ?? address(one.parts)}
       aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`;
   return html`
     <nav aria-label="Pages">
@@ -208,12 +230,12 @@ function App() {
   }, []);
   const shown = useRef(place);
   useEffect(() => {
-    if (shown.current !== place) document.getElementById("main").focus();
+    if (shown.current !== place) focusMain();
     shown.current = place;
   }, [place]);
   const agency = agencyOf(place) || (me?.agencies.length === 1 ? me.agencies[0] : undefined);
   return html`
-    <a class="skip" href="#main">Skip to the content</a>
+    <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <${Top} place=${place} me=${me} agency=${agency} />
     ${me
       ? html`<${Page} place=${place} key=${[...place.parts, agency].join("/")} />`

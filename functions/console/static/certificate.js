@@ -1,5 +1,5 @@
-/** The certificate of a proof: a page of its own that says what was proven, when, and how to repeat it. */
-import { OUTCOMES } from "./proving.js";
+/** The certificate of a proof, a separate page: it says what was proven, when, and how to repeat it. */
+import { statusWords } from "./status.js";
 
 const STYLE = "body{font:15px/1.5 system-ui,sans-serif;max-width:60rem;margin:2rem auto;padding:0 1rem;color:#1b2333}"
   + "table{border-collapse:collapse;width:100%}th,td{padding:.3rem .6rem;text-align:left;vertical-align:top;"
@@ -32,7 +32,7 @@ compared them with the hashes that the API named.</p>
 <table>
 <thead><tr><th>Step</th><th>Outcome</th><th>What was compared</th></tr></thead>
 <tbody>
-${steps.map(({ text, outcome, detail }) => row([text, OUTCOMES[outcome], detail])).join("\n")}
+${steps.map(({ text, outcome, detail }) => row([text, statusWords(outcome), detail])).join("\n")}
 </tbody>
 </table>
 <h2>What was not proven</h2>

@@ -2,11 +2,11 @@
  * Charts: bars of a figure by spans of time, sums that grow, and a line of a rate that changes at instants. A pointer
  * or the arrow keys move a marker, and the figures at it are shown and announced.
  */
-import uPlot from "./vendor/uplot.js";
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { seconds } from "./calendar.js";
 import { amount, exact, money, short, shortDay, shortMonth, shortTime } from "./format.js";
 
+const { uPlot } = window; // A script of the page: the library has no small file that is a module.
 const HEIGHT = 220;
 const QUARTER_HOUR = 900;
 const DAY = 86_400;
@@ -29,10 +29,9 @@ const SPANS = {
 export function BarChart({ label, currency, span, starts, values }) {
   const { length, distances, tick } = SPANS[span];
   const found = new Map(values.map(([start, value]) => [seconds(start), value]));
-  const points = starts.map(seconds).map((at) => ({
-    seconds: at, text: tick(at), readings: { bars: found.has(at) ? `${money(found.get(at), currency)} ${currency}` : "–" },
-    bars: found.get(at),
-  }));
+  const read = (value) => (value === undefined ? "–" : `${money(value, currency)} ${currency}`);
+  const points = starts.map(seconds).map((at) => (
+    { seconds: at, text: tick(at), readings: { bars: read(found.get(at)) }, bars: found.get(at) }));
   const range = [points[0].seconds - length / 2, points.at(-1).seconds + length / 2];
   return html`<${Plot} ...${{ label, points, range, distances, tick, lines: ["bars"] }} />`;
 }

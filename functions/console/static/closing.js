@@ -1,8 +1,10 @@
 /** The close of a period: its drafts as rows that can be sorted, filtered and added up, and work in turns. */
-import { compare, difference, sum } from "./decimal.js";
+import { difference, sum } from "./decimal.js";
+import { matching, sorted } from "./rows.js";
 
 const UNDECIDED = ["new", "open", "held", "proposed"];
 const HELD = "held";
+const MANY = 1000; // More than a draft has checks.
 
 /** The sums of money of a row, by column. Those of a preview are missing until it is loaded. */
 export const SUMS = ["net", "commission", "tax", "closing", "last"];
@@ -56,40 +58,38 @@ export const countsOf = (rows, person) => [
   ...Object.entries(SHOWN).map(([name, fits]) => [name, rows.filter((row) => fits(row, person)).length]),
 ];
 
+/** The columns of drafts, as rows.js has them. */
+export const COLUMNS = [
+  {
+    key: "agency", title: "Agency", value: (row) => row.name || row.agency,
+    text: ({ name, agency }) => [name, agency].filter(Boolean).join(" "),
+  },
+  { key: "net", title: "Net sales", type: "money" },
+  { key: "commission", title: "Commission", type: "money" },
+  { key: "last", title: "Last period", type: "money" },
+  { key: "change", title: "Change", type: "money" },
+  { key: "tax", title: "Tax", type: "money" },
+  { key: "closing", title: "Closing", type: "money" },
+  { key: "checks", title: "Checks", type: "number", value: ({ failed, warnings }) => failed * MANY + warnings },
+  { key: "state", title: "State" },
+];
+/** What the text of a filter is looked for in. */
+const FOUND_IN = [
+  ...COLUMNS.filter(({ key }) => ["agency", "state"].includes(key)),
+  { key: "checks", text: ({ checks }) => checks.flatMap((one) => [one.level, one.message]).join(" ") },
+];
+
 /** Returns those rows that a filter shows to a person. All words of `text` are in the name, agency, state or checks. */
-export function filtered(rows, { text = "", currency, show }, person) {
-  const words = text.toLowerCase().split(/\s+/).filter(Boolean);
-  const textOf = ({ name, agency, state, checks }) =>
-    [name, agency, state, ...checks.flatMap((one) => [one.level, one.message])].join(" ").toLowerCase();
-  return rows.filter((row) => (!currency || row.currency === currency) && (SHOWN[show]?.(row, person) ?? true)
-    && (!words.length || words.every((word) => textOf(row).includes(word))));
-}
+export const filtered = (rows, { text = "", currency, show }, person) => matching(
+  rows.filter((row) => (!currency || row.currency === currency) && (SHOWN[show]?.(row, person) ?? true)),
+  FOUND_IN, text,
+);
 
-const TEXTS = {
-  agency: (row) => row.name || row.agency,
-  state: (row) => row.state,
-};
-const order = new Intl.Collator(undefined, { numeric: true }).compare;
-
-function comparison(by) {
-  if (by === "checks") return (row, other) => row.failed - other.failed || row.warnings - other.warnings;
-  if (TEXTS[by]) return (row, other) => order(TEXTS[by](row), TEXTS[by](other));
-  return (row, other) => compare(row[by], other[by]);
-}
-
-/**
- * Returns the rows of each currency, as sums of two currencies do not compare: [{currency, rows}], by currency.
- * Rows without a figure are the last in both directions, equal ones are by name.
- */
-export function grouped(rows, { by, down }) {
-  const compared = comparison(by);
-  const isKnown = (row) => !SUMS.includes(by) && by !== "change" || row[by] !== undefined;
-  const ordered = (some) => some.toSorted((row, other) => {
-    if (!isKnown(row) || !isKnown(other)) return isKnown(other) - isKnown(row);
-    return (down ? -1 : 1) * compared(row, other) || order(TEXTS.agency(row), TEXTS.agency(other));
-  });
-  return [...Map.groupBy(rows, (row) => row.currency)].toSorted(([one], [other]) => order(one, other))
-    .map(([currency, some]) => ({ currency, rows: ordered(some) }));
+/** Returns the rows of each currency, as sums of two currencies do not compare: [{currency, rows}], by currency. */
+export function grouped(rows, sort) {
+  const ordered = sorted(sorted(rows, COLUMNS, { by: "agency", down: false }), COLUMNS, sort);
+  return [...Map.groupBy(ordered, (row) => row.currency)].toSorted(([one], [other]) => (one < other ? -1 : 1))
+    .map(([currency, some]) => ({ currency, rows: some }));
 }
 
 /** Returns the sums of rows of one currency. One that is not known of every row is undefined; `last` can be partial. */

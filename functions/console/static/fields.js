@@ -2,7 +2,7 @@
 import { html, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { difference } from "./decimal.js";
 import * as format from "./format.js";
-import { exampleOf, readNumber, unmistakable } from "./numbers.js";
+import { exampleOf, readNumber, spelled, spelledMoney, unmistakable } from "./numbers.js";
 
 const PLACES = 10;
 
@@ -11,6 +11,10 @@ export const CURRENCY = { pattern: "[A-Z]{3}", title: "Three capital letters, su
 
 /** Returns the decimal in a field of a form, as the API writes it; empty if the field is empty. */
 export const numberOf = (text) => readNumber(text) ?? "";
+
+/** Returns what writes amounts of a currency in words, also while its code is not written in full. */
+export const wordsIn = (currency) =>
+  (/^[A-Z]{3}$/.test(currency) ? (value) => spelledMoney(value, currency) : spelled);
 
 /** Returns why a number does not fit a field, in words; empty if it does. `value`: undefined if it is no number. */
 function problemOf(value, { places, signed, nonzero, most }) {
@@ -30,9 +34,9 @@ function problemOf(value, { places, signed, nonzero, most }) {
  * The field of a number, with what was understood below it unless that is plain from the text.
  *
  * `value`: the decimal to begin with. `places`: of decimals, at most. `signed`: it may be below 0. `nonzero`: it must
- * be above 0. `most`: the largest.
+ * be above 0. `most`: the largest. `words`: returns a number in words, which are shown below it.
  */
-export function NumberField({ label, value, places = PLACES, signed, nonzero, most, ...more }) {
+export function NumberField({ label, value, places = PLACES, signed, nonzero, most, words, ...more }) {
   const begin = value ? format.exact(value) : "";
   const [text, setText] = useState(begin);
   const input = useRef();
@@ -47,5 +51,16 @@ export function NumberField({ label, value, places = PLACES, signed, nonzero, mo
           onInput=${(event) => setText(event.target.value)} />
       </label>
       <output>${shown && shown !== text.trim() && `= ${shown}`}</output>
+      ${words && html`<output>${number && !problem && words(number)}</output>`}
     </div>`;
+}
+
+/** The field of an instant, in the time zone that is shown. `at`: the instant, or the day of UTC, to begin with. */
+export function InstantField({ label, name, at }) {
+  const [instant, setInstant] = useState(Number.isNaN(Date.parse(at)) ? "" : at);
+  const onInput = ({ target: { value } }) => setInstant(value && format.instant(value));
+  return html`
+    <label>${label}
+      <input type="datetime-local" name=${name} value=${instant && format.localTime(instant)} onInput=${onInput} />
+    </label>`;
 }

@@ -1,8 +1,17 @@
-/** Decimal numbers as a language writes them. What could mean two numbers is refused, never guessed. */
+/**
+ * Decimal numbers as a language writes them, and in English words. What could mean two numbers is refused, never
+ * guessed.
+ */
 
 const LONGEST = 20;
 const INVISIBLE = /[\u061c\u200e\u200f\u2066-\u2069]/g;
 const MINUS = "\u2212";
+const SMALL = [
+  "zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen",
+  "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen",
+];
+const TENS = ["", "", "twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"];
+const THOUSANDS = ["", " thousand", " million", " billion", " trillion", " quadrillion", " quintillion"];
 const conventions = new Map();
 
 /** Returns a text with one kind of space, of apostrophe and of minus. */
@@ -60,4 +69,35 @@ export function exampleOf(places, language) {
   const shown = Math.min(places, 2);
   const options = { useGrouping: "always", minimumFractionDigits: shown, maximumFractionDigits: shown };
   return new Intl.NumberFormat(language, options).format(places ? "1234.5" : "1234");
+}
+
+/** Returns a whole number below 1000 in words. */
+function belowThousand(number) {
+  if (number >= 100) {
+    const rest = number % 100;
+    return `${SMALL[Math.floor(number / 100)]} hundred${rest ? ` ${belowThousand(rest)}` : ""}`;
+  }
+  if (number < SMALL.length) return SMALL[number];
+  return TENS[Math.floor(number / 10)] + (number % 10 ? `-${SMALL[number % 10]}` : "");
+}
+
+/**
+ * Returns a decimal text of at most 20 whole digits in English words, which no separator can change: minus one thousand
+ * two hundred thirty-four point five zero. Decimal places are left out if all are zero.
+ */
+export function spelled(value) {
+  const [whole, fraction = ""] = value.replace("-", "").split(".");
+  const groups = whole.replace(/\B(?=(\d{3})+$)/g, " ").split(" ").map(Number);
+  const words = groups
+    .map((group, index) => group && belowThousand(group) + THOUSANDS[groups.length - 1 - index])
+    .filter(Boolean).join(" ") || SMALL[0];
+  const places = /[1-9]/.test(fraction) ? ` point ${[...fraction].map((digit) => SMALL[digit]).join(" ")}` : "";
+  return `${value.startsWith("-") ? "minus " : ""}${words}${places}`;
+}
+
+/** Returns an amount in English words, with the name of its currency: twelve point five zero British pounds. */
+export function spelledMoney(value, currency) {
+  const options = { style: "currency", currency, currencyDisplay: "name", minimumFractionDigits: 0 };
+  const parts = new Intl.NumberFormat("en", options).formatToParts(value);
+  return `${spelled(value)} ${parts.find((one) => one.type === "currency").value}`;
 }

@@ -4,13 +4,11 @@ import {
 } from "./vendor/htm-preact.js";
 import { inWords } from "./advice.js";
 import { get, withQuery } from "./api.js";
-import { download, writeCsv } from "./csv.js";
 import * as format from "./format.js";
 import { reader } from "./me.js";
 import { navigate } from "./routes.js";
+import { colourOf, statusWords } from "./status.js";
 
-const ROWS = 50;
-const LARGEST = 1000;
 const NONE = [];
 
 /** A link to a page of the console: a plain click changes the page without loading it again. */
@@ -50,8 +48,9 @@ export function Amount({ value, currency, exact, change }) {
 export const Money = ({ value, kind = "", ...more }) =>
   html`<td class=${`n ${kind}`.trim()}>${value !== undefined && html`<${Amount} value=${value} ...${more} />`}</td>`;
 
-/** The status of a statement or a dispute. */
-export const Status = ({ value }) => html`<span class=${`tag ${value}`}>${format.words(value)}</span>`;
+/** A status, in its words and its colour everywhere; `children` say more in place of the words. */
+export const Status = ({ value, children }) => html`
+  <span class=${`tag ${colourOf(value) ?? "plain"} ${value}`}>${children ?? statusWords(value)}</span>`;
 
 /** An instant in the marketplace's time zone; UTC on demand. */
 export const Time = ({ at }) =>
@@ -67,31 +66,15 @@ export const Table = ({ caption, label = caption, head, children }) => html`
     </table>
   </div>`;
 
-/** The button that saves the rows of a table as CSV: those that are shown, or as `label` says. */
-export const SaveButton = ({ name, columns, items, label = "Download what is shown as CSV" }) => html`
-  <p class="bar">
-    <button type="button" onClick=${() => download(`${name}.csv`, writeCsv(columns, items))}>${label}</button>
-  </p>`;
-
-/** The button that saves all rows of a paged list as CSV; it loads those that are not shown yet. */
-export function SaveAllButton({ name, columns, list }) {
-  const [state, setState] = useState({});
-  const save = async () => {
-    setState({ busy: true });
-    try {
-      download(`${name}.csv`, writeCsv(columns, await list.all()));
-      setState({});
-    } catch (problem) {
-      setState({ problem });
-    }
-  };
+/** A command to run on a person's machine, with what it is for and a button that copies it. */
+export function Command({ text, command }) {
+  const [isCopied, setCopied] = useState(false);
+  const copy = () => navigator.clipboard.writeText(command).then(() => setCopied(true));
   return html`
-    <p class="bar">
-      <button type="button" disabled=${state.busy} onClick=${save}>
-        ${state.busy ? "Loading all…" : "Download all as CSV"}
-      </button>
-    </p>
-    ${state.problem && html`<${Failure} problem=${state.problem} retry=${save} />`}`;
+    <div class="command">
+      <span>${text}</span><code>${command}</code>
+      <button type="button" aria-label=${`Copy: ${text}`} onClick=${copy}>${isCopied ? "Copied" : "Copy"}</button>
+    </div>`;
 }
 
 /** For how long the links to files can be followed. */
@@ -118,14 +101,36 @@ export const NoEvents = ({ children }) => html`
 
 /** What to show while there is no content yet: the problem, or that it loads. */
 export const Pending = ({ problem, retry }) =>
-  problem ? html`<${Failure} problem=${problem} retry=${retry} />` : html`<p role="status" class="loading">Loading…</p>`;
+  problem
+    ? html`<${Failure} problem=${problem} retry=${retry} />`
+    : html`<p role="status" class="loading">Loading…</p>`;
+
+/**
+ * Returns what keeps a dialog open at the first Escape if somebody has written into it: its handlers, and the note that
+ * says so. The second Escape closes it. `busy` keeps it open in any case.
+ */
+function useEscape(busy) {
+  const isWritten = useRef(false);
+  const [isAsked, setAsked] = useState(false);
+  const onInput = () => { isWritten.current = true; setAsked(false); };
+  const onCancel = (event) => {
+    if (!busy && (!isWritten.current || isAsked)) return;
+    event.preventDefault();
+    setAsked(!busy);
+  };
+  const note = isAsked && html`
+    <p class="mark" role="alert">What you have written is not sent. Press Escape again to discard it.</p>`;
+  return [{ onInput, onCancel }, note];
+}
 
 /**
  * A dialog that asks once: a form of its own children. It closes when onSend has returned true. The second click of a
- * double click counts for nothing: the button may have another action by then.
+ * double click counts for nothing: the button may have another action by then. `isStale`: something else than its
+ * action is to be done first.
  */
-export function Dialog({ title, action, busy, problem, onSend, onClose, wide, children }) {
+export function Dialog({ title, action, busy, problem, onSend, onClose, wide, isStale, children }) {
   const place = useRef();
+  const [kept, note] = useEscape(busy);
   useEffect(() => place.current.showModal(), []);
   const send = async (event) => {
     event.preventDefault();
@@ -133,13 +138,14 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, ch
   };
   return html`
     <dialog ref=${place} class=${wide && "wide"} aria-labelledby="dialog" closedby=${busy ? "none" : "closerequest"}
-      onClose=${onClose}>
+      onClose=${onClose} ...${kept}>
       <form method="dialog" onSubmit=${send}>
         <h2 id="dialog">${title}</h2>
         ${children}
         ${problem && html`<${Failure} problem=${problem} />`}
+        ${note}
         <div class="bar">
-          <button key=${action} class="first" disabled=${busy}
+          <button key=${action} class=${isStale ? "" : "first"} disabled=${busy}
             onClick=${(event) => event.detail > 1 && event.preventDefault()}>${action}</button>
           <button type="button" disabled=${busy} onClick=${() => place.current.close()}>Cancel</button>
         </div>
@@ -147,15 +153,17 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, ch
     </dialog>`;
 }
 
-/** A dialog without a form of its own. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
+/** A dialog that adds no form. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
 export function Modal({ label, busy, onClose, children, ...more }) {
   const place = useRef();
+  const [kept, note] = useEscape(busy);
   // At once, not after the first paint: the next key belongs to the dialog.
   useLayoutEffect(() => place.current.showModal(), []);
   return html`
-    <dialog ref=${place} aria-labelledby=${label} closedby=${busy ? "none" : "any"} onClose=${onClose}
-      onCancel=${(event) => busy && event.preventDefault()} ...${more}>
+    <dialog ref=${place} aria-labelledby=${label} closedby=${busy ? "none" : "any"} onClose=${onClose} ...${kept}
+      ...${more}>
       ${children}
+      ${note}
     </dialog>`;
 }
 
@@ -178,7 +186,7 @@ export const Conflict = ({ rows, label, onTheirs, children }) => html`
       </tr>`)}
   <//>
   <div>${children}</div>
-  ${onTheirs && html`<p><button type="button" onClick=${onTheirs}>${label}</button></p>`}`;
+  ${onTheirs && html`<p><button type="button" class="first" onClick=${onTheirs}>${label}</button></p>`}`;
 
 /** Returns what sends a form once: busy, problem, and onSend, which returns whether this call has sent it. */
 export function useSending(send, onDone) {
@@ -242,8 +250,8 @@ export function useLoaded(load, key) {
 
 /**
  * Returns the items of a list of the API, page by page: items, the pages themselves, problem, busy, more() if another
- * page follows, all(), which promises the items of all pages, and whether the whole list is empty. `ahead` is the
- * number of pages that are loaded by themselves; a page without items does not count, as a search can go on after it.
+ * page follows, and whether the whole list is empty. `ahead` is the number of pages that are loaded by themselves; a
+ * page without items does not count, as a search can go on after it.
  */
 export function usePages(path, parameters, ahead = 1) {
   const [state, setState] = useState({});
@@ -268,23 +276,7 @@ export function usePages(path, parameters, ahead = 1) {
   useEffect(() => () => { current.current = null; }, []);
   const { pages, problem, busy, more } = state.key === key ? state : { pages: NONE, busy: true };
   const items = useMemo(() => pages.flatMap((page) => page.items), [pages]);
-  const all = async () => {
-    const found = [...items];
-    for (let next = pages.at(-1)?.next; next;) {
-      const page = await get(withQuery(path, { ...parameters, limit: LARGEST, next }));
-      found.push(...page.items);
-      next = page.next;
-    }
-    return found;
-  };
-  return { items, pages, problem, busy, more, all, empty: !items.length && !busy && !more };
-}
-
-/** Returns the first of some rows, so that a long table does not block, and the button that shows more of them. */
-export function useFirst(rows, step = ROWS) {
-  const [many, setMany] = useState(step);
-  return [rows.slice(0, many), many < rows.length && html`
-    <p><button type="button" onClick=${() => setMany(many + step)}>Show more</button></p>`];
+  return { items, pages, problem, busy, more, empty: !items.length && !busy && !more };
 }
 
 /** What follows a paged table: a problem, or the button for the next page. */

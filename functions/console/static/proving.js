@@ -23,5 +23,3 @@ export function expect(what, found, expected) {
   if (found !== expected) refuse(`${what}: expected ${expected}, found ${found}`);
 }
 
-/** The outcomes in words. */
-export const OUTCOMES = { passed: "passed", failed: "failed", unknown: "not checked" };

@@ -9,7 +9,7 @@ export const keepAgency = () => { keepsAgency = true; };
 
 /** Returns the agency that an address names: in its path or, for the pages of lists, as a parameter. */
 export function agencyOf({ parts: [page, ...names], query }) {
-  if (page === "agencies" && names.length === 1) return names[0];
+  if (["agencies", "receivables"].includes(page) && names.length === 1) return names[0];
   if (page === "statements" && names.length === 3) return names[1];
   return query.agency;
 }
@@ -33,8 +33,19 @@ export function here() {
   }
 }
 
-/** Shows another page of the console. */
+/** Shows another page of the console. The present one keeps its place in the history, for *Back*. */
 export function navigate(to) {
+  const { pathname } = window.location;
+  window.history.replaceState({ scroll: window.scrollY }, "");
   window.history.pushState(null, "", to);
+  if (window.location.pathname !== pathname) window.scrollTo(0, 0);
   window.dispatchEvent(new PopStateEvent("popstate"));
+}
+
+/** Scrolls to where the page was left, once its rows are there again. */
+export function restoreScroll() {
+  const { scroll } = window.history.state ?? {};
+  if (!scroll) return;
+  window.scrollTo(0, scroll);
+  if (window.scrollY >= scroll - 1) window.history.replaceState(null, "");
 }

@@ -79,8 +79,8 @@ async function configuration() {
 
 /** Goes to the issuer; the page comes back as a new one. */
 async function start() {
-  const page = window.location.pathname + window.location.search;
-  const pending = { page, state: random(), nonce: random(), verifier: random() };
+  const { pathname, search, hash } = window.location;
+  const pending = { page: pathname + search + hash, state: random(), nonce: random(), verifier: random() };
   window.sessionStorage.setItem(PENDING, JSON.stringify(pending));
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(pending.verifier));
   window.location.replace(urlWithQuery(endpoints.authorization_endpoint, {

@@ -129,8 +129,8 @@ EVENTS: Final = Group(
 
             `problems` says why the event is not posted yet, and `event` has its type, agency, currency, figures and
             details, and `recorded_by`. `approved`, `released` and `discarded` are
-            [decisions](#put-heldsourceevent): `by`, `at` and `reason`. `released` also has `waived`, what the event
-            waited for then. People of agencies do not see `by`. A page with `reason` can be short although another
+            [decisions](#put-heldsourceevent): `by`, `at` and `reason`. `released` also has `waived`: what the event
+            waited for. People of agencies do not see `by`. A page with `reason` can be short although another
             follows.
             """,
             parameters=HELD,
@@ -140,18 +140,18 @@ EVENTS: Final = Group(
             {200: a.HeldEvent},
             (404, 409, *BODY_PROBLEMS),
             """
-            - `release` approves an event with the reason `needs_approval`. It then still waits for its agency or sale,
-              if need be. Any other event is posted without what it waits for: a correction without its sale.
-            - `discard` keeps an event from being posted for good. Its source and id stay taken. Sent again, it is
-              `rejected` with the reason.
+            - `release` approves an event with the reason `needs_approval`. It can still wait for its agency or its sale
+              then. Any other event is posted without what it waits for: a correction without its sale.
+            - `discard` is final: the event is never posted. Its source and id stay taken. Sent again, it is `rejected`
+              with the reason.
             - The watch posts what is released within 15 minutes. The event is then no longer held, and a request
               about it returns 404.
-            - Who recorded an event that needs approval cannot release it. Anybody may discard it.
+            - The person who recorded an event that needs approval cannot release it, but can discard it.
             - The ledger keeps the name of who approved as `approved_by`.
             """,
             {
                 404: "There is no such held event: it is posted, or was never held.",
-                409: "Others have decided before, you recorded the event, or it says nothing without its sale.",
+                409: "Somebody has decided about it before, you recorded it, or it has no figures without its sale.",
             },
             bodies=json_body(b.HeldDecision),
             retries="The same decision and reason of the same person again change nothing, as long as the event is "

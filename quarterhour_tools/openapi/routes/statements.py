@@ -103,9 +103,10 @@ STATEMENTS: Final = Group(
             {200: a.Page[a.ListedStatement]},
             text="""
             People of an agency see those of their agency; staff see all. Each item has the figures of
-            [one statement](#get-statementsagencycurrencyperiod). `changes` is the number of changes of its status. With
-            `agency`, a list can be behind by a moment. With `status`, a page examines at most 1,000 statements, so it
-            can be short though more follow. What is open of the statements of an agency is in
+            [one statement](#get-statementsagencycurrencyperiod). `changes` is the number of changes of its status.
+            `documents` has the statement, what cancels it, and what replaces it, each with the `amount` that it adds to
+            the balance. With `agency`, a list can be behind by a moment. With `status`, a page examines at most 1,000
+            statements, so it can be short though more follow. What is open of the statements of an agency is in
             [the receivables](#get-receivables).
             """,
             parameters=LISTED_STATEMENTS,

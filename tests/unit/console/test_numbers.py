@@ -80,3 +80,45 @@ def test_the_example_has_as_many_decimal_places_as_the_currency() -> None:
         ["1,234.50", "1.234,50"],
         ["1,234.50", "1.234,50"],
     ]
+
+
+def test_a_number_in_words_is_one_number_in_every_language() -> None:
+    words = {
+        "0": "zero",
+        "0.00": "zero",
+        "7": "seven",
+        "15.00": "fifteen",
+        "21": "twenty-one",
+        "100": "one hundred",
+        "1234": "one thousand two hundred thirty-four",
+        "1.234": "one point two three four",
+        "12.50": "twelve point five zero",
+        "-0.005": "minus zero point zero zero five",
+        "1000000": "one million",
+        "2000015": "two million fifteen",
+        "-1001010.10": "minus one million one thousand ten point one zero",
+        "99999999999999999999": "ninety-nine quintillion nine hundred ninety-nine quadrillion nine hundred ninety-nine"
+        " trillion nine hundred ninety-nine billion nine hundred ninety-nine million nine hundred ninety-nine thousand"
+        " nine hundred ninety-nine",
+    }
+    assert evaluated("numbers.js", f"{json.dumps(list(words))}.map(module.spelled)") == list(words.values())
+
+
+def test_an_amount_in_words_names_its_currency() -> None:
+    amounts = [["1234", "EUR"], ["1.00", "EUR"], ["12.50", "GBP"], ["-3", "JPY"], ["0.125", "KWD"], ["1", "XYZ"]]
+    assert evaluated("numbers.js", f"{json.dumps(amounts)}.map((one) => module.spelledMoney(...one))") == [
+        "one thousand two hundred thirty-four euros",
+        "one euro",
+        "twelve point five zero British pounds",
+        "minus three Japanese yen",
+        "zero point one two five Kuwaiti dinars",
+        "one XYZ",
+    ]
+
+
+def test_a_german_thousand_is_spelled_as_the_thousand_that_was_understood() -> None:
+    call = "module.spelledMoney(module.readNumber('1.234', language), 'EUR')"
+    assert evaluated("numbers.js", f"['de', 'en'].map((language) => {call})") == [
+        "one thousand two hundred thirty-four euros",
+        "one point two three four euros",
+    ]

@@ -103,7 +103,14 @@ DAMAGE: dict[str, tuple[Callable[[Objects], Any], str]] = {
         changed(lambda one: one["taxes"][0].update(scheme="exempt")),
         "taxes[0].percent: expected 0, found 19.5",
     ),
-    "note": (changed(lambda one: one["taxes"][0].update(note="")), "statement.json: taxes[0].note: is missing"),
+    "note": (
+        changed(lambda one: one["taxes"][0].update(note="")),
+        "statement.json: taxes[0].note: expected VAT 19.5 %, found ",
+    ),
+    "customer": (
+        changed(lambda one: one["customer"].update(discount="5")),
+        "statement.json: customer.discount: is unknown",
+    ),
     "schema": (lambda folder: edit(folder, STATEMENT, lambda one: one.update(schema=9)), "the schema 9 is unknown"),
     "preview": (lambda folder: edit(folder, STATEMENT, lambda one: one.update(preview=True)), "it is a preview"),
     "no JSON": (lambda folder: folder.update({STATEMENT: b"{"}), "statement.json: cannot be read"),

@@ -412,12 +412,18 @@ def released_with(**changed: Any) -> Callable[[Objects], None]:
     return do
 
 
-def documents_with(key: str, **changed: Any) -> Callable[[Objects], None]:
-    """Change members of a document, and make all hashes right again."""
+def edited(objects: Objects, key: str, change: Callable[[Any], Any]) -> None:
+    """Change a document, and make all hashes right again."""
+    edit(objects, key, change)
+    cover_up(objects)
+
+
+def documents_with(key: str, *, pages: bool = True, **changed: Any) -> Callable[[Objects], None]:
+    """Change members of a document, and make all hashes right again, and the pages if ``pages``."""
 
     def do(objects: Objects) -> None:
         edit(objects, key, lambda document: document.update(changed))
-        cover_up(objects)
+        cover_up(objects, pages=pages)
 
     return do
 
@@ -503,7 +509,7 @@ DAMAGE = {
     "no tax in another currency": Damage(
         lambda objects: edit(objects, JSON, lambda document: document.update(tax_in=None)),
         JSON,
-        "tax_in: expected {'currency': 'EUR', 'exchange_rate': '0.88', 'base': '2.58'",
+        "tax_in: expected {'currency': 'EUR', 'exchange_rate': '0.88'",
     ),
     "tax in the currency of the statement": Damage(
         lambda objects: edit(objects, f"{NOVEMBER}7/EUR/statement.json", lambda document: document.update(tax_in={})),
@@ -531,6 +537,46 @@ DAMAGE = {
         ),
         JSON,
         "taxes[0].tax_points[0].to: expected 2026-11-15, found 2026-11-16",
+    ),
+    "the note of a tax": Damage(
+        lambda objects: edited(objects, JSON, lambda one: one["taxes"][0].update(note="VAT 9 %")),
+        JSON,
+        "taxes[0].note: expected VAT 19.5 %, found VAT 9 %",
+    ),
+    "an unknown member of the customer": Damage(
+        lambda objects: edited(objects, JSON, lambda one: one["customer"].update(discount="5")),
+        JSON,
+        "customer.discount: is unknown",
+    ),
+    "… of the owner": Damage(
+        lambda objects: edited(objects, JSON, lambda one: one["owner"].update(discount="5")),
+        JSON,
+        "owner.discount: is unknown",
+    ),
+    "… of a tax": Damage(
+        lambda objects: edited(objects, JSON, lambda one: one["taxes"][0].update(more="5")),
+        JSON,
+        "taxes[0].more: is unknown",
+    ),
+    "… of a release": Damage(released_with(more="1"), RELEASE, "more: is unknown"),
+    "… of the prefixes of a release": Damage(
+        lambda objects: edited(objects, RELEASE, lambda one: one["prefixes"].update(more="D-")),
+        RELEASE,
+        "prefixes.more: is unknown",
+    ),
+    "a member of the customer that is missing": Damage(
+        lambda objects: edited(objects, JSON, lambda one: one["customer"].pop("group")),
+        JSON,
+        "customer.group: is missing",
+    ),
+    "another language": Damage(
+        documents_with(JSON, pages=False, language="de"), HTML, "is not the page of statement.json"
+    ),
+    "… of the cancellation": Damage(
+        documents_with(CANCELLED, language="de"), CANCELLED, "language: expected en, found de"
+    ),
+    "an unknown language": Damage(
+        documents_with(JSON, pages=False, language="tlh"), JSON, "language: expected … or nl, found tlh"
     ),
     "an unknown member": Damage(change_figures(more="1"), JSON, "more: is unknown"),
     "a page": Damage(put(HTML, b"<html>", covered=True), HTML, "is not the page of statement.json"),

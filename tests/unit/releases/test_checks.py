@@ -146,7 +146,7 @@ def test_a_draft_without_tax_points_is_taxed_on_the_last_day_of_its_period() -> 
         (
             draft_item(by_default=3),
             COMPLETE,
-            ("default_rate", "the draft has 3 lines at the default commission rate, as no card applies"),
+            ("default_rate", "the draft has 3 lines at the default commission rate, as no rate card applies"),
         ),
         (
             draft_item(),

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from fractions import Fraction
+from functools import partial
 from io import BytesIO
 from typing import Any
 
@@ -160,12 +161,13 @@ def test_the_last_exchange_rate_is_that_of_the_last_quarter_hour_in_the_period_w
         rate = ExchangeRate(Decimal(one), "ecb", "EUR", datetime(2026, 11, 20, tzinfo=UTC))
         items = [posting(number, quarter_hour.start), posting(number + 10, quarter_hour.start, agency=text)]
         list(collector.add(quarter_hour, read_raw(sealed_file(items)), {"GBP": rate}))
+    of_ecb = partial(LastRate, source="ecb", as_of="2026-11-20T00:00:00.000Z")
     rates = {account.agency: sums.base.rate for account, sums in collector.totals() if sums.base}
     assert rates == {
-        "42": LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.81")),
-        "202611302330": LastRate(is_in_period=True, quarter_hour="202611302330", units=Decimal("0.8")),
-        "202611302345": LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.81")),
-        "202612010000": LastRate(is_in_period=False, quarter_hour="202612010000", units=Decimal("0.82")),
+        "42": of_ecb(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.81")),
+        "202611302330": of_ecb(is_in_period=True, quarter_hour="202611302330", units=Decimal("0.8")),
+        "202611302345": of_ecb(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.81")),
+        "202612010000": of_ecb(is_in_period=False, quarter_hour="202612010000", units=Decimal("0.82")),
     }
     assert sums_of(collected([posting(1, minutes(0))], planned))[GBP].base == BaseFigures(missing={"202611230130"})
 

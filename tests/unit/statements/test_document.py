@@ -177,7 +177,8 @@ def test_a_run_that_was_planned_by_an_earlier_version_converts_all_or_nothing() 
     assert in_base(1, *GAP) == {"currency": "EUR", **nothing, "missing": GAP}
 
 
-RATE = LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.8"))
+AS_OF = "2026-11-30T15:00:00.000Z"
+RATE = LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.8"), source="ecb", as_of=AS_OF)
 
 
 def tax_in(currency: str, base: str, figures: BaseFigures | None, rounding: Rounding = Rounding.HALF_EVEN) -> Any:
@@ -190,7 +191,8 @@ def tax_in(currency: str, base: str, figures: BaseFigures | None, rounding: Roun
 
 def test_the_tax_of_a_statement_in_a_foreign_currency_is_shown_in_the_issuer_s_too() -> None:
     """10.00 and 2.10 USD at 0.8 for one EUR: 2.625 is half a cent."""
-    expected = {"currency": "EUR", "exchange_rate": "0.8", "base": "12.50", "tax": "2.62"}
+    published = {"exchange_rate_source": "ecb", "exchange_rate_as_of": AS_OF}
+    expected = {"currency": "EUR", "exchange_rate": "0.8", **published, "base": "12.50", "tax": "2.62"}
     assert tax_in("USD", "EUR", BaseFigures(rate=RATE)) == expected
     assert tax_in("USD", "EUR", BaseFigures(rate=RATE), Rounding.HALF_UP) == {**expected, "tax": "2.63"}
 

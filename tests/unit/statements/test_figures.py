@@ -55,7 +55,7 @@ def test_what_a_line_is_depends_on_its_type_and_kind() -> None:
 
 def test_the_last_exchange_rate_in_the_period_counts_and_without_one_the_last_after_it() -> None:
     early, late, after, later = (
-        LastRate(is_in_period, quarter_hour, Decimal(units))
+        LastRate(is_in_period, quarter_hour, Decimal(units), "ecb", "2026-10-31T15:00:00.000Z")
         for is_in_period, quarter_hour, units in (
             (True, "202611010000", "0.7"),
             (True, "202611302345", "0.8"),

@@ -23,7 +23,7 @@ from tests.support.invoices import (
     invoice_document,
     row,
 )
-from tests.support.statement_documents import of_0_2_0, tax_row
+from tests.support.statement_documents import PUBLISHED, of_0_2_0, tax_row
 
 UBL: Final = "urn:oasis:names:specification:ubl:schema:xsd:"
 NAMES: Final = {"cac": f"{UBL}CommonAggregateComponents-2", "cbc": f"{UBL}CommonBasicComponents-2"}
@@ -167,7 +167,13 @@ def test_a_credit_note_shows_its_tax_in_the_currency_of_the_issuer_too() -> None
         ),
         (
             invoice_document(
-                tax_in={"currency": "BHD", "exchange_rate": "0.4", "base": "88.008", "tax": "17.600"},
+                tax_in={
+                    "currency": "BHD",
+                    "exchange_rate": "0.4",
+                    **PUBLISHED,
+                    "base": "88.008",
+                    "tax": "17.600",
+                },
             ),
             "amounts in BHD have more than the two decimal places of EN 16931",
         ),

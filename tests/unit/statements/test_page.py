@@ -250,7 +250,8 @@ def test_one_tax_is_named_without_its_base() -> None:
 
 
 def test_the_tax_is_shown_in_the_issuers_currency_too() -> None:
-    assert ["In EUR (1 EUR = 170.23 JPY)", "", "EUR 719.36", "EUR 71.94"] in read(EXAMPLES["in yen"]).rows
+    expected = ["In EUR (1 EUR = 170.23 JPY; ecb, 30 November 2026)", "", "EUR 719.36", "EUR 71.94"]
+    assert expected in read(EXAMPLES["in yen"]).rows
     assert "1 EUR" not in shown().text
 
 

@@ -1,34 +1,33 @@
 /** Accounts: each agency and currency with its lifetime totals. */
 import { html } from "../vendor/htm-preact.js";
-import * as format from "../format.js";
-import { Money, More, Name, NoEvents, SaveAllButton, Table, usePages } from "../parts.js";
-import { AgencyLink } from "./agency-link.js";
+import { List } from "../list.js";
+import { useNames } from "../agencies.js";
+import { Name, NoEvents } from "../parts.js";
+import { AgencyLink, agencyColumn } from "./agency-link.js";
 
-const HEAD = [["Agency or page"], ["Currency"], ["Events", "n"], ["Net sales", "n"], ["Commission", "n"]];
 const VIEWS = "XXX"; // The currency of an account of page views, which is named by its page, not an agency.
-const COLUMNS = ["agency", "currency", "events", "gross", "refunds", "net", "commission", "payments"];
+const EMPTY = html`<${NoEvents}>No event is recorded yet.<//>`;
+const isViews = (one) => one.currency === VIEWS;
+/** A column of sums, which page views do not have. */
+const figure = (key, title, more) => ({
+  key, title, type: "money", value: (one) => (isViews(one) ? "" : one[key]), ...more,
+});
+
+const columnsOf = (names) => [
+  agencyColumn(names, {
+    title: "Agency or page", head: true,
+    cell: (one) => (isViews(one) ? html`<${Name}>${one.agency}<//>` : html`<${AgencyLink} ...${one} />`),
+  }),
+  { key: "currency", title: "Currency", cell: (one) => (isViews(one) ? "page views" : one.currency) },
+  { key: "events", title: "Events", type: "number" },
+  figure("gross", "Sales", { hidden: true }),
+  figure("refunds", "Refunds", { hidden: true }),
+  figure("net", "Net sales"),
+  figure("commission", "Commission"),
+  figure("payments", "Payments", { hidden: true }),
+];
 
 /** The page. */
-export function Accounts({ query: { agency } }) {
-  const list = usePages("/accounts", { agency });
-  if (list.empty) return html`<${NoEvents}>No event is recorded yet.<//>`;
-  return html`
-    ${list.items.length > 0 && html`
-      <${Table} caption="Lifetime totals" head=${HEAD}>
-        ${list.items.map((one) => html`
-          <tr key=${`${one.agency}#${one.currency}`}>
-            <th scope="row" class="long">
-              ${one.currency === VIEWS ? html`<${Name}>${one.agency}<//>` : html`<${AgencyLink} ...${one} />`}
-            </th>
-            <td>${one.currency === VIEWS ? "page views" : one.currency}</td>
-            <td class="n">${format.count(one.events)}</td>
-            ${one.currency === VIEWS
-              ? html`<td></td><td></td>`
-              : html`
-                <${Money} value=${one.net} currency=${one.currency} />
-                <${Money} value=${one.commission} currency=${one.currency} />`}
-          </tr>`)}
-      <//>
-      <${SaveAllButton} name="accounts" columns=${COLUMNS} list=${list} />`}
-    <${More} list=${list} />`;
-}
+export const Accounts = ({ query: { agency } }) => html`
+  <${List} name="accounts" caption="Lifetime totals" columns=${columnsOf(useNames())} path="/accounts"
+    parameters=${{ agency }} empty=${EMPTY} />`;

@@ -1,49 +1,29 @@
 /** Agencies: all that are registered. */
-import { html, useState } from "../vendor/htm-preact.js";
-import { matching } from "../agencies.js";
-import { Link, More, Name, SaveAllButton, SaveButton, Status, Table, usePages } from "../parts.js";
+import { html } from "../vendor/htm-preact.js";
+import { List } from "../list.js";
+import { Link } from "../parts.js";
 import { address } from "../routes.js";
-import { useAgencies } from "./agency-field.js";
-import { AgencyLink } from "./agency-link.js";
+import { AgencyLink, agencyColumn } from "./agency-link.js";
 import { RegisterAnother } from "./registration.js";
 
-const HEAD = [["Agency"], ["Country"], ["Currency"], ["Group"], ["Status"]];
-const SHOWN = 100;
-const COLUMNS = ["agency", "legal_name", "country", "currency", "group", "status", "valid_from"];
+const COLUMNS = [
+  agencyColumn(new Map(), {
+    head: true, text: (one) => `${one.legal_name} ${one.agency}`,
+    cell: (one) => html`<${AgencyLink} agency=${one.agency} />`,
+  }),
+  { key: "legal_name", title: "Legal name", kind: "long", hidden: true },
+  { key: "country", title: "Country" },
+  { key: "currency", title: "Currency" },
+  { key: "group", title: "Group", kind: "long" },
+  { key: "status", title: "Status", type: "status" },
+  { key: "valid_from", title: "In force from", type: "time", hidden: true },
+];
 
 /** The page. */
-export function Agencies() {
-  const list = usePages("/agencies", {});
-  const [text, setText] = useState("");
-  const all = useAgencies();
-  const found = text.trim() ? matching(all, text).slice(0, SHOWN) : list.items;
-  return html`
-    <${RegisterAnother} />
-    ${list.items.length > 0 && html`
-      <div class="bar">
-        <label>Find by name or id
-          <input type="search" autocomplete="off" onInput=${(event) => setText(event.target.value)} />
-        </label>
-      </div>`}
-    ${found.length > 0 && html`
-      <${Table} caption="Registered agencies" head=${HEAD}>${found.map(row)}<//>
-      ${text.trim()
-        ? html`<${SaveButton} name="agencies" columns=${COLUMNS} items=${found} />`
-        : html`<${SaveAllButton} name="agencies" columns=${COLUMNS} list=${list} />`}`}
-    ${list.items.length > 0 && !found.length && html`<p class="empty">No agency has this name or id.</p>`}
-    ${list.empty && html`
-      <p class="empty">
-        No agency is registered yet. Finance registers them here.
-        ${" "}<${Link} to=${address(["accounts"])}>Accounts<//> shows all agencies that have events.
-      </p>`}
-    ${!text.trim() && html`<${More} list=${list} />`}`;
-}
-
-const row = (one) => html`
-  <tr key=${one.agency}>
-    <th scope="row" class="long"><${AgencyLink} agency=${one.agency} /></th>
-    <td>${one.country}</td>
-    <td>${one.currency}</td>
-    <td class="long"><${Name}>${one.group}<//></td>
-    <td><${Status} value=${one.status} /></td>
-  </tr>`;
+export const Agencies = () => html`
+  <${RegisterAnother} />
+  <${List} name="agencies" caption="Registered agencies" columns=${COLUMNS} path="/agencies" empty=${html`
+    <p class="empty">
+      No agency is registered yet. Finance registers them here.
+      ${" "}<${Link} to=${address(["accounts"])}>Accounts<//> shows all agencies that have events.
+    </p>`} />`;

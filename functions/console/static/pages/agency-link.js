@@ -1,6 +1,6 @@
-/** The address of an agency's page, its names, and links to it. */
+/** The address of an agency's page, its names, links to it, and its column in lists. */
 import { html } from "../vendor/htm-preact.js";
-import { useLegalName } from "../names.js";
+import { useLegalName } from "../agencies.js";
 import { Link, Name } from "../parts.js";
 import { address } from "../routes.js";
 
@@ -17,6 +17,22 @@ export function AgencyName({ agency }) {
 /** An account as lists show it: its agency and its currency. */
 export const AccountName = ({ agency, currency }) => html`<${AgencyName} agency=${agency} /> · ${currency}`;
 
+/** The name of an account of a page that has read the legal names: that of its agency, or the account's. */
+export const AccountTitle = ({ name, agency, currency }) =>
+  (name ? html`<${Name}>${name}<//>` : html`<${Name}>${agency}<//> · ${currency}`);
+
+/** What follows an AccountTitle: the account, unless that is the title itself. */
+export const AccountId = ({ name, agency, currency }) =>
+  name && html`<span class="note"><${Name}>${agency}<//> · ${currency}</span>`;
+
 /** A link to the page of an agency, or of one of its accounts. */
 export const AgencyLink = ({ agency, currency }) => html`
   <${Link} to=${agencyAddress(agency, { currency })}><${AgencyName} agency=${agency} /><//>`;
+
+/** Returns the column of the agencies of a list; it is found and ordered by legal name, then by id. */
+export const agencyColumn = (names, more) => ({
+  key: "agency", title: "Agency", kind: "long",
+  text: ({ agency }) => [names.get(agency), agency].filter(Boolean).join(" "),
+  cell: ({ agency }) => html`<${AgencyName} agency=${agency} />`,
+  ...more,
+});

@@ -2,32 +2,30 @@
  * An agency, in tabs: its figures now and by period, day and quarter-hour, its statements, rate cards, messages and
  * registration.
  */
-import { html } from "../vendor/htm-preact.js";
+import { html, useMemo } from "../vendor/htm-preact.js";
 import { accountPath, get, withQuery } from "../api.js";
 import {
   dayOf, days, isDay, isMonth, laterDay, laterMonth, monthOf, months, quarterHourEnd, quarterHours,
 } from "../calendar.js";
 import { BarChart } from "../chart.js";
 import * as format from "../format.js";
-import { Link, Money, More, Name, NoEvents, Pending, SaveButton, Table, Time, useLoaded, usePages } from "../parts.js";
-import { useOpenStatements } from "../receivables.js";
+import { List } from "../list.js";
+import { Link, NoEvents, Pending, Time, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
 import { agencyAddress } from "./agency-link.js";
 import { LiveChanges } from "./live-changes.js";
 import { Messages } from "./messages.js";
 import { RateCards } from "./rate-cards.js";
-import { Recording } from "./recording.js";
+import { accountStatementAddress } from "./receivables.js";
+import { Recording, followed } from "./recording.js";
 import { Registration, registrationOf } from "./registration.js";
-import { StatementTable, statementAddress } from "./statements.js";
+import { StatementList, statementAddress } from "./statements.js";
 
-const FIGURES = ["gross", "refunds", "net", "commission", "payments"];
-const HEAD = [
-  ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net sales", "n"], ["Commission", "n"], ["Payments", "n"],
-];
+const FIGURES = {
+  gross: "Sales", refunds: "Refunds", net: "Net sales", commission: "Commission", payments: "Payments",
+};
 const TABS = { "": "Figures", statements: "Statements", rates: "Rate cards" };
 const PERIODS_SHOWN = 24;
-const TRIES = 10;
-const PAUSE = 1000;
 
 /** The page. */
 export function Agency({ agency, query }) {
@@ -38,7 +36,8 @@ export function Agency({ agency, query }) {
   const { currency = account?.currency } = registration?.content || {};
   const follow = ({ receipt }) => receipt && followed(agency, accounts).then(again, again);
   const isKnown = account || registration;
-  const tabs = { ...TABS, ...(isKnown && { messages: "Messages" }), ...(registration && { registration: "Registration" }) };
+  const more = { ...(isKnown && { messages: "Messages" }), ...(registration && { registration: "Registration" }) };
+  const tabs = { ...TABS, ...more };
   const tab = query.tab in tabs ? query.tab : "";
   return html`
     ${!registration && html`<${Registration} ...${{ agency, registration, again }} />`}
@@ -70,15 +69,6 @@ async function known(agency) {
   const { items } = await get(withQuery("/accounts", { agency }));
   if (items.some((one) => one.registered === false)) return [items, null];
   return [items, await registrationOf(agency)];
-}
-
-/** Waits until the figures of an agency show a new event: they follow within seconds. */
-async function followed(agency, before) {
-  for (let tries = 0; tries < TRIES; tries += 1) {
-    const { items } = await get(withQuery("/accounts", { agency }));
-    if (JSON.stringify(items) !== JSON.stringify(before)) return;
-    await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
-  }
 }
 
 /** The figures of one currency: now, and by the spans that the address names. */
@@ -160,6 +150,7 @@ function Spans({ account, spans }) {
   const { value, problem, again } = useLoaded(() => get(path), path);
   const to = (more) => agencyAddress(agency, { currency, ...more });
   const items = value?.items || [];
+  const rows = useMemo(() => items.map((one) => ({ ...one, currency })), [value]);
   const [head, by] = LABELS[span];
   const title = `Commission in ${currency} ${by}`;
   return html`
@@ -181,17 +172,23 @@ function Spans({ account, spans }) {
         <${BarChart} label=${title} currency=${currency} span=${span} starts=${startsOf(chosen, items)}
           values=${items.map((one) => [one[name], one.commission])} />
       </section>
-      <${Table} label=${title} head=${[[head], ...HEAD, ["Details"]]}>
-        ${items.toReversed().map((one) => html`
-          <tr key=${one[name]}>
-            <th scope="row" class="short"><${Start} span=${span} start=${one[name]} to=${to} /></th>
-            <td class="n">${format.count(one.events)}</td>
-            ${FIGURES.map((figure) => html`<${Money} key=${figure} value=${one[figure]} currency=${currency} />`)}
-            <td class="short"><${MadeOf} account=${account} span=${span} start=${one[name]} /></td>
-          </tr>`)}
-      <//>
-      <${SaveButton} name=${part} columns=${[name, "events", ...FIGURES]} items=${items} />`}`;
+      <${List} name=${part} caption=${`Figures in ${currency} ${by}`} rows=${rows}
+        columns=${columnsOf({ account, span, name, head, to })} sort=${{ by: name, down: true }} />`}`;
 }
+
+/** Returns the columns of the figures of spans. */
+const columnsOf = ({ account, span, name, head, to }) => [
+  {
+    key: name, title: head, head: true, kind: "short", type: span === "quarter_hour" ? "time" : "text",
+    cell: (one) => html`<${Start} span=${span} start=${one[name]} to=${to} />`,
+  },
+  { key: "events", title: "Events", type: "number" },
+  ...Object.entries(FIGURES).map(([key, text]) => ({ key, title: text, type: "money" })),
+  {
+    key: "details", title: "Details", value: null, kind: "short",
+    cell: (one) => html`<${MadeOf} account=${account} span=${span} start=${one[name]} />`,
+  },
+];
 
 /** Links to the span that holds the one shown, and to those before and after it. */
 function Nearby({ day, month, to }) {
@@ -234,14 +231,11 @@ function startsOf({ span, from, to }, items) {
   return months(items[Math.max(0, items.length - PERIODS_SHOWN)].period, last);
 }
 
-function Statements({ agency, version }) {
-  const list = usePages("/statements", { agency, limit: 12 });
-  const open = useOpenStatements(agency, version);
-  return html`
-    ${list.items.length > 0 && html`<${StatementTable} items=${list.items} open=${open} />`}
-    ${list.empty && html`
-      <p class="empty">
-        This agency has no statements yet. The statements of a month are made some days after it ends.
-      </p>`}
-    <${More} list=${list} />`;
-}
+const Statements = ({ agency, version }) => html`
+  <p class="note">
+    <${Link} to=${accountStatementAddress(agency)}>Account statement<//>: what is open, and each payment.
+  </p>
+  <${StatementList} parameters=${{ agency }} owner=${agency} version=${version} size="25" empty=${html`
+    <p class="empty">
+      This agency has no statements yet. The statements of a month are made some days after it ends.
+    </p>`} />`;

@@ -4,12 +4,17 @@ import { draftPath, put } from "../api.js";
 import { canHold, failedOf, inTurns, releaseOf, sumsOf } from "../closing.js";
 import * as format from "../format.js";
 import { reader } from "../me.js";
-import { Amount, Modal, Name, Status } from "../parts.js";
+import { Amount, Modal, Name, Status, Table } from "../parts.js";
+import { AccountId, AccountTitle } from "./agency-link.js";
 
 const AT_ONCE = 4;
 /** Up to so many drafts that are left out are listed at once. */
 const OPEN = 3;
 const SHOWN = 50;
+const SUMS_HEAD = [
+  ["Currency"], ["Drafts", "n"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"], ["Closing", "n"],
+];
+const SUMS = ["net", "commission", "tax", "closing"];
 const DRAFTS = (many) => `${format.count(many)} ${many === 1 ? "draft" : "drafts"}`;
 const BATCHES = {
   release: {
@@ -127,24 +132,15 @@ export function Batch({ decision, rows, period, onDecided, onClose }) {
 function Sums({ rows }) {
   const groups = [...Map.groupBy(rows, (row) => row.currency)].toSorted(([one], [other]) => (one < other ? -1 : 1));
   const warned = rows.filter((row) => row.warnings).length;
-  const names = [["net", "Net sales"], ["commission", "Commission"], ["tax", "Tax"], ["closing", "Closing"]];
   return html`
-    <div class="scroll" tabindex="0" role="region" aria-label="Sums by currency">
-      <table>
-        <thead><tr>
-          <th scope="col">Currency</th><th scope="col" class="n">Drafts</th>
-          ${names.map(([name, text]) => html`<th key=${name} scope="col" class="n">${text}</th>`)}
-        </tr></thead>
-        <tbody>
-          ${groups.map(([currency, some]) => html`
-            <tr key=${currency}>
-              <th scope="row">${currency}</th><td class="n">${format.count(some.length)}</td>
-              ${names.map(([name]) => html`
-                <td key=${name} class="n"><${Sum} value=${sumsOf(some)[name]} currency=${currency} /></td>`)}
-            </tr>`)}
-        </tbody>
-      </table>
-    </div>
+    <${Table} label="Sums by currency" head=${SUMS_HEAD}>
+      ${groups.map(([currency, some]) => html`
+        <tr key=${currency}>
+          <th scope="row">${currency}</th><td class="n">${format.count(some.length)}</td>
+          ${SUMS.map((name) => html`
+            <td key=${name} class="n"><${Sum} value=${sumsOf(some)[name]} currency=${currency} /></td>`)}
+        </tr>`)}
+    <//>
     ${warned > 0 && html`<p><${Status} value="warning" /> ${DRAFTS(warned)} with warnings.</p>`}`;
 }
 
@@ -176,5 +172,5 @@ const Refused = ({ refused }) => html`
   </div>`;
 
 /** The name of a draft: the agency's legal name, and its id with the currency. */
-const Draft = ({ row: { name, agency, currency } }) => html`
-  <strong><${Name}>${name || agency}<//></strong> <span class="note"><${Name}>${agency}<//> · ${currency}</span>`;
+const Draft = ({ row }) => html`
+  <strong><${AccountTitle} ...${row} /></strong> <${AccountId} ...${row} />`;

@@ -5,7 +5,7 @@ import { canHold, releaseOf } from "../closing.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
 import { Link, Modal, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
-import { AgencyLink } from "./agency-link.js";
+import { AccountId, AccountTitle, AgencyLink } from "./agency-link.js";
 import { Checks } from "./close-checks.js";
 import { Figures } from "./statement.js";
 import { statementAddress } from "./statements.js";
@@ -14,7 +14,7 @@ const TAXES_HEAD = [["Tax"], ["Base", "n"], ["Tax", "n"]];
 
 /** The dialog. `move(step)` shows another draft; `decide(decision, row)` asks before it decides. */
 export function Preview({ row, move, decide, onClose }) {
-  const { agency, currency, period, name, state } = row;
+  const { agency, period, state } = row;
   const path = draftPath(row);
   const { value: draft } = useLoaded(() => get(path), path);
   const { value: statement, problem, again } = useLoaded(() => get(statementPath(row)), path);
@@ -32,8 +32,8 @@ export function Preview({ row, move, decide, onClose }) {
   return html`
     <${Modal} label="preview" class="wide preview" onKeyDown=${onKeyDown} onClose=${onClose}>
       <div class="title">
-        <h2 id="preview"><${Name}>${name || agency}<//>
-          <span class="note"><${Name}>${agency}<//> · ${currency} · ${format.month(period)}</span></h2>
+        <h2 id="preview"><${AccountTitle} ...${row} />
+          <${AccountId} ...${row} /> <span class="note">${format.month(period)}</span></h2>
         <${Status} value=${state} />
       </div>
       ${row.checks.length > 0 && html`<${Checks} checks=${row.checks} agency=${agency} period=${period} />`}

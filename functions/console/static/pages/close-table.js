@@ -1,14 +1,11 @@
 /** The table of the drafts of a period: sorted, selected and walked by keyboard, without a new layout for each key. */
 import { html, useLayoutEffect, useMemo, useRef } from "../vendor/htm-preact.js";
-import { growth, sumsOf } from "../closing.js";
+import { COLUMNS, growth, sumsOf } from "../closing.js";
 import * as format from "../format.js";
+import { SortHead } from "../list.js";
 import { Amount, Name, Status } from "../parts.js";
+import { AccountId, AccountTitle } from "./agency-link.js";
 
-/** The columns that are sorted: name, text, and whether it is a number. */
-export const COLUMNS = [
-  ["agency", "Agency"], ["net", "Net sales", "n"], ["commission", "Commission", "n"], ["last", "Last period", "n"],
-  ["change", "Change", "n"], ["tax", "Tax", "n"], ["closing", "Closing", "n"], ["checks", "Checks"], ["state", "State"],
-];
 const STEPS = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
 const ROWS = "tr[data-key]";
 
@@ -85,24 +82,14 @@ export function DraftTable({ groups, sort, onSort, selected, select, act, previe
                 indeterminate=${chosen > 0 && chosen < keys.length} onChange=${(event) =>
                   select(keys, event.target.checked)} />`}
           </th>
-          ${COLUMNS.map(([name, text, kind]) => html`
-            <${Head} key=${name} ...${{ name, text, kind, sort, onSort }} />`)}
+          ${COLUMNS.map(({ key, title, type }) => html`
+            <${SortHead} key=${key} name=${key} text=${title} kind=${`${key} ${type === "money" ? "n" : ""}`}
+              isFigure=${type !== undefined} ...${{ sort, onSort }} />`)}
         </tr></thead>
         ${groups.map((one) => html`
           <${Group} key=${one.currency} ...${one} selected=${selected} canSelect=${!!select} />`)}
       </table>
     </div>`;
-}
-
-function Head({ name, text, kind, sort, onSort }) {
-  const isBy = sort.by === name;
-  // Figures begin with the largest, texts with the first.
-  const down = isBy ? !sort.down : kind === "n" || name === "checks";
-  return html`
-    <th role="columnheader" scope="col" class=${`${name} ${kind ?? ""}`}
-      aria-sort=${isBy ? (sort.down ? "descending" : "ascending") : undefined}>
-      <button type="button" class="sort" onClick=${() => onSort({ by: name, down })}>${text}</button>
-    </th>`;
 }
 
 /** The rows of a currency, below their sums. */
@@ -127,7 +114,7 @@ function Group({ currency, rows, selected, canSelect }) {
     </tbody>`;
 }
 
-const LABELS = Object.fromEntries(COLUMNS);
+const LABELS = Object.fromEntries(COLUMNS.map(({ key, title }) => [key, title]));
 
 const Figure = ({ label, name, value, currency, change }) => html`
   <td role="gridcell" class=${`n ${name}`} data-label=${label}>
@@ -137,7 +124,7 @@ const Figure = ({ label, name, value, currency, change }) => html`
 
 /** A row; as long as neither it nor its selection changes, nothing of it is rendered again. */
 const Row = ({ row, isSelected, canSelect }) => useMemo(() => {
-  const { key, agency, currency, name, state, failed, warnings, checks } = row;
+  const { key, agency, currency, state, failed, warnings, checks } = row;
   const share = growth(row.change, row.last);
   return html`
     <tr role="row" tabindex="-1" data-key=${key} aria-selected=${canSelect ? String(isSelected) : undefined}>
@@ -147,8 +134,8 @@ const Row = ({ row, isSelected, canSelect }) => useMemo(() => {
             aria-label=${`Select ${format.isolated(agency)} · ${currency}`} />`}
       </td>
       <th role="rowheader" scope="row" class="agency">
-        <button type="button" class="link" tabindex="-1"><${Name}>${name || agency}<//></button>
-        <span class="note"><${Name}>${agency}<//> · ${currency}</span>
+        <button type="button" class="link" tabindex="-1"><${AccountTitle} ...${row} /></button>
+        <${AccountId} ...${row} />
       </th>
       <${Figure} label="Net sales" name="net" value=${row.net} currency=${currency} />
       <${Figure} label="Commission" name="commission" value=${row.commission} currency=${currency} />
@@ -161,13 +148,13 @@ const Row = ({ row, isSelected, canSelect }) => useMemo(() => {
       <${Figure} label="Tax" name="tax" value=${row.tax} currency=${currency} />
       <${Figure} label="Closing" name="closing" value=${row.closing} currency=${currency} />
       <td role="gridcell" class="checks" data-label="Checks">
-        ${checks.length === 0 ? html`<span class="tag passed">passed</span>` : html`
+        ${checks.length === 0 ? html`<${Status} value="passed" />` : html`
           <details>
             <summary tabindex="-1">
-              ${failed > 0 && html`<span class="tag failed">${format.count(failed)} failed</span>`}
-              ${warnings > 0 && html` <span class="tag warning">${format.count(warnings)} ${
-                warnings === 1 ? "warning" : "warnings"}</span>`}
-              ${!failed && !warnings && html`<span class="tag">why</span>`}
+              ${failed > 0 && html`<${Status} value="failed">${format.count(failed)} failed<//>`}
+              ${warnings > 0 && html` <${Status} value="warning">
+                ${format.count(warnings)} ${warnings === 1 ? "warning" : "warnings"}<//>`}
+              ${!failed && !warnings && html`<${Status} value="held">why<//>`}
             </summary>
             <ul>${checks.map((one) => html`<li key=${one.check}><${Name}>${one.message}<//></li>`)}</ul>
           </details>`}

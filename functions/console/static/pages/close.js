@@ -2,7 +2,7 @@
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/htm-preact.js";
 import { all, get, statementPath, withQuery } from "../api.js";
 import { isMonth, laterMonth } from "../calendar.js";
-import { countsOf, filtered, grouped, inTurns, keyOf, rowOf, sumsOf } from "../closing.js";
+import { COLUMNS, countsOf, filtered, grouped, inTurns, keyOf, rowOf, sumsOf } from "../closing.js";
 import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
@@ -12,7 +12,7 @@ import { Batch, fitting } from "./close-batch.js";
 import { Checklist } from "./close-checklist.js";
 import { Preview } from "./close-preview.js";
 import { Released } from "./close-released.js";
-import { COLUMNS, DraftTable } from "./close-table.js";
+import { DraftTable } from "./close-table.js";
 import { DUE } from "./operations.js";
 
 const AT_ONCE = 4;
@@ -184,7 +184,9 @@ function useRows(drafts, names, last, previews) {
  */
 function Drafts({ period, rows, query, onDecided, refresh, reload }) {
   const [filter, setFilter] = useFilter(query);
-  const [sort, setSort] = useState({ by: "agency", down: false });
+  const sort = { by: filter.sort.replace("-", "") || "agency", down: filter.sort.startsWith("-") };
+  const setSort = ({ by, down }) =>
+    setFilter({ ...filter, sort: by === "agency" && !down ? "" : `${down ? "-" : ""}${by}` });
   const [selected, setSelected] = useState(new Set());
   const [asking, setAsking] = useState(null);
   const [previewed, setPreviewed] = useState(null);
@@ -192,7 +194,7 @@ function Drafts({ period, rows, query, onDecided, refresh, reload }) {
   const search = useRef();
   const person = reader().name;
   const shown = useMemo(() => filtered(rows, filter, person), [rows, filter]);
-  const groups = useMemo(() => grouped(shown, sort), [shown, sort]);
+  const groups = useMemo(() => grouped(shown, sort), [shown, filter.sort]);
   const chosenRows = rows.filter((row) => selected.has(row.key));
   const isFinance = may("finance");
 
@@ -251,7 +253,7 @@ function Drafts({ period, rows, query, onDecided, refresh, reload }) {
         </select>
         <select class="narrow" aria-label="Sort by" value=${sort.by}
           onChange=${({ target: { value } }) => setSort({ by: value, down: !["agency", "state"].includes(value) })}>
-          ${COLUMNS.map(([name, text]) => html`<option key=${name} value=${name}>${text}</option>`)}
+          ${COLUMNS.map(({ key, title }) => html`<option key=${key} value=${key}>${title}</option>`)}
         </select>
         <span class="note" role="status">${format.count(shown.length)} of ${format.count(rows.length)} drafts</span>
         <span class="end">
@@ -270,7 +272,8 @@ function Drafts({ period, rows, query, onDecided, refresh, reload }) {
         ? html`<${DraftTable} ...${{ groups, sort, selected, act }} onSort=${setSort} preview=${setPreviewed}
             select=${isFinance && select} />`
         : html`<p class="empty">No draft matches.
-            ${" "}<button type="button" class="link" onClick=${() => setFilter(NONE)}>Show all drafts</button></p>`}
+            ${" "}<button type="button" class="link" onClick=${() => setFilter({ ...NONE, sort: filter.sort })}>
+              Show all drafts</button></p>`}
       ${chosenRows.length > 0 && html`
         <${Selection} rows=${chosenRows} decide=${decide} clear=${() => setSelected(new Set())} />`}
     </section>
@@ -285,10 +288,10 @@ function Drafts({ period, rows, query, onDecided, refresh, reload }) {
     ${isHelp && html`<${Help} onClose=${() => setHelp(false)} />`}`;
 }
 
-const NONE = { text: "", currency: "", show: "" };
-const filterOf = ({ text = "", currency = "", show = "" }) => ({ text, currency, show });
+const NONE = { text: "", currency: "", show: "", sort: "" };
+const filterOf = ({ text = "", currency = "", show = "", sort = "" }) => ({ text, currency, show, sort });
 
-/** Returns the filter of the address, and what changes both; a link to another filter changes it, too. */
+/** Returns the filter and the order of the address, and what changes both; a link to another filter changes it, too. */
 function useFilter(query) {
   const [filter, setFilter] = useState(() => filterOf(query));
   const named = JSON.stringify(filterOf(query));
@@ -302,7 +305,7 @@ function useFilter(query) {
   const change = (next) => {
     setFilter(next);
     first.current = "";
-    window.history.replaceState(null, "", withQuery(window.location.pathname, next));
+    window.history.replaceState(window.history.state, "", withQuery(window.location.pathname, next));
   };
   return [filter, change];
 }

@@ -4,17 +4,26 @@ import { eventPath, get, runPath, withQuery } from "../api.js";
 import { dayOf } from "../calendar.js";
 import { extraFacts } from "../extra.js";
 import * as format from "../format.js";
+import { List } from "../list.js";
 import { STAFF, may } from "../me.js";
-import { Failure, Link, Money, More, Name, Pending, Table, Time, useLoaded, usePages } from "../parts.js";
+import { Failure, Link, Money, Name, Pending, Table, Time, useLoaded } from "../parts.js";
 import { sealedLines } from "../sealed.js";
-import { EventLink, Reference } from "./events.js";
+import { EventLink, Reference, typeColumn } from "./events.js";
 import { Recording } from "./recording.js";
 import { Messages } from "./messages.js";
 import { reportAddress } from "./reports.js";
 
-const STORY_HEAD = [
-  ["Recorded"], ["Event"], ["Type"], ["Amount", "n"], ["Left of the sale", "n"], ["Commission", "n"],
-  ["Commission so far", "n"],
+const STORY_COLUMNS = [
+  { key: "recorded_at", title: "Recorded", type: "time" },
+  {
+    key: "id", title: "Event", head: true, kind: "long", text: ({ source, id }) => `${source} ${id}`,
+    cell: (one) => html`<${EventLink} ...${one} /><${Reference} ...${one} />`,
+  },
+  typeColumn(),
+  { key: "amount", title: "Amount", type: "money", exact: true },
+  { key: "left_after", title: "Left of the sale", type: "money", exact: true },
+  { key: "commission", title: "Commission", type: "money", exact: true },
+  { key: "commission_after", title: "Commission so far", type: "money", exact: true },
 ];
 const TERMS = {
   event: "The event names its rate or its commission.",
@@ -68,26 +77,11 @@ const Facts = ({ event }) => html`
       </li>`)}
   </ul>`;
 
-function Story({ path, event }) {
-  const list = usePages(`${path}/story`, {});
-  const isThis = (one) => one.source === event.source && one.id === event.id;
-  return html`
-    <h2>Story</h2>
-    ${list.items.length > 0 && html`
-      <${Table} caption=${`The sale and what refers to it, in ${event.currency}`} head=${STORY_HEAD}>
-        ${list.items.map((one) => html`
-          <tr key=${one.partition + one.position} aria-current=${isThis(one) ? "true" : undefined}>
-            <td class="short"><${Time} at=${one.recorded_at} /></td>
-            <th scope="row" class="long"><${EventLink} ...${one} /><${Reference} ...${one} /></th>
-            <td>${format.eventType(one.type)}</td>
-            <${Money} value=${one.amount} currency=${one.currency} exact />
-            <${Money} value=${one.left_after} currency=${one.currency} exact />
-            <${Money} value=${one.commission} currency=${one.currency} exact />
-            <${Money} value=${one.commission_after} currency=${one.currency} exact />
-          </tr>`)}
-      <//>`}
-    <${More} list=${list} />`;
-}
+const Story = ({ path, event }) => html`
+  <h2>Story</h2>
+  <${List} name="story" caption=${`The sale and what refers to it, in ${event.currency}`} size="25"
+    columns=${STORY_COLUMNS} path=${`${path}/story`} sort=${{ by: "recorded_at", down: false }}
+    current=${(one) => one.source === event.source && one.id === event.id} />`;
 
 const ruleText = (rule) => Object.entries(rule).map(([name, value]) => `${name} ${value}`).join(", ");
 

@@ -1,34 +1,51 @@
 /** Events: those recorded in a span, by agency, source, order, customer and type; or one by its source and id. */
 import { html } from "../vendor/htm-preact.js";
+import { get, withQuery } from "../api.js";
 import { dayOf, isDay, laterDay, today } from "../calendar.js";
 import { referenceIn } from "../extra.js";
+import { InstantField } from "../fields.js";
 import * as format from "../format.js";
+import { List } from "../list.js";
 import { STAFF, may } from "../me.js";
-import {
-  Link, Money, More, Name, SaveAllButton, Table, Time, fieldsOf, usePages,
-} from "../parts.js";
+import { useNames } from "../agencies.js";
+import { newestFirst } from "../newest.js";
+import { Link, Name, fieldsOf } from "../parts.js";
 import { address, navigate } from "../routes.js";
-import { AgencyField, withAgency } from "./agency-field.js";
-import { AgencyName } from "./agency-link.js";
+import { AgencyField, Filters } from "./agency-field.js";
+import { agencyColumn } from "./agency-link.js";
 
 const DAYS_SHOWN = 7;
 const BEFORE_ALL = "1970-01-01";
-const HEAD = [
-  ["Recorded"], ["Event"], ["Type"], ["Agency"], ["Order"], ["Customer"], ["Currency"], ["Amount", "n"],
-  ["Commission", "n"],
-];
-const COLUMNS = [
-  "recorded_at", "source", "id", "type", "agency", "currency", "amount", "commission_rate", "commission", "order_id",
-  "customer", "refers_to", "period", "extra",
-];
 const TYPES = [
   "sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "payment.recorded", "view.recorded",
 ];
-const INSTANT = {
-  pattern: "\\d{4}-\\d{2}-\\d{2}(T\\d{2}:\\d{2}:\\d{2}([.]\\d+)?Z)?",
-  title: "A day such as 2026-11-05, or an instant such as 2026-11-05T09:00:00Z",
-};
 const TEXTS = [["source", "Source"], ["order", "Order"], ["customer", "Customer"]];
+/** Returns the column of the types of events, as people read them. `typeOf`: returns the type of a row. */
+export function typeColumn(typeOf = (row) => row.type) {
+  const named = (row) => format.eventType(typeOf(row));
+  return { key: "type", title: "Type", value: typeOf, text: named, cell: named };
+}
+
+const columnsOf = (names) => [
+  { key: "recorded_at", title: "Recorded", type: "time" },
+  { key: "source", title: "Source", kind: "long", hidden: true },
+  {
+    key: "id", title: "Event", head: true, kind: "long", text: ({ source, id, extra }) =>
+      [source, id, referenceIn(extra)].filter(Boolean).join(" "),
+    cell: (one) => html`<${EventLink} ...${one} /><${Reference} ...${one} />`,
+  },
+  typeColumn(),
+  agencyColumn(names),
+  { key: "order_id", title: "Order", kind: "long" },
+  { key: "customer", title: "Customer", kind: "long" },
+  { key: "currency", title: "Currency" },
+  { key: "amount", title: "Amount", type: "money" },
+  { key: "commission_rate", title: "Commission rate", kind: "n", hidden: true },
+  { key: "commission", title: "Commission", type: "money" },
+  { key: "refers_to", title: "Refers to", kind: "long", hidden: true },
+  { key: "period", title: "Period", hidden: true },
+  { key: "extra", title: "Extra", kind: "long", hidden: true },
+];
 
 /** Returns the address of the page of an event. */
 export const eventAddress = ({ source, id }) => address(["events", source, id]);
@@ -52,37 +69,20 @@ function spanOf({ from, to = laterDay(today(), 1), order, customer }) {
 
 /** The page. */
 export function Events({ query }) {
+  const { agency, source, order, customer, type } = query;
+  const { from, to } = spanOf(query);
+  const parameters = { agency, source, order, customer, type, from, to };
+  const read = (span) => get(withQuery("/events", { ...parameters, ...span }));
   return html`
     <${One} />
     <${Filter} query=${query} />
-    <${List} ...${query} ...${spanOf(query)} />`;
+    <${List} name="events" caption="Events, the newest first" columns=${columnsOf(useNames())} path="/events"
+      parameters=${parameters} load=${newestFirst(read, from, to)} sort=${{ by: "recorded_at", down: true }}
+      empty=${html`
+        <p class="empty">
+          No event matches from ${from} to ${to} (UTC, the end not included). Choose another span or fewer filters.
+        </p>`} />`;
 }
-
-function List({ agency, source, order, customer, type, from, to }) {
-  const list = usePages("/events", { agency, source, order, customer, type, from, to });
-  return html`
-    ${list.items.length > 0 && html`
-      <${Table} caption="Events in the order of recording" head=${HEAD}>${list.items.map(row)}<//>
-      <${SaveAllButton} name="events" columns=${COLUMNS} list=${list} />`}
-    ${list.empty && html`
-      <p class="empty">
-        No event matches from ${from} to ${to} (UTC, the end not included). Choose another span or fewer filters.
-      </p>`}
-    <${More} list=${list} />`;
-}
-
-const row = (one) => html`
-  <tr key=${one.partition + one.position}>
-    <td class="short"><${Time} at=${one.recorded_at} /></td>
-    <th scope="row" class="long"><${EventLink} ...${one} /><${Reference} ...${one} /></th>
-    <td>${format.eventType(one.type)}</td>
-    <td class="long"><${AgencyName} agency=${one.agency} /></td>
-    <td class="long"><${Name}>${one.order_id}<//></td>
-    <td class="long"><${Name}>${one.customer}<//></td>
-    <td>${one.currency}</td>
-    <${Money} value=${one.amount} currency=${one.currency} />
-    <${Money} value=${one.commission} currency=${one.currency} />
-  </tr>`;
 
 const One = () => html`
   <form class="bar" aria-label="One event" onSubmit=${(event) => navigate(eventAddress(fieldsOf(event)))}>
@@ -91,13 +91,14 @@ const One = () => html`
     <button>Open the event</button>
   </form>`;
 
+const instants = ({ from, to, ...more }) => ({
+  ...more, from: from && format.instant(from), to: to && format.instant(to),
+});
+
 const Filter = ({ query }) => html`
-  <form class="bar" aria-label="Events of a span" key=${JSON.stringify(query)}
-    onSubmit=${async (event) => navigate(address(["events"], await withAgency(fieldsOf(event))))}>
-    <label>From (UTC), such as 2026-11-05 or 2026-11-05T09:00:00Z
-      <input name="from" ...${INSTANT} defaultValue=${query.from} autocomplete="off" />
-    </label>
-    <label>To, not included <input name="to" ...${INSTANT} defaultValue=${query.to} autocomplete="off" /></label>
+  <${Filters} parts=${["events"]} query=${query} label="Events of a span" read=${instants}>
+    <${InstantField} label=${`From (${format.zoneName()})`} name="from" at=${query.from} />
+    <${InstantField} label="To, not included" name="to" at=${query.to} />
     ${may(...STAFF) && html`<${AgencyField} value=${query.agency} />`}
     ${TEXTS.map(([name, text]) => html`
       <label key=${name}>${text} <input name=${name} defaultValue=${query[name]} autocomplete="off" /></label>`)}
@@ -108,6 +109,5 @@ const Filter = ({ query }) => html`
           <option key=${one} value=${one} selected=${one === query.type}>${format.eventType(one)}</option>`)}
       </select>
     </label>
-    <button>Show</button>
-  </form>
+  <//>
   <p class="note">Without a span: the events of the last seven days, but all events of an order or a customer.</p>`;

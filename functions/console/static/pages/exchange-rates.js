@@ -1,61 +1,52 @@
 /** Exchange rates: those in force, and the history of one with a chart. */
 import { html } from "../vendor/htm-preact.js";
-import { segment } from "../api.js";
+import { get, segment, withQuery } from "../api.js";
 import { StepChart } from "../chart.js";
 import * as format from "../format.js";
-import { Link, More, Name, SaveButton, Table, Time, usePages } from "../parts.js";
+import { List } from "../list.js";
+import { Link } from "../parts.js";
 import { address } from "../routes.js";
 
-const HEAD = [["Currency"], ["Rate", "n"], ["Base currency"], ["Since"], ["Source"]];
 const CAPTION = "Exchange rates in force: units of each currency for one unit of the base currency";
-const HISTORY_HEAD = [["Since"], ["Rate", "n"], ["Base currency"], ["Source"]];
-const COLUMNS = ["units_per_base", "base", "as_of", "source"];
 const HISTORY_SHOWN = 366;
+const CURRENCY = {
+  key: "currency", title: "Currency", head: true,
+  cell: ({ currency }) => html`<${Link} to=${address(["exchange-rates", currency])}>${currency}<//>`,
+};
+const SINCE = { key: "as_of", title: "Since", type: "time" };
+const FACTS = [
+  {
+    key: "units_per_base", title: "Rate", type: "number", value: (one) => one.units_per_base,
+    cell: (one) => format.exact(one.units_per_base),
+  },
+  { key: "base", title: "Base currency", cell: ({ base }) => base || "not named" },
+];
+const SOURCE = { key: "source", title: "Source", kind: "long" };
 
 /** The page of all rates. */
-export function ExchangeRates() {
-  const list = usePages("/exchange-rates", {});
-  const items = list.items.toSorted((one, other) => (one.currency < other.currency ? -1 : 1));
-  return html`
-    ${items.length > 0 && html`
-      <${Table} caption=${CAPTION} head=${HEAD}>
-        ${items.map((one) => html`
-          <tr key=${one.currency}>
-            <th scope="row"><${Link} to=${address(["exchange-rates", one.currency])}>${one.currency}<//></th>
-            <${Facts} rate=${one} />
-            <td class="short"><${Time} at=${one.as_of} /></td>
-            <td class="long"><${Name}>${one.source}<//></td>
-          </tr>`)}
-      <//>
-      <${SaveButton} name="exchange-rates" columns=${["currency", ...COLUMNS]} items=${items} />`}
-    ${list.empty && html`
-      <p class="empty">There is no exchange rate yet. An operator adds them with <code>quarterhour rates</code>.</p>`}
-    <${More} list=${list} />`;
-}
+export const ExchangeRates = () => html`
+  <${List} name="exchange-rates" caption=${CAPTION} columns=${[CURRENCY, ...FACTS, SINCE, SOURCE]}
+    path="/exchange-rates" sort=${{ by: "currency", down: false }} empty=${html`
+      <p class="empty">
+        There is no exchange rate yet. An operator adds them with <code>quarterhour rates</code>.
+      </p>`} />`;
 
 /** The page of one currency: all its rates, the newest first. */
 export function ExchangeRate({ currency }) {
-  const list = usePages(`/exchange-rates/${segment(currency)}/history`, { last: HISTORY_SHOWN });
-  const { items } = list;
-  // Rates of different base currencies do not compare, so the line begins with the first rate of the present base.
+  const path = `/exchange-rates/${segment(currency)}/history`;
+  const load = (next, limit) => get(withQuery(path, { last: Math.max(HISTORY_SHOWN, limit), next }));
+  return html`
+    <${List} name=${currency} caption=${`Rates of ${currency}, the newest first`}
+      columns=${[{ ...SINCE, head: true }, ...FACTS, SOURCE]} path=${path} load=${load}
+      sort=${{ by: "as_of", down: true }}
+      above=${(items) => html`<${Steps} currency=${currency} items=${items} />`} />`;
+}
+
+/** The rates as a line. Those of different base currencies do not compare, so it begins with the present base. */
+function Steps({ currency, items }) {
   const other = items.findIndex((one) => one.base !== items[0].base);
   const shown = items.slice(0, other < 0 ? items.length : other).toReversed();
   return html`
-    ${items.length > 0 && html`
-      <${StepChart} label=${`Units of ${currency} for one ${items[0].base || "unit of the base currency"}`}
-        until=${new Date().toISOString()} values=${shown.map((one) => [one.as_of, one.units_per_base])} />
-      <${Table} caption=${`Rates of ${currency}, the newest first`} head=${HISTORY_HEAD}>
-        ${items.map((one) => html`
-          <tr key=${one.as_of}>
-            <th scope="row" class="short"><${Time} at=${one.as_of} /></th>
-            <${Facts} rate=${one} />
-            <td class="long"><${Name}>${one.source}<//></td>
-          </tr>`)}
-      <//>
-      <${SaveButton} name=${currency} columns=${COLUMNS} items=${items} />`}
-    <${More} list=${list} />`;
+    <${StepChart} label=${`Units of ${currency} for one ${items[0].base || "unit of the base currency"}`}
+      until=${new Date().toISOString()} values=${shown.map((one) => [one.as_of, one.units_per_base])} />`;
 }
-
-/** The cells of a rate and its base currency, which is not named if the deployment named none. */
-const Facts = ({ rate }) => html`
-  <td class="n">${format.exact(rate.units_per_base)}</td><td>${rate.base || "not named"}</td>`;

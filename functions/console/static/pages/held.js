@@ -3,13 +3,15 @@ import { html, useState } from "../vendor/htm-preact.js";
 import { problemOf } from "../advice.js";
 import { heldPath, put } from "../api.js";
 import * as format from "../format.js";
+import { List } from "../list.js";
 import { may, reader } from "../me.js";
-import { Dialog, More, Name, Status, Table, Time, usePages, useSending } from "../parts.js";
-import { AgencyLink } from "./agency-link.js";
-import { EventLink } from "./events.js";
+import { useNames } from "../agencies.js";
+import { Dialog, Name, Status, Time, useSending } from "../parts.js";
+import { address, navigate } from "../routes.js";
+import { AgencyLink, agencyColumn } from "./agency-link.js";
+import { EventLink, typeColumn } from "./events.js";
 import { Runbooks } from "./runbook.js";
 
-const SHOWN = 20;
 const APPROVAL = "needs_approval";
 const REASONS = {
   "": "anything",
@@ -18,7 +20,6 @@ const REASONS = {
   unregistered_agency: "the registration of its agency",
   closed_agency: "its closed agency",
 };
-const HEAD = [["Held since"], ["Event"], ["Type"], ["Agency"], ["Amount", "n"], ["Why"]];
 const DECISIONS = {
   approve: {
     decision: "release", title: "Approve the event", action: "Approve",
@@ -35,55 +36,54 @@ const DECISIONS = {
 };
 const MADE = { approved: "Approved", released: "Released" };
 
-/** The section of a page that lists held events. */
-export function Held() {
-  const [reason, setReason] = useState("");
+/** The section of a page that lists held events. `reason`: only those that wait for it. */
+export function Held({ reason = "" }) {
   const [turn, setTurn] = useState(0);
+  const [asking, setAsking] = useState(null);
+  const choose = (event) => navigate(address(["operations"], { reason: event.target.value }));
   return html`
     <h2>Held events</h2>
     <p class="bar">
       <label>Waiting for
-        <select value=${reason} onChange=${(event) => setReason(event.target.value)}>
+        <select value=${reason} onChange=${choose}>
           ${Object.entries(REASONS).map(([value, text]) => html`<option key=${value} value=${value}>${text}</option>`)}
         </select>
       </label>
     </p>
-    <${List} key=${`${reason} ${turn}`} reason=${reason} again=${() => setTurn((before) => before + 1)} />
+    <${List} key=${turn} name="held" caption="Events that wait for something, the oldest first" size="25"
+      columns=${columnsOf(useNames(), setAsking)} path="/held" parameters=${{ reason }}
+      empty=${html`<p class="empty">No event is held${reason && ` for this`}.</p>`} />
+    ${asking && html`
+      <${Decide} ...${asking} onDone=${() => setTurn(turn + 1)} onClose=${() => setAsking(null)} />`}
     <${Runbooks} names=${["held-overdue"]} />`;
 }
 
-function List({ reason, again }) {
-  const list = usePages("/held", { limit: SHOWN, reason });
-  const [asking, setAsking] = useState(null);
-  const head = may("finance") ? [...HEAD, [""]] : HEAD;
-  return html`
-    ${list.items.length > 0 && html`
-      <${Table} caption="Events that wait for something, the oldest first" head=${head}>
-        ${list.items.map((one) => html`<${Row} key=${heldPath(one)} held=${one} ask=${setAsking} />`)}
-      <//>`}
-    ${list.empty && html`<p class="empty">No event is held${reason && ` for this`}.</p>`}
-    <${More} list=${list} />
-    ${asking && html`<${Decide} ...${asking} onDone=${again} onClose=${() => setAsking(null)} />`}`;
-}
+const columnsOf = (names, ask) => [
+  { key: "held_at", title: "Held since", type: "time" },
+  { key: "source", title: "Source", kind: "long", hidden: true },
+  {
+    key: "id", title: "Event", head: true, kind: "long", text: ({ source, id }) => `${source} ${id}`,
+    cell: ({ source, id }) => html`<${Name}>${source}<//> <${Name}>${id}<//>`,
+  },
+  typeColumn(({ event }) => event.type),
+  agencyColumn(names, {
+    value: ({ event }) => event.agency, text: ({ event: { agency } }) => `${names.get(agency) ?? ""} ${agency}`.trim(),
+    cell: ({ event }) => html`<${AgencyLink} agency=${event.agency} />`,
+  }),
+  {
+    key: "amount", title: "Amount", type: "money", currencyOf: ({ event }) => event.currency,
+    value: ({ event }) => event.amount, cell: ({ event }) => html`<${Figures} event=${event} />`,
+  },
+  { key: "reason", title: "Why", kind: "long", cell: (held) => html`<${Why} held=${held} />` },
+  ...(may("finance")
+    ? [{ key: "decide", title: "", value: null, cell: (held) => html`<${Decisions} held=${held} ask=${ask} />` }]
+    : []),
+];
 
-function Row({ held, ask }) {
-  const { source, id, event } = held;
-  return html`
-    <tr>
-      <td class="short"><${Time} at=${held.held_at} /></td>
-      <th scope="row" class="long"><${Name}>${source}<//> <${Name}>${id}<//></th>
-      <td>${format.eventType(event.type)}</td>
-      <td class="long"><${AgencyLink} agency=${event.agency} /></td>
-      <td class="n"><${Figures} event=${event} /></td>
-      <td class="long"><${Why} held=${held} /></td>
-      ${may("finance") && html`
-        <td>
-          ${offered(held).map((name) => html`
-            <button key=${name} type="button" aria-label=${`${DECISIONS[name].action} ${source} ${id}`}
-              onClick=${() => ask({ held, name })}>${DECISIONS[name].action}</button>`)}
-        </td>`}
-    </tr>`;
-}
+/** The buttons of the decisions that the reader can make about an event. */
+const Decisions = ({ held, ask }) => offered(held).map((name) => html`
+  <button key=${name} type="button" aria-label=${`${DECISIONS[name].action} ${held.source} ${held.id}`}
+    onClick=${() => ask({ held, name })}>${DECISIONS[name].action}</button>`);
 
 /** Returns what the reader can decide: nobody approves what they have recorded, and some events need their sale. */
 function offered({ reason, event, approved, released }) {

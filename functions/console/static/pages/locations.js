@@ -1,21 +1,18 @@
 /** Sales by location: from countries down to the most exact locations that events name. */
-import { html } from "../vendor/htm-preact.js";
+import { html, useMemo } from "../vendor/htm-preact.js";
 import { get, segment, withQuery } from "../api.js";
 import { days, isDay, laterDay, laterMonth, monthOf, today } from "../calendar.js";
 import { BarChart } from "../chart.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
-import { Link, Money, Name, Pending, SaveButton, Table, fieldsOf, useLoaded } from "../parts.js";
+import { List } from "../list.js";
+import { Link, Name, Pending, useLoaded } from "../parts.js";
 import { Problem } from "../problem.js";
-import { address, navigate } from "../routes.js";
+import { address } from "../routes.js";
+import { Filters } from "./agency-field.js";
 
 const MOST_DAYS = 366;
-const FIGURES = ["gross", "refunds", "net", "commission"];
-const HEAD = [
-  ["Location"], ["Currency"], ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Net sales", "n"],
-  ["Commission", "n"],
-];
-const COLUMNS = ["location", "currency", "events", ...FIGURES];
+const FIGURES = { gross: "Sales", refunds: "Refunds", net: "Net sales", commission: "Commission" };
 
 /** The page: the present period and the one before, unless the address names days. */
 export function Locations({ query }) {
@@ -50,15 +47,11 @@ function Path({ query: { location = "", ...span } }) {
     </nav>`;
 }
 
-function Days({ query, span }) {
-  const send = (event) => navigate(address(["locations"], { ...query, ...fieldsOf(event) }));
-  return html`
-    <form class="bar" onSubmit=${send} key=${JSON.stringify(span)}>
-      <label>First day (UTC) <input type="date" name="from" defaultValue=${span.from} required /></label>
-      <label>Last day <input type="date" name="to" defaultValue=${span.to} required /></label>
-      <button>Show</button>
-    </form>`;
-}
+const Days = ({ query, span }) => html`
+  <${Filters} parts=${["locations"]} query=${span} read=${(chosen) => ({ ...query, ...chosen })}>
+    <label>First day (UTC) <input type="date" name="from" defaultValue=${span.from} required /></label>
+    <label>Last day <input type="date" name="to" defaultValue=${span.to} required /></label>
+  <//>`;
 
 /** Returns the sales of each day and location of a span, from all pages. */
 async function salesOf(location, { from, to }) {
@@ -87,13 +80,14 @@ function summed(sales, key) {
   return Object.values(groups).map((group) => ({
     ...group[0],
     events: group.reduce((before, one) => before + one.events, 0),
-    ...Object.fromEntries(FIGURES.map((name) => [name, sum(group.map((one) => one[name]))])),
+    ...Object.fromEntries(Object.keys(FIGURES).map((name) => [name, sum(group.map((one) => one[name]))])),
   }));
 }
 
 function Sales({ query, span }) {
   const { location = "" } = query;
   const { value, problem, again } = useLoaded(() => salesOf(location, span), `${location} ${JSON.stringify(span)}`);
+  const rows = useMemo(() => summed(value ?? [], (one) => `${one.currency}#${one.location}`), [value]);
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
   if (!value.length) {
     return html`<p class="empty">No sale of these days names a location here. Events name it in <code>location</code>;
@@ -103,9 +97,6 @@ function Sales({ query, span }) {
   const currencies = [...new Set(value.map((one) => one.currency))].sort();
   const currency = currencies.includes(query.currency) ? query.currency : currencies[0];
   const daily = summed(value.filter((one) => one.currency === currency), (one) => one.day);
-  const rows = summed(value, (one) => `${one.currency}#${one.location}`)
-    .sort((one, other) => (one.currency === other.currency
-      ? Number(other.net) - Number(one.net) : one.currency < other.currency ? -1 : 1));
   const to = (more) => address(["locations"], { ...query, ...more });
   return html`
     ${currencies.length > 1 && html`
@@ -116,17 +107,19 @@ function Sales({ query, span }) {
       </nav>`}
     <${BarChart} label=${`Net sales in ${currency} by UTC day`} currency=${currency} span="day"
       starts=${days(span.from, laterDay(span.to, 1))} values=${daily.map((one) => [one.day, one.net])} />
-    <${Table} caption="Sales by location, of the quarter-hours that are sealed" head=${HEAD}>
-      ${rows.map((one) => html`
-        <tr key=${`${one.currency}#${one.location}`}>
-          <th scope="row" class="long"><${Location} shown=${location} location=${one.location} to=${to} /></th>
-          <td>${one.currency}</td>
-          <td class="n">${format.count(one.events)}</td>
-          ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} />`)}
-        </tr>`)}
-    <//>
-    <${SaveButton} name="locations" columns=${COLUMNS} items=${rows} />`;
+    <${List} name="locations" caption="Sales by location, of the quarter-hours that are sealed" rows=${rows}
+      columns=${columnsOf(location, to)} sort=${{ by: "net", down: true }} />`;
 }
+
+const columnsOf = (shown, to) => [
+  {
+    key: "location", title: "Location", head: true, kind: "long",
+    cell: ({ location }) => html`<${Location} ...${{ shown, location, to }} />`,
+  },
+  { key: "currency", title: "Currency" },
+  { key: "events", title: "Events", type: "number" },
+  ...Object.entries(FIGURES).map(([key, title]) => ({ key, title, type: "money" })),
+];
 
 /** A location, linked to those within it; without a link for sales that name nothing below the location shown. */
 const Location = ({ shown, location, to }) =>

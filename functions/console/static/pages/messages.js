@@ -1,12 +1,16 @@
 /** The messages about an agency, a statement, an event or a run, and the form that writes one. */
 import { html, useRef, useState } from "../vendor/htm-preact.js";
 import { post, segment } from "../api.js";
+import { List } from "../list.js";
 import { may, reader } from "../me.js";
-import { Failure, More, Name, Time, usePages, useSending } from "../parts.js";
+import { Failure, Name, Time, useSending } from "../parts.js";
 
 const WRITERS = ["agency", "support"];
 const MOST_CHARACTERS = 4000;
-const SHOWN = 20;
+const COLUMNS = [
+  { key: "at", title: "Written", type: "time" }, { key: "user", title: "By" }, { key: "role", title: "Role" },
+  { key: "text", title: "Message" },
+];
 
 const keyOf = ({ user, id }) => `${user}#${id}`;
 
@@ -15,10 +19,15 @@ export function Messages({ kind, subject }) {
   const path = `/threads/${kind}/${segment(subject)}/messages`;
   const [order, setOrder] = useState("newest");
   const [sent, setSent] = useState([]);
-  const list = usePages(path, { order, limit: SHOWN });
   // The list can lack a new message for a moment. It is the newest one.
-  const added = sent.filter((one) => !list.items.some((other) => keyOf(other) === keyOf(one)));
-  const items = order === "newest" ? [...added.toReversed(), ...list.items] : [...list.items, ...added];
+  const withSent = (rows) => {
+    const added = sent.filter((one) => !rows.some((other) => keyOf(other) === keyOf(one)));
+    return order === "newest" ? [...added.toReversed(), ...rows] : [...rows, ...added];
+  };
+  const draw = (rows) => html`
+    <ul class="plain" aria-label="Messages">
+      ${withSent(rows).map((one) => html`<${Message} key=${keyOf(one)} message=${one} />`)}
+    </ul>`;
   const other = order === "newest" ? "oldest" : "newest";
   return html`
     <section class="messages">
@@ -26,14 +35,10 @@ export function Messages({ kind, subject }) {
       ${may(...WRITERS)
         ? html`<${Form} path=${path} onSent=${(one) => setSent((before) => [...before, one])} />`
         : html`<p class="note">People of the agency and support write messages.</p>`}
-      ${items.length > 1 && html`
-        <p class="bar"><button type="button" onClick=${() => setOrder(other)}>Show the ${other} first</button></p>`}
-      ${items.length > 0 && html`
-        <ul class="plain" aria-label="Messages">
-          ${items.map((one) => html`<${Message} key=${keyOf(one)} message=${one} />`)}
-        </ul>`}
-      ${!items.length && list.empty && html`<p class="note">Nobody has written a message yet.</p>`}
-      <${More} list=${list} />
+      <${List} name="messages" caption="Messages" size="25" columns=${COLUMNS} path=${path} parameters=${{ order }}
+        draw=${draw} empty=${sent.length ? draw([]) : html`<p class="note">Nobody has written a message yet.</p>`}>
+        <button type="button" onClick=${() => setOrder(other)}>Show the ${other} first</button>
+      <//>
     </section>`;
 }
 

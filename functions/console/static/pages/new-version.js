@@ -22,7 +22,8 @@ export function NewVersion({
   const begun = conflict && conflict.theirs.version === base.version;
   const problem = begun && sending.problem?.status === 409 ? null : sending.problem;
   return html`
-    <${Dialog} ...${{ title, action, onClose, wide }} ...${sending} problem=${problem}>
+    <${Dialog} ...${{ title, action, onClose, wide }} ...${sending} problem=${problem}
+      isStale=${conflict && !begun}>
       ${children}
       <${fields} content=${base.content} key=${base.version} />
       ${conflict && html`

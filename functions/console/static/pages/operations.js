@@ -2,16 +2,13 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, put } from "../api.js";
 import * as format from "../format.js";
+import { List } from "../list.js";
 import { may } from "../me.js";
-import {
-  Conflict, Dialog, Link, More, Name, Pending, Status, Table, Time, useConflict, useLoaded, usePages,
-} from "../parts.js";
-import { address } from "../routes.js";
+import { Conflict, Dialog, Name, Pending, Status, Time, useConflict, useLoaded } from "../parts.js";
 import { Held } from "./held.js";
 import { RunbookLink, Runbooks } from "./runbook.js";
 
 const MINUTE = 60;
-const SHOWN = 20;
 const QUEUES = {
   "counters-parked": "records of the ledger that this version cannot count",
   "snapshots-parked": "states that cannot be kept as snapshots",
@@ -21,8 +18,23 @@ const QUEUES = {
   "billing-dead-letters": "orders that were given up, and are not billed",
   "report-dead-letters": "report runs that were given up",
 };
-const QUEUES_HEAD = [["Queue, with its runbook"], ["What it holds"], ["Waiting", "n"], ["In flight", "n"]];
-const CHANGES_HEAD = [["Version", "n"], ["Changed"], ["From"], ["To"], ["By"], ["Reason"]];
+const QUEUES_COLUMNS = [
+  {
+    key: "queue", title: "Queue, with its runbook", head: true, kind: "short",
+    cell: ({ queue }) => html`<${RunbookLink} name=${queue} />`,
+  },
+  { key: "holds", title: "What it holds", kind: "long", value: ({ queue }) => QUEUES[queue] },
+  { key: "waiting", title: "Waiting", type: "number" },
+  { key: "in_flight", title: "In flight", type: "number" },
+];
+const CHANGES_COLUMNS = [
+  { key: "version", title: "Version", type: "number" },
+  { key: "at", title: "Changed", type: "time", head: true },
+  { key: "from", title: "From", value: ({ from }) => setting(from) },
+  { key: "to", title: "To", value: ({ to }) => setting(to) },
+  { key: "by", title: "By", kind: "long" },
+  { key: "reason", title: "Reason", kind: "long" },
+];
 
 /** The state of a period that is over and has no statements yet, in words. */
 export const DUE = { closed: "waiting to begin", running: "being made" };
@@ -49,9 +61,9 @@ export function urgent({ queues, reports }) {
 }
 
 /** The page. */
-export const Operations = () => html`
+export const Operations = ({ query }) => html`
   <${State} />
-  <${Held} />
+  <${Held} reason=${query.reason} />
   <${Schedule} />`;
 
 function State() {
@@ -62,15 +74,8 @@ function State() {
   return html`
     <${Reports} reports=${reports} due=${overdue(periods.items)} />
     <h2>Records set aside: parked, and dead letters</h2>
-    <${Table} caption="Messages by queue, as SQS counts them" head=${QUEUES_HEAD}>
-      ${queues.map(({ queue, waiting, in_flight: inFlight }) => html`
-        <tr key=${queue} class=${waiting + inFlight ? "due" : ""}>
-          <th scope="row" class="short"><${RunbookLink} name=${queue} /></th>
-          <td class="long">${QUEUES[queue]}</td>
-          <td class="n">${format.count(waiting)}</td>
-          <td class="n">${format.count(inFlight)}</td>
-        </tr>`)}
-    <//>`;
+    <${List} name="queues" caption="Messages by queue, as SQS counts them" size="25" columns=${QUEUES_COLUMNS}
+      rows=${queues} rowClass=${(one) => (one.waiting + one.in_flight ? "due" : undefined)} />`;
 }
 
 const Reports = ({ reports, due }) => html`
@@ -153,24 +158,9 @@ function Schedule() {
     ${asking && html`<${Change} ...${CHANGES[asking]} schedule=${schedule} onClose=${close} />`}`;
 }
 
-function Changes() {
-  const list = usePages("/schedule", { limit: SHOWN });
-  return html`
-    ${list.items.length > 0 && html`
-      <${Table} caption="Changes of the schedule, the newest first" head=${CHANGES_HEAD}>
-        ${list.items.map((one) => html`
-          <tr key=${one.version}>
-            <td class="n">${format.count(one.version)}</td>
-            <th scope="row" class="short"><${Time} at=${one.at} /></th>
-            <td>${setting(one.from)}</td>
-            <td>${setting(one.to)}</td>
-            <td class="long"><${Name}>${one.by}<//></td>
-            <td class="long"><${Name}>${one.reason}<//></td>
-          </tr>`)}
-      <//>`}
-    ${list.empty && html`<p class="note">Nobody has changed the schedule: it is as deployed.</p>`}
-    <${More} list=${list} />`;
-}
+const Changes = () => html`
+  <${List} name="changes" caption="Changes of the schedule, the newest first" size="25" columns=${CHANGES_COLUMNS}
+    path="/schedule" empty=${html`<p class="note">Nobody has changed the schedule: it is as deployed.</p>`} />`;
 
 function Change({ title, button, note, body, schedule, onClose }) {
   const changeOf = (form) => ({ ...body(form), reason: form.get("reason").trim() });
@@ -179,7 +169,7 @@ function Change({ title, button, note, body, schedule, onClose }) {
   const [sending, conflict] = useConflict(send, read, () => {});
   const isChange = button === CHANGES.change.button;
   return html`
-    <${Dialog} title=${title} action=${button} onClose=${onClose} ...${sending}>
+    <${Dialog} title=${title} action=${button} onClose=${onClose} ...${sending} isStale=${!!conflict}>
       <p>${note(schedule)}</p>
       ${isChange && html`
         <label>Expression

@@ -1,12 +1,12 @@
 /** The overview: this span and the last to the same point, by currency and agency, and what needs attention. */
-import { html, useMemo } from "../vendor/htm-preact.js";
+import { html, useMemo, useState } from "../vendor/htm-preact.js";
 import { accountPath, get, withQuery } from "../api.js";
 import { days as daysOf, dayOf, isDay, laterDay, monthOf, seconds } from "../calendar.js";
 import { GrowthChart, Sparkline } from "../chart.js";
 import { compare, difference, negative, quotient, sum } from "../decimal.js";
 import * as format from "../format.js";
 import {
-  Amount, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useFirst, useLoaded, usePages,
+  Amount, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useLoaded, usePages,
 } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyLink } from "./agency-link.js";
@@ -22,7 +22,7 @@ const BASE_PLACES = 12;
 const RANGES = { week: "Week", month: "Month", quarter: "Quarter", year: "Year" };
 const HEAD = [["Agency"], ["Now", "n"], ["Before", "n wide"], ["Change", "n wide"], ["%", "n"], ["Days"]];
 
-/** Returns the parameters of the span that an address asks for: days of its own, or a range; the month without any. */
+/** Returns the parameters of the span in an address: the days `from` and `to`, or a range; without both, the month. */
 export function spanOf({ range, from, to }) {
   if (isDay(from) && isDay(to) && from <= to) return { from, to: laterDay(to, 1) };
   return { range: range in RANGES ? range : "month" };
@@ -277,7 +277,8 @@ function Agencies({ accounts, currency, page, span }) {
 }
 
 function Ranked({ title, accounts, page, span, empty }) {
-  const [first, next] = useFirst(accounts, LISTED);
+  const [many, setMany] = useState(LISTED);
+  const first = accounts.slice(0, many);
   const months = span.range === "month" ? { now: monthOf(page.from), before: monthOf(page.before_from) } : {};
   return html`
     <section class="card">
@@ -298,7 +299,8 @@ function Ranked({ title, accounts, page, span, empty }) {
               <td><${Days} account=${one} page=${page} /></td>
             </tr>`)}
         <//>`}
-      ${next}
+      ${many < accounts.length && html`
+        <p><button type="button" onClick=${() => setMany(many + LISTED)}>Show more</button></p>`}
     </section>`;
 }
 

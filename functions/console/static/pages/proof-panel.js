@@ -3,8 +3,7 @@ import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { certificate } from "../certificate.js";
 import { download } from "../csv.js";
 import * as format from "../format.js";
-import { Failure, Name, Table } from "../parts.js";
-import { OUTCOMES } from "../proving.js";
+import { Failure, Name, Status, Table } from "../parts.js";
 
 const HEAD = [["Step"], ["Outcome"], ["What was compared"]];
 
@@ -74,7 +73,7 @@ export function Proof({ subject, name, label, begin, pause, result, notProven, c
           ${steps.map((one, index) => html`
             <tr key=${index}>
               <th scope="row" class="long">${one.text}</th>
-              <td><span class=${`tag ${one.outcome}`}>${OUTCOMES[one.outcome]}</span></td>
+              <td><${Status} value=${one.outcome} /></td>
               <td class="long"><${Name}>${one.detail}<//></td>
             </tr>`)}
         <//>`}

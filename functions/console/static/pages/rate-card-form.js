@@ -5,12 +5,13 @@ import { decimalText } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
+import { spelled } from "../numbers.js";
 import { Name, Pending, useLoaded } from "../parts.js";
 import { NewVersion } from "./new-version.js";
 
 const DEFAULT = "rate-card:default";
 const NEW = { version: 0, content: { rules: [{}] } };
-const SUM = { number: true, size: 8 };
+const SUM = { number: true, size: 8, words: spelled };
 const COLUMNS = {
   category: ["Category", { maxlength: 200, size: 14, placeholder: "all" }],
   location: ["Location", { maxlength: 200, size: 14, placeholder: "all" }],

@@ -5,14 +5,28 @@ import { charge, ruleFor } from "../charge.js";
 import { decimalText } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
-import { More, Name, Pending, Table, Time, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { List } from "../list.js";
+import { Name, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
 import { WriteRateCard } from "./rate-card-form.js";
 
-const HEAD = [
-  ["Category"], ["Location"], ["Currency"], ["Percent", "n"], ["Fixed per item", "n"], ["Minimum", "n"],
-  ["Maximum", "n"],
+const HISTORY_COLUMNS = [
+  { key: "version", title: "Version", type: "number", head: true },
+  { key: "valid_from", title: "Valid from", type: "time" },
+  { key: "written_at", title: "Written", type: "time" },
+  { key: "written_by", title: "By", kind: "long" },
 ];
-const HISTORY_HEAD = [["Version"], ["Valid from"], ["Written"], ["By"]];
+/** A column of a decimal of a rule, which may have none. */
+const figure = (key, title) => ({
+  key, title, type: "number", value: (rule) => decimalText(rule[key]),
+  cell: (rule) => decimalText(rule[key]) && format.exact(decimalText(rule[key])),
+});
+const narrowing = (key, title, kind) => ({ key, title, kind, value: (rule) => rule[key] ?? "all" });
+const COLUMNS = [
+  narrowing("category", "Category", "long"), narrowing("location", "Location", "long"),
+  narrowing("currency", "Currency"),
+  figure("percent", "Percent"), figure("fixed", "Fixed per item"), figure("minimum", "Minimum"),
+  figure("maximum", "Maximum"),
+];
 const TEXTS = [["Category", "category"], ["Location", "location", "GB#London"]];
 
 /** The rate cards in force for an agency in a group, or in none; and the calculator, which begins with a currency. */
@@ -34,16 +48,8 @@ export function RateCards({ agency, group, currency }) {
 function RateCard({ rateCard: { document, version, rules } }) {
   const [open, setOpen] = useState(false);
   return html`
-    <${Table} caption=${`${format.isolated(document)}, version ${version}, in force`} head=${HEAD}>
-      ${rules.map((rule, index) => html`
-        <tr key=${index}>
-          <td class="long"><${Name}>${rule.category ?? "all"}<//></td>
-          <td class="long"><${Name}>${rule.location ?? "all"}<//></td>
-          <td>${rule.currency ?? "all"}</td>
-          ${["percent", "fixed", "minimum", "maximum"].map((name) => html`
-            <td key=${name} class="n">${decimalText(rule[name]) && format.exact(decimalText(rule[name]))}</td>`)}
-        </tr>`)}
-    <//>
+    <${List} name=${document} caption=${`${format.isolated(document)}, version ${version}, in force`} size="25"
+      columns=${COLUMNS} rows=${rules} />
     ${rules.some((rule) => rule.refund_fixed === false) && html`
       <p class="note">Refunds do not give back the fixed fee.</p>`}
     <details onToggle=${(event) => setOpen(event.target.open)}>
@@ -52,20 +58,9 @@ function RateCard({ rateCard: { document, version, rules } }) {
     </details>`;
 }
 
-function History({ document }) {
-  const list = usePages(`/documents/${segment(document)}/versions`, { limit: 20 });
-  return html`
-    <${Table} caption=${`Versions of ${format.isolated(document)}, the newest first`} head=${HISTORY_HEAD}>
-      ${list.items.map((one) => html`
-        <tr key=${one.version}>
-          <th scope="row">${format.count(one.version)}</th>
-          <td><${Time} at=${one.valid_from} /></td>
-          <td><${Time} at=${one.written_at} /></td>
-          <td class="long"><${Name}>${one.written_by}<//></td>
-        </tr>`)}
-    <//>
-    <${More} list=${list} />`;
-}
+const History = ({ document }) => html`
+  <${List} name=${`${document} versions`} caption=${`Versions of ${format.isolated(document)}, the newest first`}
+    size="25" columns=${HISTORY_COLUMNS} path=${`/documents/${segment(document)}/versions`} />`;
 
 /** What a sale would be charged now: the first rate card with a rule for it, and each step. */
 function Calculator({ rateCards, currency }) {

@@ -1,10 +1,11 @@
 /** What finance records by hand: payments, and adjustments of commissions. Each is recorded once. */
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { accountPath, eventPath, get, getOr, record } from "../api.js";
+import { accountPath, eventPath, get, getOr, record, withQuery } from "../api.js";
 import { difference, negative, sum } from "../decimal.js";
-import { CURRENCY, NumberField, numberOf } from "../fields.js";
+import { CURRENCY, NumberField, numberOf, wordsIn } from "../fields.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
+import { spelledMoney } from "../numbers.js";
 import { Dialog, Link, Name, Pending, useConflict, useLoaded, useSending } from "../parts.js";
 import { openStatements } from "../receivables.js";
 import { address } from "../routes.js";
@@ -17,6 +18,8 @@ const LONGEST_KEPT = 3_600_000;
 const USUAL_AGE_DAYS = 90;
 const DAY = 86_400_000;
 const NONE = [];
+const TRIES = 10;
+const PAUSE = 1000;
 const WAITS = {
   unknown_sale: "the sale that it refers to",
   unregistered_agency: "the registration of its agency",
@@ -26,11 +29,12 @@ const WAITS = {
 const KINDS = {
   payment: {
     title: "Record a payment", type: "payment.recorded", fields: PaymentFields, data: paymentData, says: paymentSays,
-    change: ({ amount }) => negative(amount),
+    change: ({ amount }) => negative(amount), typed: ({ amount }) => [["Amount in words", amount.replace("-", "")]],
   },
   adjustment: {
     title: "Record an adjustment", type: "adjustment.recorded", fields: AdjustmentFields, data: adjustmentData,
     says: adjustmentSays, change: ({ commission }) => commission,
+    typed: ({ commission, amount }) => [["Commission in words", commission], ["Net sales in words", amount]],
   },
 };
 
@@ -83,6 +87,15 @@ export function Recording({ agency, currencies, currency, sale, onRecorded }) {
 function AskPayment(asked) {
   const { value: open, problem, again } = useLoaded(() => openStatements(asked.agency), asked.agency);
   return open ? html`<${Ask} ...${asked} open=${open} />` : html`<${Pending} problem=${problem} retry=${again} />`;
+}
+
+/** Waits until the accounts of an agency differ from those before a new event: they follow within seconds. */
+export async function followed(agency, before) {
+  for (let tries = 0; tries < TRIES; tries += 1) {
+    const { items } = await get(withQuery("/accounts", { agency }));
+    if (JSON.stringify(items) !== JSON.stringify(before)) return;
+    await new Promise((resolve) => { setTimeout(resolve, PAUSE); });
+  }
 }
 
 function Outcome({ outcome: { source, id, verdict, held } }) {
@@ -150,7 +163,7 @@ function Ask({ kind, agency, currencies, sale, open = NONE, onDone, onClose, ...
       <${Hideable} hidden=${Boolean(review)}>
         <p>For agency <${Name}>${agency}<//>. The next step shows what will be recorded.</p>
         <${CurrencyField} ...${{ agency, currencies, currency, setCurrency }} fixed=${Boolean(sale)} />
-        <${fields} ...${{ places, sale, statements }} />
+        <${fields} ...${{ places, sale, statements, words: wordsIn(currency) }} />
         <label>Date and time (${format.zoneName()}); empty: now
           <input name="time" type="datetime-local" />
         </label>
@@ -211,7 +224,7 @@ function Review({
 }) {
   const place = useRef();
   useEffect(() => place.current.focus(), []);
-  const { says, change } = KINDS[kind];
+  const { says, change, typed } = KINDS[kind];
   const after = sum([balance, change(data)]);
   const owed = (value) => `${sumOf(value, currency)}, ${format.owed(value)}`;
   const unusual = [
@@ -220,6 +233,7 @@ function Review({
     ...(isNew ? [`The agency has no account in ${currency}. This opens one, which the agency sees.`] : []),
   ];
   const facts = [
+    ...typed(data).map(([name, value]) => [name, spelledMoney(value, currency)]),
     ["Statement", kind === "payment" && statementAfter(data, statements)],
     ["Date", time ? `${format.time(time)} (${format.zoneName()})` : "now"], ["Balance now", owed(balance)],
     [kind === "payment" ? "Balance after" : "Balance after, before tax", owed(after)],
@@ -275,7 +289,7 @@ function unusualTime(time, now) {
  * Who paid, for which statement, and how much: the oldest open statement and what is open of it, unless something else
  * is chosen. `statements`: the open ones in the currency, the oldest first.
  */
-function PaymentFields({ places, statements }) {
+function PaymentFields({ places, statements, words }) {
   const [chosen, setChosen] = useState({});
   const isCredit = ({ open }) => open.startsWith("-");
   const payer = chosen.payer ?? (statements[0] && isCredit(statements[0]) ? "marketplace" : "agency");
@@ -300,8 +314,8 @@ function PaymentFields({ places, statements }) {
           <option key="" value="">no statement: the oldest is paid first</option>
         </select>
       </label>`}
-    <${NumberField} key=${paid?.number ?? ""} label="Amount" name="amount" places=${places} nonzero required
-      value=${paid?.open.replace("-", "")} />`;
+    <${NumberField} key=${paid?.number ?? ""} label="Amount" name="amount" ...${{ places, words }} nonzero
+      required value=${paid?.open.replace("-", "")} />`;
 }
 
 function paymentData({ amount, payer, statement }) {
@@ -316,7 +330,7 @@ function paymentSays({ agency, amount, currency, statement }) {
     : `Agency ${agency} paid ${sumOf(amount, currency)} to the marketplace${about}.`;
 }
 
-function AdjustmentFields({ places, sale }) {
+function AdjustmentFields({ places, sale, words }) {
   const [named, setNamed] = useState({});
   const name = (field) => (event) => setNamed({ ...named, [field]: event.target.value });
   const text = (label, field, other) => html`
@@ -325,9 +339,10 @@ function AdjustmentFields({ places, sale }) {
         required=${Boolean(named[other])} />
     </label>`;
   return html`
-    <${NumberField} label="Commission; below 0, the agency owes less" name="commission" signed autofocus required />
-    <${NumberField} label="Net sales; 0 adjusts the commission alone" name="amount" places=${places} signed required
-      value="0" />
+    <${NumberField} label="Commission; below 0, the agency owes less" name="commission" words=${words} signed autofocus
+      required />
+    <${NumberField} label="Net sales; 0 adjusts the commission alone" name="amount" ...${{ places, words }} signed
+      required value="0" />
     ${sale
       ? html`<p>It refers to the sale <${Name}>${sale.source} ${sale.id}<//>, which stays as it is.</p>`
       : html`

@@ -5,7 +5,7 @@ import { decimalText } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
-import { forgetNames } from "../names.js";
+import { forgetAgencies } from "../agencies.js";
 import { Name, Status, Time } from "../parts.js";
 import { navigate } from "../routes.js";
 import { agencyAddress } from "./agency-link.js";
@@ -88,7 +88,7 @@ function Register({ agency, latest, onDone, onClose }) {
       title=${latest.version ? "Change the registration" : "Register an agency"}
       action=${latest.version ? "Change" : "Register"}
       read=${(form) => registrationOf(named(form))}
-      write=${(body, form) => put(agencyPath(named(form)), body).finally(forgetNames)}>
+      write=${(body, form) => put(agencyPath(named(form)), body).finally(forgetAgencies)}>
       ${agency
         ? html`<p>The agency is <${Name}>${agency}<//>. Earlier versions are kept.</p>`
         : html`<label>Agency, as in the events

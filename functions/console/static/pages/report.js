@@ -2,21 +2,18 @@
 import { html } from "../vendor/htm-preact.js";
 import { get, runPath } from "../api.js";
 import * as format from "../format.js";
-import {
-  Link, LinksNote, Money, Name, Pending, SaveButton, Status, Table, Time, useFirst, useLoaded,
-} from "../parts.js";
+import { List } from "../list.js";
+import { useNames } from "../agencies.js";
+import { Link, LinksNote, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { FIGURES, NOT_PROVEN, proofOf } from "../proof.js";
 import { address } from "../routes.js";
-import { AgencyName } from "./agency-link.js";
+import { agencyColumn } from "./agency-link.js";
 import { Messages } from "./messages.js";
 import { Proof, counted } from "./proof-panel.js";
 import { reportAddress } from "./reports.js";
 
 const LINKS = 10;
-const SHOWN = 100;
-const SUMS_HEAD = [
-  ["Agency"], ["Currency"], ["Events", "n"], ["Sales", "n"], ["Refunds", "n"], ["Commission", "n"], ["Payments", "n"],
-];
+const TITLES = { gross: "Sales", refunds: "Refunds", commission: "Commission", payments: "Payments" };
 
 /** The page. */
 export function Report({ run }) {
@@ -56,24 +53,19 @@ function resultOf(steps, done) {
 
 function Sums({ manifest }) {
   const { run, accounts, from, to } = manifest;
-  const [first, next] = useFirst(accounts, SHOWN);
-  if (!accounts.length) return html`<p class="empty">Nothing was recorded in these quarter-hours.</p>`;
+  const columns = [
+    agencyColumn(useNames(), { head: true }),
+    { key: "currency", title: "Currency" },
+    {
+      key: "events", title: "Events", type: "number", cell: ({ agency, events }) => html`
+        <${Link} to=${address(["events"], { agency, from, to })}>${format.count(events)}<//>`,
+    },
+    ...FIGURES.map((key) => ({ key, title: TITLES[key], type: "money", exact: true })),
+  ];
   return html`
-    <h2>Sums</h2>
-    <${Table} caption="Exact sums by account, as the manifest has them" head=${SUMS_HEAD}>
-      ${first.map((one) => html`
-        <tr key=${`${one.currency}#${one.agency}`}>
-          <th scope="row" class="long"><${AgencyName} agency=${one.agency} /></th>
-          <td>${one.currency}</td>
-          <td class="n">
-            <${Link} to=${address(["events"], { agency: one.agency, from, to })}>${format.count(one.events)}<//>
-          </td>
-          ${FIGURES.map((name) => html`<${Money} key=${name} value=${one[name]} currency=${one.currency} exact />`)}
-        </tr>`)}
-    <//>
-    ${next}
-    <${SaveButton} name=${run} columns=${["agency", "currency", "events", ...FIGURES]} items=${accounts}
-      label="Download all as CSV" />`;
+    ${accounts.length > 0 && html`<h2>Sums</h2>`}
+    <${List} name=${run} caption="Exact sums by account, as the manifest has them" columns=${columns} rows=${accounts}
+      empty=${html`<p class="empty">Nothing was recorded in these quarter-hours.</p>`} />`;
 }
 
 const Files = ({ report }) => html`

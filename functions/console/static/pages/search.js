@@ -1,12 +1,13 @@
 /** The search: one box over pages, agencies, statements, events, orders and customers; it needs no span of time. */
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/htm-preact.js";
-import { allAgencies, folded, matching } from "../agencies.js";
+import { allAgencies, matching } from "../agencies.js";
 import { get, withQuery } from "../api.js";
 import { isMonth } from "../calendar.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
 import { Failure, Name } from "../parts.js";
 import { address, navigate } from "../routes.js";
+import { folded } from "../rows.js";
 import { agencyAddress } from "./agency-link.js";
 import { eventAddress } from "./events.js";
 import { reportAddress } from "./reports.js";

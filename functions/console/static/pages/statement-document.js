@@ -32,8 +32,8 @@ export function Owed({ statement, content }) {
   const shown = closing.startsWith("-") ? negative(closing) : closing;
   const paid = payment && payment.status === "paid";
   const facts = closing.startsWith("-") || isZero(closing) ? [] : [
-    ["Due", dueOn && format.day(dueOn)], ["Payable to", content?.owner.legal_name], ["IBAN", content?.owner.iban && grouped(content.owner.iban)],
-    ["Reference", number],
+    ["Due", dueOn && format.day(dueOn)], ["Payable to", content?.owner.legal_name],
+    ["IBAN", content?.owner.iban && grouped(content.owner.iban)], ["Reference", number],
   ];
   return html`
     <section class="card owed" aria-label="What is owed">

@@ -2,19 +2,20 @@
  * A statement as people see it: what is owed, parties, figures, tax, terms, comparison, days, history, files and lines;
  * and what its reader may do with it.
  */
-import { html, useState } from "../vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { draftPath, get, getOr, post, put, segment, statementPath } from "../api.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
+import { List } from "../list.js";
 import {
-  Conflict, Dialog, Failure, Link, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useFirst,
-  useLoaded, useSending,
+  Conflict, Dialog, Failure, Link, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useLoaded,
+  useSending,
 } from "../parts.js";
 import { STAFF, may, reader } from "../me.js";
 import { address } from "../routes.js";
 import { sealedLines } from "../sealed.js";
 import { NOT_PROVEN, proofOfStatement } from "../statement_proof.js";
-import { EventLink, Reference } from "./events.js";
+import { EventLink, Reference, typeColumn } from "./events.js";
 import { Messages } from "./messages.js";
 import { Proof, counted } from "./proof-panel.js";
 import { Owed, Parties, Particulars, documentOf } from "./statement-document.js";
@@ -67,10 +68,19 @@ const CHANGES = {
     note: "The statement is then resolved for good. The agency sees the reason.",
   },
 };
-const LINES_HEAD = [
-  ["Recorded"], ["Event"], ["Type"], ["Order"], ["Product"], ["Amount", "n"], ["Commission", "n"], [""],
+const linesColumns = (action) => [
+  { key: "recorded_at", title: "Recorded", type: "time" },
+  {
+    key: "id", title: "Event", head: true, kind: "long", text: ({ source, id }) => `${source} ${id}`,
+    cell: (line) => html`<${EventLink} ...${line} /><${Reference} ...${line} />`,
+  },
+  typeColumn(),
+  { key: "order_id", title: "Order", kind: "long" },
+  { key: "product", title: "Product", kind: "long" },
+  { key: "amount", title: "Amount", type: "money" },
+  { key: "commission", title: "Commission", type: "money" },
+  { key: "dispute", title: "", value: null, cell: action },
 ];
-const LINES_SHOWN = 100;
 
 /** The page. */
 export function Statement({ name }) {
@@ -206,10 +216,11 @@ function Payment({ status, currency, ...figures }) {
 export function Figures({ statement }) {
   const { currency, commission, tax, closing } = statement;
   const figures = { payable: sum([commission, tax]), ...statement };
+  const isShown = ([name, , isOptional]) => figures[name] && (!isOptional || /[1-9]/.test(figures[name]));
   return html`
     <${Table} caption=${`Figures in ${currency}. Closing balance: ${format.owed(closing)}`}
       head=${[["Figure"], ["Amount", "n"]]}>
-      ${FIGURES.filter(([name, , isOptional]) => figures[name] && (!isOptional || /[1-9]/.test(figures[name]))).map(([name, text]) => html`
+      ${FIGURES.filter(isShown).map(([name, text]) => html`
         <tr key=${name} class=${SUMS.includes(name) ? "sum" : ""}>
           <th scope="row">${text}</th>
           <${Money} value=${figures[name]} currency=${currency} />
@@ -290,7 +301,8 @@ const lines = (many) => (many === 1 ? "line" : `${format.count(many)} lines`);
 
 function Lines({ statement, dispute }) {
   const [state, setState] = useState({});
-  const [first, next] = useFirst(state.lines || [], LINES_SHOWN);
+  const place = useRef();
+  useEffect(() => { if (state.lines) place.current.focus(); }, [state.lines]);
   const file = statement.files.find((one) => one.key.endsWith("/lines.csv.gz"));
   const load = () => {
     setState({ busy: true });
@@ -304,27 +316,15 @@ function Lines({ statement, dispute }) {
       <button type="button" aria-label=${`Dispute ${line.id}`} onClick=${() => dispute(line)}>Dispute</button>`;
   };
   return html`
-    <h2>Lines</h2>
+    <h2 ref=${place} tabindex="-1">Lines</h2>
     ${state.problem && html`<${Failure} problem=${state.problem} retry=${load} />`}
     ${!state.lines && !state.problem && html`
       <p><button type="button" disabled=${state.busy} onClick=${load}>
         ${state.busy ? "Loading…" : `Show the ${lines(statement.lines)} (${format.size(file.size)})`}
       </button></p>`}
     ${state.lines && html`
-      <${Table} caption="The sealed lines; their file has the hash of the statement" head=${LINES_HEAD}>
-        ${first.map((line) => html`
-          <tr key=${identity(line)}>
-            <td><${Time} at=${line.recorded_at} /></td>
-            <td class="long"><${EventLink} ...${line} /><${Reference} ...${line} /></td>
-            <td>${format.eventType(line.type)}</td>
-            <td class="long"><${Name}>${line.order_id}<//></td>
-            <td class="long"><${Name}>${line.product}<//></td>
-            <${Money} value=${line.amount} currency=${line.currency} />
-            <${Money} value=${line.commission} currency=${line.currency} />
-            <td>${action(line)}</td>
-          </tr>`)}
-      <//>
-      ${next}`}`;
+      <${List} name="lines" caption="The sealed lines; their file has the hash of the statement"
+        columns=${linesColumns(action)} rows=${state.lines} />`}`;
 }
 
 /** Asks for a reason and sends a request once. `status`: what the statement, or its line, is to become. */
@@ -332,15 +332,16 @@ function Request({ title, action, note, status, send, onDone, onClose, statement
   const reasonOf = (form) => form.get("reason").trim();
   const read = async (form) => ({ reason: reasonOf(form), now: await get(statementPath(statement)) });
   const [sending, conflict] = useConflict((form) => send(reasonOf(form)), read, onDone);
+  const isStale = conflict && conflict.now.changes > statement.changes;
   const onTheirs = () => {
     onDone();
     onClose();
   };
   return html`
-    <${Dialog} ...${{ title, action, onClose }} ...${sending}>
+    <${Dialog} ...${{ title, action, onClose, isStale }} ...${sending}>
       <p>${note}</p>
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
-      ${conflict && conflict.now.changes > statement.changes && html`
+      ${isStale && html`
         <${Conflict} rows=${rowsOf(conflict, status)} label="Keep theirs and close" onTheirs=${onTheirs}>
           You saw <${Status} value=${statement.status} />. Since then:
           <${History} changes=${conflict.now.history} from=${statement.changes} />

@@ -2,20 +2,19 @@
 import { html } from "../vendor/htm-preact.js";
 import { get } from "../api.js";
 import * as format from "../format.js";
+import { List } from "../list.js";
 import { STAFF, may, reader } from "../me.js";
-import { Link, Money, More, SaveAllButton, Status, Table, fieldsOf, useLoaded, usePages } from "../parts.js";
+import { useNames } from "../agencies.js";
+import { Link, useLoaded } from "../parts.js";
 import { useOpenStatements } from "../receivables.js";
-import { address, navigate } from "../routes.js";
-import { AgencyField, withAgency } from "./agency-field.js";
-import { AgencyName } from "./agency-link.js";
+import { address } from "../routes.js";
+import { statusWords } from "../status.js";
+import { AgencyField, Filters } from "./agency-field.js";
+import { agencyColumn } from "./agency-link.js";
+import { accountStatementAddress } from "./receivables.js";
 
-const HEAD = [
-  ["Number"], ["Period"], ["Agency"], ["Currency"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"],
-  ["Closing", "n"], ["Status"],
-];
-const PAYMENT = [["Open", "n"], ["Payment"]];
-const COLUMNS = ["number", "period", "agency", "currency", "net", "commission", "tax", "payments", "closing", "status"];
 const STATUSES = ["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"];
+const NONE_YET = "There are no statements yet. The statements of a month are made some days after it ends.";
 
 /** Returns the address of a statement's page. */
 export const statementAddress = ({ period, agency, currency }) => address(["statements", period, agency, currency]);
@@ -25,56 +24,63 @@ const closeAddress = (period) => address(period ? ["close", period] : ["close"])
 /** The page. */
 export function Statements({ query }) {
   const { period, agency, status } = query;
-  const list = usePages("/statements", { period, agency, status });
-  const open = useOpenStatements(agency || reader().agencies?.[0]);
+  const own = agency || reader().agencies?.[0];
+  const empty = html`
+    <p class="empty">
+      ${period || agency || status
+        ? html`No statement matches. <${Link} to=${address(["statements"])}>Show all statements<//>.` : NONE_YET}
+    </p>`;
   return html`
     <${Filter} query=${query} />
     ${!status && may(...STAFF) && html`
       <p class="note">Drafts without a statement: <${Link} to=${closeAddress(period)}>close the period<//>.</p>`}
-    ${list.items.length > 0 && html`
-      <${StatementTable} items=${list.items} open=${open} />
-      <${SaveAllButton} name="statements" columns=${COLUMNS} list=${list} />`}
-    ${list.empty && html`
-      <p class="empty">
-        ${period || agency || status
-          ? html`No statement matches. <${Link} to=${address(["statements"])}>Show all statements<//>.`
-          : "There are no statements yet. The statements of a month are made some days after it ends."}
+    ${own && html`
+      <p class="note">What is owed, and by when: <${Link} to=${accountStatementAddress(own)}>the account statement<//>.
       </p>`}
-    <${More} list=${list} />`;
+    <${StatementList} parameters=${{ period, agency, status }} owner=${own} empty=${empty} />`;
 }
 
-/** A table of statements. `open`: the open ones of their agency by number; without it, nothing is shown of payments. */
-export const StatementTable = ({ items, open }) => html`
-  <${Table} caption="Statements, the newest period first" head=${open ? [...HEAD, ...PAYMENT] : HEAD}>
-    ${items.map((one) => row(one, open))}
-  <//>`;
+/**
+ * A list of statements. `parameters`: which. `owner`: their agency, of which the payments are shown; without it,
+ * nothing is shown of payments. They are read again when `version` changes.
+ */
+export function StatementList({ parameters, owner, version, empty, size }) {
+  const open = useOpenStatements(owner, version);
+  const columns = columnsOf(useNames(), open);
+  return html`
+    <${List} name="statements" caption="Statements, the newest period first" columns=${columns} path="/statements"
+      ...${{ parameters, empty, size }} />`;
+}
 
-const row = (one, open) => html`
-  <tr key=${statementAddress(one)}>
-    <th scope="row" class="short"><${Link} to=${statementAddress(one)}>${one.number}<//></th>
-    <td class="short">${one.period}</td>
-    <td class="long"><${AgencyName} agency=${one.agency} /></td>
-    <td>${one.currency}</td>
-    <${Money} value=${one.net} currency=${one.currency} />
-    <${Money} value=${one.commission} currency=${one.currency} />
-    <${Money} value=${one.tax} currency=${one.currency} />
-    <${Money} value=${one.closing} currency=${one.currency} />
-    <td><${Status} value=${one.status} /></td>
-    ${open && payment(open.get(one.number), one.currency)}
-  </tr>`;
-
-const payment = (one, currency) => html`
-  <${Money} value=${one?.open} currency=${currency} />
-  <td>${one && html`<${Status} value=${one.status} />`}</td>`;
+const columnsOf = (names, open) => [
+  {
+    key: "number", title: "Number", head: true, kind: "short",
+    cell: (one) => html`<${Link} to=${statementAddress(one)}>${one.number}<//>`,
+  },
+  { key: "period", title: "Period", kind: "short" },
+  agencyColumn(names),
+  { key: "currency", title: "Currency" },
+  { key: "net", title: "Net sales", type: "money" },
+  { key: "commission", title: "Commission", type: "money" },
+  { key: "tax", title: "Tax", type: "money" },
+  { key: "payments", title: "Payments", type: "money", hidden: true },
+  { key: "closing", title: "Closing", type: "money" },
+  { key: "status", title: "Status", type: "status" },
+  ...(open
+    ? [
+      { key: "open", title: "Open", type: "money", value: ({ number }) => open.get(number)?.open },
+      { key: "payment", title: "Payment", type: "status", value: ({ number }) => open.get(number)?.status },
+    ]
+    : []),
+];
 
 function Filter({ query }) {
   const { value: periods } = useLoaded(() => get("/periods?limit=100"), "");
   const sealed = (periods?.items || []).filter((one) => one.state === "sealed").map((one) => one.period);
-  const send = async (event) => navigate(address(["statements"], await withAgency(fieldsOf(event))));
   const options = (values, chosen, text) => values.map((value) => html`
     <option key=${value} value=${value} selected=${value === chosen}>${text(value)}</option>`);
   return html`
-    <form class="bar" onSubmit=${send} key=${JSON.stringify(query)}>
+    <${Filters} parts=${["statements"]} query=${query}>
       <label>Period
         <select name="period">
           <option value="">All</option>${options(sealed, query.period, format.month)}
@@ -82,11 +88,10 @@ function Filter({ query }) {
       </label>
       <label>Status
         <select name="status">
-          <option value="">All</option>${options(STATUSES, query.status, format.words)}
+          <option value="">All</option>${options(STATUSES, query.status, statusWords)}
         </select>
       </label>
       ${may(...STAFF) && html`
         <${AgencyField} value=${query.agency} />`}
-      <button>Show</button>
-    </form>`;
+    <//>`;
 }

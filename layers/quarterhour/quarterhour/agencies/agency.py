@@ -200,7 +200,7 @@ def _of(country: str | None) -> str:
 def address(value: object) -> str | None:
     """Return an address; ``None`` if the value is none."""
     fits = isinstance(value, str) and value.strip() and len(value) <= MAX_ADDRESS
-    return str(value) if fits and all(one.isprintable() or one == "\n" for one in str(value)) else None
+    return str(value) if fits and all(map(fields.is_printable, str(value).split("\n"))) else None
 
 
 def country_of(value: object) -> str | None:

@@ -27,6 +27,8 @@ KIND: Final = "1 to 50 lowercase letters, digits and underscores, a letter first
 OPENING: Final = "opening"
 """The kind of an adjustment that brings a balance forward."""
 KIND_PATTERN: Final = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
+_JOINER: Final = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
+"""A zero-width joiner or non-joiner between two characters beyond ASCII."""
 INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
 
 
@@ -138,9 +140,17 @@ def name(value: object) -> str | None:
     return value if isinstance(value, str) and is_name(value) else None
 
 
+def is_printable(value: str) -> bool:
+    """Return whether a line of text can be printed; Persian and emoji need joiners, which are invisible, within words.
+
+    Names that are parts of keys have no joiners: two of them must not look the same.
+    """
+    return _JOINER.sub("", value).isprintable()
+
+
 def text(value: object) -> str | None:
     """Parse a line of text."""
-    return value if isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and value.isprintable() else None
+    return value if isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and is_printable(value) else None
 
 
 def kind(value: object) -> str | None:

@@ -83,7 +83,7 @@ class DraftsVerifier(PeriodVerifier):
             files.problem(place, "has no sealed lines")
         self.unlisted -= {prefix + DRAFT, prefix + LINES}
         self.drafts[row.account] = row.files[LINES]
-        recomputed = Recomputation(str(sealed.period), sealed.zone, self._units if sealed.base else None)
+        recomputed = Recomputation(str(sealed.period), sealed.zone, self._rate_of if sealed.base else None)
         content = files.content(prefix + DRAFT, row.files[DRAFT])
         if not self._recompute(AccountLines(row.account, prefix + LINES, row.files[LINES], chain), recomputed):
             return

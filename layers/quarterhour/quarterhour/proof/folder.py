@@ -11,7 +11,7 @@ from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position, position_suffix
 from quarterhour.model.periods import Period, time_zone
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
-from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, differences, tax_problems
+from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, differences, shown_problems
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import Line, read_lines
 from quarterhour.reports.verify import OpenObject
@@ -72,7 +72,7 @@ def verify_folder(open_object: OpenObject) -> FolderVerification:
             found.lines = recomputed.lines
             header = {**document, **bounds_of(Period.parse(found.period), time_zone(document["time_zone"]))}
             files.report(STATEMENT, differences(document, recomputed.document(header, "", document["lines_file"])))
-        files.report(STATEMENT, tax_problems(document))
+        files.report(STATEMENT, shown_problems(document))
         found_xml = {XML: files.content(XML)} if files.has(XML) else {}
         files.check_rendered("", document, {PAGE: page, **found_xml})
     except UNREADABLE as error:

@@ -15,7 +15,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.period import NO_LINES, AccountLines, Chain, Chains, PeriodVerifier, SealedPeriod, Sources
-from quarterhour.proof.recompute import EXACT, Json, Recomputation, bounds_of, differences, tax_problems, text_of
+from quarterhour.proof.recompute import EXACT, Json, Recomputation, bounds_of, differences, shown_problems, text_of
 from quarterhour.reports.lines import unescape_formula
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, statement_prefix
 from quarterhour.statements.listing import (
@@ -287,7 +287,7 @@ class StatementsVerifier(PeriodVerifier):
             expected = recomputed.document(header, self._sealed.base, lines_file)
             expected["number"] = numbers.expected(expected["document"], document["number"])
             files.report(prefix + STATEMENT, differences(document, expected))
-            files.report(prefix + STATEMENT, tax_problems(document))
+            files.report(prefix + STATEMENT, shown_problems(document))
             if page is not None and page != page_of_0_2(document):
                 files.problem(prefix + PAGE, f"is not the page of {STATEMENT}")
         except UNREADABLE as error:
@@ -313,7 +313,7 @@ class StatementsVerifier(PeriodVerifier):
     def _opened(self, key: str, content: bytes | None) -> tuple[Json | None, Recomputation]:
         """Return a statement, ``None`` if it cannot be read, and its recomputation, which has no lines yet."""
         sealed = self._sealed
-        of_period = (str(sealed.period), sealed.zone, self._units if sealed.base else None)
+        of_period = (str(sealed.period), sealed.zone, self._rate_of if sealed.base else None)
         if content is None:
             return None, Recomputation(*of_period)
         try:

@@ -19,6 +19,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.recompute import (
     Json,
+    PinnedRate,
     Recomputation,
     bounds_of,
     differences,
@@ -37,8 +38,8 @@ EARLIER: Final = timedelta(days=2)
 
 _COMPARED: Final = 20
 """The most statements whose lines are compared one by one with the sealed ones, to name the first that differs."""
-Rates = tuple[str, Mapping[str, Decimal | None]]
-"""The base currency of a quarter-hour, and what one unit of it is worth in each currency; ``None`` without a rate."""
+Rates = tuple[str, Mapping[str, PinnedRate | None]]
+"""The base currency of a quarter-hour, and its exchange rate for each currency; ``None`` without one."""
 
 
 class Chain(NamedTuple):
@@ -219,10 +220,10 @@ class PeriodVerifier(ABC):
                 self._files.problem(lines.key, self._difference(lines.account, read_lines(file)))
         return True
 
-    def _units(self, quarter_hour: str, currency: str) -> Decimal | None:
-        """Return what one unit of the base currency is worth at the exchange rates that the reports pinned."""
+    def _rate_of(self, quarter_hour: str, currency: str) -> PinnedRate | None:
+        """Return the exchange rate of a currency that the reports pinned; ``None`` without one."""
         if currency in {self._sealed.base, NO_CURRENCY}:
-            return Decimal(1)
+            return PinnedRate(Decimal(1))
         base, rates = self._sources.rates.get(QuarterHour.parse(quarter_hour), ("", {}))
         return rates.get(currency) if base == self._sealed.base else None
 

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, I
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, SCHEMES, STANDARD
+from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.identifiers import SEPARATOR
@@ -20,10 +20,24 @@ from quarterhour.statements.figures import MAX_TERMS
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour.statements.orders import GROUPED_LINES
 from quarterhour.statements.plan import BY_TAX_POINT
+from quarterhour.statements.tax import note_of
 
 Json = Mapping[str, Any]
-UnitsPerBase = Callable[[str, str], Decimal | None]
-"""Returns what one unit of the base currency is worth, by quarter-hour and currency; ``None`` without a rate."""
+
+
+class PinnedRate(NamedTuple):
+    """What one unit of the base currency is worth, who published that, and since when it holds.
+
+    The last two are empty for the base currency itself.
+    """
+
+    units: Decimal
+    source: str = ""
+    as_of: str = ""
+
+
+PinnedRates = Callable[[str, str], PinnedRate | None]
+"""Returns the exchange rate of a quarter-hour and a currency; ``None`` without one."""
 
 EXACT: Final = Context(prec=200, traps=[Inexact, InvalidOperation, Overflow])
 _ROUNDINGS: Final = {
@@ -44,6 +58,9 @@ _HEADER: Final = (
 """The members of a statement that do not follow from its lines."""
 _TERMS_OF_PAYMENT: Final = ("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces")
 """More of them, from ``WITH_PAYMENT_TERMS`` on; ``due_on`` follows from them and the closing balance."""
+_PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact")
+_PARTIES: Final = {"owner": (*_PARTY, "logo"), "customer": (*_PARTY, "registered", "group")}
+"""The members of the parties; from ``WITH_PAYMENT_TERMS`` on, both have an IBAN, too."""
 _NUMBERS: Final = re.compile(r"(\d+)", re.ASCII)
 _SHOWN: Final = 100
 _NAMED: Final = ("kind", "category")
@@ -115,7 +132,7 @@ class Signs(NamedTuple):
 class Recomputation:
     """The sums of a statement's lines, added one after the other.
 
-    ``units_per_base``: the exchange rates of the base currency; ``None`` without them. ``taxes``: those that the
+    ``rate_of``: the exchange rates of the base currency; ``None`` without them. ``taxes``: those that the
     statement shows; of the kinds and categories of its lines, only those that they name decide a tax. Memory grows with
     these, the days and the listed terms of the lines, not with their number. ``signs``: of the document
     among those of its draft.
@@ -125,7 +142,7 @@ class Recomputation:
         self,
         period: str,
         zone: tzinfo,
-        units_per_base: UnitsPerBase | None = None,
+        rate_of: PinnedRates | None = None,
         taxes: Sequence[Json] = (),
         signs: "Signs | None" = None,
     ) -> None:
@@ -134,7 +151,7 @@ class Recomputation:
         self._named = {name: {span[name] for span in spans if name in span} for name in _NAMED}
         self._period = period
         self._zone = zone
-        self._units = units_per_base
+        self._rate_of = rate_of
         self._kinds = {name: _Sum() for name in _KINDS}
         self._prior = {name: _Sum() for name in _KINDS}
         self._of_period = {name: _Sum() for name in _KINDS}
@@ -144,7 +161,7 @@ class Recomputation:
         self._further_terms = 0
         self._grouped: list[tuple[str, Line, _Sum]] = []
         self._base = _InBase()
-        self._rate: tuple[bool, str, Decimal] | None = None
+        self._rate: tuple[bool, str, PinnedRate] | None = None
         self._end = datetime.fromisoformat(bounds_of(Period.parse(period), zone)["to"])
         self.lines = 0
 
@@ -161,12 +178,12 @@ class Recomputation:
         self._kinds[kind].add(amount, commission)
         is_prior = line.get("prior_period") or _month(line) != self._period
         (self._prior if is_prior else self._of_period)[kind].add(amount, commission)
-        if self._units:
+        if self._rate_of:
             quarter_hour, _, _ = line["quarter_hour"].partition(SEPARATOR)
-            units = self._units(quarter_hour, line["currency"])
-            self._base.add(kind, amount, commission, quarter_hour, units)
-            if units is not None:
-                rate = self._is_in_period(quarter_hour), quarter_hour, units
+            pinned = self._rate_of(quarter_hour, line["currency"])
+            self._base.add(kind, amount, commission, quarter_hour, pinned.units if pinned else None)
+            if pinned is not None:
+                rate = self._is_in_period(quarter_hour), quarter_hour, pinned
                 self._rate = max(rate, self._rate) if self._rate else rate
         if kind in {_BROUGHT_FORWARD, _PAYMENTS}:
             return
@@ -299,7 +316,10 @@ class Recomputation:
 
     def draft(self, header: Json, lines_file: Json) -> dict[str, Any]:
         """Return what ``draft.json`` must hold, as ``comparable`` has it. ``header``: what the lines do not give."""
-        rate = self._rate and [self._rate[0], self._rate[1], text_of(self._rate[2])]
+        rate = None
+        if self._rate:
+            is_in_period, quarter_hour, (units, source, as_of) = self._rate
+            rate = [is_in_period, quarter_hour, text_of(units), source, as_of]
         parts: dict[str, list[Any]] = {}
         for name in _KINDS:
             both = (("late", self._prior[name]), ("", self._of_period[name]))
@@ -313,7 +333,7 @@ class Recomputation:
                 "further_terms": self._further_terms,
                 "tax_points": {day: some.as_list() for (day, _, _), some in self._tax_points.items()},
                 "base": [*map(str, self._base.figures.values()), sorted(self._base.missing), rate]
-                if self._units
+                if self._rate_of
                 else None,
             },
             "orders": self._orders(),
@@ -382,7 +402,8 @@ class Recomputation:
             row = _row_of(shown, day, kind, category)
             key = row["scheme"], Decimal(row["percent"])
             bases[key] = _add(bases.get(key, Decimal(0)), some.commission)
-            spans = rows.setdefault(key, {**row, "tax_points": []})["tax_points"]
+            charged = {name: row[name] for name in ("scheme", "percent", "note")}
+            spans = rows.setdefault(key, {**charged, "tax_points": []})["tax_points"]
             before, span = last.get((kind, category), (None, {}))
             if before == key:
                 span["to"] = day
@@ -399,16 +420,20 @@ class Recomputation:
         """Return the totals of tax in the base currency; without ``base``, at the exchange rate that is shown."""
         shown = header["tax_in"]
         if shown and not base:
-            base, units = shown["currency"], Decimal(shown["exchange_rate"])
+            names = ("exchange_rate", "exchange_rate_source", "exchange_rate_as_of")
+            base, (rate, source, as_of) = shown["currency"], (shown[name] for name in names)
+            units = Decimal(rate)
         elif self._rate is None or header["currency"] in {base, NO_CURRENCY}:
             return None
         else:
-            _, _, units = self._rate
+            _, _, (units, source, as_of) = self._rate
         in_base = _Unit(base, _rounding_of(header))
         figures = {"base": commission, "tax": tax}
         return {
             "currency": base,
             "exchange_rate": text_of(units),
+            "exchange_rate_source": source,
+            "exchange_rate_as_of": as_of,
             **{name: text_of(in_base.nearest(Fraction(value) / Fraction(units))) for name, value in figures.items()},
         }
 
@@ -437,8 +462,11 @@ def comparable(draft: Json) -> dict[str, Any]:
     return {**draft, "sums": {**sums, "parts": parts}}
 
 
-def in_base(sums: Json, header: Json, base: str, signs: Signs) -> tuple[Json | None, str | None]:
-    """Return what a statement must show of a draft's verified figures in the base currency, and the exchange rate."""
+def in_base(sums: Json, header: Json, base: str, signs: Signs) -> tuple[Json | None, Json | None]:
+    """Return what a statement must show of a draft's verified figures in the base currency.
+
+    The second is the base currency with the exchange rate of ``tax_in``, ``None`` without one.
+    """
     if not base:
         return None, None
     net, commission, payments, missing, rate = sums["base"]
@@ -447,8 +475,12 @@ def in_base(sums: Json, header: Json, base: str, signs: Signs) -> tuple[Json | N
     shown = {
         name: text_of(unit.nearest(Fraction(one) * Fraction(signs.of_amount(name)))) for name, one in figures.items()
     }
-    is_foreign = rate and header["currency"] not in {base, NO_CURRENCY}
-    return {"currency": base, **shown, "missing": missing}, rate[2] if is_foreign else None
+    in_base_ = {"currency": base, **shown, "missing": missing}
+    if not rate or header["currency"] in {base, NO_CURRENCY}:
+        return in_base_, None
+    _, _, units, source, as_of = rate
+    published = {"exchange_rate_source": source, "exchange_rate_as_of": as_of}
+    return in_base_, {"currency": base, "exchange_rate": units, **published}
 
 
 def _place(order: str, sale: str, kind: str, product: str) -> tuple[Any, ...]:
@@ -553,8 +585,19 @@ def bounds_of(period: Period, zone: tzinfo) -> dict[str, str]:
     return dict(zip(("from", "to"), texts, strict=True))
 
 
-def tax_problems(document: Json) -> Iterator[str]:
-    """Yield what is wrong with the schemes, percentages and notes of the tax that a statement shows."""
+def shown_problems(document: Json) -> Iterator[str]:
+    """Yield what is wrong with members that follow from no other file: the parties, the language and the taxes."""
+    has_terms = document["schema"] >= WITH_PAYMENT_TERMS
+    for name, members in _PARTIES.items():
+        party = document[name]
+        known = (*members, "iban") if has_terms else members
+        yield from differences(party, {member: party.get(member) for member in known}, name)
+    if has_terms and document["language"] not in LANGUAGES:
+        yield f"language: expected {' or '.join(LANGUAGES)}, found {_short(document['language'])}"
+    yield from _tax_problems(document)
+
+
+def _tax_problems(document: Json) -> Iterator[str]:
     if document["schema"] < BY_TAX_POINT:
         if document["tax_profile"] is not None:
             yield from _profile_problems(document["tax_profile"], "tax_profile")
@@ -571,8 +614,8 @@ def _profile_problems(profile: Json, path: str) -> Iterator[str]:
         yield f"{path}.percent: {_short(profile['percent'])} is not a percentage"
     elif profile["scheme"] != STANDARD and percent:
         yield f"{path}.percent: expected 0, found {_short(profile['percent'])}"
-    if not profile["note"]:
-        yield f"{path}.note: is missing"
+    elif profile["note"] != (note := note_of(profile["scheme"], percent)):
+        yield f"{path}.note: expected {note}, found {_short(profile['note'])}"
 
 
 def differences(found: Any, expected: Any, path: str = "") -> Iterator[str]:  # noqa: ANN401 - JSON is any value

@@ -33,6 +33,11 @@ _TOTALLED: Final = tuple(name for name in FIGURES if name != "commission_exact")
 _COPIED: Final = ("number", "document", *FIGURES, "lines", "prior_period_lines")
 """The columns of the list that repeat members of a document."""
 _PREVIOUS: Final = ("number", "document", "net", "commission", "tax", "payments", "closing")
+_MEMBERS: Final = (
+    *("schema", "release", "planned_at", "code_version", "previous", "acceptance_days", "prefixes", "numbers"),
+    *(*_COUNTS.values(), "lines", "currencies", "files"),
+)
+"""The members of a manifest."""
 _FILES: Final = {STATEMENT, LINES, PAGE}
 """The files that every document has; some have an XML, too."""
 _ZONES: Final = timedelta(days=1)
@@ -192,7 +197,9 @@ class ReleasesVerifier:
             listed = self._verify_list(number, release)
             self._series = release.series
             previous = {"release": number - 1, "sha256": self._sha256} if self._sha256 else None
-            expected = {**manifest, "release": number, "previous": previous}
+            expected = {name: manifest.get(name) for name in _MEMBERS}
+            expected["prefixes"] = {name: manifest["prefixes"][name] for name in _COUNTS.values()}
+            expected |= {"release": number, "previous": previous}
             if listed:
                 expected |= release.expected(listed)
             files.report(key, differences(manifest, expected))

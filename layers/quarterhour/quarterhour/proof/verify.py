@@ -13,7 +13,7 @@ from quarterhour.proof.drafts import DraftsVerifier
 from quarterhour.proof.files import UNREADABLE, CheckedFiles
 from quarterhour.proof.of_0_2 import StatementsVerifier
 from quarterhour.proof.period import EARLIER, NO_LINES, Rates, SealedPeriod, Sources
-from quarterhour.proof.recompute import Json
+from quarterhour.proof.recompute import Json, PinnedRate
 from quarterhour.proof.releases import Before, PeriodDrafts, ReleasesVerifier
 from quarterhour.releases.keys import RELEASES
 from quarterhour.reports.keys import part_of_lines
@@ -177,6 +177,11 @@ def _folder(key: str) -> str:
 
 
 def _rates(manifest: Json, entry: Json) -> Rates:
-    """Return the base currency of a run and what one unit of it is worth in each currency, ``None`` without a rate."""
-    units = {one["currency"]: one["units_per_base"] for one in entry["rates"]}
-    return manifest["base_currency"], {currency: one and Decimal(one) for currency, one in units.items()}
+    """Return the base currency of a run and its exchange rate for each currency, ``None`` without one."""
+    rates = {
+        one["currency"]: PinnedRate(Decimal(one["units_per_base"]), one["source"], one["as_of"])
+        if one["units_per_base"]
+        else None
+        for one in entry["rates"]
+    }
+    return manifest["base_currency"], rates

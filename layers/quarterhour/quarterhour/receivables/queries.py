@@ -10,11 +10,13 @@ from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.retries import ATTEMPTS, pause
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import paid_statements
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.model import clock, money
 from quarterhour.model.clock import parse_iso
+from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period, day_in, time_zone
 from quarterhour.receivables.plan import Allocation, BilledDocument, NamedPayment, OpenFigures, allocate
@@ -82,10 +84,7 @@ class ReceivableQueries:
     def _allocations(self, accounts: list[Account], terms_of: TermsOf) -> list[tuple[Account, Allocation]]:
         """Return the allocations of accounts of one agency, whose documents are read once."""
         documents = self.documents_of(accounts[0].agency, terms_of)
-        return [
-            (one, allocate(documents.get(one, ()), self.statements.payments(one), list(self._named(one))))
-            for one in accounts
-        ]
+        return [(one, allocate(documents.get(one, ()), *self._payments(one))) for one in accounts]
 
     def documents_of(self, agency: str, terms_of: TermsOf) -> dict[Account, list[BilledDocument]]:
         """Return the statements and credit notes of an agency by account."""
@@ -95,6 +94,20 @@ class ReceivableQueries:
                 documents = _released(values) if "documents" in values else [_of_0_2(values, terms_of)]
                 found.setdefault(Account(agency, values["currency"]), []).extend(documents)
         return found
+
+    def _payments(self, account: Account) -> tuple[Decimal, list[NamedPayment]]:
+        """Return the sum of an account's payments, and those of them that name a statement."""
+        counted = self.statements.payments(account)
+        for attempt in range(ATTEMPTS):
+            # A payment is listed by its statement before it is counted. So the sum is read first: all that it holds is
+            # on the list then. A payment that is counted meanwhile is on the list and not in the sum: it would clear
+            # its statement and be missing from the rest, so both are read again.
+            named = list(self._named(account))
+            if not named or (counted_since := self.statements.payments(account)) == counted:
+                return counted, named
+            counted = counted_since
+            pause(attempt)
+        raise UnavailableError("the payments of an account changed during each read: try again")
 
     def _named(self, account: Account) -> Iterator[NamedPayment]:
         """Yield the payments that name a statement; those before the first period count nowhere."""

@@ -120,7 +120,7 @@ def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[st
 def _warnings(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
     lines, commission = draft.facts.default_rate_lines, draft.facts.listed.figures["commission_exact"]
     if lines:
-        message = f"the draft has {_counted(lines, 'line')} at the default commission rate, as no card applies"
+        message = f"the draft has {_counted(lines, 'line')} at the default commission rate, as no rate card applies"
         yield Check("default_rate", Level.WARNING, message)
     if context.before is not None and _is_sudden(context.before, commission):
         before, now = money.plain(context.before), money.plain(commission)

@@ -56,6 +56,11 @@ class ReleasePlan:
     acceptance_days: int = 0
     schema: int = SCHEMA
 
+    @property
+    def prefix_by_document(self) -> dict[str, str]:
+        """The prefix of the numbers of statements, and that of credit notes."""
+        return dict(zip((STATEMENT_DOCUMENT, CREDIT_NOTE), self.prefixes, strict=True))
+
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, to be stored."""
         return {
@@ -234,7 +239,7 @@ def numbered(
     ``rounding_of``: returns the rounding of a period. A cancellation shows the parties of its statement.
     """
     numbers = SeriesNumbers(dict(plan.series))
-    prefixes = dict(zip((STATEMENT_DOCUMENT, CREDIT_NOTE), plan.prefixes, strict=True))
+    prefixes = plan.prefix_by_document
 
     def planned(one: DraftItem) -> PlannedDocument:
         commission = one.facts.listed.figures["commission_exact"]
@@ -273,7 +278,7 @@ CANCELLED: Final = ("number", "document", "issued_on")
 def next_numbers(plan: ReleasePlan, documents: Iterable[str]) -> dict[str, int]:
     """Return the next numbers after a release, by prefix. ``documents``: whether each is a statement or credit note."""
     series = dict(plan.series)
-    prefixes = dict(zip((STATEMENT_DOCUMENT, CREDIT_NOTE), plan.prefixes, strict=True))
+    prefixes = plan.prefix_by_document
     for one in documents:
         prefix = prefixes[one]
         series[prefix] = series.get(prefix, 1) + 1

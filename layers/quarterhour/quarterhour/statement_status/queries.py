@@ -25,7 +25,7 @@ from quarterhour.statements.keys import (
     statements_of_agency,
     statements_of_period,
 )
-from quarterhour.statements.queries import shown_statement
+from quarterhour.statements.queries import shown_documents, shown_statement
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import MAX_LIMIT, Page, Paging
 
@@ -112,11 +112,12 @@ class StatementStatusQueries:
 
 
 def shown_with_status(history: StatementHistory) -> dict[str, Any]:
-    """Return a statement as lists show it: its figures, its current status, and the number of changes."""
+    """Return a statement as lists show it: its figures, current status, number of changes, and documents."""
     return {
         **shown_statement(history.statement),
         "status": history.status,
         "changes": len(history.changes),
+        "documents": shown_documents(history.statement),
     }
 
 

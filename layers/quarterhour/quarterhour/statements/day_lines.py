@@ -9,10 +9,10 @@ from decimal import Decimal
 from io import BytesIO
 from itertools import groupby
 from operator import itemgetter
-from typing import IO, Any, Final, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.model import money
-from quarterhour.model.clock import parse_iso
+from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in
 from quarterhour.model.quarter_hours import QuarterHour
@@ -22,6 +22,9 @@ from quarterhour.statements.figures import CHARGED, OTHER_DAYS, AccountSums, Bas
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.tax import Taxable, TaxNames
 from quarterhour.statements.work_objects import last_value, read_values, value_writer
+
+if TYPE_CHECKING:
+    from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 
 PIECE: Final = 8_000_000
 """Characters of lines in memory, after which they are a piece."""
@@ -110,6 +113,8 @@ class Collector:
         # Number, amount and commission of lines, their list in the piece, and their last quarter-hours.
         self._sums: dict[_Key, list[Any]] = {}
         self._missing: dict[tuple[str, str], set[str]] = {}
+        self._rates: dict[tuple[str, str], ExchangeRate] = {}
+        """By quarter-hour and currency."""
         self._piece = Piece({})
         self.pieces = 0
 
@@ -146,6 +151,7 @@ class Collector:
         units = _Units(self._plan.base, pins)
         at_quarter_hour = str(quarter_hour)
         last = _LAST_IN_PERIOD if quarter_hour.start < self._plan.ends else _LAST_IN_PERIOD + 1
+        self._rates |= {(at_quarter_hour, code): rate for code, rate in pins.items() if rate}
         sums, days, add, has_base = self._sums, self._days, money.add, bool(self._plan.base)
         for text, cells in rows:
             prior = priors[cells[period][:7]]
@@ -185,8 +191,13 @@ class Collector:
             for key, (lines, amount, commission, _, in_period, after) in some:
                 self._add(sums, key, Sum(lines, amount, commission))
                 if sums.base and key.units is not None:
-                    sums.base.see(LastRate(bool(in_period), in_period or after, key.units))
+                    sums.base.see(self._last_rate(bool(in_period), in_period or after, name[1], key.units))
             yield names[name], sums
+
+    def _last_rate(self, is_in_period: bool, quarter_hour: str, currency: str, units: Decimal) -> LastRate:  # noqa: FBT001 - as the field
+        rate = self._rates.get((quarter_hour, currency))
+        published = (rate.source, iso_millis(rate.as_of)) if rate else ("", "")
+        return LastRate(is_in_period, quarter_hour, units, *published)
 
     def _add(self, sums: AccountSums, key: _Key, some: Sum) -> None:
         _, _, type_, rate, terms, kind, late = key.facts

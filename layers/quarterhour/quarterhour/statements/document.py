@@ -251,6 +251,8 @@ class Statement:
         return {
             "currency": base,
             "exchange_rate": money.plain(units),
+            "exchange_rate_source": figures.rate.source,
+            "exchange_rate_as_of": figures.rate.as_of,
             "base": converted(self.amounts.commission),
             "tax": converted(self.amounts.tax),
         }

@@ -89,12 +89,15 @@ Terms = tuple[str, str]
 class LastRate(NamedTuple):
     """The exchange rate that was pinned for the last quarter-hour with lines, of those in the period if there are any.
 
-    ``units`` of the lines' currency are worth one of the base currency. The later of two is the greater one.
+    ``units`` of the lines' currency are worth one of the base currency. ``source``: who published that, and ``as_of``:
+    since when it holds, ISO 8601; both are empty for lines in the base currency. The later of two is the greater one.
     """
 
     is_in_period: bool
     quarter_hour: str
     units: Decimal
+    source: str = ""
+    as_of: str = ""
 
 
 @dataclass(slots=True)
@@ -127,14 +130,17 @@ class BaseFigures:
     def as_list(self) -> list[Any]:
         """Return the figures as plain values."""
         figures = [str(figure) for figure in (self.net, self.commission, self.payments)]
-        rate = self.rate and [self.rate.is_in_period, self.rate.quarter_hour, money.plain(self.rate.units)]
+        rate = self.rate and [*self.rate[:2], money.plain(self.rate.units), self.rate.source, self.rate.as_of]
         return [*figures, sorted(self.missing), rate]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Parse what ``as_list`` returned; that of 0.2.0 has no rate."""
         net, commission, payments, missing, *more = values
-        rate = LastRate(more[0][0], more[0][1], Decimal(more[0][2])) if more and more[0] else None
+        rate = None
+        if more and more[0]:
+            is_in_period, quarter_hour, units, source, as_of = more[0]
+            rate = LastRate(is_in_period, quarter_hour, Decimal(units), source, as_of)
         return cls(Fraction(net), Fraction(commission), Fraction(payments), set(missing), rate)
 
     def __iadd__(self, other: "BaseFigures") -> Self:

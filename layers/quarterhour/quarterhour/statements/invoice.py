@@ -271,7 +271,8 @@ def _notes(document: Document) -> Iterator[str]:
         yield f"Balance of the account in {document['currency']}: {balance}."
     if tax_in := document["tax_in"]:
         amounts = f"base {tax_in['base']}, tax {tax_in['tax']}"
-        yield f"In {tax_in['currency']}, at the exchange rate {tax_in['exchange_rate']}: {amounts}."
+        published = f"{tax_in['exchange_rate']} of {tax_in['exchange_rate_source']}, {tax_in['exchange_rate_as_of']}"
+        yield f"In {tax_in['currency']}, at the exchange rate {published}: {amounts}."
 
 
 def _preceding(document: Document) -> Iterator[Preceding]:

@@ -27,7 +27,8 @@ from quarterhour.html.markup import (
 )
 from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
 from quarterhour.model import money
-from quarterhour.model.periods import Period
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.periods import Period, day_in, time_zone
 from quarterhour.statements.language import Language, language_of
 from quarterhour.statements.page_style import page_style
 
@@ -297,14 +298,26 @@ class _Page:
             total = [self._exact(document[figure]) for figure in ("commission", "tax")]
             rows.append(Row([words.html("all"), NOTHING], total, strong=True))
         if issued := document["tax_in"]:
-            currency = issued["currency"]
-            rate = words.number(Decimal(issued["exchange_rate"]))
-            label = words["tax_in"].format(currency=currency, rate=rate, foreign=self._currency)
-            figures = [words.money(issued[figure], currency) for figure in ("base", "tax")]
-            rows.append(Row([escaped(label), NOTHING], figures, strong=True))
+            figures = [words.money(issued[figure], issued["currency"]) for figure in ("base", "tax")]
+            rows.append(Row([self._exchange_rate(issued), NOTHING], figures, strong=True))
         title = words["taxes"]
         texts, figures = [words["tax"], words["tax_points"]], self._heads("tax_base", "tax_amount")
         return section(title, table(title, texts, figures, rows), paragraph(words.html("tax_note")))
+
+    def _exchange_rate(self, issued: Document) -> Html:
+        """Return the issuer's currency with the exchange rate to it, who published that, and since which day it holds.
+
+        ``issued``: the totals in that currency.
+        """
+        words, since = self._in, day_in(time_zone(self._of["time_zone"]), parse_iso(issued["exchange_rate_as_of"]))
+        return words.html(
+            "tax_in",
+            currency=escaped(issued["currency"]),
+            rate=escaped(words.number(Decimal(issued["exchange_rate"]))),
+            foreign=escaped(self._currency),
+            source=name(issued["exchange_rate_source"]),
+            date=escaped(words.full_date(since.isoformat())),
+        )
 
     def _spans(self, tax_points: Sequence[Document]) -> Html:
         """Return the tax points of a row, with the kind or the category by which they are taxed."""

@@ -54,7 +54,7 @@ from quarterhour.statements.keys import (
     statement_key,
     statement_prefix,
 )
-from quarterhour.statements.listing import FIGURES, FILES
+from quarterhour.statements.listing import FIGURES, FILES, Listed
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
 from quarterhour.statements.store import AgencyAt, PartyReader, plan_of_period
 from quarterhour.statements.unreleased import UnreleasedStatements
@@ -105,6 +105,21 @@ def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
         "prior_period_lines": int(values["prior_period_lines"]),
         "recorded_until": iso_seconds(QuarterHour.parse(values["bound"]).end),
     }
+
+
+def shown_documents(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the documents of an account and a period from the item of its statement; 0.2.0 has one, without dates."""
+    documents = values.get("documents") or [{**values, "amount": money.plain(Listed.of_item(values).amount)}]
+    return [
+        {
+            "number": one["number"],
+            "document": one["document"],
+            **{name: one.get(name) for name in _DATES},
+            "cancels": one.get("cancels") or None,
+            "amount": one["amount"],
+        }
+        for one in documents
+    ]
 
 
 def shown_sealed(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:

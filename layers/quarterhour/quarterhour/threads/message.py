@@ -101,4 +101,4 @@ def period(text: str) -> str:
 
 def _text(value: object) -> str | None:
     fits = isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and bool(value.strip())
-    return str(value) if fits and all(one.isprintable() or one in "\n\t" for one in str(value)) else None
+    return str(value) if fits and all(map(fields.is_printable, re.split(r"[\n\t]", str(value)))) else None

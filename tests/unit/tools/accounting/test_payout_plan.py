@@ -80,10 +80,49 @@ def test_a_debt_of_another_statement_reduces_what_is_paid() -> None:
     assert payouts([credit(), debt]) == {"S-000001": "862.00"}
 
 
+def recorded(number: str = "S-000001", amount: str = "-881.00") -> SealedPayment:
+    """Return the payment by which the run has recorded a payout."""
+    return paid(amount, number, RUN.name, f"payout-{number}")
+
+
+def planned(
+    documents: list[StatementDocument], *payments: SealedPayment, run: PayoutRun = RUN
+) -> list[tuple[Any, ...]]:
+    """Return the ids, the amounts, and whether they are recorded, of the payouts of a plan."""
+    plan = plan_payouts(documents, payments, run)
+    return [(one.event_id, str(one.amount), one.is_recorded) for one in plan.payouts]
+
+
 def test_the_payouts_of_a_run_do_not_change_its_plan() -> None:
-    recorded = paid("-881.00", "S-000001", RUN.name)
-    (first, _) = plan_payouts([credit(), second()], [recorded], RUN).payouts
-    assert (first.event_id, first.amount) == ("payout-S-000001", Decimal("881.00"))
+    assert planned([credit(), second()]) == [
+        ("payout-S-000001", "881.00", False), ("payout-S-000002", "381.00", False),
+    ]  # fmt: skip
+    assert planned([credit(), second()], recorded()) == [
+        ("payout-S-000001", "881.00", True), ("payout-S-000002", "381.00", False),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "payments",
+    [
+        [paid("-881.00", "S-000001")],
+        [paid("-881.00")],
+        [paid("-400.00")],
+        [paid("881.00", "S-000001", id_="back"), paid("-881.00", "S-000001", "other", "payout-S-000001-2")],
+    ],
+    ids=["named", "unnamed", "a part", "withdrawn and paid by another run"],
+)
+def test_a_recorded_payout_stays_in_its_run_whatever_clears_the_statement(payments: list[SealedPayment]) -> None:
+    assert planned([credit()], recorded(), *payments) == [("payout-S-000001", "881.00", True)]
+
+
+def test_a_recorded_payout_stays_in_its_run_if_the_agency_collects_now_or_the_statement_is_cancelled() -> None:
+    still = ("payout-S-000001", "881.00", True)
+    assert planned([credit(), second(collects="agency")], recorded()) == [still]
+    assert planned([credit(), reversed_credit(opening="-881.00")], recorded()) == [still]
+    assert planned([credit(), second()], recorded(), run=RUN._replace(last=Period(2026, 10))) == [still]
+    least = RUN._replace(minimum=Decimal("1262.01"))
+    assert planned([credit(), second()], recorded(), run=least) == [still]
 
 
 def test_a_payout_after_one_that_was_withdrawn_has_an_id_of_its_own() -> None:
@@ -145,6 +184,10 @@ def test_the_minimum_is_compared_with_all_that_an_account_is_owed() -> None:
         ({"proceeds": "1000.001"}, "the amount has more decimal places than euros have"),
         ({"customer": {**CUSTOMER, "iban": None}}, "the agency's registration has no IBAN"),
         ({"customer": {**CUSTOMER, "iban": "DE88370400440532013000"}}, "the agency's IBAN is wrong"),
+        (
+            {"customer": {**CUSTOMER, "iban": "tr33 0006 1005 1978 6457 8413 26"}},
+            "the agency's IBAN is of TR, which is outside the SEPA area",
+        ),
         (
             {"customer": {**CUSTOMER, "legal_name": "★ ★"}},
             "the agency's legal name has no character that banks take",
