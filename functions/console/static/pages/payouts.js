@@ -1,15 +1,17 @@
 /** Payouts: the credits that a run would pay and those that wait, the command that pays them, and the runs before. */
 import { html, useState } from "../vendor/htm-preact.js";
+import { useNames } from "../agencies.js";
 import { laterDay, laterMonth, monthOf, today } from "../calendar.js";
 import { inTurns } from "../closing.js";
 import { sum } from "../decimal.js";
 import { NumberField, numberOf, wordsIn } from "../fields.js";
 import * as format from "../format.js";
+import { List } from "../list.js";
 import { payoutRuns, planPayouts } from "../open_items.js";
-import { Amount, Command, Link, Money, Pending, Table, fieldsOf, useFirst, useLoaded } from "../parts.js";
+import { Amount, Command, Link, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
 import { openAccounts, payoutsSince } from "../receivables.js";
 import { address } from "../routes.js";
-import { AgencyName } from "./agency-link.js";
+import { AgencyName, agencyColumn } from "./agency-link.js";
 import { accountStatementAddress } from "./receivables.js";
 import { registrationOf } from "./registration.js";
 import { statementAddress } from "./statements.js";
@@ -19,7 +21,6 @@ const MONTHS = 12;
 const LONGEST_AHEAD = 365; // Days.
 const EURO = "EUR";
 const NAME = { pattern: "[A-Za-z0-9][A-Za-z0-9.\\-]{0,34}", title: "1 to 35 letters, digits, dots and hyphens" };
-const HEAD = [["Agency"], ["Statement"], ["Period"], ["Currency"], ["Amount", "n"]];
 const RUNS_HEAD = [["Run"], ["Paid on"], ["Transfers", "n"], ["Sums", "n"]];
 
 const dayOf = (instant) => format.localTime(instant).slice(0, "2026-11-05".length);
@@ -59,7 +60,7 @@ export function Payouts() {
       </section>
     </div>
     ${paid.length > 0 && html`
-      <${Credits} caption="What the run would pay" credits=${paid} />
+      <${Credits} name="payouts" caption="What the run would pay" credits=${paid} />
       <${Command} text="On your machine; NAME is the stack" command=${commandOf(run)} />
       <p class="note">
         It goes by the newest statement of each account and by sealed payments. So after a change of a registration, or
@@ -69,7 +70,7 @@ export function Payouts() {
     ${!paid.length && html`<p class="empty">A run would pay nothing now.</p>`}
     ${left.length > 0 && html`
       <h2>Carried forward, and why</h2>
-      <${Credits} caption="Credits that the run would not pay" credits=${left} reasons />`}
+      <${Credits} name="unpaid" caption="Credits that the run would not pay" credits=${left} reasons />`}
     <${Before} />`;
 }
 
@@ -102,24 +103,23 @@ function Terms({ run, setRun }) {
     </form>`;
 }
 
-function Credits({ caption, credits, reasons }) {
-  const [first, next] = useFirst(credits);
-  return html`
-    <${Table} caption=${caption} head=${reasons ? [...HEAD, ["Reason"]] : HEAD}>
-      ${first.map((one) => html`
-        <tr key=${one.number}>
-          <th scope="row" class="long">
-            <${Link} to=${accountStatementAddress(one.agency, { currency: one.currency })}>
-              <${AgencyName} agency=${one.agency} /><//>
-          </th>
-          <td class="short"><${Link} to=${statementAddress(one)}>${one.number}<//></td>
-          <td class="short">${one.period}</td>
-          <td>${one.currency}</td>
-          <${Money} value=${one.amount} currency=${one.currency} />
-          ${reasons && html`<td class="long">${one.reason}</td>`}
-        </tr>`)}
-    <//>
-    ${next}`;
+function Credits({ name, caption, credits, reasons }) {
+  const columns = [
+    agencyColumn(useNames(), {
+      head: true,
+      cell: ({ agency, currency }) => html`
+        <${Link} to=${accountStatementAddress(agency, { currency })}><${AgencyName} agency=${agency} /><//>`,
+    }),
+    {
+      key: "number", title: "Statement", kind: "short",
+      cell: (one) => html`<${Link} to=${statementAddress(one)}>${one.number}<//>`,
+    },
+    { key: "period", title: "Period", kind: "short" },
+    { key: "currency", title: "Currency" },
+    { key: "amount", title: "Amount", type: "money" },
+    ...(reasons ? [{ key: "reason", title: "Reason", kind: "long" }] : []),
+  ];
+  return html`<${List} name=${name} caption=${caption} columns=${columns} rows=${credits} size="25" />`;
 }
 
 /** The runs of the last months, by the payments that they recorded. */

@@ -1,12 +1,12 @@
 /** The dialog that reminds agencies of their overdue statements: a message to each, whose text can be changed. */
 import { html, useMemo, useRef, useState } from "../vendor/htm-preact.js";
+import { useNames } from "../agencies.js";
 import { post, segment } from "../api.js";
 import { inTurns } from "../closing.js";
 import * as format from "../format.js";
 import { reader } from "../me.js";
 import { REMINDER, reminderFor } from "../open_items.js";
 import { Dialog, useSending } from "../parts.js";
-import { useAgencies } from "./agency-field.js";
 import { AgencyName } from "./agency-link.js";
 
 const AT_ONCE = 4;
@@ -20,11 +20,8 @@ export const REMINDERS = ["support"];
  * it twice. `onSent`: called with the ids of those that have it.
  */
 export function Remind({ agencies, onSent, onClose }) {
-  const known = useAgencies();
-  const groups = useMemo(() => {
-    const names = new Map(known.map((one) => [one.agency, one.legal_name]));
-    return agencies.map((one) => ({ ...one, name: names.get(one.agency) }));
-  }, [agencies, known]);
+  const names = useNames();
+  const groups = useMemo(() => agencies.map((one) => ({ ...one, name: names.get(one.agency) })), [agencies, names]);
   const [only] = groups.length === 1 ? groups : [];
   const [typed, setText] = useState();
   const [reached, setReached] = useState([]);
