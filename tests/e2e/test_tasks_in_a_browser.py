@@ -138,7 +138,7 @@ def test_a_controller_sees_what_needs_attention_and_holds_a_draft_back(controlle
     controller.sees("1 statement is disputed", "1 draft has a failed check")
     controller.follows("link", "Mend what the checks name")
     controller.sees("Close", "2 failed", "3 of 4 released")
-    controller.follows("button", "al-mina")
+    controller.follows("button", "al-mina · GBP")
     controller.clicks("Hold")
     controller.fills("Reason", "they are about to register")
     controller.clicks("Hold 1 draft")

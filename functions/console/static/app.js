@@ -84,7 +84,7 @@ function pageAt({ parts, query }) {
   }
   if (first === "receivables" && rest.length === 1) {
     const [agency] = rest;
-    const title = `Account statement of ${isolated(agency)}`;
+    const title = (name) => ["Account statement of ", name, ""];
     if (!may(...STAFF) && !reader().agencies.includes(agency)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
     return [title, html`<${AccountStatement} agency=${agency} query=${query} />`];
   }
