@@ -23,7 +23,7 @@ from quarterhour.proof.folder import verify_folder
 from quarterhour.proof.verify import verify
 from quarterhour.reports.verify import OpenObject
 from quarterhour.statements.keys import LINES
-from quarterhour_tools.accounting import dac7, journal, payouts, vat
+from quarterhour_tools.accounting import dac7, journal, payments, payouts, vat
 from quarterhour_tools.bucket import Folder, prepare_folder
 from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
@@ -41,6 +41,13 @@ from quarterhour_tools.sign_in import provider
 from quarterhour_tools.sign_in.people import PEOPLE
 
 _CANNOT: Final = 2
+_ACCOUNTING: Final[dict[str, Any]] = {
+    "journal": journal,
+    "vat": vat,
+    "dac7": dac7,
+    "payouts": payouts,
+    "payments": payments,
+}
 _FIGURES: Final = ("events", "gross", "refunds", "commission", "payments")
 _MOST_DAYS: Final = 36_500
 _SHOWN: Final = 40
@@ -301,7 +308,7 @@ def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name
 
 
 def _add_accounting(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type
-    for name, module in {"journal": journal, "vat": vat, "dac7": dac7, "payouts": payouts}.items():
+    for name, module in _ACCOUNTING.items():
         module.configure(commands.add_parser(name, help=module.HELP, description=module.DESCRIPTION))
 
 

@@ -1,4 +1,4 @@
-"""Answers every GET of the API. Its role can write nothing.
+"""Answers every GET of the API, and reads the files of a bank. Its role can write nothing.
 
 Each feature registers its routes in its ``routes.py``; those of no feature are here.
 """
@@ -6,7 +6,7 @@ Each feature registers its routes in its ``routes.py``; those of no feature are 
 import json
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -72,6 +72,9 @@ from quarterhour.web import http
 from quarterhour.web.access import everyone
 from quarterhour.web.routing import Routes
 
+if TYPE_CHECKING:
+    from quarterhour.receivables.bank_files import BankFiles
+
 env = Environment.of_process()
 dynamodb, s3 = clients.dynamodb(), clients.s3()
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
@@ -135,6 +138,17 @@ threads.read(routes, ThreadQueries(entities), Subjects(events, entities, documen
 schedule.read(routes, reconciler, operation)
 
 DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
+
+
+@cache
+def bank_files() -> "BankFiles":
+    """Return what reads the files of a bank; no other request needs these modules."""
+    from quarterhour.receivables.bank_files import BankFiles  # noqa: PLC0415 - see above
+
+    return BankFiles(receivable_queries, entities, events, workers, statement_queries.calendar.zone)
+
+
+receivables.read_bank_files(routes, bank_files)
 
 
 @routes.get("/me", allow=everyone)

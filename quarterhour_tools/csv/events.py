@@ -27,6 +27,14 @@ class MappedEvent:
     body: dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class CleanRow:
+    """The cells of a row that the map uses, and the physical line on which it starts."""
+
+    line: int
+    cells: Cells
+
+
 def events(
     table: Table, csv_map: CsvMap, settings: dict[str, str] | None = None, *, whole: bool = True
 ) -> Iterator[MappedEvent | BadRow]:
@@ -35,21 +43,14 @@ def events(
     The rows are numbered from 1, bad rows too, so that a fixed row does not change the ids of the others. `settings`
     are the values that the map asks for. The totals of a file are checked if its rows are read as a `whole`.
     """
-    places = [(column, table.header.index(column), clean) for column, clean in csv_map.clean.items()]
-    filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
     totals = FileTotals(csv_map.total) if csv_map.total else None
     line = 0
-    for ordinal, found in enumerate(table.rows, 1):
-        line = found.line
-        row = _usable(found, len(table.header), fill=totals is not None)
+    for row in clean_rows(table, csv_map, settings):
+        line = row.line
         if isinstance(row, BadRow):
             yield row
-            filled = dict.fromkeys(filled, "")  # the row may have held the value that the next ones repeat
             continue
-        cells = {column: clean(row.cells[place]) for column, place, clean in places}
-        for column, above in filled.items():
-            cells[column] = filled[column] = cells[column] or above
-        cells |= {ROW: str(ordinal), **(settings or {})}
+        cells = row.cells
         try:
             if totals and totals.is_total(cells):
                 totals.compare(line, cells)
@@ -61,6 +62,22 @@ def events(
             yield BadRow(line, str(error))
     if totals and whole:
         yield from totals.problems(line)
+
+
+def clean_rows(table: Table, csv_map: CsvMap, settings: dict[str, str] | None = None) -> Iterator[CleanRow | BadRow]:
+    """Yield the cells of each row that the map uses, cleaned, or a bad row."""
+    places = [(column, table.header.index(column), clean) for column, clean in csv_map.clean.items()]
+    filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
+    for ordinal, found in enumerate(table.rows, 1):
+        row = _usable(found, len(table.header), fill=csv_map.total is not None)
+        if isinstance(row, BadRow):
+            yield row
+            filled = dict.fromkeys(filled, "")  # the row may have held the value that the next ones repeat
+            continue
+        cells = {column: clean(row.cells[place]) for column, place, clean in places}
+        for column, above in filled.items():
+            cells[column] = filled[column] = cells[column] or above
+        yield CleanRow(row.line, cells | {ROW: str(ordinal), **(settings or {})})
 
 
 def _usable(row: CsvRecord | BadRow, columns: int, *, fill: bool) -> CsvRecord | BadRow:

@@ -4,7 +4,7 @@ import codecs
 import tomllib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from importlib import resources
 from pathlib import Path
@@ -13,6 +13,7 @@ from zoneinfo import ZoneInfo
 
 from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
 from quarterhour.model import money
+from quarterhour.receivables.bank.table import OPTIONAL
 from quarterhour_tools.csv.cells import (
     Cells,
     CleanUp,
@@ -33,6 +34,7 @@ MONEY: Final = ("amount", "unit_price", "commission")
 """The numbers whose currency must be that of the event, if a sign names one."""
 _MOST_HEADER: Final = 1000
 _SHIPPED: Final = resources.files("quarterhour_tools.csv") / "maps"
+CURRENCY: Final = "currency"
 ROW: Final = "row"
 """A column that every file has: the row's ordinal."""
 
@@ -59,6 +61,16 @@ class EventMap:
 
 
 @dataclass(frozen=True, slots=True)
+class LineMap:
+    """Converts a row into a line of a bank, if `when` is true. `texts` are the columns beside date and amount."""
+
+    when: Callable[[Cells], bool]
+    booked_on: Callable[[Cells], date]
+    amount: Callable[[Cells], Decimal]
+    texts: dict[str, Value]
+
+
+@dataclass(frozen=True, slots=True)
 class TotalMap:
     """Tells the lines of totals. `sums` has, for each of their columns, its number and what it adds up of each row."""
 
@@ -68,7 +80,7 @@ class TotalMap:
 
 @dataclass(frozen=True, slots=True)
 class CsvMap:
-    """A whole map: the form of the file, and the events of a row.
+    """A whole map: the form of the file, and the events of a row, or the line of a bank.
 
     For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it. `settings` are
     the values that a command line gives, with what each means.
@@ -81,18 +93,42 @@ class CsvMap:
     clean: dict[str, CleanUp]
     used_by: dict[str, str]
     events: list[EventMap]
+    line: LineMap | None
     total: TotalMap | None
 
 
 def load_map(text: str) -> CsvMap:
     """Return the map of a TOML text; raise `MapError` with the name of the entry if it is invalid."""
-    try:
-        top = _Section(tomllib.loads(text), "")
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise MapError("map", f"is not TOML: {error}") from None
+    top = _top(text)
     tables = top.take("event", [])
     if not isinstance(tables, list) or not tables:
         raise MapError("event", "at least one [[event]] is needed")
+    return _csv_map(
+        top,
+        lambda compiler: [_event_map(_Section(table, f"event[{n}]"), compiler) for n, table in enumerate(tables, 1)],
+        lambda _: None,
+    )
+
+
+def load_line_map(text: str) -> CsvMap:
+    """Return the map of a TOML text to the lines of a bank; raise `MapError` as `load_map` does."""
+    top = _top(text)
+    table = top.take("line")
+    return _csv_map(top, lambda _: [], lambda compiler: _line_map(_Section(table, "line"), compiler))
+
+
+def _top(text: str) -> "_Section":
+    try:
+        return _Section(tomllib.loads(text), "")
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise MapError("map", f"is not TOML: {error}") from None
+
+
+def _csv_map(
+    top: "_Section",
+    events_of: Callable[["_Compiler"], list[EventMap]],
+    line_of: Callable[["_Compiler"], LineMap | None],
+) -> CsvMap:
     with (
         top,
         top.section("file") as file,
@@ -104,7 +140,7 @@ def load_map(text: str) -> CsvMap:
     ):
         numbers, times = _number_form(numbers_section), _time_form(time)
         compiler = _Compiler(numbers, times)
-        events = [_event_map(_Section(table, f"event[{n}]"), compiler) for n, table in enumerate(tables, 1)]
+        events, line = events_of(compiler), line_of(compiler)
         total = _total_map(top.section("total"), compiler) if "total" in top else None
         given = {name: settings.text(name) for name in settings.names()}
         used_by = {column: field for column, field in compiler.used_by.items() if column not in given}
@@ -116,6 +152,7 @@ def load_map(text: str) -> CsvMap:
             clean=_clean_ups(texts, columns, used_by),
             used_by=used_by,
             events=events,
+            line=line,
             total=total,
         )
 
@@ -292,6 +329,20 @@ def _event_map(event: _Section, compiler: "_Compiler") -> EventMap:
         )
 
 
+def _line_map(line: _Section, compiler: "_Compiler") -> LineMap:
+    with line:
+        return LineMap(
+            when=compiler.tests(line, "when"),
+            booked_on=compiler.day(line, "date"),
+            amount=compiler.money_amount(line.text("amount"), line.path("amount")),
+            texts={
+                name: compiler.value(line, name, compiler.text)
+                for name in (CURRENCY, *OPTIONAL)
+                if name in line or name == CURRENCY
+            },
+        )
+
+
 def _total_map(total: _Section, compiler: "_Compiler") -> TotalMap:
     with total, total.section("sums") as sums:
         if not sums.names():
@@ -353,6 +404,18 @@ class _Compiler:
             local, days = text(cells, amount), days_before(cells)
             try:
                 return self._times.utc(local, days)
+            except CellError as error:
+                raise CellError(f"{field}: {error}") from None
+
+        return value
+
+    def day(self, section: _Section, key: str) -> Callable[[Cells], date]:
+        field = section.path(key)
+        text = self.text(section.text(key), field)
+
+        def value(cells: Cells) -> date:
+            try:
+                return self._times.utc(text(cells)).astimezone(self._times.zone).date()
             except CellError as error:
                 raise CellError(f"{field}: {error}") from None
 

@@ -134,6 +134,14 @@ RECEIVABLES: Final = {
     "on": Parameter("The business date on which age and status are computed; without it, today.", Day, "2026-12-10")
 }
 """The parameters of the receivables."""
+BANK_FILES: Final = {
+    "format": Parameter(
+        "The format of the file; without it, the one that its content shows.",
+        Literal["camt.053", "mt940", "csv"],
+        "csv",
+    )
+}
+"""The parameters of a bank's file."""
 DISPUTES: Final = {
     "status": Parameter(
         "Those that are open, or those that are resolved; without it, `open`.",

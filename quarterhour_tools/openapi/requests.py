@@ -230,6 +230,10 @@ class Batch(RootModel[Annotated[list[SentEvent], Field(min_length=1, max_length=
     """Several events in one request."""
 
 
+class BankFile(RootModel[str]):
+    """A file of a bank, as the bank made it: CAMT.053, MT940 or CSV, of up to 4 MB and 5,000 lines."""
+
+
 # ---------------------------------------------------------------- orders
 
 
@@ -403,7 +407,7 @@ class AgencyData(Body):
     iban: Omittable[Text]
     """The account to which the marketplace pays out what it owes, with correct check digits."""
     valid_from: Omittable[SentInstant]
-    """The instant from which the version is in force; without it, from the beginning."""
+    """When the version begins, for a change of tax at [local midnight](operations.md#registering-agencies)."""
 
 
 class OwnerData(Body):

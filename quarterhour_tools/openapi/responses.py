@@ -485,6 +485,8 @@ class StatementFigures(NamedStatement):
     """Null for a statement of 0.2.0, as `due_on`."""
     due_on: Day | None
     """Null unless `closing` is owed by the agency."""
+    dispute_until: Day | None
+    """The last day on which the agency may dispute it; then silence accepts it. Null without `AcceptanceDays`."""
     opening: Decimal
     brought_forward: Decimal
     """The part of `opening` that adjustments of kind opening bring forward."""
@@ -835,6 +837,74 @@ class Receivables(Answer):
     """The parameter `next` of the following page; null on the last page."""
     totals: list[CurrencyReceivables]
     """The sums of the accounts on this page: add those of all pages."""
+
+
+class ProposedPayment(Answer):
+    """A payment of a line as a CloudEvent, ready for `POST /events`."""
+
+    specversion: Literal["1.0"]
+    source: Name
+    id: Name
+    type: Literal["payment.recorded"]
+    subject: Name
+    """The agency."""
+    time: Instant
+    """The start of the day on which the bank booked it."""
+    data: dict[str, Any]
+
+
+class MatchedLine(Answer):
+    """A line of a bank's file, and what it would pay."""
+
+    line: Count
+    """Its place in the file, from 1."""
+    date: Day
+    """The day on which the bank booked it."""
+    amount: Decimal
+    """Negative for money that left the account."""
+    currency: Currency
+    account: str
+    """The account of the marketplace. Empty, like the texts below, if the file does not say it."""
+    name: str
+    """The other party."""
+    iban: str
+    """The other party's account."""
+    reference: str
+    bank_reference: str
+    reversal: bool
+    """Whether it takes back an earlier line."""
+    recorded: Decimal
+    """What is recorded of it already."""
+    match: Literal[
+        "number",
+        "numbers",
+        "part",
+        "payer",
+        "all",
+        "amount",
+        "ambiguous",
+        "excess",
+        "contradiction",
+        "reversal",
+        "recorded",
+        "none",
+    ]
+    certain: bool
+    """Whether nobody needs to look at it before it is recorded."""
+    reason: str
+    candidates: list[str]
+    """The numbers of the statements among which a person chooses."""
+    events: list[ProposedPayment]
+    """What would record it. The events of a line have the same ids in every file that has it."""
+
+
+class MatchedFile(Answer):
+    """The lines of a bank's file, matched to open statements."""
+
+    format: Literal["camt.053", "mt940", "csv"]
+    problems: list[str]
+    """What is wrong about the whole file, such as lines that do not add up to its balances."""
+    lines: list[MatchedLine]
 
 
 class LastStatement(Answer):

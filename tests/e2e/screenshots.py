@@ -28,9 +28,9 @@ from tests.support.repository import ROOT
 from tests.support.served import served
 
 FOLDER: Final = ROOT / "docs" / "screenshots"
-SIZE: Final = (1200, 800)
-TALL: Final = (1200, 1150)
-LOW: Final = (1200, 640)
+SIZE: Final = (1280, 800)
+TALL: Final = (1280, 1150)
+LOW: Final = (1280, 640)
 PHONE: Final = (390, 844)
 _DAY: Final = marketplace_day(7)
 _CORRECTED: Final = correction_of(_DAY)

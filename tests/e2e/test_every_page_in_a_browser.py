@@ -60,6 +60,7 @@ PAGES = {
     "/console/receivables": NAME,
     f"/console/receivables/{IN_NAME}": "Balance now",
     "/console/payouts": "No payout was recorded",
+    "/console/bank-file": "Choose a file of your bank",
     "/console/reports": "verified",
     RUN: NAME,
     f"/console/locations?location=GB%23{IN_NAME}": NAME,

@@ -16,6 +16,8 @@ from typing import Any
 import pytest
 
 from quarterhour.model.clock import ManualClock, using
+from quarterhour_tools.accounting.document import StatementDocument
+from quarterhour_tools.accounting.journal_entries import journal_entries
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.faults import Faults, Spec
@@ -26,6 +28,7 @@ from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
 from tests.e2e.sales import lines
 from tests.e2e.test_rerate import serving
+from tests.support.accounting import accounts
 from tests.support.events import by_sign
 from tests.support.repository import ROOT
 from tests.support.statement_parties import OWNER, parties, registered
@@ -647,5 +650,7 @@ def test_the_statements_of_hotels_equal_an_independent_computation(
     assert any("category" in span for one in made for row in one["taxes"] for span in row["tax_points"])
     assert {one["collects"] for one in made} == {"agency", "marketplace"}
     assert any(one["tax_in"] and float(one["tax_in"]["tax"]) for one in made)
+    entries = journal_entries(map(StatementDocument.parse, made), accounts())
+    assert {one.role for one in entries} == {"receivable", "payable"}, "each balances, or it raises an error"
     code, said = script("statements_truth.py", *truth, "--compare", str(out))
     assert (code, said) == (0, f"{len(expected)} statements, {len(drafts_)} drafts without one, 0 differences\n")

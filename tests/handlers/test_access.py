@@ -126,6 +126,7 @@ STAFF_READS = {
 """Routes that show all agencies: staff use them."""
 FINANCE_WRITES = {
     "POST /events": "/events",
+    "POST /bank-files": "/bank-files",
     "PUT /agencies/{agency}": "/agencies/42",
     "PUT /schedule": "/schedule",
     "PUT /documents/{document}": "/documents/rate-card:42",
@@ -135,7 +136,7 @@ FINANCE_WRITES = {
         "/statements/42/GBP/2026-10/disputes/shop/e0"
     ),
 }
-"""Routes on which finance writes."""
+"""Routes on which finance writes, or sends what it will write."""
 MACHINES = {
     "POST /orders": "/orders",
     "PUT /orders/{order}/status": "/orders/1001/status",

@@ -17,9 +17,11 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.telemetry import logger
 from quarterhour.model.identifiers import Account
+from quarterhour.receivables.routes import FILE
 from quarterhour.statements.plan import SCHEMA
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.support.agencies import FULL
+from tests.support.bank_files import table
 from tests.support.events import refund, sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
@@ -48,7 +50,7 @@ class Good:
     """A valid request of a route; each bad request differs from it in one thing.
 
     ``statuses``: those of a successful response. ``accepts``: the names of tricks that are valid, by variable of the
-    path or parameter. ``anything``: the fields of the body that hold any JSON.
+    path or parameter. ``anything``: the fields of the body that hold any JSON. A body that is a text is sent as it is.
     """
 
     variables: dict[str, str] = field(default_factory=dict)
@@ -173,6 +175,7 @@ GOOD: dict[str, Good] = {
     "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": Good(
         {**STATEMENT, "source": "shop", "event": "e0"}, body={"reason": "agreed"}
     ),
+    "POST /bank-files": Good(query={"format": "csv"}, body=table([("121.00", "S-000001")]).decode(), content_type=FILE),
     "GET /receivables": Good(query={"agency": "42", "on": "2026-12-31", "limit": "10"}),
     "GET /search": Good(query={"q": "e0"}, accepts={"q": SEPARATED}),
     "GET /disputes": Good(query={"status": "open", "agency": "42", "limit": "10"}),
@@ -273,7 +276,8 @@ def request(route: str, good: Good, body: bytes | None = None, **headers: str) -
     method, _, path = route.partition(" ")
     for name, text in good.variables.items():
         path = path.replace(f"{{{name}}}", text)
-    content = body if body is not None else b"" if good.body is None else json.dumps(good.body).encode()
+    text = good.body if isinstance(good.body, str) else "" if good.body is None else json.dumps(good.body)
+    content = text.encode() if body is None else body
     kind = {"Content-Type": good.content_type or JSON} if method != "GET" else {}
     sent = {**kind, **{name.replace("_", "-"): text for name, text in headers.items()}}
     return Request(method, path, urlencode(good.query), tuple(sent.items()), content)
@@ -312,7 +316,9 @@ def bad_bodies(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
 
 
 def bad_fields(route: str, good: Good) -> Iterator[tuple[str, Sent]]:
-    """Yield the requests with a bad field in the body."""
+    """Yield the requests with a bad field in the body; a file has none."""
+    if isinstance(good.body, str):
+        return
     for path in leaves({name: value for name, value in good.body.items() if name not in good.anything}):
         for trick, value in VALUES.items():
             changed = replace(good, body=with_value(good.body, path, value))

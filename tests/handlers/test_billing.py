@@ -57,6 +57,16 @@ def test_a_paid_order_is_posted_item_by_item_with_all_its_fields(world: World) -
     assert world.read("/accounts/42/GBP")["gross"] == "10.00"
 
 
+def test_the_refund_of_an_order_that_is_cancelled_on_a_later_day_has_the_tax_point_of_its_sale(world: World) -> None:
+    paid(world, "1001", TEA)
+    world.drain()
+    world.clock.advance(timedelta(days=3))
+    change(world, "1001", "paid", "cancelled")
+    world.drain()
+    points = {one["id"]: one["tax_point"] for one in ledger(world)}
+    assert points == dict.fromkeys(("1001:1", "1001:1:refund"), f"{START:%Y-%m-%d}")
+
+
 def test_open_and_never_paid_orders_are_not_posted(world: World) -> None:
     place(world, "1001", TEA)
     place(world, "1002", TEA)

@@ -39,6 +39,18 @@ def figures(shown: dict[str, Any]) -> list[Any]:
     return [shown[name] for name in ("events", "gross", "refunds", "net", "payments")]
 
 
+def test_a_payment_with_more_decimals_than_its_currency_is_rejected_and_a_sale_keeps_them(world: World) -> None:
+    sent = [payment("p1", "10.005", currency="EUR"), payment("p2", "1.5", currency="JPY")]
+    items = post(world, sent).json()["items"]
+    assert [(one["verdict"], one["errors"][0]["field"], one["errors"][0]["problem"]) for one in items] == [
+        ("rejected", "data.amount", "is 10.005"),
+        ("rejected", "data.amount", "is 1.5"),
+    ]
+    world.sell("100.55", currency="JPY")
+    world.drain()
+    assert world.read(account(currency="JPY"))["gross"] == "100.55"
+
+
 def test_payments_are_totals_of_their_own_wherever_totals_are_shown(paid: World) -> None:
     expected = [3, "80.00", "0", "80.00", "74.50"]
     assert figures(paid.read(account())) == expected

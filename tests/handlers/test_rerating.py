@@ -46,6 +46,14 @@ def test_a_rerated_sale_gives_back_what_it_was_charged_in_the_end(rated: World) 
     assert (account["events"], float(account["commission"])) == (5, 0)
 
 
+def test_a_rerating_has_the_tax_point_of_its_sale(rated: World) -> None:
+    before = {"time": "2026-10-21T12:00:00Z"}
+    assert verdicts(post(rated, sale("early", "100") | before)) == ["recorded"]
+    assert verdicts(post(rated, rerating("rr", "early", version=1))) == ["recorded"]
+    points = {id_: rated.read(f"/events/shop/{id_}")["tax_point"] for id_ in ("order-1", "early", "rr")}
+    assert points == {"order-1": "2026-10-23", "early": "2026-10-21", "rr": "2026-10-21"}
+
+
 def test_a_sale_its_rerating_and_its_refund_may_come_in_one_request_in_any_order(rated: World) -> None:
     sent = [refund("r", "-50", of="b"), rerating("rr", "b", version=1), sale("b", "100"), void("v", "b")]
     assert verdicts(post(rated, sent)) == ["recorded"] * 4

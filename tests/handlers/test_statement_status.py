@@ -55,6 +55,10 @@ def test_a_statement_that_is_not_answered_is_accepted_by_silence() -> None:
             "issued",
             ["accepted", "disputed"],
         )
+        assert [one["dispute_until"] for one in (world.read(OCTOBER), *world.read("/statements")["items"])] == [
+            "2026-12-01",
+            "2026-12-01",
+        ]
         (file,) = (one for one in world.read(OCTOBER)["files"] if one["key"].endswith("statement.json"))
         assert json.loads(world.stack.bucket.open(file["key"]).read())["dispute_until"] == "2026-12-01"
         world.clock.advance(timedelta(days=30, hours=23))

@@ -24,13 +24,6 @@ GROUP_BY: Final = """Map.groupBy ??= (items, keyOf) => {
 """What browsers have and Node.js 20 lacks."""
 
 
-def _address(module: str) -> str:
-    """Return a module as an address that holds it with all that it imports: files of a browser are none to Node.js."""
-    source = (STATIC / module).read_text("utf-8")
-    whole = re.sub(r'"\./([\w.]+\.js)"', lambda found: f'"{_address(found[1])}"', source)
-    return f"data:text/javascript;base64,{b64encode(whole.encode()).decode()}"
-
-
 def evaluated(module: str, expression: str) -> Any:
     """Return the JSON value of an expression over ``module``, a module that needs no page; it may await."""
     program = f"""

@@ -353,7 +353,16 @@ def live_with_disputes(world: World) -> None:
     assert world.sample("watch-tick")["disputes"] == {"resolved": 1, "open": 0}
     assert world.sample("write-statement-status")["statusCode"] == 409, "others have changed it"
     assert world.sample("read-messages", kind="statements", subject="42#GBP#2026-10")["statusCode"] == 200
-    for name in ("periods", "statements", "statement", "receivables", "disputes", "account-balance", "search"):
+    for name in (
+        "periods",
+        "statements",
+        "statement",
+        "receivables",
+        "disputes",
+        "account-balance",
+        "search",
+        "bank-file",
+    ):
         assert world.sample(f"read-{name}")["statusCode"] == 200, name
     for name in ("statements", "disputes"):
         of_agency = json.loads((ROOT / "events" / f"read-{name}.json").read_text("utf-8"))

@@ -15,6 +15,7 @@ STATEMENT = "/statements/{agency}/{currency}/{period}"
 ROUTES = {
     "POST /events": "IngestFunction",
     "GET /{proxy+}": "ReadFunction",
+    "POST /bank-files": "ReadFunction",
     "POST /orders": "WriteFunction",
     "PUT /orders/{order}/status": "WriteFunction",
     "PUT /documents/{document}": "WriteFunction",

@@ -17,6 +17,7 @@ const ADVICE = {
   "data.refers_to": ["Id of the sale", "It must be that of a recorded sale of this agency in this currency."],
   "data.refers_to_source": ["Source of the sale", "Write the source and the id of the sale, or neither."],
   "expression": ["Expression", ""],
+  "body": ["The file", ""],
   "subject": ["Agency", "Write the name of an agency: at most 200 characters, without blanks at its ends."],
   "document": ["Agency", "Write another name: at most 200 characters, without blanks at its ends."],
   "agency": ["Agency", "Write another name: at most 200 characters, without blanks at its ends."],
@@ -58,7 +59,7 @@ export const problemOf = ({ field, problem, expected }) =>
 /** Returns what to write into a field that the API has refused. */
 export function adviceOn(refusal) {
   const { field } = refusal;
-  if (field === "expression") return problemOf(refusal);
+  if (field === "expression" || field === "body") return problemOf(refusal);
   const rule = /^content\.rules\[(\d+)\]/.exec(field);
   const [name, advice] = ADVICE[field.replace(/\[\d+\]/, "[]")] ?? ["", "A value is not accepted. Check all of them."];
   const label = [rule && `Rule ${Number(rule[1]) + 1}`, name].filter(Boolean).join(", ");

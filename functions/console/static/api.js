@@ -70,13 +70,17 @@ export async function record(event) {
   return outcome;
 }
 
+/** Sends a file to a path, and returns what the API says of it. */
+export const sendFile = (path, file) => request("POST", path, file, "application/octet-stream");
+
 async function request(method, path, body, type = "application/json") {
   const headers = await headersOf();
   if (body) headers["content-type"] = type;
   let response;
   try {
     response = await fetch(path, {
-      method, headers, body: body && JSON.stringify(body), signal: AbortSignal.timeout(LONGEST),
+      method, headers, body: body instanceof Blob ? body : body && JSON.stringify(body),
+      signal: AbortSignal.timeout(LONGEST),
     });
   } catch {
     throw new Problem(0, "No response", "The API did not respond. Try again: nothing is done twice.", "");

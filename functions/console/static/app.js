@@ -1,14 +1,15 @@
 /** The console: the frame around every page, and the page of the present address. */
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { inWords } from "./advice.js";
+import { useLegalName } from "./agencies.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
-import { useLegalName } from "./agencies.js";
 import { AccountStatement } from "./pages/account-statement.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
 import { AgencyName, agencyAddress } from "./pages/agency-link.js";
 import { Agency } from "./pages/agency.js";
+import { BankFile } from "./pages/bank-file.js";
 import { Close } from "./pages/close.js";
 import { Event } from "./pages/event.js";
 import { Events } from "./pages/events.js";
@@ -39,6 +40,7 @@ const MENU = [
   { title: "Close", parts: ["close"], content: Close, roles: STAFF, group: "Money" },
   { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true, group: "Money" },
   { title: "Receivables", parts: ["receivables"], content: Receivables, roles: STAFF, group: "Money" },
+  { title: "Bank file", parts: ["bank-file"], content: BankFile, roles: ["finance"], group: "Money" },
   { title: "Payouts", parts: ["payouts"], content: Payouts, roles: STAFF, group: "Money" },
   { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true, group: "Money" },
   { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates, group: "Money" },

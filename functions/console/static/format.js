@@ -53,7 +53,8 @@ export const count = (number, maximumFractionDigits = 0) =>
 export function short(number, ticks, step) {
   const most = Math.max(...ticks.map(Math.abs));
   const unit = most < 10_000 ? 1 : 1000 ** Math.floor(Math.log10(most) / 3);
-  const places = Math.max(0, Math.ceil(-Math.log10(step / unit)));
+  const [, fraction = ""] = String(Number((step / unit).toPrecision(3))).split(".");
+  const places = fraction.length;
   const shown = { minimumFractionDigits: unit === 1 ? places : 0, maximumFractionDigits: places };
   return cached(Intl.NumberFormat, { notation: unit === 1 ? "standard" : "compact", ...shown }).format(number);
 }

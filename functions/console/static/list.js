@@ -55,8 +55,8 @@ function useView(name, usual) {
   return [view, change];
 }
 
-/** Returns the rows that are there, or else what loads them; it has so many as are `wanted`, or is loading them. */
-function useRows({ rows, path, parameters, load, wanted }) {
+/** Returns the rows that are there, or else what loads them; it has the `least` that are needed, or is loading them. */
+function useRows({ rows, path, parameters, load, least }) {
   const [, setTurn] = useState(0);
   const key = path && withQuery(path, parameters ?? {});
   const loader = useMemo(() => {
@@ -64,7 +64,7 @@ function useRows({ rows, path, parameters, load, wanted }) {
     const page = load ?? ((next, limit) => get(withQuery(path, { ...parameters, limit, next })));
     return loaderOf(page, () => setTurn((before) => before + 1));
   }, [rows, key]);
-  useEffect(() => { loader.reach(wanted); }, [loader, wanted]);
+  useEffect(() => { loader.reach(least); }, [loader, least]);
   useEffect(() => () => loader.stop(), [loader]);
   return loader;
 }
@@ -81,10 +81,10 @@ export function List({
   const usual = { size };
   const [view, change] = useView(name, usual);
   const needsAll = view.size === ALL || view.sort || view.text.trim();
-  const wanted = needsAll ? MOST : view.size * view.pages;
-  const loader = useRows({ ...source, wanted });
+  const least = needsAll ? MOST : view.size * view.pages;
+  const loader = useRows({ ...source, least });
   const { items, isDone, isBusy, problem } = loader;
-  const isReady = isDone || items.length >= wanted;
+  const isReady = isDone || items.length >= least;
   useEffect(() => { if (isReady) restoreScroll(); }, [isReady]);
 
   const head = useMemo(() => items.length > 0 && above?.(items), [items]);
@@ -98,7 +98,7 @@ export function List({
     if (shown.length < ordered.length || !needsAll) change({ pages: view.pages + 1 });
     else loader.reach(items.length + MOST);
   };
-  if (problem && !items.length) return html`<${Failure} problem=${problem} retry=${() => loader.reach(wanted)} />`;
+  if (problem && !items.length) return html`<${Failure} problem=${problem} retry=${() => loader.reach(least)} />`;
   if (!items.length) return isDone ? empty : html`<p role="status" class="loading">Loading…</p>`;
   return html`
     ${head}
@@ -110,7 +110,7 @@ export function List({
             sort=${view.sort ?? sort} onSort=${(next) => change({ sort: next })} />`
         : !isBusy && html`<p class="empty">No row matches.
             ${" "}<button type="button" class="link" onClick=${() => change({ text: "" })}>Show all rows</button></p>`}
-      ${problem && html`<${Failure} problem=${problem} retry=${() => loader.reach(wanted)} />`}
+      ${problem && html`<${Failure} problem=${problem} retry=${() => loader.reach(least)} />`}
       ${!problem && !isBusy && (shown.length < ordered.length || !isDone) && html`
         <p><button type="button" onClick=${more}>Show more</button></p>`}
     </div>`;
@@ -205,7 +205,7 @@ export function SortHead({ name, text, kind, isFigure: first, sort, onSort }) {
     </th>`;
 }
 
-/** The table; each row is a card on a phone. Its roles are named, as cards are no table for browsers. */
+/** The table; each row is a box on a phone. Its roles are named, as boxes are no table for browsers. */
 function Rows({ caption, columns, rows, sort, onSort, rowClass, current }) {
   return html`
     <div class="rows" tabindex="0" role="region" aria-label=${caption}>
@@ -229,7 +229,7 @@ function Rows({ caption, columns, rows, sort, onSort, rowClass, current }) {
 
 const kindOf = ({ type, kind }) => kind ?? KINDS[type] ?? "";
 
-/** A cell; its `data-label` names it on a card. */
+/** A cell; its `data-label` names it in a box. */
 function Cell({ column, row }) {
   const { title, cell, head } = column;
   const content = cell ? cell(row) : shownAs(column, row);

@@ -8,7 +8,7 @@ const instant = (at) => new Date(at).toISOString();
  * Returns what loads the events of a span from its end on: `load(next)`, which promises `{items, next}`.
  *
  * `read({from, to, limit, next})` promises a page of the API. The first part is the whole span. Of a part whose events
- * fill more than a page, its last quarter is read. A part that is as short as a quarter-hour is read whole.
+ * fill more than a page, the last 25 % is read. A part that is as short as a quarter-hour is read whole.
  */
 export const newestFirst = (read, from, to) => async (next) => {
   const [begin, end] = [Date.parse(from), next?.end ?? Date.parse(to)];

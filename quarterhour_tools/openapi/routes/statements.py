@@ -2,10 +2,11 @@
 
 from typing import Final
 
+from quarterhour.receivables.routes import FILE
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
-from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
-from quarterhour_tools.openapi.parameters import DISPUTES, DRAFTS, LISTED_STATEMENTS, RECEIVABLES
+from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, json_body, read
+from quarterhour_tools.openapi.parameters import BANK_FILES, DISPUTES, DRAFTS, LISTED_STATEMENTS, RECEIVABLES
 
 _LISTED: Final = {name: f"$response.body#/items/0/{name}" for name in ("agency", "currency", "period")}
 _NO_STATEMENT: Final = "There is no such statement."
@@ -243,6 +244,33 @@ STATEMENTS: Final = Group(
             payments are those of now. Events that are on no statement yet are left out, except payments.
             """,
             parameters=RECEIVABLES,
+        ),
+        "POST /bank-files": RouteDescription(
+            "bank_files_match",
+            {200: a.MatchedFile},
+            (*BODY_PROBLEMS, 503),
+            """
+            Reads a file of a bank and matches its lines to what is open of statements. It records nothing: send the
+            `events` of those lines that you accept to [`POST /events`](#post-events). A line with `certain` needs no
+            review. [Accounting](accounting.md#a-banks-file) has the rules, the formats and the command.
+
+            | `match` | the line |
+            |---|---|
+            | `number`, `numbers` | names a statement or several, and pays exactly what is open of them |
+            | `part` | pays less than is open of what it names, or of its agency |
+            | `payer`, `all` | comes from an agency, and is what is open of one of its statements, or of all |
+            | `amount` | has the amount of one statement, and nothing else tells whose it is |
+            | `ambiguous` | can pay more than one statement |
+            | `excess` | is more than what is open |
+            | `contradiction` | names a statement that it cannot pay, such as one that is paid |
+            | `reversal` | takes back an earlier line |
+            | `recorded` | is recorded already |
+            | `none` | matches nothing |
+            """,
+            statuses={400: "It is no file of a bank that can be read, or the format is not known."},
+            bodies={FILE: Body(b.BankFile)},
+            retries="It changes nothing.",
+            parameters=BANK_FILES,
         ),
         "GET /disputes": read(
             "disputes_list",

@@ -5,7 +5,15 @@ from html import unescape
 
 import pytest
 
-from quarterhour.web.static_files import INDEX, PageSettings, accepts_gzip, security_policy, served_files, tree_hash
+from quarterhour.web.static_files import (
+    INDEX,
+    PageSettings,
+    accepts_gzip,
+    security_policy,
+    served_files,
+    tree_hash,
+    without_comments,
+)
 
 FILES = {
     INDEX: b"<meta content='$settings'>$modules<script src='$assets/app.js'></script>",
@@ -78,3 +86,10 @@ def test_gzip_is_accepted_by_its_name_or_by_an_asterisk(header: str) -> None:
 )
 def test_without_gzip_among_what_a_client_accepts_nothing_is_compressed(header: str) -> None:
     assert not accepts_gzip(header)
+
+
+def test_modules_are_sent_without_their_comments_and_vendored_files_whole() -> None:
+    code = b'const URL = "https://x"; // as it is\nexport const f = 1;\n'
+    module = b"/** What it is for. */\n  // a note\n/**\n * Returns 1.\n */\n" + code
+    assert without_comments("a.js", module) == code
+    assert without_comments("vendor/a.js", module) == without_comments("a.css", module) == module

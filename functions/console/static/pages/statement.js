@@ -104,7 +104,9 @@ export function Statement({ name }) {
               ${" "}<${Link} to=${address(["close", statement.period])}>Close ${format.month(statement.period)}<//>`}`
         : html`<${Status} value=${statement.status} />
             ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
-            ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.`}
+            ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.
+            ${statement.status === "issued" && statement.dispute_until
+              && ` Disputes are taken until ${format.day(statement.dispute_until)}.`}`}
     </p>
     ${statement.cancelled && html`
       <p class="mark">

@@ -26,7 +26,7 @@ from quarterhour.statements.owner import PAYMENT_DAYS
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.queries import StatementQueries
 from quarterhour.statements.store import PartyReader
-from quarterhour.web.paging import Page, Paging
+from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging
 
 _PAGE: Final = 200
 
@@ -62,18 +62,33 @@ class ReceivableQueries:
         ``agency`` selects its accounts, ``None`` all. A page can be short, or empty, though another follows.
         """
         page = self.counters.accounts_with_money(agency, paging, remaining_seconds)
+        found = self._open(page, self._terms())
+        items = [shown(account, allocation, on) for account, allocation in found]
+        totals = _totals((account.currency, allocation.figures(on)) for account, allocation in found)
+        return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": totals}
+
+    def all_open(self, remaining_seconds: Callable[[], float]) -> list[tuple[Account, Allocation]]:
+        """Return the accounts with something open; raise ``UnavailableError`` if there is not enough time for all."""
+        found, terms_of = [], self._terms()
+        page = Page([], ())
+        while page.after is not None:
+            if remaining_seconds() < RESERVE_SECONDS:
+                raise UnavailableError("there are more accounts than can be read in the time of a request")
+            paging = Paging(_PAGE, "", page.after or None)
+            page = self.counters.accounts_with_money(None, paging, remaining_seconds)
+            found += self._open(page, terms_of)
+        return found
+
+    def _open(self, page: Page, terms_of: TermsOf) -> list[tuple[Account, Allocation]]:
+        """Return those accounts of a page that have something open."""
         accounts = [Account(one["agency"], one["currency"]) for one in page.items]
         agencies = [list(some) for _, some in groupby(accounts, key=attrgetter("agency"))]
-        terms_of = self._terms()
-        found = [
+        return [
             (account, allocation)
             for some in self.workers.map(lambda some: self._allocations(some, terms_of), agencies)
             for account, allocation in some
             if not allocation.is_cleared
         ]
-        items = [shown(account, allocation, on) for account, allocation in found]
-        totals = _totals((account.currency, allocation.figures(on)) for account, allocation in found)
-        return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": totals}
 
     def payment(self, account: Account, number: str) -> dict[str, Any] | None:
         """Return whether a document is paid today; ``None`` if the index does not list it yet."""

@@ -101,10 +101,19 @@ def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
         **{name: values[name] for name in _SHOWN},
         **{name: values.get(name, "0") for name in FIGURES},  # 0.2.0 has no proceeds
         **{name: values.get(name) for name in _DATES},
+        "dispute_until": _dispute_until(values),
         "lines": int(values["lines"]),
         "prior_period_lines": int(values["prior_period_lines"]),
         "recorded_until": iso_seconds(QuarterHour.parse(values["bound"]).end),
     }
+
+
+def _dispute_until(values: Mapping[str, Any]) -> str | None:
+    """Return the last day for a dispute, as the statement shows it; ``None`` if silence never accepts it."""
+    if "acceptance_days" not in values:
+        return None
+    days = timedelta(days=int(values["acceptance_days"]))
+    return (date.fromisoformat(values["issued_on"]) + days).isoformat()
 
 
 def shown_documents(values: Mapping[str, Any]) -> list[dict[str, Any]]:

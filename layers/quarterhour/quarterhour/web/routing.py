@@ -13,7 +13,7 @@ from quarterhour.model import fields
 from quarterhour.model.errors import MalformedError, NotFoundError, RequestError
 from quarterhour.web import http, parameters
 from quarterhour.web.access import Caller, Gate, Policy
-from quarterhour.web.bodies import read_json, refusal
+from quarterhour.web.bodies import check_size, media_type, read_json, refusal, unsupported
 from quarterhour.web.parameters import Parameters
 
 RouteHandler = Callable[..., http.Response]
@@ -90,6 +90,18 @@ class Routes:
         if not isinstance(parsed, dict):
             raise refusal(MalformedError, "is not a JSON object", "an object")
         return parsed
+
+    def file(self, content_type: str, max_bytes: int) -> bytes:
+        """Return the file in the body of the current request.
+
+        Raises ``UnsupportedMediaTypeError``, ``TooLargeError`` or ``MalformedError``.
+        """
+        given = self.header("content-type")
+        if media_type(given) != content_type:
+            raise unsupported(given, {content_type: "a file"})
+        content = http.body_of(self._app.current_event.raw_event)
+        check_size(content, max_bytes)
+        return content
 
     def seconds_left(self) -> float:
         """Return the seconds that remain for the current request until Lambda's timeout."""

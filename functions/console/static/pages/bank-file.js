@@ -1,0 +1,212 @@
+/** A bank's file: what each line pays and why, and the recording of the payments that a person of finance chooses. */
+import { html, useRef, useState } from "../vendor/htm-preact.js";
+import { record, sendFile } from "../api.js";
+import { inTurns } from "../closing.js";
+import { sum } from "../decimal.js";
+import * as format from "../format.js";
+import { Amount, Dialog, Failure, Link, Money, Name, Table, useSending } from "../parts.js";
+import { Problem } from "../problem.js";
+import { AgencyLink } from "./agency-link.js";
+import { eventAddress } from "./events.js";
+
+const LARGEST = 4_000_000;
+const AT_ONCE = 4;
+const SHOWN = 200;
+const NONE = [];
+const GROUPS = [
+  { title: "Certain", note: "These lines name their statement, or have the exact amount of the agency that paid.",
+    has: (line) => line.certain },
+  { title: "To review", note: "Choose a line only if you have checked it. Record what has no box on the agency's page.",
+    has: (line) => !line.certain && line.match !== "none" && line.match !== "recorded" },
+  { title: "Recorded before", has: (line) => line.match === "recorded" },
+  { title: "Without a match", has: (line) => line.match === "none" },
+];
+const HEAD = [["Date"], ["Payer and reference"], ["Amount", "n"], ["Pays"], ["Why"]];
+const LINES = (many) => `${format.count(many)} ${many === 1 ? "line" : "lines"}`;
+const PAYMENTS = (many) => `${format.count(many)} ${many === 1 ? "payment" : "payments"}`;
+
+/** The page: the choice of a file, then its lines. */
+export function BankFile() {
+  const [found, setFound] = useState(null);
+  const { busy, problem, onSend } = useSending(read, setFound);
+  const choose = (event) => {
+    event.preventDefault();
+    setFound(null);
+    onSend(new FormData(event.target));
+  };
+  return html`
+    <p>Choose a file of your bank: CAMT.053, MT940, or CSV with the columns <code>date</code>, <code>amount</code>,
+      ${" "}<code>currency</code> and <code>reference</code>. The command <code>quarterhour payments</code> reads other
+      CSV. The lines are matched to open statements. Nothing is
+      recorded before you say so, and no line is recorded twice.</p>
+    <form class="bar" onSubmit=${choose}>
+      <label>File <input type="file" name="file" required accept=".xml,.sta,.940,.mt940,.txt,.csv" /></label>
+      <button class="first" disabled=${busy}>${busy ? "Reading…" : "Read the file"}</button>
+    </form>
+    ${problem && html`<${Failure} problem=${problem} />`}
+    ${found && html`<${Lines} key=${found.key} ...${found} />`}`;
+}
+
+async function read(form) {
+  const file = form.get("file");
+  if (file.size > LARGEST) {
+    const detail = `It has ${format.size(file.size)}, and at most ${format.size(LARGEST)} are read. Ask your bank for a
+      file of fewer days.`;
+    throw new Problem(413, "The file is too large", detail, "");
+  }
+  return { ...(await sendFile("/bank-files", file)), name: file.name, key: crypto.randomUUID() };
+}
+
+/** The lines of a file by what is to be done about them. `chosen`: the numbers of those that will be recorded. */
+function Lines({ name, lines, problems }) {
+  const [chosen, setChosen] = useState(() => new Set(lines.filter((one) => one.certain).map((one) => one.line)));
+  const [results, setResults] = useState(new Map());
+  const [asks, setAsks] = useState(false);
+  const select = (some, isOn) => {
+    const next = new Set(chosen);
+    for (const { line } of some) next[isOn ? "add" : "delete"](line);
+    setChosen(next);
+  };
+  const isOpen = ({ line, events }) => events.length > 0 && !results.get(line)?.every((one) => one.outcome);
+  const picked = lines.filter((one) => chosen.has(one.line) && isOpen(one));
+  return html`
+    <h2><${Name}>${name}<//>: ${LINES(lines.length)}</h2>
+    ${problems.length > 0 && html`
+      <div class="mark" role="alert">
+        <p><strong>The file is not in order.</strong> Look at it before you record anything.</p>
+        ${problems.map((one) => html`<p key=${one}><${Name}>${one}<//></p>`)}
+      </div>`}
+    <div class="bar">
+      <button type="button" class="first" disabled=${!picked.length} onClick=${() => setAsks(true)}>
+        Review ${LINES(picked.length)}
+      </button>
+      <span role="status">${results.size > 0 && resultOf([...results.values()].flat())}</span>
+    </div>
+    ${GROUPS.map(({ title, note, has }) => html`
+      <${Group} key=${title} ...${{ title, note, chosen, select, results, isOpen }} lines=${lines.filter(has)} />`)}
+    ${asks && html`
+      <${Review} lines=${picked} onRecorded=${(more) => setResults(new Map([...results, ...more]))}
+        onClose=${() => setAsks(false)} />`}`;
+}
+
+function resultOf(results) {
+  const recorded = results.filter(({ outcome }) => outcome && outcome.verdict !== "held").length;
+  const held = results.filter(({ outcome }) => outcome?.verdict === "held").length;
+  const failed = results.filter(({ problem }) => problem).length;
+  return [
+    `${PAYMENTS(recorded)} recorded`,
+    held && `${format.count(held)} held`,
+    failed && `${format.count(failed)} not recorded`,
+  ].filter(Boolean).join(", ");
+}
+
+function Group({ title, note, lines, chosen, select, results, isOpen }) {
+  const [most, setMost] = useState(SHOWN);
+  if (!lines.length) return null;
+  const open = lines.filter(isOpen);
+  const hasBoxes = lines.some((one) => one.events.length > 0);
+  const all = open.length > 0 && open.every((one) => chosen.has(one.line));
+  const box = open.length > 1 && html`
+    <label class="check">
+      <input type="checkbox" checked=${all} onChange=${({ target }) => select(open, target.checked)} />
+      Select all ${format.count(open.length)} of this group
+    </label>`;
+  return html`
+    <h3>${title}: ${LINES(lines.length)}</h3>
+    ${note && html`<p class="note">${note}</p>`}
+    ${box}
+    <${Table} label=${`${title}: lines`} head=${hasBoxes ? [["Record"], ...HEAD] : HEAD}>
+      ${lines.slice(0, most).map((one) => html`
+        <${Line} key=${one.line} line=${one} hasBoxes=${hasBoxes} isOpen=${isOpen(one)} isOn=${chosen.has(one.line)}
+          select=${select} results=${results.get(one.line) ?? NONE} />`)}
+    <//>
+    ${lines.length > most && html`
+      <p><button type="button" onClick=${() => setMost(lines.length)}>Show all ${LINES(lines.length)}</button></p>`}`;
+}
+
+function Line({ line: one, hasBoxes, isOpen, isOn, select, results }) {
+  const amount = `${format.money(one.amount, one.currency)} ${one.currency}`;
+  const label = `Record ${amount} of ${one.name || one.iban || one.date}`;
+  return html`
+    <tr>
+      ${hasBoxes && html`
+        <td>
+          ${isOpen && html`
+            <input type="checkbox" aria-label=${label} checked=${isOn}
+              onChange=${({ target }) => select([one], target.checked)} />`}
+        </td>`}
+      <td class="short"><time datetime=${one.date}>${one.date}</time></td>
+      <td class="long">
+        ${(one.name || one.iban) && html`<div><${Name}>${one.name || one.iban}<//></div>`}
+        ${one.reference && html`<small><${Name}>${one.reference}<//></small>`}
+      </td>
+      <td class="n"><${Amount} value=${one.amount} currency=${one.currency} exact /> ${one.currency}</td>
+      <td class="long">${one.events.map((event) => html`<${Pays} key=${event.id} event=${event} />`)}</td>
+      <td class="long"><${Name}>${one.reason}<//>
+        ${results.map((result) => html`<${Result} key=${result.event.id} ...${result} />`)}</td>
+    </tr>`;
+}
+
+const Pays = ({ event: { subject, data: { statement, amount, currency } } }) => html`
+  <div><${AgencyLink} agency=${subject} currency=${currency} />: ${statement ?? "the oldest statements"},
+    ${" "}<${Amount} value=${amount} currency=${currency} exact /></div>`;
+
+function Result({ event, outcome, problem }) {
+  if (problem) return html`<div class="mark">${problem.title}. ${problem.message}</div>`;
+  if (outcome.verdict === "held") return html`<div>It waits for another person, who approves it in Operations.</div>`;
+  return html`<div class="proven"><${Link} to=${eventAddress(event)}>It is recorded<//>.</div>`;
+}
+
+/** The dialog before the recording: how many payments, and their sums. Events of one line are sent in their order. */
+function Review({ lines, onRecorded, onClose }) {
+  const [done, setDone] = useState(0);
+  const events = lines.flatMap((one) => one.events);
+  const unsure = lines.filter((one) => !one.certain).length;
+  const results = useRef(new Map());
+  const send = async () => {
+    await inTurns(lines, AT_ONCE, async ({ line, events: own }) => {
+      const some = [];
+      for (const event of own) {
+        // A part after one that failed would be found as the rest of the line, and not as this part.
+        if (some.some((one) => one.problem)) break;
+        try {
+          some.push({ event, outcome: await record(event) });
+        } catch (problem) {
+          some.push({ event, problem });
+        }
+      }
+      results.current.set(line, some);
+      setDone(results.current.size);
+    });
+    return results.current;
+  };
+  const sending = useSending(send, onRecorded);
+  return html`
+    <${Dialog} title=${`Record ${PAYMENTS(events.length)}`} action="Record" ...${{ onClose, ...sending }}>
+      <p>The payments are permanent, and staff see that you recorded them.</p>
+      <${Sums} events=${events} />
+      ${unsure > 0 && html`
+        <div class="mark">
+          <p>${LINES(unsure)} of these ${unsure === 1 ? "is" : "are"} not certain.</p>
+          <label class="check"><input type="checkbox" required /> I have checked this, and it is right.</label>
+        </div>`}
+      ${sending.busy && html`<progress aria-label="Progress" value=${done} max=${lines.length}></progress>`}
+    <//>`;
+}
+
+function Sums({ events }) {
+  const byCurrency = [...Map.groupBy(events, ({ data }) => data.currency)].toSorted(([one], [other]) =>
+    (one < other ? -1 : 1));
+  const total = (some, isOut) =>
+    sum(some.map(({ data }) => data.amount).filter((one) => one.startsWith("-") === isOut));
+  const head = [["Currency"], ["Payments", "n"], ["Agencies paid", "n"], ["Agencies were paid", "n"]];
+  return html`
+    <${Table} label="Sums by currency" head=${head}>
+      ${byCurrency.map(([currency, some]) => html`
+        <tr key=${currency}>
+          <th scope="row">${currency}</th><td class="n">${format.count(some.length)}</td>
+          <${Money} value=${total(some, false)} currency=${currency} exact />
+          <${Money} value=${total(some, true)} currency=${currency} exact />
+        </tr>`)}
+    <//>`;
+}

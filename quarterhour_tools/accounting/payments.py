@@ -1,0 +1,195 @@
+"""`quarterhour payments`: matches a bank's file to statements, and records the payments that are certain.
+
+The ids of the events come from the bank's lines. So the same file again, or one that overlaps, records nothing twice.
+"""
+
+import argparse
+import json
+import sys
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from quarterhour.ledger.http import BATCH, MAX_BATCH
+from quarterhour.model import clock
+from quarterhour.receivables.bank.line import FORMATS
+from quarterhour.receivables.matching import Match
+from quarterhour.receivables.routes import FILE
+from quarterhour_tools.csv.bank_lines import bank_lines
+from quarterhour_tools.csv.errors import FileError, MapError
+from quarterhour_tools.csv.file import open_text
+from quarterhour_tools.csv.map import load_line_map, read_map
+from quarterhour_tools.csv.table import BadRow, read_table
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.deployment import api, configure_target
+from quarterhour_tools.operations.remote import IN_LEDGER, NoAnswerError, Remote, reasons
+from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
+
+HELP: Final = "match a bank's file to statements, and record payments"
+DESCRIPTION: Final = (
+    "Match the lines of a bank's file (CAMT.053, MT940 or CSV) to what is open of statements, and say why. With "
+    "--record, the payments that are certain are recorded, each once: the same file again records nothing. Exit code "
+    "1 if a line or the file needs a look."
+)
+_ATTEMPTS: Final = 5
+_PAUSE: Final = 2.0
+"""Seconds."""
+_UNAVAILABLE: Final = "unavailable"
+_MOST_ROWS: Final = 200
+"""The most lines that the table shows."""
+_LONGEST: Final = 40
+_OF_NOBODY: Final = frozenset({Match.NONE, Match.RECORDED})
+"""The matches that need no look."""
+
+Json = dict[str, Any]
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour payments``."""
+    parser.add_argument("file", metavar="FILE", help="the bank's file")
+    configure_target(parser)
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--format", choices=FORMATS, help="its format (default: the one that its content shows)")
+    form.add_argument(
+        "--map", metavar="MAP", help="the map from the columns of its CSV to [line] (docs/accounting.md): a TOML file"
+    )
+    parser.add_argument("--record", action="store_true", help="record the payments that are certain")
+    parser.add_argument(
+        "--review",
+        type=Path,
+        metavar="NDJSON",
+        help="write the payments that are not certain here: check them, then use `quarterhour send`",
+    )
+    parser.add_argument("--json", action="store_true", help="print the lines as JSON")
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    remote = api(args)
+    found = _matched(remote, _content(args), args.format)
+    lines: list[Json] = found["lines"]
+    certain = [event for one in lines if one["certain"] for event in one["events"]]
+    verdicts = _record(remote, certain) if args.record else {}
+    for one in lines:
+        one["verdicts"] = [verdicts[event["id"]] for event in one["events"] if event["id"] in verdicts]
+    if args.review:
+        _write(args.review, (event for one in lines if not one["certain"] for event in one["events"]))
+    if args.json:
+        print(as_json(found))
+    else:
+        _show(plain_console(), lines, recorded=args.record)
+    for problem in found["problems"]:
+        print(printable(problem), file=sys.stderr)
+    return 1 if found["problems"] or any(map(_needs_a_look, lines)) else 0
+
+
+def _needs_a_look(line: Mapping[str, Any]) -> bool:
+    refused = any(one["verdict"] not in IN_LEDGER for one in line["verdicts"])
+    return refused or not (line["certain"] or line["match"] in _OF_NOBODY)
+
+
+def _content(args: argparse.Namespace) -> bytes:
+    """Return the bytes to send: those of the file, or of the CSV that a map makes of it."""
+    try:
+        return _mapped(args.file, args.map) if args.map else Path(args.file).read_bytes()
+    except MapError as error:
+        raise ToolError(f"{args.map}: {error}") from error
+    except (FileError, OSError) as error:
+        raise ToolError(f"{args.file} cannot be read: {error}") from error
+
+
+def _mapped(name: str, map_name: str) -> bytes:
+    csv_map = load_line_map(read_map(map_name))
+    if csv_map.line is None or csv_map.settings:
+        raise MapError("settings", "is unknown in a map of a bank's lines")
+    with open_text(name, csv_map.file.encoding) as file:
+        rows = list(bank_lines(read_table(file.lines(), csv_map.file, csv_map.used_by), csv_map, csv_map.line, {}))
+        if file.problem:
+            raise FileError(file.problem)
+    bad = [one for one in rows if isinstance(one, BadRow)]
+    if bad:
+        raise FileError(f"line {bad[0].line}: {bad[0].reason}; {counted(len(bad), 'bad row')} in all")
+    return "".join(one for one in rows if isinstance(one, str)).encode()
+
+
+def _matched(remote: Remote, content: bytes, format_: str | None) -> Json:
+    """Return the lines of a file with what they match; raise ``ToolError`` with the reason if it is refused."""
+    try:
+        answer = remote.exchange(f"/bank-files?format={format_}" if format_ else "/bank-files", FILE, content)
+        body: Json = json.loads(answer.content)
+    except (NoAnswerError, ValueError) as error:
+        raise ToolError(f"POST /bank-files has no answer: {error}") from error
+    if answer.status != 200:  # noqa: PLR2004 - HTTP's own
+        raise ToolError(f"POST /bank-files failed with {answer.status}: {printable(body.get('detail', body))}")
+    return body
+
+
+def _record(remote: Remote, events: Sequence[Json]) -> dict[str, Json]:
+    """Record payments and return their outcomes by id; raise ``ToolError`` if the ledger stays unavailable."""
+    items: dict[str, Json] = {}
+    for attempt in range(_ATTEMPTS):
+        if attempt:
+            clock.sleep(_PAUSE)
+        left = [one for one in events if items.get(one["id"], {}).get("verdict", _UNAVAILABLE) == _UNAVAILABLE]
+        for first in range(0, len(left), MAX_BATCH):
+            status, answer = remote.post("/events", BATCH, left[first : first + MAX_BATCH])
+            if "items" not in answer:
+                raise ToolError(f"POST /events failed with {status}; the same command goes on: {answer}")
+            items |= {one["id"]: one for one in answer["items"]}
+        if all(one["verdict"] != _UNAVAILABLE for one in items.values()):
+            return items
+    raise ToolError("the ledger is unavailable; the same command goes on")
+
+
+def _write(path: Path, events: Iterable[Json]) -> None:
+    text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in events)
+    try:
+        path.write_text(text, "utf-8")
+    except OSError as error:
+        raise ToolError(f"{path} cannot be written: {error}") from error
+
+
+def _show(console: Console, lines: Sequence[Json], *, recorded: bool) -> None:
+    amount = Column("amount", justify="right")
+    table = Table("date", "payer", amount, "", "pays", "why", box=box.SIMPLE, padding=(0, 1, 0, 0))
+    for one in lines[:_MOST_ROWS]:
+        pays = ", ".join(f"{event['subject']}: {_statement(event)}" for event in one["events"])
+        texts = (one["date"], one["name"] or one["iban"], one["amount"], one["currency"], pays)
+        table.add_row(*(Text(printable(text, _LONGEST)) for text in texts), Text(printable(_why(one))))
+    if lines:
+        print_table(console, table)
+    if len(lines) > _MOST_ROWS:
+        console.print(f"... and {counted(len(lines) - _MOST_ROWS, 'more line')}")
+    counts = Counter(_kind(one) for one in lines)
+    parts = [f"{counts[kind]} {kind}" for kind in ("certain", "to review", "recorded before", "without a match")]
+    console.print(f"{counted(len(lines), 'line')}: {', '.join(parts)}")
+    if recorded:
+        verdicts = Counter(item["verdict"] for one in lines for item in one["verdicts"])
+        done = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items()))
+        console.print(f"payments: {done or 'none'}")
+    elif counts["certain"]:
+        console.print("nothing is recorded: --record records what is certain")
+
+
+def _statement(event: Mapping[str, Any]) -> str:
+    return str(event["data"].get("statement", "the oldest"))
+
+
+def _why(line: Mapping[str, Any]) -> str:
+    """Return why a line is certain, or is not, and what the ledger has refused of it."""
+    refused = [reasons(one) or one["verdict"] for one in line["verdicts"] if one["verdict"] not in IN_LEDGER]
+    return "; ".join([line["reason"], *refused])
+
+
+def _kind(line: Mapping[str, Any]) -> str:
+    if line["certain"]:
+        return "certain"
+    if line["match"] == Match.RECORDED:
+        return "recorded before"
+    return "without a match" if line["match"] == Match.NONE else "to review"

@@ -1,0 +1,73 @@
+"""A bank's file in Chromium: its lines with their reasons, the choice, the review with sums, and the recording."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from quarterhour_tools.emulator.server import Server
+from tests.e2e.test_finance_in_a_browser import drained, pressed, recorded
+from tests.e2e.test_payments_in_a_browser import NOVEMBER, OCTOBER, market, opened
+from tests.support.bank_files import table
+from tests.support.browser import IN_A_BROWSER, PHONE, Tab, shown, texts
+from tests.support.openid import Issuer
+from tests.support.system import World
+
+__all__ = ["market"]
+pytestmark = IN_A_BROWSER
+READ = "Read the file"
+SUMS = "dialog tbody :is(th, td)"
+
+
+def read(browser: Tab, path: Path) -> None:
+    browser.page.set_input_files("input[type=file]", path)
+    browser.click(READ)
+
+
+def test_a_person_records_what_is_certain_and_what_they_have_checked_once(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer, tmp_path: Path
+) -> None:
+    file = tmp_path / "bank.csv"
+    file.write_bytes(table([("12.50", f"Invoice {OCTOBER}"), ("30.00", NOVEMBER), ("7.00", "=1+1 rent")], "GBP"))
+    opened(browser, market, issuer, "bank-file", "Choose a file of your bank")
+    (tmp_path / "bad.csv").write_text("Buchung;Betrag\n")
+    read(browser, tmp_path / "bad.csv")
+    shown(browser, "The file: It has the columns Buchung;Betrag.")
+
+    read(browser, file)
+    shown(browser, "Without a match: 1 line")
+    assert texts(browser, "main h3") == ["Certain: 1 line", "To review: 1 line", "Without a match: 1 line"]
+    assert browser.violations() == []
+    shown(browser, "it names S-000001 and pays all of it")
+    browser.click("Review 1 line")
+    assert browser.page.locator("dialog[open] h2").inner_text() == "Record 1 payment"
+    assert texts(browser, SUMS) == ["GBP", "1", "12.50", "0.00"]
+    browser.click("Cancel")
+
+    browser.page.get_by_label("Record 30.00 GBP of 2026-11-05").check()
+    browser.click("Review 2 lines")
+    assert texts(browser, SUMS) == ["GBP", "3", "42.50", "0.00"]
+    shown(browser, "1 line of these is not certain.")
+    assert browser.violations() == []
+    browser.page.get_by_label("I have checked this").check()
+    pressed(browser, times=2)
+    shown(browser, "3 payments recorded")
+    assert browser.page.get_by_role("button", name="Review 0 lines").is_disabled()
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    drained(market)
+    paid = sorted((one["amount"], one.get("statement")) for one in recorded(market, "payment.recorded"))
+    assert paid == [("12.50", OCTOBER), ("25.00", NOVEMBER), ("5.00", None)]
+
+    read(browser, file)
+    shown(browser, "Recorded before: 2 lines")
+    assert texts(browser, "main h3") == ["Recorded before: 2 lines", "Without a match: 1 line"]
+
+
+@pytest.mark.parametrize("role", ["support", "auditor"])
+def test_only_finance_finds_the_page(browser: Tab, market: tuple[Server, World], issuer: Issuer, role: str) -> None:
+    issuer.role = role
+    browser.set_clock(datetime(2026, 12, 5, 12, tzinfo=UTC))
+    browser.open(f"{market[0].url}/console/bank-file")
+    shown(browser, "Only people with the role finance see this page")
+    assert "Bank file" not in texts(browser, "header nav")[0]

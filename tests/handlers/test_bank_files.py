@@ -1,0 +1,130 @@
+"""Files of a bank over HTTP: what their lines pay is proposed, recorded once, and never by the reading itself."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from quarterhour.receivables.routes import FILE, MAX_FILE
+from quarterhour_tools.emulator.http_api import Request, Response
+from tests.handlers.test_statements import record
+from tests.support.agencies import tax
+from tests.support.bank_files import OWN_ACCOUNT, PAYER, camt, entry, mt940, table
+from tests.support.requests import post, verdicts
+from tests.support.stored_statements import end_of_october, seal_statements
+from tests.support.system import World
+
+OCTOBER, OTHER = "S-000001", "S-000002"
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """October sealed: 121.00 GBP of agency 42, which has an IBAN, and 40.00 EUR of agency 43."""
+    with end_of_october() as world:
+        world.write("/agencies/42", {**tax(scheme="standard", percent="21"), "iban": PAYER})
+        other = tax(scheme="exempt", percent=None, vat_id=None)
+        world.write("/agencies/43", {**other, "iban": OWN_ACCOUNT, "legal_name": "Northern Tours"})
+        record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
+        record(world, "sale.recorded", "b1", "400", commission_rate="0.1", agency="43", currency="EUR")
+        seal_statements(world)
+        yield world
+
+
+def send(world: World, content: bytes, content_type: str = FILE, query: str = "") -> Response:
+    headers = (("Content-Type", content_type),)
+    return world.stack.request(Request("POST", "/bank-files", query, headers, content))
+
+
+def proposed(world: World, content: bytes) -> dict[str, Any]:
+    answer = send(world, content)
+    assert answer.status == 200, answer.body
+    return dict(answer.json())
+
+
+def events(found: dict[str, Any]) -> list[dict[str, Any]]:
+    return [event for line in found["lines"] for event in line["events"]]
+
+
+def open_of(world: World) -> dict[str, str]:
+    world.drain()
+    return {one["agency"]: one["open"] for one in world.read("/receivables")["items"]}
+
+
+def test_a_certain_line_has_the_event_that_records_it(world: World) -> None:
+    content = table([("121.00", f"Invoice {OCTOBER}"), ("7.00", "rent")], "GBP")
+    found = proposed(world, content)
+    assert (found["format"], found["problems"]) == ("csv", [])
+    first, second = found["lines"]
+    (event,) = first.pop("events")
+    assert first == {
+        "line": 1, "date": "2026-11-05", "amount": "121.00", "currency": "GBP", "account": "", "name": "", "iban": "",
+        "reference": f"Invoice {OCTOBER}", "bank_reference": "", "reversal": False, "recorded": "0",
+        "match": "number", "certain": True, "reason": f"it names {OCTOBER} and pays all of it", "candidates": [],
+    }  # fmt: skip
+    assert event.pop("id").startswith("bank-")
+    assert event == {
+        "specversion": "1.0", "source": "finance", "type": "payment.recorded", "subject": "42",
+        "time": "2026-11-05T00:00:00Z",
+        "data": {
+            "amount": "121.00", "currency": "GBP", "statement": OCTOBER, "reason": "bank file",
+            "extra": {"reference": f"Invoice {OCTOBER}"},
+        },
+    }  # fmt: skip
+    assert (second["match"], second["certain"], second["events"]) == ("none", False, [])
+    assert open_of(world) == {"42": "121.00", "43": "40.00"}, "reading records nothing"
+
+
+def test_the_same_file_again_and_one_that_overlaps_propose_nothing_twice(world: World) -> None:
+    first = entry("21.00", OCTOBER, currency="GBP", reference="B1")
+    found = proposed(world, camt(first, closing="121.00"))
+    assert verdicts(post(world, events(found))) == ["recorded"]
+    assert verdicts(post(world, events(found))) == ["duplicate"]
+    assert open_of(world) == {"42": "100.00", "43": "40.00"}
+    second = entry("100.00", OCTOBER, currency="GBP", reference="B2")
+    again = proposed(world, camt(first, second, closing="221.00"))
+    assert [(one["match"], one["recorded"]) for one in again["lines"]] == [("recorded", "21.00"), ("number", "0")]
+    assert verdicts(post(world, events(again))) == ["recorded"]
+    assert open_of(world) == {"43": "40.00"}
+
+
+def test_a_line_of_several_statements_that_was_recorded_in_part_goes_on_with_its_rest(world: World) -> None:
+    record(world, "sale.recorded", "a2", "100", commission_rate="0.1")
+    world.pass_time(days=31)
+    seal_statements(world)
+    (later,) = {one["number"] for one in world.read("/receivables", agency="42")["items"][0]["statements"]} - {OCTOBER}
+    content = table([("133.10", f"{OCTOBER} {later}")], "GBP")
+    both = events(proposed(world, content))
+    assert [one["data"]["amount"] for one in both] == ["121.00", "12.10"]
+    assert verdicts(post(world, both[0])) == ["recorded"]
+    world.drain()
+    (line,) = proposed(world, content)["lines"]
+    assert (line["recorded"], [one["id"] for one in line["events"]]) == ("121.00", [both[1]["id"]])
+
+
+def test_the_registered_iban_or_name_tells_the_agency(world: World) -> None:
+    iban = mt940(("C121,00NTRF", f"/IBAN/{PAYER}/REMI/thanks"), opening="0,00", closing="121,00").replace("EUR", "GBP")
+    (one,) = proposed(world, iban.encode())["lines"]
+    assert (one["match"], one["certain"], one["events"][0]["subject"]) == ("payer", True, "42")
+    (one,) = proposed(world, b"date,amount,currency,name\n2026-11-05,40,EUR,NORTHERN TOURS\n")["lines"]
+    assert (one["match"], one["certain"], one["events"][0]["subject"]) == ("payer", True, "43")
+    assert Decimal(one["events"][0]["data"]["amount"]) == 40
+
+
+@pytest.mark.parametrize(
+    ("content", "content_type", "query", "status_and_field"),
+    [
+        (b"<a", FILE, "", (400, "body")),
+        (b"", FILE, "", (400, "body")),
+        (b"x", FILE, "format=pdf", (400, "format")),
+        (b"{}", "application/json", "", (415, "content-type")),
+        (b" " * (MAX_FILE + 1), FILE, "", (413, "body")),
+    ],
+)
+def test_what_is_no_bank_file_is_refused(
+    world: World, content: bytes, content_type: str, query: str, status_and_field: tuple[int, str]
+) -> None:
+    answer = send(world, content, content_type, query)
+    (problem,) = answer.json()["errors"]
+    assert (answer.status, problem["field"]) == status_and_field
+    assert problem["expected"]
