@@ -105,7 +105,7 @@ def test_an_agency_is_found_and_its_figures_lead_down_to_quarter_hours(browser: 
     browser.open(f"{address}/console/agencies")
     browser.page.get_by_role("link", name=AGENCY).click()
     shown(browser, "Balance in GBP")
-    assert HOSTILE in browser.evaluate("document.querySelector('dl').innerText")
+    assert HOSTILE in browser.evaluate("document.querySelector('h1').innerText")
     assert browser.evaluate("document.images.length") == 0
     browser.click("October 2026")
     browser.click("2026-10-30")
