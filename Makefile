@@ -53,7 +53,7 @@ $(STAMP_LOCKED): requirements/dev.txt
 	$(BIN)/$(INSTALL) --no-compile --require-hashes -r requirements/dev.txt
 	@touch $@
 
-demo: setup  ## Run a generated day of a marketplace, and the end of its month, through the emulator
+demo: setup  ## Run a generated day and a generated year of a marketplace through the emulator
 	@rm -rf build/demo
 	@$(BIN)/quarterhour demo --out build/demo
 

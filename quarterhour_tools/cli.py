@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import asdict
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from pathlib import Path
 from typing import IO, Any, Final
@@ -19,6 +19,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.model import clock
+from quarterhour.model.fields import printable
 from quarterhour.proof.folder import verify_folder
 from quarterhour.proof.verify import verify
 from quarterhour.reports.verify import OpenObject
@@ -29,14 +31,15 @@ from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.server import HOST, Server
-from quarterhour_tools.emulator.stack import open_stack
+from quarterhour_tools.emulator.serving import serve_from
+from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, owner, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, drafts, held, rerate, restore, statements
-from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
-from quarterhour_tools.replay import demo
-from quarterhour_tools.replay.replay import VERDICTS, Accounts, Replay, ReplayResult, replaying
+from quarterhour_tools.output import as_json, counted, plain_console, print_table
+from quarterhour_tools.replay import demo, year, year_run
+from quarterhour_tools.replay.replay import VERDICTS, Accounts, Prepared, Replay, ReplayResult, replaying
 from quarterhour_tools.sign_in import provider
 from quarterhour_tools.sign_in.people import PEOPLE
 
@@ -53,6 +56,8 @@ _MOST_DAYS: Final = 36_500
 _SHOWN: Final = 40
 """The most accounts that a table shows."""
 _LONGEST_NAME: Final = 200
+_FEWEST_MONTHS: Final = 2
+"""The fewest months of the demo's year: one that is released, and one to close."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -81,85 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    up = commands.add_parser(
-        "up",
-        help="run the emulator: serve the API, with streams and schedules",
-        description="Run the emulator: serve the API on this machine, with streams and schedules on its clock, until "
-        "Ctrl-C. It keeps its data in memory, so they are lost when it stops.",
-    )
-    up.add_argument("--port", type=int, default=8080, help="port to listen on (default 8080; 0: any free port)")
-    up.add_argument(
-        "--host",
-        default=HOST,
-        metavar="ADDRESS",
-        help=f"address to listen on (default {HOST}); for functions in containers, an address that they can reach",
-    )
-    up.add_argument(
-        "--sign-in",
-        action="store_true",
-        help="let made-up people sign in to the console, at an OpenID provider on this machine. It needs Node.js 18 or "
-        "later and npm, and is installed into a cache folder at its first use. Requests then need a token, or a "
-        "signature for IAM",
-    )
-    _add_stack_options(up)
-    up.set_defaults(run=_up)
-
-    replay = commands.add_parser(
-        "replay",
-        help="send files of events through the whole system on a virtual clock",
-        description="Send files of events through the whole system in the emulator: ingest, streams, counters, "
-        "snapshots, reports. The clock is virtual and follows the events' times, never backwards. At the end, the "
-        "streams are drained, the last quarter-hour is reported, and the sealed files are proven. Exit code 1 if lines "
-        "could not be read or delivered, exchange rates were refused, or counters and sealed files differ.",
-    )
-    replay.add_argument(
-        "files", nargs="+", metavar="FILE", help="NDJSON of CloudEvents, plain or .gz; - for standard input"
-    )
-    replay.add_argument("--out", type=Path, metavar="DIR", help="write the sealed files into this new or empty folder")
-    replay.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
-    replay.add_argument(
-        "--batch",
-        type=int,
-        default=MAX_BATCH,
-        metavar="N",
-        help=f"the most events of one request, 1 to {MAX_BATCH} (default {MAX_BATCH})",
-    )
-    replay.add_argument(
-        "--orders",
-        action="store_true",
-        help="send sales that name their order (order_id) as orders; each is paid at once and billed from the stream",
-    )
-    replay.add_argument(
-        "--rates", metavar="FILE", help=f"enter the exchange rates of a file, each at its time: {exchange_rates.HELP}"
-    )
-    replay.add_argument(
-        "--agencies",
-        metavar="FILE",
-        help=f"register the agencies of a file before the first event, or at registered_at: {agencies.HELP}. An agency "
-        "may have several versions, each with its valid_from, and optionally registered_at, the instant at which the "
-        "version is written",
-    )
-    replay.add_argument(
-        "--owner", type=Path, metavar="FILE", help=f"register the owner before the first event: {owner.HELP}"
-    )
-    replay.add_argument(
-        "--cards", type=Path, metavar="DIR", help=f"write rate cards before the first event: {rate_cards.HELP}"
-    )
-    replay.add_argument(
-        "--statements",
-        action="store_true",
-        help="seal each period after its cut-off, release its drafts that pass all checks, and let time pass until the "
-        "last event's period is sealed",
-    )
-    replay.add_argument(
-        "--faults",
-        type=_faults,
-        metavar="SPEC",
-        help="inject faults into AWS calls: KIND=CHANCE, KIND@POSITION and seed=N with commas, such as all=0.05,seed=7",
-    )
-    _add_stack_options(replay)
-    replay.set_defaults(run=_replay)
-
+    _add_up(commands)
+    _add_replay(commands)
     _add_sealed(commands)
     _add_accounting(commands)
     _add_loading(commands)
@@ -254,13 +182,121 @@ def _parser() -> argparse.ArgumentParser:
 
     shown = commands.add_parser(
         "demo",
-        help="run a generated day of a marketplace and show the results",
+        help="run a generated day and year of a marketplace and show the results",
         description="Run a generated day of a marketplace through the emulator, with retries, duplicates, conflicts, "
-        "refunds and bad items, and compare the results with the expected ones.",
+        "refunds and bad items, and then a year of forty agencies. Compare the results with the expected ones.",
     )
     demo.configure(shown)
     shown.set_defaults(run=demo.run)
     return parser
+
+
+def _add_up(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type
+    up = commands.add_parser(
+        "up",
+        help="run the emulator: serve the API, with streams and schedules",
+        description="Run the emulator: serve the API on this machine, with streams and schedules on its clock, until "
+        "Ctrl-C. It keeps its data in memory, so they are lost when it stops.",
+    )
+    up.add_argument("--port", type=int, default=8080, help="port to listen on (default 8080; 0: any free port)")
+    up.add_argument(
+        "--host",
+        default=HOST,
+        metavar="ADDRESS",
+        help=f"address to listen on (default {HOST}); for functions in containers, an address that they can reach",
+    )
+    up.add_argument(
+        "--sign-in",
+        action="store_true",
+        help="let made-up people sign in to the console, at an OpenID provider on this machine. It needs Node.js 18 or "
+        "later and npm, and is installed into a cache folder at its first use. Requests then need a token, or a "
+        "signature for IAM",
+    )
+    up.add_argument(
+        "--demo",
+        action="store_true",
+        help="begin with a made-up year that ends today: a marketplace with forty agencies, whose last month is to be "
+        "closed. It is made by the functions, which takes about a minute",
+    )
+    up.add_argument(
+        "--demo-months",
+        type=_months,
+        default=year.MONTHS,
+        metavar="N",
+        help=f"with --demo, the full months of the year, {_FEWEST_MONTHS} to {year.MONTHS} (default {year.MONTHS})",
+    )
+    _add_stack_options(up)
+    up.set_defaults(run=_up)
+
+
+def _add_replay(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type
+    replay = commands.add_parser(
+        "replay",
+        help="send files of events through the whole system on a virtual clock",
+        description="Send files of events through the whole system in the emulator: ingest, streams, counters, "
+        "snapshots, reports. The clock is virtual and follows the events' times, never backwards. At the end, the "
+        "streams are drained, the last quarter-hour is reported, and the sealed files are proven. Exit code 1 if lines "
+        "could not be read or delivered, exchange rates were refused, or counters and sealed files differ.",
+    )
+    replay.add_argument(
+        "files", nargs="+", metavar="FILE", help="NDJSON of CloudEvents, plain or .gz; - for standard input"
+    )
+    replay.add_argument("--out", type=Path, metavar="DIR", help="write the sealed files into this new or empty folder")
+    replay.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
+    replay.add_argument(
+        "--batch",
+        type=int,
+        default=MAX_BATCH,
+        metavar="N",
+        help=f"the most events of one request, 1 to {MAX_BATCH} (default {MAX_BATCH})",
+    )
+    replay.add_argument(
+        "--orders",
+        action="store_true",
+        help="send sales that name their order (order_id) as orders; each is paid at once and billed from the stream",
+    )
+    replay.add_argument(
+        "--rates", metavar="FILE", help=f"enter the exchange rates of a file, each at its time: {exchange_rates.HELP}"
+    )
+    replay.add_argument(
+        "--agencies",
+        metavar="FILE",
+        help=f"register the agencies of a file before the first event, or at registered_at: {agencies.HELP}. An agency "
+        "may have several versions, each with its valid_from, and optionally registered_at, the instant at which the "
+        "version is written",
+    )
+    replay.add_argument(
+        "--owner", type=Path, metavar="FILE", help=f"register the owner before the first event: {owner.HELP}"
+    )
+    replay.add_argument(
+        "--cards", type=Path, metavar="DIR", help=f"write rate cards before the first event: {rate_cards.HELP}"
+    )
+    replay.add_argument(
+        "--statements",
+        action="store_true",
+        help="seal each period after its cut-off, release its drafts that pass all checks, and let time pass until the "
+        "last event's period is sealed",
+    )
+    replay.add_argument(
+        "--faults",
+        type=_faults,
+        metavar="SPEC",
+        help="inject faults into AWS calls: KIND=CHANCE, KIND@POSITION and seed=N with commas, such as all=0.05,seed=7",
+    )
+    replay.add_argument(
+        "--open",
+        action="store_true",
+        help="then serve the console, and open it in the browser, until Ctrl-C. The clock runs on from the end of the "
+        "replay, so the last event's month is this month, and it is not closed",
+    )
+    replay.add_argument(
+        "--no-browser", dest="browser", action="store_false", help="with --open, only serve the console"
+    )
+    replay.add_argument(
+        "--port", type=int, default=8080, help="with --open, port to listen on (default 8080; 0: any free port)"
+    )
+    _add_stack_options(replay)
+    replay.set_defaults(run=_replay)
 
 
 def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type
@@ -365,6 +401,12 @@ def _parameter(text: str) -> tuple[str, str]:
     return name, value
 
 
+def _months(text: str) -> int:
+    if not text.isdecimal() or not _FEWEST_MONTHS <= int(text) <= year.MONTHS:
+        raise argparse.ArgumentTypeError(f"expected a number of months, {_FEWEST_MONTHS} to {year.MONTHS}")
+    return int(text)
+
+
 def _days(text: str) -> int:
     if not text.isdecimal() or int(text) > _MOST_DAYS:
         raise argparse.ArgumentTypeError(f"expected a number of days, 0 to {_MOST_DAYS}")
@@ -389,25 +431,26 @@ def _parameters(args: argparse.Namespace) -> dict[str, str | int]:
 def _up(args: argparse.Namespace) -> int:
     if args.sign_in:
         _check_sign_in(args)
-    try:
-        server = Server(args.port, args.host)
-    except (OSError, OverflowError) as error:
-        raise ToolError(f"cannot listen on {args.host}:{args.port}: {error}") from error
+    if args.demo:
+        _check_demo(args)
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
     # An engine that we start holds no other stack, so resources can have the names that `sam local` uses.
     plain = args.engine in {MOTO, DYNAMODB_LOCAL}
     with ExitStack() as context:
-        context.enter_context(server)
-        given = _parameters(args)
+        server = context.enter_context(_server(args.port, args.host))
+        given = {**_parameters(args), **(year_run.PARAMETERS if args.demo else {})}
         if args.sign_in:
             print("Starting the OpenID provider. Its first start installs it.", file=sys.stderr)
             origins = (server.url, f"http://localhost:{server.server_port}")
             given |= provider.parameters(context.enter_context(provider.running(origins)))
         stack = context.enter_context(
-            open_stack(args.engine, given, s3_url=server.url, plain=plain, anonymous=not args.sign_in, **logs)
+            open_stack(args.engine, given, s3_url=server.url, plain=plain, virtual=args.demo, **logs)
         )
         stack.start()
-        rate = stack.template.parameters["ReportRate"]
+        if args.demo:
+            _make_year(stack, args.demo_months)
+        stack.anonymous = not args.sign_in
+        rate = year_run.AFTERWARDS if args.demo else stack.template.parameters["ReportRate"]
         print(f"Open {server.url} in a browser for the console.")
         if args.sign_in:
             print(f"These people can sign in, at {given['JwtIssuer']}:")
@@ -421,6 +464,35 @@ def _up(args: argparse.Namespace) -> int:
             server.serve(stack)
     print("Stopped.")
     return 0
+
+
+def _server(port: int, host: str = HOST) -> Server:
+    try:
+        return Server(port, host)
+    except (OSError, OverflowError) as error:
+        raise ToolError(f"cannot listen on {host}:{port}: {error}") from error
+
+
+def _make_year(stack: Stack, months: int) -> None:
+    """Fill a stack with the demo's year, which ends now."""
+    errors = Console(stderr=True, highlight=False)
+    print("Making a year of a made-up marketplace. This takes about a minute.", file=sys.stderr, flush=True)
+    calendar = year.Calendar(clock.now(), months)
+    with replaying(stack) as replay, _progress(errors) as bar:
+        task = bar.add_task("a year", total=1, status="")
+        ended = year_run.run_year(stack, replay, calendar, progress=lambda share: bar.update(task, completed=share))
+    if ended.refused:
+        raise ToolError(f"the year is not as expected: {ended.refused[0]}")
+    print(f"{ended.last_period} is to be closed: {ended.waiting[ended.last_period]} drafts wait for a person.")
+
+
+def _check_demo(args: argparse.Namespace) -> None:
+    """Raise ``ToolError`` for options that do not go with ``--demo``."""
+    if args.engine != MOTO:
+        raise ToolError(f"--demo needs the engine {MOTO}: leave out --engine")
+    for name in _parameters(args):
+        if name in year_run.PARAMETERS:
+            raise ToolError(f"--demo sets the parameter {name}: leave it out")
 
 
 def _check_sign_in(args: argparse.Namespace) -> None:
@@ -448,10 +520,37 @@ def _replay(args: argparse.Namespace) -> int:
     errors = Console(stderr=True, highlight=False)
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
     with ExitStack() as context:
+        server = context.enter_context(_server(args.port)) if args.open else None
+        s3_url = server.url if server else ""
         sources = [context.enter_context(open_source(name)) for name in args.files]
         faults = context.enter_context(args.faults.installed()) if args.faults else None
-        stack = context.enter_context(open_stack(args.engine, _parameters(args), virtual=True, faults=faults, **logs))
+        stack = context.enter_context(
+            open_stack(args.engine, _parameters(args), s3_url=s3_url, virtual=True, faults=faults, **logs)
+        )
         stack.start()
+        outcome, ends = _replayed(args, stack, sources, documents, errors)
+        if args.out:
+            stack.bucket.copy_to(args.out)
+        if faults:
+            struck = Counter(kind.value for _, kind in faults.struck)
+            counts = ", ".join(f"{number:,} {kind}" for kind, number in struck.most_common())
+            print(f"faults at {len(faults.struck):,} of {len(faults.calls):,} calls: {counts}", file=sys.stderr)
+        if args.json:
+            print(as_json(outcome.as_dict()))
+        else:
+            _show(outcome)
+        for problem in outcome.problems:
+            print(printable(problem), file=sys.stderr)
+        if server:
+            serve_from(server, stack, ends, browser=args.browser)
+    return 0 if outcome.verified and not outcome.exchange_rates.get(exchange_rates.REFUSED) else 1
+
+
+def _replayed(
+    args: argparse.Namespace, stack: Stack, sources: Sequence[Source], documents: Sequence[Prepared], errors: Console
+) -> tuple[ReplayResult, datetime]:
+    """Send the files, and return the outcome and the time at the end."""
+    with ExitStack() as context:
         bar = context.enter_context(_progress(errors))
         replay = context.enter_context(
             replaying(
@@ -468,21 +567,9 @@ def _replay(args: argparse.Namespace) -> int:
         for name, source in zip(args.files, sources, strict=True):
             _play(replay, name, source, bar)
         closing = bar.add_task("reporting", total=None, status="")
-        outcome = replay.finish()
+        outcome = replay.finish(closes=not args.open)
         bar.remove_task(closing)
-        if args.out:
-            stack.bucket.copy_to(args.out)
-    if faults:
-        struck = Counter(kind.value for _, kind in faults.struck)
-        counts = ", ".join(f"{number:,} {kind}" for kind, number in struck.most_common())
-        print(f"faults at {len(faults.struck):,} of {len(faults.calls):,} calls: {counts}", file=sys.stderr)
-    if args.json:
-        print(as_json(outcome.as_dict()))
-    else:
-        _show(outcome)
-    for problem in outcome.problems:
-        print(printable(problem), file=sys.stderr)
-    return 0 if outcome.verified and not outcome.exchange_rates.get(exchange_rates.REFUSED) else 1
+        return outcome, replay.clock.now()
 
 
 def _progress(console: Console) -> Progress:

@@ -7,17 +7,6 @@ from rich.console import Console
 from rich.table import Table
 
 _WIDEST: Final = 1_000_000
-MOST: Final = 500
-"""The longest message that is shown, in characters."""
-
-
-def printable(value: object, most: int = MOST) -> str:
-    """Return a value as one line of at most ``most`` characters, with each unprintable character escaped."""
-    text = str(value)
-    cut = text if len(text) <= most else text[:most] + "..."
-    if cut.isprintable():
-        return cut
-    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in cut)
 
 
 def counted(number: int, thing: str) -> str:

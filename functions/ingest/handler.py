@@ -8,7 +8,7 @@ from quarterhour.aws import clients
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.events_of_people import sent_by
+from quarterhour.ledger.events_of_people import PeopleRules, sent_by
 from quarterhour.ledger.http import read_request, response_parts
 from quarterhour.ledger.metrics import count_outcomes
 from quarterhour.ledger.service import recorder_of
@@ -23,7 +23,7 @@ workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 recorder = recorder_of(env, clients.dynamodb(), workers, "INGEST_TIMEOUT_SECONDS")
 
 allow = people(Role.FINANCE)
-needs_two = env.integer("RELEASE_APPROVALS", minimum=1) > 1
+rules = PeopleRules.of(env)
 RESERVE_SECONDS = 5
 """The time kept for the response: a client without a response must send all events again."""
 
@@ -33,14 +33,15 @@ RESERVE_SECONDS = 5
 def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     """Record billing events, each exactly once, and return the outcome of each.
 
-    People of finance record payments and adjustments only, with the source `finance`. Where two people must agree,
-    adjustments and payouts are held until a second one approves them.
+    People of finance record payments and adjustments with the source `finance`, re-ratings, and events of the sources
+    that are open to uploads. Where two people must agree, what changes the amount owed is held until a second one
+    approves it.
     """
     caller = gate.caller(event)
     allow(caller, {})
     Parameters(event["rawPath"], event.get("queryStringParameters") or {}).allow()
     sent = read_request(http.headers_of(event), http.body_of(event))
-    events = [sent_by(caller, unreserved(one), needs_two=needs_two) for one in sent.events]
+    events = [sent_by(caller, unreserved(one), rules) for one in sent.events]
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     outcomes = recorder.record(events, context.aws_request_id, seconds)
     count_outcomes(outcomes)

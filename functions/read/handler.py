@@ -1,4 +1,4 @@
-"""Answers every GET of the API, and reads the files of a bank. Its role can write nothing.
+"""Answers every GET of the API, and shows what files of others and of banks become. Its role can write nothing.
 
 Each feature registers its routes in its ``routes.py``; those of no feature are here.
 """
@@ -23,6 +23,7 @@ from quarterhour.counters import routes as counters
 from quarterhour.counters.overview import OverviewQueries
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
+from quarterhour.csv import routes as csv
 from quarterhour.documents import routes as documents
 from quarterhour.documents.queries import DocumentQueries
 from quarterhour.exchange_rates import routes as exchange_rates
@@ -32,6 +33,7 @@ from quarterhour.ledger import routes as ledger
 from quarterhour.ledger.held import routes as held
 from quarterhour.ledger.held.queries import HeldQueries
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
+from quarterhour.ledger.rerating_queries import ReratingQueries
 from quarterhour.locations import routes as locations
 from quarterhour.locations.queries import LocationQueries
 from quarterhour.orders import routes as orders
@@ -121,6 +123,7 @@ counters.read_states(routes, account_queries, account_snapshots, layers)
 snapshots.read(routes, {snapshots.ACCOUNTS: account_snapshots, "exchange-rates": rate_snapshots}, layers)
 reports.read(routes, ReportQueries(entities, s3, bucket), document_queries)
 ledger.read_spans(routes, ledger_queries)
+ledger.read_ratings(routes, ReratingQueries(ledger_queries, document_queries))
 ledger.read_one(routes, events, ExplanationQueries(events, rate_card_queries), StoryQueries(events, entities, workers))
 held.read(routes, HeldQueries(entities))
 locations.read(routes, LocationQueries(entities))
@@ -136,6 +139,7 @@ rate_cards.read(routes, rate_card_queries, agency_queries, document_queries)
 exchange_rates.read(routes, ExchangeRateQueries(entities), rate_snapshots, layers)
 threads.read(routes, ThreadQueries(entities), Subjects(events, entities, document_queries.may_read))
 schedule.read(routes, reconciler, operation)
+csv.read(routes)
 
 DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 

@@ -71,7 +71,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     count(Metric.HELD_POSTED, held.posted)
     count(Metric.HELD_AGE_DAYS, held.age)
     corrected = disputes.tick(seconds())
-    due = starter.tick()
+    due, _ = starter.start()
     count(Metric.STATEMENTS_DUE, int(due is not None))
     result = {
         **tick.as_dict(),

@@ -12,7 +12,8 @@ from quarterhour.agencies import routes as agencies
 from quarterhour.agencies.agency import AGENCIES
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.settings import Environment
+from quarterhour.aws.executions import Executions
+from quarterhour.aws.settings import Environment, calendar_of
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.documents import routes as documents
@@ -35,6 +36,7 @@ from quarterhour.releases import routes as releases
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.service import ReleaseService
 from quarterhour.releases.store import ReleaseStore
+from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.schedule import routes as schedule
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.service import ScheduleReconciler
@@ -43,7 +45,8 @@ from quarterhour.statement_status import routes as statement_status
 from quarterhour.statement_status.service import StatementStatusService
 from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.owner import OWNERS
-from quarterhour.statements.store import plan_of_period
+from quarterhour.statements.starting import StatementStarter
+from quarterhour.statements.store import ProgressStore, plan_of_period
 from quarterhour.threads import routes as threads
 from quarterhour.threads.service import ThreadService
 from quarterhour.threads.store import ThreadStore
@@ -77,12 +80,21 @@ threads.write(
     Subjects(events, entities, DocumentQueries(entities).may_read),
 )
 schedule.write(routes, ScheduleReconciler(schedule_store, env.parsed("REPORT_RATE", EXPECTED, checked)))
+release_store = ReleaseStore(dynamodb, table, workers)
 releases.write(
     routes,
     ReleaseService(
-        ReleaseStore(dynamodb, table, workers),
+        release_store,
         DraftContexts(entities, cache(partial(plan_of_period, entities))),
         env.integer("RELEASE_APPROVALS", minimum=1) > 1,
+    ),
+    StatementStarter(
+        CheckpointStore(dynamodb, table),
+        ProgressStore(dynamodb, table),
+        Executions(clients.stepfunctions(), env.text("STATEMENTS_ARN")),
+        calendar_of(env),
+        partial(began, entities),
+        release_store.due_release,
     ),
 )
 held.write(routes, HeldDecisionService(HeldStore(dynamodb, identity_table, table, entities)))

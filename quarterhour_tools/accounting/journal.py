@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from quarterhour.model import clock, fields
+from quarterhour.model.fields import printable
 from quarterhour_tools.accounting.account_map import AccountForm, AccountMap, MapProblemsError, read_account_map
 from quarterhour_tools.accounting.datev import datev_journal
 from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
@@ -15,7 +16,7 @@ from quarterhour_tools.accounting.journal_csv import plain_journal, xero_journal
 from quarterhour_tools.accounting.journal_entries import JournalEntry, journal_entries
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import sealed_files
-from quarterhour_tools.output import counted, printable
+from quarterhour_tools.output import counted
 
 HELP: Final = "write the journal entries of a period for an accounting system"
 DESCRIPTION: Final = (

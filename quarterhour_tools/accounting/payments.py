@@ -16,20 +16,22 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from quarterhour.csv.errors import FileError, MapError
+from quarterhour.csv.map import load_line_map
+from quarterhour.csv.table import BadRow, read_table
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock
+from quarterhour.model.fields import printable
 from quarterhour.receivables.bank.line import FORMATS
 from quarterhour.receivables.matching import Match
 from quarterhour.receivables.routes import FILE
 from quarterhour_tools.csv.bank_lines import bank_lines
-from quarterhour_tools.csv.errors import FileError, MapError
+from quarterhour_tools.csv.command import read_map
 from quarterhour_tools.csv.file import open_text
-from quarterhour_tools.csv.map import load_line_map, read_map
-from quarterhour_tools.csv.table import BadRow, read_table
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.operations.remote import IN_LEDGER, NoAnswerError, Remote, reasons
-from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
+from quarterhour_tools.output import as_json, counted, plain_console, print_table
 
 HELP: Final = "match a bank's file to statements, and record payments"
 DESCRIPTION: Final = (

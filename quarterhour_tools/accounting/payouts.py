@@ -23,6 +23,7 @@ from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_seconds, parse_iso
+from quarterhour.model.fields import printable
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import time_zone
 from quarterhour_tools.accounting.credit_transfer import (
@@ -50,7 +51,7 @@ from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, sealed_files
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
-from quarterhour_tools.output import counted, plain_console, print_table, printable
+from quarterhour_tools.output import counted, plain_console, print_table
 from quarterhour_tools.statement_files import sealed_periods
 
 HELP: Final = "pay out the credits of agencies by SEPA credit transfer"

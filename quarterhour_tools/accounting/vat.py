@@ -18,12 +18,13 @@ from rich.text import Text
 
 from quarterhour.agencies.agency import REVERSE_CHARGE
 from quarterhour.model import money
+from quarterhour.model.fields import printable
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
 from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
 from quarterhour_tools.accounting.journal_csv import csv_bytes
 from quarterhour_tools.operations.deployment import sealed_files
-from quarterhour_tools.output import as_json, plain_console, print_table, printable
+from quarterhour_tools.output import as_json, plain_console, print_table
 
 HELP: Final = "sum up the VAT of a period's statements"
 DESCRIPTION: Final = (

@@ -4,28 +4,30 @@ import csv
 import io
 from collections.abc import Iterator
 
+from quarterhour.csv.errors import CellError, EmptyCellError
+from quarterhour.csv.events import Converter
+from quarterhour.csv.map import CURRENCY, CsvMap, LineMap
+from quarterhour.csv.table import BadRow, Table
 from quarterhour.model import money
 from quarterhour.receivables.bank.table import COLUMNS
-from quarterhour_tools.csv.errors import CellError, EmptyCellError
-from quarterhour_tools.csv.events import clean_rows
-from quarterhour_tools.csv.map import CURRENCY, CsvMap, LineMap
-from quarterhour_tools.csv.table import BadRow, Table
 
 
 def bank_lines(table: Table, csv_map: CsvMap, line_map: LineMap, settings: dict[str, str]) -> Iterator[str | BadRow]:
     """Yield the header, then the row of each line of the bank, or a bad row."""
     yield _written(COLUMNS)
-    for row in clean_rows(table, csv_map, settings):
-        if isinstance(row, BadRow):
-            yield row
+    converter = Converter(table.header, csv_map, settings)
+    for row in table.rows:
+        cells = converter.clean(row)
+        if isinstance(cells, BadRow):
+            yield cells
             continue
         try:
-            if line_map.when(row.cells):
-                amount = line_map.amount(row.cells)
-                texts = {"date": line_map.booked_on(row.cells).isoformat(), "amount": money.plain(amount)}
+            if line_map.when(cells):
+                amount = line_map.amount(cells)
+                texts = {"date": line_map.booked_on(cells).isoformat(), "amount": money.plain(amount)}
                 for name, value in line_map.texts.items():
                     try:
-                        texts[name] = value(row.cells, amount)
+                        texts[name] = value(cells, amount)
                     except EmptyCellError:
                         if name == CURRENCY:
                             raise

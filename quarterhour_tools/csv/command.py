@@ -10,17 +10,21 @@ import sys
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
+from pathlib import Path
 from typing import BinaryIO, Final
 
-from quarterhour_tools.csv.errors import EncodingError, FileError, MapError
-from quarterhour_tools.csv.events import events
-from quarterhour_tools.csv.file import COMMONEST, STDIN, UTF_8, TextFile, open_text
-from quarterhour_tools.csv.guess import guess
-from quarterhour_tools.csv.map import CsvMap, load_map, read_map, shipped_maps
-from quarterhour_tools.csv.table import BadRow, CsvRecord, Table, read_table
-from quarterhour_tools.output import counted, printable
+from quarterhour.csv.errors import EncodingError, FileError, MapError
+from quarterhour.csv.events import events
+from quarterhour.csv.guess import guess
+from quarterhour.csv.lines import COMMONEST, UTF_8
+from quarterhour.csv.map import CsvMap, load_map, shipped_map, shipped_maps
+from quarterhour.csv.table import BadRow, CsvRecord, read_table
+from quarterhour.model.fields import printable
+from quarterhour_tools.csv.file import STDIN, TextFile, open_text
+from quarterhour_tools.output import counted
 
 MOST_SHOWN: Final = 100
 """How many bad rows are shown; the others are counted."""
@@ -150,6 +154,15 @@ def _guess(name: str, *, as_json: bool) -> int:
     return 1 if proposal.questions else 0
 
 
+def read_map(name: str) -> str:
+    """Return the text of a map: a file, or the name of a map that comes with the tools; raise `MapError` if neither."""
+    try:
+        return shipped_map(name) or Path(name).read_text("utf-8")
+    except (OSError, UnicodeError) as error:
+        shipped = ", ".join(shipped_maps())
+        raise MapError("map", f"cannot be read: {error}; the maps that come with the tools are {shipped}") from None
+
+
 def _settings(csv_map: CsvMap, given: dict[str, str]) -> dict[str, str]:
     """Return the values that a map asks for; raise `MapError` if one is missing or unknown."""
     for name, meaning in csv_map.settings.items():
@@ -174,7 +187,7 @@ def _convert(file: TextFile, csv_map: CsvMap, settings: dict[str, str], args: ar
             counts["rows"] += 1
             yield row
 
-    rows = Table(table.header, counted_rows())
+    rows = replace(table, rows=counted_rows())
     with _writing() as out:  # the errors of reading are in file.problem
         for outcome in events(rows, csv_map, settings, whole=args.limit is None):
             if isinstance(outcome, BadRow):

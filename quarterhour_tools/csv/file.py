@@ -12,23 +12,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Final, NamedTuple
+from typing import BinaryIO, Final
 
-from quarterhour_tools.csv.errors import EncodingError, FileError
+from quarterhour.csv.errors import EncodingError, FileError
+from quarterhour.csv.lines import AS_BROKEN, COMMONEST, UTF_8, FileLine, check_kind, is_utf_8, marked, numbered
 
 STDIN: Final = "-"
-LONGEST: Final = 1 << 18
-"""The most characters of a line, and of a row."""
-UTF_8: Final = "utf-8"
-COMMONEST: Final = "cp1252"
-"""The encoding that most files that are not UTF-8 have."""
-BROKEN: Final = "\udcff"
-"""Stands in a text for bytes that are not of its encoding."""
-
-_ERRORS: Final = "quarterhour-broken"
-codecs.register_error(
-    _ERRORS, lambda error: (BROKEN, error.end) if isinstance(error, UnicodeDecodeError) else (BROKEN, 0)
-)
 
 _SAMPLE: Final = 1 << 20
 """The bytes from which kind and encoding are read."""
@@ -36,39 +25,6 @@ _GZIP: Final = b"\x1f\x8b"
 _FREE_EXPANSION: Final = 1 << 26
 _MOST_EXPANSION: Final = 250
 """How many bytes one compressed byte may give beyond `_FREE_EXPANSION`; files of sales give 5 to 50."""
-_MARKS: Final = (  # the marks of UTF-32 before those of UTF-16, with which they begin
-    (codecs.BOM_UTF8, UTF_8),
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_KINDS: Final = (
-    (b"PK\x03\x04", "a spreadsheet or another ZIP file: save it as CSV, or unpack it"),
-    (b"\xd0\xcf\x11\xe0", "an old spreadsheet (.xls): save it as CSV"),
-    (b"%PDF", "a PDF file: export the data as CSV"),
-    (b"PAR1", "a Parquet file: export the data as CSV"),
-    (b"SQLite format 3", "a database: export the data as CSV"),
-    (b"BZh", "compressed with bzip2: decompress it first"),
-    (b"\xfd7zXZ", "compressed with xz: decompress it first"),
-    (b"\x28\xb5\x2f\xfd", "compressed with zstd: decompress it first"),
-    (b"7z\xbc\xaf", "a 7z archive: unpack it first"),
-    (b"\x89PNG", "an image"),
-    (b"\xff\xd8\xff", "an image"),
-)
-_PAGES: Final = (b"<!doctype", b"<html", b"<?xml", b"{\\rtf")
-_NUL_SHARE: Final = 5
-"""A text in UTF-16 has a NUL in two bytes; one in 5 tells it from a damaged text."""
-
-_CONTROLS: Final = bytes(set(range(32)) - set(b"\t\n\r\f"))
-_CONTROL_SHARE: Final = 20
-
-
-class FileLine(NamedTuple):
-    """A line of the file with its end, numbered from 1; `text` is `None` if it is longer than `LONGEST`."""
-
-    number: int
-    text: str | None
 
 
 @dataclass(slots=True)
@@ -93,19 +49,6 @@ class TextFile:
         self.problem = self._source.problem or self.problem
 
 
-def numbered(text: io.TextIOBase) -> Iterator[FileLine]:
-    """Yield the lines of an open text without its byte order mark. A line that is too long is skipped to its end."""
-    number = 0
-    while line := text.readline(LONGEST + 1):
-        number += 1
-        if len(line) <= LONGEST:
-            yield FileLine(number, line.removeprefix("\ufeff") if number == 1 else line)
-            continue
-        yield FileLine(number, None)
-        while line and not line.endswith(("\n", "\r")):
-            line = text.readline(LONGEST)
-
-
 @contextmanager
 def open_text(name: str, encoding: str | None) -> Iterator[TextFile]:
     """Open a file, a gzipped file or standard input (`-`) as text, in an encoding or in the one that is detected.
@@ -118,12 +61,12 @@ def open_text(name: str, encoding: str | None) -> Iterator[TextFile]:
         sample = source.read_sample()
         if source.problem and not sample:
             raise FileError(f"cannot be read: {source.problem}")
-        _check_kind(sample)
-        marked = _marked(sample)
-        if encoding and marked and not encoding.startswith(marked):
-            raise FileError(f'begins with the byte order mark of {marked}, but the map has encoding = "{encoding}"')
-        found = encoding or marked or detect(sample, whole=len(sample) < _SAMPLE)
-        text = io.TextIOWrapper(io.BufferedReader(source), found, _ERRORS, newline="")
+        check_kind(sample)
+        mark = marked(sample)
+        if encoding and mark and not encoding.startswith(mark):
+            raise FileError(f'begins with the byte order mark of {mark}, but the map has encoding = "{encoding}"')
+        found = encoding or mark or detect(sample, whole=len(sample) < _SAMPLE)
+        text = io.TextIOWrapper(io.BufferedReader(source), found, AS_BROKEN, newline="")
         yield TextFile(found, encoding is None, text, source)
 
 
@@ -193,30 +136,14 @@ class _Counted(io.RawIOBase):
         return len(piece)
 
 
-def _check_kind(sample: bytes) -> None:
-    for magic, kind in _KINDS:
-        if sample.startswith(magic):
-            raise FileError(f"is not a CSV file but {kind}")
-    if sample[:100].removeprefix(codecs.BOM_UTF8).lstrip().lower().startswith(_PAGES):
-        raise FileError("is not a CSV file but a page or a document (HTML, XML, RTF): export the data as CSV")
-
-
-def _marked(sample: bytes) -> str | None:
-    return next((encoding for mark, encoding in _MARKS if sample.startswith(mark)), None)
-
-
 def detect(sample: bytes, *, whole: bool = True) -> str:
     """Return the encoding of the first bytes of a file, which are the `whole` file or not.
 
     Raises `EncodingError` if there is doubt: two encodings give two texts, or the file goes on after a sample that is
     not UTF-8.
     """
-    if sample.count(0) * _NUL_SHARE > len(sample):
-        raise FileError('has many NUL bytes: if it is UTF-16, set encoding = "utf-16-le" or "utf-16-be" in [file]')
-    if sample.isascii() or _mostly_utf_8(sample):
+    if is_utf_8(sample):
         return UTF_8
-    if len(sample) - len(sample.translate(None, _CONTROLS)) > len(sample) // _CONTROL_SHARE:
-        raise FileError("is not text: export the data as CSV")
     from charset_normalizer import from_bytes  # noqa: PLC0415 - few files need it
 
     unclear = b"".join(line for line in sample.splitlines(keepends=True) if not line.isascii())
@@ -232,10 +159,3 @@ def detect(sample: bytes, *, whole: bool = True) -> str:
     line = max(lines, key=lambda one: len({one.decode(name, "replace") for name in names}))
     shown = ", ".join(f"{name} reads {line.decode(name, 'replace').strip()[:60]!r}" for name in names)
     raise EncodingError(f'is not UTF-8: set encoding = "{COMMONEST}" or another in [file]; {shown}')
-
-
-def _mostly_utf_8(sample: bytes) -> bool:
-    """Return whether more bytes of a text are UTF-8 than are not; a character that the sample cuts does not count."""
-    text = codecs.getincrementaldecoder(UTF_8)("surrogateescape").decode(sample)
-    broken = sum("\udc80" <= one <= "\udcff" for one in text)
-    return sum(one >= "\x80" for one in text) - broken >= broken

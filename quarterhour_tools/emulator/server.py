@@ -16,13 +16,13 @@ from typing import Any, Final
 from urllib.parse import parse_qs, unquote
 
 from quarterhour.model import clock
+from quarterhour.model.fields import printable
 from quarterhour.reports.keys import CONTENT_TYPES
 from quarterhour_tools.emulator.engines import SERVICES
 from quarterhour_tools.emulator.http_api import Request, Response, message
 from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.emulator.turns import Turns
-from quarterhour_tools.output import printable
 
 HOST: Final = "127.0.0.1"
 

@@ -112,7 +112,8 @@ class Stack:
         self.engine = engine
         self.name = f"quarterhour-{uuid4().hex[:8]}"
         self._prefix = "" if plain else f"{self.name}-"
-        self._anonymous = anonymous
+        self.anonymous = anonymous
+        """Whether a request without token and signature is a machine's; it may be changed."""
         self._logs = logs
         self._faults = faults
         self._known: dict[tuple[str, str], str] = {}
@@ -262,7 +263,7 @@ class Stack:
 
     def is_machine(self, request: Request) -> bool:
         """Return whether a request without a token is a machine's. Its signature is not checked."""
-        return self._anonymous or is_signed(request)
+        return self.anonymous or is_signed(request)
 
     def _routed(self, request: Request, routes: Mapping[Route, str], authorizer: Mapping[str, Any]) -> Response:
         for route in self._matching(request, routes):

@@ -13,11 +13,11 @@ from typing import Any, Final
 from quarterhour.ledger.http import BATCH, MAX_BATCH, MAX_BODY
 from quarterhour.model import clock
 from quarterhour.model.errors import FieldProblem
+from quarterhour.model.fields import printable
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.ndjson import Line, are_values, problem_of
 from quarterhour_tools.loading.receipts import FINAL, UNAVAILABLE, Item
 from quarterhour_tools.operations.remote import Answer, NoAnswerError, reasons
-from quarterhour_tools.output import printable
 
 Post = Callable[[str, str, bytes], Answer]
 """Sends a path, a content type and a body; raises ``NoAnswerError``."""

@@ -16,6 +16,7 @@ from rich.text import Text
 from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, SALE, VIEW, Event, Rejection, read_event
 from quarterhour.model import exact_json, money
 from quarterhour.model.errors import in_words
+from quarterhour.model.fields import printable
 from quarterhour.model.periods import ZONE, Calendar, time_zone
 from quarterhour.model.totals import Totals
 from quarterhour.orders.events import unreserved
@@ -27,7 +28,7 @@ from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, l
 from quarterhour_tools.loading.ndjson import open_lines
 from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons
-from quarterhour_tools.output import counted, plain_console, print_table, printable
+from quarterhour_tools.output import counted, plain_console, print_table
 
 _SHOWN: Final = 20
 """The most problems that are shown."""

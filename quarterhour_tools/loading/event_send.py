@@ -15,13 +15,14 @@ from typing import Final
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
+from quarterhour.model.fields import printable
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Batch, Delivery, StoppedError, batches, unanswered
 from quarterhour_tools.loading.input_lines import STDIN
 from quarterhour_tools.loading.ndjson import NOT_JSON, Line, Lines, open_lines
 from quarterhour_tools.loading.receipts import Item, Receipts, ReceiptsError, Tally, open_receipts
 from quarterhour_tools.operations.deployment import api, configure_target
-from quarterhour_tools.output import counted, printable
+from quarterhour_tools.output import counted
 
 HELP: Final = "send a file of events to a running stack"
 DESCRIPTION: Final = (

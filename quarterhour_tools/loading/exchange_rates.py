@@ -10,17 +10,19 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
+from quarterhour.csv.errors import FileError
+from quarterhour.csv.lines import BROKEN, LONGEST, FileLine
 from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE, read_request
 from quarterhour.exchange_rates.keys import CODE, is_code
 from quarterhour.model import instants
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import InvalidError, in_words
+from quarterhour.model.fields import printable
 from quarterhour.web import parameters
-from quarterhour_tools.csv.errors import FileError
-from quarterhour_tools.csv.file import BROKEN, LONGEST, FileLine, TextFile, open_text
+from quarterhour_tools.csv.file import TextFile, open_text
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target, moment
-from quarterhour_tools.output import counted, printable
+from quarterhour_tools.output import counted
 
 ENTERED: Final = "entered"
 REFUSED: Final = "refused"

@@ -19,6 +19,7 @@ from quarterhour_tools.openapi.values import (
     Run,
     SentInstant,
     ShortName,
+    Text,
     Token,
 )
 
@@ -142,6 +143,17 @@ BANK_FILES: Final = {
     )
 }
 """The parameters of a bank's file."""
+RERATING: Final = {
+    "rate_card": Parameter(
+        "The document of the rate card: the agency's, a group's or the default one.", str, "rate-card:42", required=True
+    ),
+    "version": Parameter("Its version; without it, the latest.", Annotated[int, Field(ge=1, le=MAX_VERSION)]),
+    "agency": Parameter("The agency whose events are rerated.", Name, "42", required=True),
+    "from": Parameter("The first instant of recording.", Moment, "2026-10-23", required=True),
+    "to": Parameter("The end of the span, not included.", Moment, "2026-10-24", required=True),
+    "reason": Parameter("Why; each re-rating keeps it.", Text, "new contract", required=True),
+}
+"""The parameters of the preview of re-ratings."""
 DISPUTES: Final = {
     "status": Parameter(
         "Those that are open, or those that are resolved; without it, `open`.",

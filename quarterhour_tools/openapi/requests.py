@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from quarterhour.agencies.agency import MAX_ADDRESS, MAX_RATES
+from quarterhour.csv.requests import MAX_MAP, MAX_SETTING
 from quarterhour.documents.keys import MAX_VERSION
 from quarterhour.documents.permissions import MOST
 from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE
@@ -32,6 +33,7 @@ from quarterhour_tools.openapi.values import (
     Share,
     ShortName,
     Text,
+    Token,
 )
 
 _JSON_TYPE = r"^\s*[A-Za-z0-9!#$&^_.+-]+/([A-Za-z0-9!#$&^_.+-]+\+)?[Jj][Ss][Oo][Nn]\s*(;[\s\S]*)?$"
@@ -232,6 +234,31 @@ class Batch(RootModel[Annotated[list[SentEvent], Field(min_length=1, max_length=
 
 class BankFile(RootModel[str]):
     """A file of a bank, as the bank made it: CAMT.053, MT940 or CSV, of up to 4 MB and 5,000 lines."""
+
+
+# ---------------------------------------------------------------- files of others
+
+
+class FilePart(Body):
+    """A part of a CSV file."""
+
+    map: Annotated[str, Field(min_length=1, max_length=MAX_MAP)]
+    """A [map](csv.md#the-map) as TOML, or the name of one that comes with Quarterhour, such as `stripe`."""
+    settings: Omittable[dict[str, Annotated[str, Field(max_length=MAX_SETTING)]]]
+    """The values that the map asks for in `[settings]`."""
+    part: Annotated[str, Field(json_schema_extra={"contentEncoding": "base64"})]
+    """Up to 700,000 bytes of the file, in Base64."""
+    last: bool
+    """Whether the file ends with this part."""
+    next: Omittable[Token]
+    """`next` of the response about the part before; not for the first part."""
+
+
+class AgencyFile(Body):
+    """A file of agencies."""
+
+    file: Annotated[str, Field(json_schema_extra={"contentEncoding": "base64"})]
+    """The whole file, CSV or NDJSON, of up to 700,000 bytes, in Base64."""
 
 
 # ---------------------------------------------------------------- orders

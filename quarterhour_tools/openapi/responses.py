@@ -441,6 +441,15 @@ class DraftFigures(Answer):
     payments: Decimal
 
 
+class StartedRun(Answer):
+    """What was due and is running now."""
+
+    period: Month | None
+    """The period whose drafts are being made; null if none is due."""
+    release: Count | None
+    """The number of the release under way; null if none is due, or a period comes first."""
+
+
 class PeriodOfStatements(Answer):
     """A period: a calendar month in the marketplace's time zone."""
 
@@ -1010,6 +1019,83 @@ class Event(Receipt):
     """The date that decides its tax; missing in events that 0.1.0 or 0.2.0 recorded."""
     statement: Maybe[Text]
     """The number of the statement that a payment names."""
+
+
+class BadRow(Answer):
+    """A row without an event, or a line without an agency."""
+
+    line: Annotated[int, Field(ge=1)]
+    """The line of the file on which it starts."""
+    reason: str
+
+
+class ConvertedPart(Answer):
+    """What a part of a CSV file gives."""
+
+    items: list[dict[str, Any]]
+    """Its events, as `POST /events` takes them."""
+    bad: list[BadRow]
+    rows: Count
+    """The number of its rows."""
+    read: Count
+    """How many bytes of the part were read: the next part begins behind them."""
+    next: Token | None
+    """What to send with the next part; null at the end of the file."""
+
+
+class AgencyOfFile(Answer):
+    """An agency in a file."""
+
+    line: Annotated[int, Field(ge=1)]
+    agency: Name
+    content: dict[str, Any]
+    """The content of its registration, as `PUT /agencies/{agency}` takes it."""
+
+
+class AgenciesOfFile(Answer):
+    """The agencies of a file."""
+
+    items: list[AgencyOfFile]
+    bad: list[BadRow]
+
+
+class ReratedAccount(Answer):
+    """The sums of an account's events that another rate card prices."""
+
+    agency: Name
+    currency: Currency
+    events: Count
+    changed: Count
+    """The number of those whose commission differs."""
+    commission: Decimal
+    """What they are charged now, with their refunds and earlier re-ratings."""
+    would_be: Decimal
+    difference: Decimal
+
+
+class ReratedEvent(Answer):
+    """An event whose commission another rate card changes."""
+
+    source: Name
+    id: Name
+    recorded_at: Instant
+    currency: Currency
+    amount: Decimal
+    commission: Decimal
+    """What it is charged now, with its refunds and earlier re-ratings."""
+    would_be: Decimal
+    difference: Decimal
+    events: list[dict[str, Any]]
+    """The events that apply the change, as `POST /events` takes them."""
+
+
+class ReratingPreview(Answer):
+    """What events would be charged by another rate card."""
+
+    rate_card: str
+    version: Count
+    accounts: list[ReratedAccount]
+    changes: list[ReratedEvent]
 
 
 HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency", "needs_approval"]

@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
+from quarterhour.model.fields import printable
 from quarterhour.releases.checks import REFUSED, Level
 from quarterhour.releases.requests import Desired
 from quarterhour.statement_status.plan import Status
@@ -19,7 +20,7 @@ from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, invoke
 from quarterhour_tools.operations.remote import Json, Remote, segment
-from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
+from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.statement_files import draft_as_dict, sealed_periods, without_statement
 
 _FIGURES: Final = ("net", "commission_exact", "payments")

@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from decimal import Decimal
-from functools import reduce
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -19,16 +18,16 @@ from quarterhour.documents.keys import RATE_CARD, is_agency
 from quarterhour.ledger.event import Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.http import BATCH, MAX_BATCH
-from quarterhour.ledger.rerate import Rerated, ReratingRequest, rerated
+from quarterhour.ledger.rerate import Rerated, ReratingRequest, by_account, rerated, sums_of
 from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import in_words
-from quarterhour.model.identifiers import Account
+from quarterhour.model.fields import printable
 from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
 from quarterhour_tools.operations.remote import IN_LEDGER, Json, Remote, failure, reasons, segment
-from quarterhour_tools.output import counted, plain_console, print_table, printable
+from quarterhour_tools.output import counted, plain_console, print_table
 
 _PAGE: Final = "1000"
 _NOW: Final = "9998-12-31"
@@ -151,34 +150,11 @@ def _post(remote: Remote, events: Sequence[dict[str, Any]]) -> Counter[str]:
     return verdicts
 
 
-def _sums(events: Sequence[Rerated]) -> dict[str, Any]:
-    paid, due = (reduce(money.add, figures, money.ZERO) for figures in _figures(events))
-    difference = money.add(due, money.negated(paid))
-    return {
-        "events": len(events),
-        "changed": sum(one.is_changed for one in events),
-        "commission": money.plain(paid),
-        "would_be": money.plain(due),
-        "difference": money.plain(difference),
-    }
-
-
-def _figures(events: Sequence[Rerated]) -> tuple[Iterator[Decimal], Iterator[Decimal]]:
-    return (one.paid for one in events), (one.due for one in events)
-
-
-def _by_account(found: Sequence[Rerated]) -> dict[Account, list[Rerated]]:
-    accounts: dict[Account, list[Rerated]] = {}
-    for one in found:
-        accounts.setdefault(one.account, []).append(one)
-    return dict(sorted(accounts.items()))
-
-
 def _as_dict(
     found: Sequence[Rerated], adjustments: Sequence[tuple[dict[str, Any], Decimal]], verdicts: Counter[str]
 ) -> dict[str, Any]:
     return {
-        "accounts": {str(account): _sums(events) for account, events in _by_account(found).items()},
+        "accounts": {str(account): sums_of(events) for account, events in by_account(found).items()},
         "adjustments": [{"event": event, "commission": money.plain(commission)} for event, commission in adjustments],
         "verdicts": dict(verdicts),
     }
@@ -188,8 +164,8 @@ def _show(found: Sequence[Rerated], adjustments: int, verdicts: Counter[str], *,
     console = plain_console()
     names = ("events", "changed", "commission", "would be", "difference")
     table = Table("agency", "currency", *(Column(name, justify="right") for name in names))
-    for account, events in _by_account(found).items():
-        table.add_row(Text(account.agency), account.currency, *map(str, _sums(events).values()))
+    for account, events in by_account(found).items():
+        table.add_row(Text(account.agency), account.currency, *map(str, sums_of(events).values()))
     print_table(console, table)
     if dry_run:
         console.print(f"{counted(adjustments, 'adjustment')} would be posted")

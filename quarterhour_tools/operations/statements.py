@@ -17,6 +17,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.model import money
+from quarterhour.model.fields import printable
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.statement_status.plan import Status
 from quarterhour.statements.invoice import why_no_invoice
@@ -26,7 +27,7 @@ from quarterhour_tools.errors import ToolError
 from quarterhour_tools.invoice_cii import statement_cii
 from quarterhour_tools.operations import drafts
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
-from quarterhour_tools.output import as_json, counted, plain_console, print_table, printable
+from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.statement_files import ListedStatement, read_statements, sealed_periods
 from quarterhour_tools.statement_pdf import PDF, statement_pdf
 

@@ -1,21 +1,19 @@
-"""`quarterhour demo`: runs a generated day of a marketplace through the emulator, and compares the results.
+"""`quarterhour demo`: runs a generated day and a generated year through the emulator, and compares the results.
 
 The day is sent, read, reported and proven. Then all of it is sent again, and nothing new may be recorded. At last, its
 month is sealed: drafts are released, one waits, one statement is cancelled and issued again. The next month corrects a
-sale.
+sale. The year is that of another marketplace, and larger.
 """
 
 import argparse
 import json
 import shlex
-import webbrowser
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from decimal import Decimal
-from http import HTTPStatus
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, cast
@@ -26,7 +24,6 @@ from rich.console import Console
 from rich.progress import Progress
 from rich.table import Column, Table
 
-from quarterhour.model import clock
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY
 from quarterhour.reports.lines import read_lines
@@ -34,11 +31,12 @@ from quarterhour_tools.bucket import Objects, prepare_folder
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.serving import serve_from
 from quarterhour_tools.emulator.stack import Stack, open_stack
-from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.drafts import show_drafts
 from quarterhour_tools.operations.remote import segment
 from quarterhour_tools.operations.statements import show
+from quarterhour_tools.replay import local_api
 from quarterhour_tools.replay.marketplace import MIDNIGHT, DayLine, ExpectedSums, expected_accounts, marketplace_day
 from quarterhour_tools.replay.month_end import (
     LATE,
@@ -47,6 +45,7 @@ from quarterhour_tools.replay.month_end import (
     MOVED,
     MOVED_AGENCY,
     NEXT_MONTH,
+    PREFERRED,
     WRONG,
     Correction,
     StatementFigures,
@@ -57,6 +56,9 @@ from quarterhour_tools.replay.month_end import (
     month_end_documents,
 )
 from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
+from quarterhour_tools.replay.year import Calendar
+from quarterhour_tools.replay.year_agencies import BASE_CURRENCY
+from quarterhour_tools.replay.year_run import PARAMETERS, YEAR_ENDS, YearEnd, run_year
 from quarterhour_tools.statement_files import ListedStatement
 
 NOON: Final = MIDNIGHT + timedelta(hours=12)
@@ -146,29 +148,57 @@ def problems(expected: Mapping[str, Figures], api: Mapping[str, Figures], first:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of `quarterhour demo`."""
-    parser.add_argument("--seed", type=int, default=7, metavar="N", help="the seed of the generated day (default 7)")
-    parser.add_argument("--out", type=Path, metavar="DIR", help="write the sealed files into this new or empty folder")
-    parser.add_argument("--open", action="store_true", help="then show its month in the console, in the browser")
+    parser.add_argument("--seed", type=int, default=7, metavar="N", help="the seed of what is generated (default 7)")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="write the day's sealed files to this new folder")
+    parser.add_argument("--open", action="store_true", help="then show the year in the console, in the browser")
+    parser.add_argument(
+        "--no-browser", dest="browser", action="store_false", help="with --open, only serve the console"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run the day, show and check the results; return 0 if everything agrees, else 1."""
+    """Run the day and the year, show and check the results; return 0 if everything agrees, else 1."""
     if args.out:
         prepare_folder(args.out)
     console, errors = Console(highlight=False, markup=False), Console(stderr=True)
     if not console.is_terminal:
         console.width = WIDTH
+    with Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar:
+        wrong = _run_day(args, console, bar)
+        with (
+            Server(0) if args.open else nullcontext() as server,
+            open_stack(MOTO, PARAMETERS, virtual=True, s3_url=server.url if server else "") as stack,
+        ):
+            task = bar.add_task("a year", total=1)
+            with replaying(stack) as replay:
+                ended = run_year(
+                    stack, replay, Calendar(YEAR_ENDS), args.seed, lambda share: bar.update(task, completed=share)
+                )
+                outcome = replay.outcome()
+            bar.stop()
+            _show_year(console, args.seed, ended, outcome)
+            wrong += ended.problems(outcome)
+            for problem in wrong:
+                console.print(problem, style="bold red")
+            if not wrong:
+                console.print("Everything agrees.", style="bold green")
+            if args.out:
+                _show_next(console, args.out)
+            if server:
+                page = f"/console/close/{ended.last_period}"
+                serve_from(server, stack, replay.clock.now(), page, browser=args.browser)
+    return 1 if wrong else 0
+
+
+def _run_day(args: argparse.Namespace, console: Console, bar: Progress) -> list[str]:
+    """Run the day, show the results, and return a message for each difference from the expected ones."""
     day = marketplace_day(args.seed)
     expected = {account: figures(sums) for account, sums in sorted(expected_accounts(day).items())}
     busiest = max(expected, key=lambda account: expected[account])
     corrected = correction_of(day)
     sealed_as_expected = expected_statements(expected_accounts(day), corrected)
     morning = [line for line in day if line.sent < NOON]
-    with (
-        Progress(console=errors, transient=True, disable=not errors.is_terminal) as bar,
-        Server(0) if args.open else nullcontext() as server,
-        open_stack(MOTO, virtual=True, s3_url=server.url if server else "") as stack,
-    ):
+    with open_stack(MOTO, virtual=True) as stack:
         witness = _Witness(stack)
         with replaying(cast("Stack", witness)) as replay:
             replay.prepare(month_end_documents())
@@ -179,16 +209,16 @@ def run(args: argparse.Namespace) -> int:
                 replay.play(texts, lambda: bar.update(task, completed=replay.sent))
 
             send(morning)
-            live = _get(stack, _path(busiest))
+            live = local_api.get(stack, _path(busiest))
             send(day[len(morning) :])
             first = Sending(judge(day, witness.answers), replay.finish())
-            api = {account: figures(Totals.of(_get(stack, _path(account)))) for account in expected}
+            api = {account: figures(Totals.of(local_api.get(stack, _path(account)))) for account in expected}
             send(day)
             repeated = [line.again(line.kind, timedelta()) for line in day]
             again = Sending(judge(repeated, witness.answers[len(day) :]), replay.finish())
             bar.update(task, description="the end of the month")
             closed = close_month(stack, replay, corrected, sealed_as_expected)
-        bar.stop()
+        bar.remove_task(task)
         _show_verdicts(console, args.seed, first)
         _show_reports(console, first.outcome, stack.bucket)
         console.print(f"\nAt noon, GET {_path(busiest)} answered")
@@ -201,31 +231,19 @@ def run(args: argparse.Namespace) -> int:
             wrong.append(f"{corrected.disputes}: the void did not resolve the dispute")
         if args.out:
             stack.bucket.copy_to(args.out)
-        _show_end(console, len(day), first.outcome, (again.outcome, closed.outcome), wrong)
-        if args.out:
-            _show_next(console, args.out, corrected.account[0])
-        if server:
-            _open(console, server, stack, replay.clock)
-    return 1 if wrong else 0
+        _show_end(console, len(day), first.outcome, (again.outcome, closed.outcome))
+    return wrong
 
 
-def _show_next(console: Console, out: Path, agency: str) -> None:
-    """Show the commands that go on from the files."""
-    opening = f"quarterhour statements {out} --period {MONTH} --agency {shlex.quote(agency)} --open"
+def _show_next(console: Console, out: Path) -> None:
+    """Show the commands that go on from the files, and from the year."""
+    opening = f"quarterhour statements {out} --period {MONTH} --agency {shlex.quote(PREFERRED)} --open"
     for text in (
-        f"quarterhour verify {out} proves the sealed files again.",
+        f"quarterhour verify {out} proves the day's sealed files again.",
         f"{opening} opens the statements of an agency in the browser.",
-        "quarterhour demo --open runs the day once more, and shows its month in the browser.",
+        "quarterhour up --demo serves a year until today in the console, with a month to close.",
     ):
         console.print(text, soft_wrap=True)
-
-
-def _open(console: Console, server: Server, stack: Stack, at: clock.Clock) -> None:
-    """Serve the console and the API at the end of the demo's time, and open the month's statements, until Ctrl-C."""
-    console.print(f"\nThe console is on {server.url}. Ctrl-C stops it.", soft_wrap=True)
-    webbrowser.open(f"{server.url}/console/statements?period={MONTH}")
-    with clock.using(at), suppress(KeyboardInterrupt):
-        server.serve(stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,15 +280,15 @@ def close_month(
     made = replay.finish()
     for draft in made.drafts:
         if draft["agency"] == LATE:
-            _put(stack, f"/agencies/{segment(LATE)}", {"seen": 0, "content": LATE_AGENCY})
+            local_api.put(stack, f"/agencies/{segment(LATE)}", {"seen": 0, "content": LATE_AGENCY})
             _decide(stack, draft, "release")
     moved = [one.of_list.listed.account for one in made.statements or () if one.of_list.listed.account.agency == MOVED]
     for account in moved:
         draft = {"period": MONTH, "agency": account.agency, "currency": account.currency}
         _decide(stack, draft, "cancel", WRONG)
-        _put(stack, f"/agencies/{segment(MOVED)}", {"seen": 1, "content": MOVED_AGENCY})
+        local_api.put(stack, f"/agencies/{segment(MOVED)}", {"seen": 1, "content": MOVED_AGENCY})
         _decide(stack, draft, "release")
-    _send(stack, "POST", corrected.disputes, corrected.dispute)
+    local_api.send(stack, "POST", corrected.disputes, corrected.dispute)
     replay.advance(replay.clock.now() + timedelta(hours=1))
     replay.play(corrected.lines(expected[MONTH, *corrected.account, 1].closing))
     return MonthEnd(made, replay.finish())
@@ -279,19 +297,9 @@ def close_month(
 def _decide(stack: Stack, draft: Mapping[str, Any], decision: str, reason: str | None = None) -> None:
     """Decide about a draft, and run the release."""
     path = f"/drafts/{segment(draft['agency'])}/{draft['currency']}/{draft['period']}"
-    seen = _get(stack, path)["seen"]
-    _put(stack, path, {"decision": decision, "seen": seen, **({"reason": reason} if reason else {})})
+    seen = local_api.get(stack, path)["seen"]
+    local_api.put(stack, path, {"decision": decision, "seen": seen, **({"reason": reason} if reason else {})})
     stack.invoke("statements", {})
-
-
-def _put(stack: Stack, path: str, body: Mapping[str, Any]) -> None:
-    _send(stack, "PUT", path, body)
-
-
-def _send(stack: Stack, method: str, path: str, body: Mapping[str, Any]) -> None:
-    headers = (("content-type", "application/json"),)
-    request = Request(method, path, headers=headers, body=json.dumps(body, ensure_ascii=False).encode())
-    _content(request, stack.request(request), frozenset({HTTPStatus.OK, HTTPStatus.CREATED}))
 
 
 class _Witness:
@@ -318,23 +326,9 @@ def _path(account: str) -> str:
     return "/accounts/" + "/".join(quote(quote(part, safe=""), safe="") for part in account.split("#"))
 
 
-def _get(stack: Stack, path: str) -> dict[str, Any]:
-    request = Request("GET", path)
-    return _content(request, stack.request(request))
-
-
 def _resolved(stack: Stack) -> list[dict[str, str]]:
     """Return the corrections that resolved disputes."""
-    request = Request("GET", "/disputes", "status=resolved")
-    return [one["correction"] for one in _content(request, stack.request(request))["items"]]
-
-
-def _content(
-    request: Request, response: Response, expected: frozenset[HTTPStatus] = frozenset({HTTPStatus.OK})
-) -> dict[str, Any]:
-    if response.status not in expected:
-        raise ToolError(f"{request.path} answered {response.status}: {response.body.decode()}")
-    return cast("dict[str, Any]", response.json())
+    return [one["correction"] for one in local_api.items(stack, "/disputes", status="resolved")]
 
 
 # ---------------------------------------------------------------- output
@@ -427,18 +421,43 @@ def _show_statements(console: Console, closed: MonthEnd, corrected: Correction) 
     show(console, closed.documents(NEXT_MONTH))
 
 
-def _show_end(
-    console: Console, day: int, first: ReplayResult, later: tuple[ReplayResult, ReplayResult], wrong: Sequence[str]
-) -> None:
+def _show_end(console: Console, day: int, first: ReplayResult, later: tuple[ReplayResult, ReplayResult]) -> None:
     last, closed = later
     new_verdicts = ", ".join(
         f"{last.verdicts.get(name, 0) - first.verdicts.get(name, 0):,} {name}"
         for name in ("recorded", "duplicate", "conflict", "rejected")
     )
     console.print(f"All {day:,} lines sent once more: {new_verdicts}")
-    proof = "good" if last.verified and closed.verified else "FAILED"
-    console.print(f"Proof of the {closed.runs} manifests, their chain, all hashes, lines and sums: {proof}")
-    for problem in wrong:
-        console.print(problem, style="bold red")
-    if not wrong:
-        console.print("Everything agrees.", style="bold green")
+    _show_proof(console, closed, last.verified and closed.verified)
+
+
+def _show_proof(console: Console, last: ReplayResult, verified: bool) -> None:  # noqa: FBT001 - it is shown
+    result = "good" if verified else "FAILED"
+    console.print(f"Proof of the {last.runs} manifests, their chain, all hashes, lines and sums: {result}")
+
+
+def _show_year(console: Console, seed: int, ended: YearEnd, outcome: ReplayResult) -> None:
+    """Show a line for each month of the year, in the currency of most agencies."""
+    agencies = {account.agency for account in outcome.counters}
+    console.print(
+        f"\nA year of another made-up marketplace (seed {seed}): {len(agencies)} agencies, "
+        f"{outcome.sent:,} lines, of which {outcome.verdicts.get('held', 0)} are held"
+    )
+    names = ("accounts", "events", *(f"{name} {BASE_CURRENCY}" for name in ("net", "commission", "payments")))
+    table = _table("month", *(Column(name, justify="right") for name in (*names, "statements")), "")
+    for month in sorted({key[-1] for key in ended.sums}):
+        of_month = {key: sums for key, sums in ended.sums.items() if key[-1] == month}
+        in_base = [sums for (_, currency, _), sums in of_month.items() if currency == BASE_CURRENCY]
+        sums = (
+            sum((one.gross + one.refunds for one in in_base), Decimal()),
+            sum((one.commission for one in in_base), Decimal()),
+            sum((one.payments for one in in_base), Decimal()),
+        )
+        waiting, released = ended.waiting.get(month, 0), ended.statements.get(month, 0)
+        state = f"{waiting} drafts wait" if waiting else "" if released else "goes on"
+        events = f"{sum(one.events for one in of_month.values()):,}"
+        amounts = (f"{one:,.2f}" for one in sums)
+        table.add_row(month, str(len(of_month)), events, *amounts, str(released or ""), state)
+    console.print(table)
+    console.print(f"Counters, sealed lines and plain sums of {len(ended.sums)} months of accounts: compared")
+    _show_proof(console, outcome, outcome.verified)

@@ -89,7 +89,8 @@ MOVED_AGENCY: Final[EventBody] = {
 WRONG: Final = "it has the old address"
 """Why the statement is cancelled."""
 PAID_ON: Final = datetime.fromisoformat(f"{NEXT_MONTH}-08T10:00:00+00:00")
-_PREFERRED: Final = "42"
+PREFERRED: Final = "42"
+"""The agency whose sale is corrected, if it has one."""
 
 StatementKey = tuple[str, str, str, int]
 """Period, agency, currency and revision of a document."""
@@ -164,7 +165,7 @@ def correction_of(day: Sequence[DayLine]) -> Correction:
         for line in day
         if (line.kind, line.verdict) == ("sale", "recorded") and (line.body["source"], line.body["id"]) not in named
     ]
-    return Correction(min(sales, key=lambda sale: bool(sale["subject"] != _PREFERRED)))
+    return Correction(min(sales, key=lambda sale: bool(sale["subject"] != PREFERRED)))
 
 
 def expected_statements(

@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
+from quarterhour.agencies.rows import AgencyRow
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import chunks
 from quarterhour.counters.keys import account_of, account_pk_bounds, period_sk_bounds
@@ -37,7 +38,6 @@ from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.agencies import AgencyRow
 from quarterhour_tools.loading.event_file import BadLine, EventLine, Group, grouped, read_lines
 from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, RateRow, enter
 from quarterhour_tools.loading.order_file import Purchase, purchases
@@ -458,16 +458,17 @@ class Replay:
 
     # ------------------------------------------------------------ the end
 
-    def finish(self) -> ReplayResult:
+    def finish(self, *, closes: bool = True) -> ReplayResult:
         """Drain the streams, close and report the last quarter-hour, and return the outcome.
 
-        More files may be played afterwards, and finished again: the outcome always covers the whole stack.
+        More files may be played afterwards, and finished again: the outcome always covers the whole stack. ``closes``:
+        if periods are sealed, let time pass until that of the last event is.
         """
-        self._drain()
+        self.drain()
         self._begin_to_send()
         for watch in self._watching:
             self.advance(watch.due)
-            self._drain()
+            self.drain()
         until = QuarterHour.at(self.clock.now()).end + self._stack.grace
         for _ in range(_RUNS):
             until = max(
@@ -477,14 +478,15 @@ class Replay:
             if all(firing.done for firing in self._firings):
                 break
             until += timedelta.resolution
-        self._drain()
-        accounts = counted_accounts(self._stack)
-        periods = {account: counted_periods(self._stack, account) for account in accounts}
-        if self.statements:
-            self._state_through(max((period for some in periods.values() for period in some), default=None))
+        self.drain()
+        if self.statements and closes:
+            self._state_through(max(chain.from_iterable(self._periods().values()), default=None))
         for document in self._prepared:
             self._report(f"{document.path}: not written, as {iso_exact(_registered_at(document))} is after the end")
-        return self._outcome(accounts, periods)
+        return self.outcome()
+
+    def _periods(self) -> Periods:
+        return {account: counted_periods(self._stack, account) for account in counted_accounts(self._stack)}
 
     def _state_through(self, last: Period | None) -> None:
         """Let time pass until a period is sealed; ``None`` if there is no event."""
@@ -502,13 +504,16 @@ class Replay:
                     break
             else:
                 break
-        self._drain()
+        self.drain()
 
-    def _drain(self) -> None:
+    def drain(self) -> None:
+        """Let time pass until everything that the streams hold is delivered."""
+        self._undelivered = True
         while (due := self._next_delivery()) is not None:
             self.advance(due)
 
-    def _outcome(self, counters: Accounts, periods: Periods) -> ReplayResult:
+    def outcome(self) -> ReplayResult:
+        """Return what the stack holds now, compared with what is sealed."""
         bucket = self._stack.bucket
         days = int(self._stack.template.parameters["DedupRetentionDays"])
         proof = verify(bucket.open, bucket.keys(), timedelta(days=days) if days else None)
@@ -526,9 +531,9 @@ class Replay:
             runs=proof.reports.runs,
             sealed_quarter_hours=proof.reports.quarter_hours,
             lines=sum(totals.events for totals in ledger.values()),
-            counters=counters,
+            counters=counted_accounts(self._stack),
             ledger=ledger,
-            periods=periods,
+            periods=self._periods(),
             ledger_periods=ledger_periods,
             problems=(*proof.problems, *unfinished),
             unread=self.unread,

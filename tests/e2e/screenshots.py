@@ -1,10 +1,10 @@
 """Draws the pictures of the console that the documentation shows: ``python -m tests.e2e.screenshots``.
 
-The pages show the generated day of `quarterhour demo` and the end of its month; the close of a period shows the month
-of a test, which has drafts to decide about. The clock is set by hand, so the same pages give the same pictures.
+The pages show the generated year of `quarterhour demo`. The clock stands still at its end, so the same pages give the
+same pictures.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Final
@@ -13,30 +13,25 @@ from urllib.parse import quote
 from PIL import Image
 
 from quarterhour.model import clock
-from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import Stack, open_stack
-from quarterhour_tools.replay.demo import close_month
-from quarterhour_tools.replay.marketplace import expected_accounts, marketplace_day
-from quarterhour_tools.replay.month_end import MONTH, correction_of, expected_statements, month_end_documents
+from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.replay.replay import replaying
+from quarterhour_tools.replay.year import Calendar
+from quarterhour_tools.replay.year_agencies import CLIENT
+from quarterhour_tools.replay.year_run import PARAMETERS, YEAR_ENDS, run_year
 from tests.support.browser import Tab, shown, tab
 from tests.support.close_page import FIGURES
-from tests.support.month_to_close import PARAMETERS, PERIOD, STARTS, month_to_close
 from tests.support.repository import ROOT
-from tests.support.served import served
+from tests.support.served import call
 
 FOLDER: Final = ROOT / "docs" / "screenshots"
 SIZE: Final = (1280, 800)
-TALL: Final = (1280, 1150)
+TALL: Final = (1280, 1350)
 LOW: Final = (1280, 640)
 PHONE: Final = (390, 844)
-_DAY: Final = marketplace_day(7)
-_CORRECTED: Final = correction_of(_DAY)
-_AGENCY, _CURRENCY = _CORRECTED.account
-_SALE: Final = "/".join(quote(_CORRECTED.sale[name], safe="") for name in ("source", "id"))
-_STATEMENT: Final = f"/console/statements/{MONTH}/{_AGENCY}/{_CURRENCY}"
+_CALENDAR: Final = Calendar(YEAR_ENDS)
+_CLOSING, _RELEASED = (f"{_CALENDAR.month(before):%Y-%m}" for before in (1, 2))
 _COMPLETE: Final = "[...document.querySelectorAll('main [role=status]')].every((one) => !one.innerText.includes('…'))"
 
 
@@ -56,8 +51,10 @@ def _open(path: str, text: str, *, color_scheme: str = "light", size: tuple[int,
 
 
 def _proof(browser: Tab, address: str) -> None:
-    """Open the page of the demo's fullest run, and prove it."""
-    _open("/console/reports/2026-11-27T1145-1245", "Exact sums", size=LOW)(browser, address)
+    """Open the page of the latest run that sealed many lines, and prove it."""
+    runs = call(f"{address}/reports?limit=20")[1]["items"]
+    run = next(one["run"] for one in runs if one["lines"] >= _MANY)
+    _open(f"/console/reports/{run}", "Exact sums", size=LOW)(browser, address)
     browser.follow("button", "Verify this run")
     shown(browser, "Proven:")
     browser.page.locator("details.evidence summary").click()
@@ -69,60 +66,54 @@ def _menu(browser: Tab, address: str) -> None:
     browser.follow("button", "Menu")
 
 
+def _story(browser: Tab, address: str) -> None:
+    """Open the page of the sale that was voided after its agency disputed it."""
+    disputes = call(f"{address}/disputes?status=resolved")[1]["items"]
+    sale = next(one for one in reversed(disputes) if "correction" in one)
+    path = "/".join(quote(sale[name], safe="") for name in ("source", "id"))
+    _open(f"/console/events/{path}", "Its page proves the file")(browser, address)
+
+
 def _close(browser: Tab, address: str) -> None:
-    """Open the close of a month, and wait for the figures of each draft."""
-    _open(f"/console/close/{PERIOD}", "0 of 7 released")(browser, address)
+    """Open the close of the last full month, and wait for the figures of each draft."""
+    _open(f"/console/close/{_CLOSING}", "0 of 42 released")(browser, address)
     browser.until(FIGURES)
 
 
-OF_THE_DAY: Final = {
+_MANY: Final = 15
+PICTURES: Final[dict[str, Opening]] = {
     "overview": _open("/", "Falling agencies", size=TALL),
     "overview-dark": _open("/", "Falling agencies", color_scheme="dark", size=TALL),
     "overview-phone": _open("/", "Falling agencies", size=PHONE),
     "operations": _open("/console/operations", "Next runs"),
-}
-"""The pictures of the end of the day, by name."""
-OF_THE_MONTH: Final = {
-    "agency": _open(f"/console/agencies/{_AGENCY}?currency={_CURRENCY}", "Details", size=SIZE),
-    "statement": _open(_STATEMENT, "Commission by terms", size=TALL),
-    "statement-dark": _open(_STATEMENT, "Commission by terms", color_scheme="dark"),
+    "agency": _open(f"/console/agencies/{CLIENT}?currency=GBP", "Details"),
+    "statement": _open(f"/console/statements/{_RELEASED}/{CLIENT}/GBP", "Commission by terms", size=TALL),
+    "statement-dark": _open(
+        f"/console/statements/{_RELEASED}/{CLIENT}/GBP", "Commission by terms", color_scheme="dark"
+    ),
     "menu-phone": _menu,
-    "story": _open(f"/console/events/{_SALE}", "Its page proves the file"),
+    "story": _story,
     "proof": _proof,
+    "close": _close,
 }
-"""The pictures of the time when the month is sealed and corrected, by name."""
-OF_THE_CLOSE: Final = {"close": _close}
-"""The pictures of another marketplace, whose month has drafts to decide about."""
+"""The pictures by name."""
 
 
 def draw(folder: Path) -> None:
     """Draw all pictures into a folder."""
     server = Server(0)
-    sealed = expected_statements(expected_accounts(_DAY), _CORRECTED)
-    with tab() as browser, open_stack(MOTO, virtual=True, s3_url=server.url) as stack, replaying(stack) as replay:
-        replay.prepare(month_end_documents())
-        replay.play(f"{line}\n".encode() for line in _DAY)
-        replay.finish()
-        _draw(folder, browser, Server(0), stack, OF_THE_DAY)
-        close_month(stack, replay, _CORRECTED, sealed)
-        _draw(folder, browser, server, stack, OF_THE_MONTH)
-    with tab() as browser, served(ManualClock(STARTS), PARAMETERS) as (server, world):
-        with server.turns.taken():
-            month_to_close(world)
-        _draw_pictures(folder, browser, server, OF_THE_CLOSE)
-
-
-def _draw(folder: Path, browser: Tab, server: Server, stack: Stack, pictures: Mapping[str, Opening]) -> None:
-    with server.serving(stack):
-        _draw_pictures(folder, browser, server, pictures)
-
-
-def _draw_pictures(folder: Path, browser: Tab, server: Server, pictures: Mapping[str, Opening]) -> None:
-    browser.set_clock(clock.now())
-    for name, open_ in pictures.items():
-        open_(browser, server.url)
-        browser.until(_COMPLETE)
-        _save(browser.page.screenshot(animations="disabled"), folder / f"{name}.png")
+    with (
+        tab() as browser,
+        open_stack(MOTO, PARAMETERS, virtual=True, s3_url=server.url) as stack,
+        replaying(stack) as replay,
+    ):
+        run_year(stack, replay, _CALENDAR)
+        browser.set_clock(clock.now())
+        with server.serving(stack):
+            for name, open_ in PICTURES.items():
+                open_(browser, server.url)
+                browser.until(_COMPLETE)
+                _save(browser.page.screenshot(animations="disabled"), folder / f"{name}.png")
 
 
 def _save(picture: bytes, path: Path) -> None:

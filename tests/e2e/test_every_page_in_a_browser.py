@@ -67,6 +67,8 @@ PAGES = {
     "/console/exchange-rates": NAME,
     "/console/exchange-rates/GBP": NAME,
     "/console/operations": NAME,
+    "/console/upload": "The file holds",
+    f"/console/rerate?agency={IN_NAME}": "Recorded from",
     "/console/runbooks/held-overdue": "Means",
     f"/console/{IN_NAME}": "There is no page at this address",
 }

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.screenshots import FOLDER, OF_THE_CLOSE, OF_THE_DAY, OF_THE_MONTH, draw
+from tests.e2e.screenshots import FOLDER, PICTURES, draw
 from tests.support.browser import missing
 from tests.support.repository import ROOT
 
-NAMES = {*OF_THE_DAY, *OF_THE_MONTH, *OF_THE_CLOSE}
+NAMES = set(PICTURES)
 MOST_BYTES = 120_000
 
 

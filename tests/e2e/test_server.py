@@ -16,14 +16,12 @@ from urllib.request import Request, urlopen
 import pytest
 from cloudevents.core.bindings.http import to_binary_event, to_structured_event
 from cloudevents.core.v1.event import CloudEvent
-from rich.console import Console
 
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.http_api import Response
 from quarterhour_tools.emulator.server import HOST, Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
-from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.replay import replaying
 from tests.e2e.sales import START, day, event, lines
 from tests.support.served import answered, call, until
@@ -63,22 +61,6 @@ def test_an_event_of_the_sdk_goes_over_the_wire_in_every_mode(up: tuple[Server, 
     assert send({**binary.headers, "ce-note": "x" * 70_000}, binary.body)[0] == 431
     status, answer = send({**binary.headers, "ce-note": "\u20ac".encode().decode("latin-1")}, binary.body)
     assert (status, answer["items"][0]["errors"][0]["field"]) == (422, "ce-note")
-
-
-def test_the_demo_shows_its_month_in_the_browser_at_its_own_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    server, manual = Server(0), ManualClock(START)
-    seen: list[Any] = []
-
-    def look(address: str) -> None:
-        with urlopen(address) as page:  # noqa: S310 - our own
-            seen.append(page.status)
-        seen.append(call(f"{server.url}/periods?limit=1")[1]["items"][0]["period"])
-        server.stop()
-
-    monkeypatch.setattr("webbrowser.open", lambda address: threading.Thread(target=look, args=(address,)).start())
-    with open_stack("moto", s3_url=server.url, virtual=True) as stack:
-        demo._open(Console(quiet=True), server, stack, manual)
-    assert seen == [200, f"{START:%Y-%m}"]
 
 
 def test_the_schedule_fires_when_its_time_has_come() -> None:

@@ -127,6 +127,11 @@ STAFF_READS = {
 FINANCE_WRITES = {
     "POST /events": "/events",
     "POST /bank-files": "/bank-files",
+    "PUT /exchange-rates/{currency}": "/exchange-rates/USD",
+    "POST /statement-runs": "/statement-runs",
+    "POST /csv/events": "/csv/events",
+    "POST /csv/agencies": "/csv/agencies",
+    "GET /rerating": f"/rerating?{SPAN}&rate_card=rate-card:42&agency=42&reason=x",
     "PUT /agencies/{agency}": "/agencies/42",
     "PUT /schedule": "/schedule",
     "PUT /documents/{document}": "/documents/rate-card:42",
@@ -136,12 +141,11 @@ FINANCE_WRITES = {
         "/statements/42/GBP/2026-10/disputes/shop/e0"
     ),
 }
-"""Routes on which finance writes, or sends what it will write."""
+"""Routes of finance."""
 MACHINES = {
     "POST /orders": "/orders",
     "PUT /orders/{order}/status": "/orders/1001/status",
     "PUT /documents/{document}/permissions": "/documents/terms/permissions",
-    "PUT /exchange-rates/{currency}": "/exchange-rates/USD",
 }
 """Routes for machines only."""
 CLOSED = STAFF_READS | FINANCE_WRITES | MACHINES
@@ -718,7 +722,7 @@ def test_finance_cannot_record_what_a_shop_sends(world: World, issuer: Issuer) -
         (refund("r", "-1", of="e0"), "type"),
         (void("v", "e0"), "type"),
         (view("w", "page", "ann"), "type"),
-        (rerating("rr2", "e0"), "data.rerating"),
+        (rerating("rr2", "e0"), "id data.rerating.by"),
         (sale("s", "-1"), "data.amount"),
     ):
         assert recorded(world, fay, **event | {"source": "finance"}) == ("rejected", field_), event

@@ -20,6 +20,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.receivables.routes import FILE
 from quarterhour.statements.plan import SCHEMA
 from quarterhour_tools.emulator.http_api import Request, Response
+from tests.handlers.test_rate_cards import keep as keep_rate_card
 from tests.support.agencies import FULL
 from tests.support.bank_files import table
 from tests.support.events import refund, sale
@@ -103,8 +104,37 @@ NAMES: Final = TRICKS.keys() - {
 """The tricks that are valid names."""
 SEPARATED: Final = {"the separator of keys"}
 
+MAP: Final = """
+[settings]
+agency = "the agency"
+[[event]]
+id = "{id}"
+source = "till"
+type = "sale.recorded"
+subject = "{agency}"
+[event.data]
+amount = "{price}"
+currency = "EUR"
+"""
 GOOD: dict[str, Good] = {
     "POST /events": Good(body=sale("good", product="tea", quantity=2), content_type=ONE, statuses=(202,)),
+    "POST /csv/events": Good(
+        body={"map": MAP, "settings": {"agency": "42"}, "part": "aWQscHJpY2UKMSwyCg==", "last": True},
+        anything=("settings", "last"),
+    ),
+    "POST /statement-runs": Good(),
+    "POST /csv/agencies": Good(body={"file": "YWdlbmN5CjQ0Cg=="}),
+    "GET /rerating": Good(
+        query={
+            "from": "2026-10-23",
+            "to": "2026-10-24",
+            "rate_card": "rate-card:42",
+            "version": "1",
+            "agency": "42",
+            "reason": "new contract",
+        },
+        accepts={"reason": SEPARATED},
+    ),
     "GET /events": Good(query={**DAY, "agency": "42", "source": "shop", "type": "sale.recorded"}),
     "GET /events/{source}/{event}": Good({"source": "shop", "event": "good"}),
     "GET /accounts": Good(query={**ACCOUNT, "limit": "10"}),
@@ -431,6 +461,7 @@ def world() -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch, opened() as world:
         patch.setattr(BaseClient, "_make_api_call", as_dynamodb_would)
         world.sell("10.00", product="tea")
+        keep_rate_card(world, 0, {"percent": "10"})
         world.pass_time(hours=1)
         world.report()
         for period in ("2026-10", "2026-09"):

@@ -29,7 +29,7 @@ OF_STATEMENTS: Final = re.compile(
     r"/(periods|drafts|releases|statements|receivables|disputes|search)\b|/accounts/[^?]+/balance"
 )
 """The targets of the examples from the days after October was sealed."""
-OF_RATE_CARDS: Final = re.compile(r"/events/shop/(novel|atlas)/")
+OF_RATE_CARDS: Final = re.compile(r"/events/shop/(novel|atlas)/|/rerating")
 """The targets of the examples whose events were charged by a rate card."""
 VARYING: Final = frozenset(
     {"code_version", "manifest_sha256", "next", "position", "previous", "request_id", "sha256", "size", "url"}

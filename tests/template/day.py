@@ -263,6 +263,7 @@ def live_with_statements(world: World) -> None:
     write(world, "write-agency", "Nord & Süd", {"valid_from": later})
     seal_through(world, datetime(2026, 11, 4, tzinfo=UTC))
     assert world.sample("watch-tick")["statements_due"] == "2026-10"
+    assert json.loads(world.sample("write-statement-run")["body"]) == {"period": "2026-10", "release": None}
     with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("statements-run")
     (item,) = (one for one in world.items("EntityTable") if "plan" in one and one["sk"]["S"] == "statements")
@@ -297,6 +298,7 @@ def live_with_releases(world: World) -> None:
             assert world.sample(f"read-{name}", agency=agency, period="2026-11")["statusCode"] == 200, (name, agency)
     assert decide(world, "cancel", 2) == 200
     assert world.sample("watch-tick")["statements_due"] is None, "a release is due, no period"
+    assert json.loads(world.sample("write-statement-run")["body"])["release"] == 2
     assert world.sample("statements-run")["documents"] == 1
     release_again(world)
     assert world.sample("statements-run")["documents"] == 1
@@ -421,6 +423,9 @@ def read_everything(world: World, run: str) -> None:
         "events",
         "event",
         "held",
+        "csv-events",
+        "csv-agencies",
+        "rerating",
         "event-explain",
         "event-story",
         "source-events",

@@ -21,10 +21,12 @@ import { Payouts } from "./pages/payouts.js";
 import { Receivables, accountStatementAddress } from "./pages/receivables.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
+import { Rerate } from "./pages/rerate.js";
 import { Runbook } from "./pages/runbook.js";
 import { Search } from "./pages/search.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
+import { Upload } from "./pages/upload.js";
 import { Brand, Failure, Link, Pending, useLoaded } from "./parts.js";
 import { address, agencyOf, here } from "./routes.js";
 import * as session from "./session.js";
@@ -51,13 +53,18 @@ const MENU = [
   { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF, group: "System" },
 ];
 const GROUPS = ["Money", "Activity", "Agencies", "System"];
+/** Pages that other pages link, and the search. */
+const LINKED = [
+  { title: "Upload a file", parts: ["upload"], content: Upload, roles: ["finance"] },
+  { title: "Re-rate events", parts: ["rerate"], content: Rerate, roles: ["finance"] },
+];
 
 const { isolated } = format;
 
 /** Returns the title and the content of the page at an address, as far as the reader may see it. */
 function pageAt({ parts, query }) {
   const [first, ...rest] = parts;
-  const entry = !rest.length && MENU.find((one) => one.parts[0] === first);
+  const entry = !rest.length && [...MENU, ...LINKED].find((one) => one.parts[0] === first);
   if (entry) {
     const { title, content, roles, oneAgency } = entry;
     if (roles && !may(...roles)) return [title, html`<${RoleRefusal} roles=${roles} />`];
@@ -175,8 +182,8 @@ function skip(event) {
 /** Gives the focus to the content, which stays where it is scrolled to. */
 const focusMain = () => document.getElementById("main").focus({ preventScroll: true });
 
-/** Returns the pages of the menu that the reader may see. */
-const shownPages = () => MENU.filter(({ roles }) => !roles || may(...roles));
+/** Returns those of some pages that the reader may see. */
+const seen = (pages) => pages.filter(({ roles }) => !roles || may(...roles));
 
 /** The pages that the reader may begin at, in groups; people of agencies have their own agency in place of all. */
 function Menu({ place: { parts }, agency }) {
@@ -184,7 +191,7 @@ function Menu({ place: { parts }, agency }) {
     { title: "Account statement", parts: ["receivables"], to: accountStatementAddress(agency), group: "Money" },
     { title: "Agency", parts: ["agencies"], to: agencyAddress(agency), group: "Agencies" },
   ];
-  const pages = [...shownPages(), ...own];
+  const pages = [...seen(MENU), ...own];
   const link = (one) => html`
     <${Link} key=${one.title} to=${one.to ?? address(one.parts)}
       aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`;
@@ -203,7 +210,7 @@ function Top({ place, me, agency }) {
   return html`
     <header class=${open || !me ? "top open" : "top"}>
       <${Brand} />
-      ${me && html`<${Search} pages=${shownPages()} />`}
+      ${me && html`<${Search} pages=${seen([...MENU, ...LINKED])} />`}
       ${me && html`
         <button type="button" class="opener" aria-expanded=${open} aria-controls="menu" onClick=${() => setOpen(!open)}>
           Menu

@@ -10,6 +10,7 @@ from quarterhour_tools.openapi.routes.caller import CALLER
 from quarterhour_tools.openapi.routes.documents import DOCUMENTS
 from quarterhour_tools.openapi.routes.events import EVENTS
 from quarterhour_tools.openapi.routes.exchange_rates import EXCHANGE_RATES
+from quarterhour_tools.openapi.routes.files import FILES
 from quarterhour_tools.openapi.routes.locations import LOCATIONS
 from quarterhour_tools.openapi.routes.messages import MESSAGES
 from quarterhour_tools.openapi.routes.orders import ORDERS
@@ -19,6 +20,7 @@ from quarterhour_tools.openapi.routes.statements import STATEMENTS
 
 GROUPS: Final[tuple[Group, ...]] = (
     EVENTS,
+    FILES,
     ACCOUNTS,
     STATEMENTS,
     REPORTS,

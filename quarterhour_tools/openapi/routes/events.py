@@ -8,7 +8,7 @@ from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, json_body, read
-from quarterhour_tools.openapi.parameters import HELD, PATH, SPAN, Parameter
+from quarterhour_tools.openapi.parameters import HELD, PATH, RERATING, SPAN, Parameter
 from quarterhour_tools.openapi.values import Text
 
 _SELECTED: Final = {
@@ -31,8 +31,9 @@ EVENTS: Final = Group(
             BODY_PROBLEMS,
             """
             Sends one event, or up to 500 in a batch or in lines. [Sending events](events.md) is the reference of the
-            format, the fields and the verdicts. People of finance record payments and adjustments only, with the
-            source `finance`. Where `ReleaseApprovals` is 2, their adjustments and payouts (payments below 0) are
+            format, the fields and the verdicts. People of finance record payments and adjustments with the source
+            `finance`, the re-ratings of [a preview](#get-rerating), and events of all types with a source that
+            `UploadSources` names. Where `ReleaseApprovals` is 2, all of these but payments that came in and views are
             `held` with the reason `needs_approval`, until [another person approves them](#put-heldsourceevent). What
             machines record needs no approval: its controls are those of the system that sends it.
             """,
@@ -119,6 +120,19 @@ EVENTS: Final = Group(
             whole amount. Later refunds give back parts of that commission.
             """,
             missing=_UNKNOWN,
+        ),
+        "GET /rerating": read(
+            "rerating_preview",
+            a.ReratingPreview,
+            """
+            Computes what [`quarterhour rerate`](operations.md#re-rating) would post for the events of an agency that
+            were recorded in a span, and posts nothing. `events` of each change go to [`POST /events`](#post-events):
+            they have the ids of the command, so whatever is sent twice is a `duplicate`.
+
+            A request reads the agency's events from `from` until now, and changes up to 3,000 of them.
+            """,
+            missing="There is no such rate card, or no such version.",
+            parameters=RERATING,
         ),
         "GET /held": read(
             "held_list",

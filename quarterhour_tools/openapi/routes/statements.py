@@ -14,6 +14,16 @@ _NO_STATEMENT: Final = "There is no such statement."
 STATEMENTS: Final = Group(
     "Statements",
     {
+        "POST /statement-runs": RouteDescription(
+            "statement_runs_start",
+            {200: a.StartedRun},
+            (),
+            """
+            The watch does the same every 15 minutes. A run takes seconds to minutes: [`GET /periods`](#get-periods) and
+            [`GET /drafts`](#get-drafts) show how far it is.
+            """,
+            retries="What is running is not started again.",
+        ),
         "GET /periods": read(
             "periods_list",
             a.Page[a.PeriodOfStatements],

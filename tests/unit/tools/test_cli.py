@@ -96,6 +96,8 @@ def test_invalid_arguments_show_the_usage(arguments: list[str], capsys: pytest.C
             ["up", "--port", "0", "--sign-in", "--parameter", "JwtIssuer=https://a.example"],
             "--sign-in sets the parameter JwtIssuer: leave out --parameter JwtIssuer",
         ),
+        (["up", "--demo", "--engine", "dynamodb-local"], "--demo needs the engine moto: leave out --engine"),
+        (["up", "--demo", "--rate", "rate(1 hour)"], "--demo sets the parameter ReportRate: leave it out"),
     ],
 )
 def test_an_error_is_one_clear_line_and_exit_code_2(

@@ -11,7 +11,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quarterhour_tools.output import as_json, counted, print_table, printable
+from quarterhour.model.fields import printable
+from quarterhour_tools.output import as_json, counted, print_table
 
 ANY = st.text(st.characters(codec=None))
 

@@ -1,6 +1,7 @@
 /** Agencies: all that are registered. */
 import { html } from "../vendor/htm-preact.js";
 import { List } from "../list.js";
+import { may } from "../me.js";
 import { Link } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink, agencyColumn } from "./agency-link.js";
@@ -22,6 +23,8 @@ const COLUMNS = [
 /** The page. */
 export const Agencies = () => html`
   <${RegisterAnother} />
+  ${may("finance") && html`
+    <p><${Link} to=${address(["upload"], { kind: "agencies" })}>Upload a file of agencies<//></p>`}
   <${List} name="agencies" caption="Registered agencies" columns=${COLUMNS} path="/agencies" empty=${html`
     <p class="empty">
       No agency is registered yet. Finance registers them here.

@@ -20,18 +20,18 @@ function useAgencies() {
   return agencies;
 }
 
-/** The field `agency` with the agencies as choices. */
-export function AgencyField({ value }) {
+/** The field `agency` with the agencies as choices; `more` are attributes of the field. */
+export function AgencyField({ value, ...more }) {
   const agencies = useAgencies();
   return html`
-    <label>Agency <input name="agency" list=${LIST} defaultValue=${value} autocomplete="off" /></label>
+    <label>Agency <input name="agency" list=${LIST} defaultValue=${value} autocomplete="off" ...${more} /></label>
     <datalist id=${LIST}>
       ${agencies.map((one) => html`<option key=${one.agency} value=${one.agency}>${isolated(one.legal_name)}</option>`)}
     </datalist>`;
 }
 
 /** Returns the fields of a form with the id of the agency that its field means. */
-async function withAgency(fields) {
+export async function withAgency(fields) {
   if (!fields.agency) return fields;
   const agencies = await allAgencies().catch(() => NONE);
   return { ...fields, agency: agencyIdOf(agencies, fields.agency.trim()) };

@@ -1,6 +1,6 @@
 /** The close of a period: a checklist, all drafts with what keeps each from a statement, and what was released. */
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/htm-preact.js";
-import { all, get, statementPath, withQuery } from "../api.js";
+import { all, get, post, statementPath, withQuery } from "../api.js";
 import { isMonth, laterMonth } from "../calendar.js";
 import { COLUMNS, countsOf, filtered, grouped, inTurns, keyOf, rowOf, sumsOf } from "../closing.js";
 import { download, writeCsv } from "../csv.js";
@@ -120,10 +120,33 @@ function Month({ periods, period, query, again }) {
   return html`
     <${PeriodBar} ...${{ periods, period, total }} left=${rows.length} />
     <${Checklist} period=${period} drafts=${present} turn=${turn} />
+    ${may("finance") && (period.state in DUE || isReleasing) && html`<${StartNow} onStarted=${refresh} />`}
     ${problem && html`<${Failure} problem=${problem} retry=${() => { agencies.again(); last.again(); }} />`}
     ${rows.length > 0 && html`
       <${Drafts} ...${{ period, rows, query, onDecided, refresh }} reload=${() => { reload(); refresh(); }} />`}
     ${total > rows.length && html`<${Released} period=${period} turn=${turn} />`}`;
+}
+
+/** The button that starts what is due, the drafts of a period or a release, without waiting for the watch. */
+function StartNow({ onStarted }) {
+  const [state, setState] = useState({});
+  const start = async () => {
+    setState({ busy: true });
+    try {
+      setState({ started: await post("/statement-runs") });
+      onStarted();
+    } catch (problem) {
+      setState({ problem });
+    }
+  };
+  const { busy, problem, started } = state;
+  return html`
+    <p class="bar">
+      <button type="button" disabled=${busy} onClick=${start}>Start what is due now</button>
+      <span role="status">${started && (started.period ? `The drafts of ${format.month(started.period)} are being made.`
+        : started.release ? "The release is under way." : "Nothing is due now.")}</span>
+    </p>
+    ${problem && html`<${Failure} problem=${problem} />`}`;
 }
 
 /** Returns the exact commission of each account in a period, by key: of its statement, or else of its draft. */

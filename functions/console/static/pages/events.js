@@ -76,6 +76,7 @@ export function Events({ query }) {
   return html`
     <${One} />
     <${Filter} query=${query} />
+    ${may("finance") && html`<p><${Link} to=${address(["upload"])}>Upload a file of sales<//></p>`}
     <${List} name="events" caption="Events, the newest first" columns=${columnsOf(useNames())} path="/events"
       parameters=${parameters} load=${newestFirst(read, from, to)} sort=${{ by: "recorded_at", down: true }}
       empty=${html`

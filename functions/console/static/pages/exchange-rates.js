@@ -1,11 +1,12 @@
 /** Exchange rates: those in force, and the history of one with a chart. */
-import { html } from "../vendor/htm-preact.js";
-import { get, segment, withQuery } from "../api.js";
+import { html, useState } from "../vendor/htm-preact.js";
+import { all, get, segment, withQuery } from "../api.js";
 import { StepChart } from "../chart.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
-import { Link } from "../parts.js";
+import { Link, Pending, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
+import { EnterRates } from "./enter-rates.js";
 
 const CAPTION = "Exchange rates in force: units of each currency for one unit of the base currency";
 const HISTORY_SHOWN = 366;
@@ -24,12 +25,17 @@ const FACTS = [
 const SOURCE = { key: "source", title: "Source", kind: "long" };
 
 /** The page of all rates. */
-export const ExchangeRates = () => html`
-  <${List} name="exchange-rates" caption=${CAPTION} columns=${[CURRENCY, ...FACTS, SINCE, SOURCE]}
-    path="/exchange-rates" sort=${{ by: "currency", down: false }} empty=${html`
-      <p class="empty">
-        There is no exchange rate yet. An operator adds them with <code>quarterhour rates</code>.
-      </p>`} />`;
+export function ExchangeRates() {
+  const [turn, setTurn] = useState(0);
+  const { value: items, problem, again } = useLoaded(() => all("/exchange-rates"), turn);
+  if (!items) return html`<${Pending} problem=${problem} retry=${again} />`;
+  return html`
+    <${List} name="exchange-rates" caption=${CAPTION} columns=${[CURRENCY, ...FACTS, SINCE, SOURCE]}
+      rows=${items} sort=${{ by: "currency", down: false }} empty=${html`
+        <p class="empty">There is no exchange rate yet. Finance enters them here, an operator with
+          ${" "}<code>quarterhour rates</code>.</p>`} />
+    <${EnterRates} items=${items} onDone=${() => setTurn((before) => before + 1)} />`;
+}
 
 /** The page of one currency: all its rates, the newest first. */
 export function ExchangeRate({ currency }) {

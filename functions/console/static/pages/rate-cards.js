@@ -6,7 +6,9 @@ import { decimalText } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
-import { Name, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
+import { may } from "../me.js";
+import { Link, Name, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
+import { address } from "../routes.js";
 import { WriteRateCard } from "./rate-card-form.js";
 
 const HISTORY_COLUMNS = [
@@ -42,6 +44,8 @@ export function RateCards({ agency, group, currency }) {
         default rate.</p>`}
     ${rateCards?.map((one) => html`<${RateCard} key=${`${one.document} ${one.version}`} rateCard=${one} />`)}
     <${WriteRateCard} agency=${agency} group=${group} onDone=${again} />
+    ${may("finance") && html`
+      <p><${Link} to=${address(["rerate"], { agency })}>Re-rate events of this agency<//></p>`}
     ${rateCards?.length > 0 && html`<${Calculator} rateCards=${rateCards} currency=${currency} />`}`;
 }
 

@@ -10,7 +10,7 @@ from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.snapshots.requests import LISTED, listed, states
 from quarterhour.snapshots.requests import PARAMETERS as STATES
 from quarterhour.web import http
-from quarterhour.web.access import everyone, machines
+from quarterhour.web.access import Role, everyone, people
 from quarterhour.web.parameters import INSTANT, PAGE, decoded, parsed
 from quarterhour.web.routing import Routes
 
@@ -67,7 +67,7 @@ def read(routes: Routes, rates: ExchangeRateQueries, snapshots: SnapshotQueries,
 def write(routes: Routes, rates: ExchangeRateService) -> None:
     """Register the writing route."""
 
-    @routes.put("/exchange-rates/<currency>", allow=machines)
+    @routes.put("/exchange-rates/<currency>", allow=people(Role.FINANCE))
     def enter_rate(currency: str) -> http.Response:
         """Put an exchange rate into force; return it, or the same rate as it was entered before."""
         code = _code(currency)

@@ -4,7 +4,7 @@ A sale is rerated together with its linked refunds and its earlier adjustments. 
 it records a re-rating, so a second run has nothing to post.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
@@ -20,6 +20,8 @@ from quarterhour.model.identifiers import Account, Identity, base58_prefix
 from quarterhour.rate_cards.rate_card import RateCard
 
 _SUFFIX_LENGTH: Final = 22
+_MOST_DIGITS: Final = 9
+"""The most digits of an adjustment's number."""
 _PREFIX: Final = "rerate-"
 _REVERSALS: Final = frozenset({REFUND, VOID})
 _COPIED: Final = ("product", "category", "order_id", "line", "location")
@@ -29,6 +31,12 @@ _COPIED: Final = ("product", "category", "order_id", "line", "location")
 def adjustment_id(identity: Identity, number: int) -> str:
     """Return the id of an event's adjustment of this number, from 1 on; it depends on nothing else."""
     return f"{_PREFIX}{number}-{_suffix(identity)}"
+
+
+def is_adjustment_id(id_: str, identity: Identity) -> bool:
+    """Return whether an id is that of an adjustment of an event."""
+    number = id_.removeprefix(_PREFIX).partition("-")[0]
+    return number.isdecimal() and len(number) <= _MOST_DIGITS and id_ == adjustment_id(identity, int(number))
 
 
 def _suffix(identity: Identity) -> str:
@@ -158,6 +166,26 @@ def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: 
         if target in by_identity:
             by_identity[target].add(facts)
     return list(by_identity.values())
+
+
+def by_account(found: Iterable[Rerated]) -> dict[Account, list[Rerated]]:
+    """Return rerated events by their account, in the order of accounts."""
+    accounts: dict[Account, list[Rerated]] = {}
+    for one in found:
+        accounts.setdefault(one.account, []).append(one)
+    return dict(sorted(accounts.items()))
+
+
+def sums_of(events: Collection[Rerated]) -> dict[str, Any]:
+    """Return the sums of rerated events: their number, how many change, their commissions, and the difference."""
+    paid, due = money.total(one.paid for one in events), money.total(one.due for one in events)
+    return {
+        "events": len(events),
+        "changed": sum(one.is_changed for one in events),
+        "commission": money.plain(paid),
+        "would_be": money.plain(due),
+        "difference": money.plain(_minus(due, paid)),
+    }
 
 
 def _minus(left: Decimal, right: Decimal) -> Decimal:

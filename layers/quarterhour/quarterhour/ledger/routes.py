@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
-from quarterhour.ledger.requests import EVENTS, SOURCE_EVENTS, event_filter, source_span
+from quarterhour.ledger.requests import EVENTS, RERATING, SOURCE_EVENTS, event_filter, preview_request, source_span
+from quarterhour.ledger.rerating_queries import ReratingQueries
 from quarterhour.model import instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.identifiers import Identity
 from quarterhour.web import http, parameters
-from quarterhour.web.access import everyone, staff
+from quarterhour.web.access import Role, everyone, people, staff
 from quarterhour.web.parameters import MOMENT, PAGE
 from quarterhour.web.routing import Routes
 
@@ -55,6 +56,16 @@ def read_one(routes: Routes, events: EventLookup, explanations: ExplanationQueri
         """Return a sale and everything that refers to it, as the ledger applied it, with the commission after each."""
         paging = routes.parameters().paging()
         return http.response(200, stories.story(_identities(source, event), routes.caller(), paging))
+
+
+def read_ratings(routes: Routes, reratings: ReratingQueries) -> None:
+    """Register the route of the preview of re-ratings."""
+
+    @routes.get("/rerating", allow=people(Role.FINANCE), query=RERATING)
+    def preview() -> http.Response:
+        """Return what the events of a span would be charged by another rate card, and the events that apply it."""
+        request = preview_request(routes.parameters())
+        return http.response(200, reratings.preview(request, routes.caller(), routes.seconds_left))
 
 
 def _identities(source: str, event: str) -> Iterator[Identity]:

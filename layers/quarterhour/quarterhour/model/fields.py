@@ -13,6 +13,8 @@ from quarterhour.model.instants import parse_rfc_3339
 
 MAX_TEXT: Final = 200
 MAX_PROBLEMS: Final = 10
+MAX_SHOWN: Final = 500
+"""The longest message that is shown, in characters."""
 _SHOWN: Final = 60
 NAME: Final = f"1 to {MAX_TEXT} printable characters without {SEPARATOR!r}, and no blank at either end"
 TEXT: Final = f"1 to {MAX_TEXT} printable characters"
@@ -119,6 +121,15 @@ def shown(value: object) -> str:
 def named(name: str) -> str:
     """Return a field's name as a message shows it: short and printable."""
     return _short(ascii(name)[1:-1], len(name))
+
+
+def printable(value: object, most: int = MAX_SHOWN) -> str:
+    """Return a value as one line of at most ``most`` characters, with each unprintable character escaped."""
+    text = str(value)
+    cut = text if len(text) <= most else text[:most] + "..."
+    if cut.isprintable():
+        return cut
+    return "".join(one if one.isprintable() else one.encode("unicode_escape").decode() for one in cut)
 
 
 def _short(text: str, length: int) -> str:

@@ -8,6 +8,7 @@ from quarterhour.model.periods import PERIOD, Period
 from quarterhour.releases.queries import DraftQueries
 from quarterhour.releases.requests import read_decision
 from quarterhour.releases.service import ReleaseService
+from quarterhour.statements.starting import StatementStarter
 from quarterhour.web import http, parameters
 from quarterhour.web.access import Role, people, staff
 from quarterhour.web.parameters import PAGE
@@ -38,8 +39,14 @@ def read(routes: Routes, queries: DraftQueries) -> None:
         return http.response(200, paging.body(queries.releases(paging)))
 
 
-def write(routes: Routes, service: ReleaseService) -> None:
+def write(routes: Routes, service: ReleaseService, starter: StatementStarter) -> None:
     """Register the writing routes."""
+
+    @routes.post("/statement-runs", allow=people(Role.FINANCE))
+    def start() -> http.Response:
+        """Start what is due, without waiting for the next tick: the drafts of a period, or a release."""
+        period, release = starter.start()
+        return http.response(200, {"period": str(period) if period else None, "release": release})
 
     @routes.put("/drafts/<agency>/<currency>/<period>", allow=people(Role.FINANCE))
     def decide(agency: str, currency: str, period: str) -> http.Response:

@@ -1,4 +1,4 @@
-"""Starts the run of a period or of a release that is due; the watch calls it at each tick."""
+"""Starts the run of a period or of a release that is due: at each tick of the watch, or when finance asks for it."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -24,15 +24,17 @@ class StatementStarter:
     due_release: Callable[[], int | None]
     """Returns the number of the release that is due; ``None`` if none is."""
 
-    def tick(self) -> Period | None:
-        """Start the run of the period that is due, unless it is running; return that period, ``None`` without one.
+    def start(self) -> tuple[Period | None, int | None]:
+        """Start the run of the period that is due, or else of the release; return the period and the release's number.
 
-        A run that has failed is started again.
+        One that is running is not started again; one that has failed is.
         """
         at = self.checkpoints.checkpoint()
         period = due_period(self.progress.progress(), at, self.calendar, self.began) if at else None
         if period:
             self.executions.start(str(period), {"period": str(period)})
-        elif number := self.due_release():
+            return period, None
+        number = self.due_release()
+        if number:
             self.executions.start(f"release-{number}", {})
-        return period
+        return None, number

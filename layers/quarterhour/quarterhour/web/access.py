@@ -29,7 +29,7 @@ class Role(StrEnum):
     FINANCE = "finance"
     """Sees everything, changes the status of statements, resolves disputes, registers agencies, writes rate cards.
 
-    Records payments and adjustments, and changes the schedule of reports.
+    Records payments, adjustments and re-ratings, enters exchange rates, and changes the schedule of reports.
     """
     SUPPORT = "support"
     """Sees everything, writes messages."""

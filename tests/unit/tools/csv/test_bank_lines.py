@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
+from quarterhour.csv.errors import MapError
+from quarterhour.csv.map import load_line_map, load_map
+from quarterhour.csv.table import BadRow, read_table
 from quarterhour.receivables.bank.read import read_bank_file
 from quarterhour_tools.csv.bank_lines import bank_lines
-from quarterhour_tools.csv.errors import MapError
 from quarterhour_tools.csv.file import open_text
-from quarterhour_tools.csv.map import load_line_map, load_map
-from quarterhour_tools.csv.table import BadRow, read_table
 from tests.support.repository import ROOT
 
 EXAMPLE = ROOT / "examples" / "accounting"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from quarterhour_tools.csv.errors import FileError, MapError
-from quarterhour_tools.csv.file import BROKEN, LONGEST, numbered, open_text
-from quarterhour_tools.csv.map import load_map
+from quarterhour.csv.errors import FileError, MapError
+from quarterhour.csv.lines import BROKEN, LONGEST, numbered
+from quarterhour.csv.map import load_map
+from quarterhour_tools.csv.file import open_text
 
 TEXT = "invoice,shop\nA,Zoë\n"
 

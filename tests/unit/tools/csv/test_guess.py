@@ -14,13 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.csv.errors import FileError, MapError
+from quarterhour.csv.events import MappedEvent, events
+from quarterhour.csv.guess import guess
+from quarterhour.csv.lines import numbered
+from quarterhour.csv.map import load_map
+from quarterhour.csv.table import read_table
 from quarterhour_tools.csv import command as csv_command
-from quarterhour_tools.csv.errors import FileError, MapError
-from quarterhour_tools.csv.events import MappedEvent, events
-from quarterhour_tools.csv.file import numbered
-from quarterhour_tools.csv.guess import guess
-from quarterhour_tools.csv.map import load_map
-from quarterhour_tools.csv.table import read_table
 from tests.support.repository import ROOT
 
 BANK = """Statement of account;;;;

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from quarterhour.agencies.rows import AgencyRow
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.agencies import (
     CHANGED,
     CREATED,
     REFUSED,
     UNCHANGED,
-    AgencyRow,
     load,
     read,
     read_versions,

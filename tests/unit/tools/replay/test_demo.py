@@ -21,6 +21,7 @@ from quarterhour_tools.replay.demo import Judged, LineVerdict, Sending, differin
 from quarterhour_tools.replay.marketplace import DayLine, ExpectedSums, marketplace_day
 from quarterhour_tools.replay.month_end import StatementFigures, differing_statements
 from quarterhour_tools.replay.replay import ReplayResult
+from quarterhour_tools.replay.year import Calendar
 from tests.support.repository import ROOT
 
 NOW = datetime(2026, 10, 23, tzinfo=UTC)
@@ -74,10 +75,11 @@ def test_every_difference_is_reported() -> None:
 
 
 @pytest.mark.slow
-def test_a_small_day_agrees_and_its_files_can_be_proven_again(
+def test_a_small_day_and_two_months_agree_and_its_files_can_be_proven_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(demo, "marketplace_day", lambda seed: marketplace_day(seed, orders=12))
+    monkeypatch.setattr(demo, "Calendar", lambda until: Calendar(until, months=1))
     parser = argparse.ArgumentParser()
     demo.configure(parser)
     assert demo.run(parser.parse_args(["--out", str(tmp_path / "out")])) == 0

@@ -11,7 +11,7 @@ from typing import Self
 
 from quarterhour.agencies.agency import Registration
 from quarterhour.aws.entity import Values
-from quarterhour.ledger.event import ADJUSTMENT, RECORDED_BY, SALE, Event
+from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, RECORDED_BY, SALE, Event
 from quarterhour.ledger.held.keys import HeldStatus, held_key, held_place, identity_of, index_values
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
@@ -231,9 +231,10 @@ def waits_for(event: Event, reason: HeldReason, remembered: timedelta | None = N
         return FieldProblem("subject", f"is a closed agency: {event.account.agency}", "an agency that is active")
     if reason is HeldReason.NEEDS_APPROVAL:
         expected = "the approval of another person of finance; then this event is posted"
-        if event.type == ADJUSTMENT:
-            return FieldProblem("type", "is an adjustment that a person has recorded", expected)
-        return FieldProblem("data.amount", "is below 0, a payout that a person has recorded", expected)
+        if event.type == PAYMENT:
+            return FieldProblem("data.amount", "is below 0, a payout that a person has recorded", expected)
+        kind = "an adjustment" if event.type == ADJUSTMENT else event.type
+        return FieldProblem("type", f"is {kind} that a person has recorded", expected)
     if remembered is not None:
         problem = f"is no recorded sale yet, or one of more than {remembered.days} days ago, which is forgotten"
         return FieldProblem("data.refers_to", problem, "the sale; for a forgotten one, an adjustment without refers_to")

@@ -12,10 +12,10 @@ from itertools import product
 from typing import Final, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
+from quarterhour.csv.cells import ISO, TimeForm
+from quarterhour.csv.errors import CellError
+from quarterhour.csv.numbers import NumberForm, signs, usual_forms
 from quarterhour.model import money
-from quarterhour_tools.csv.cells import ISO, TimeForm
-from quarterhour_tools.csv.errors import CellError
-from quarterhour_tools.csv.numbers import NumberForm, signs, usual_forms
 
 PLACEHOLDERS: Final = frozenset({"NULL", "null", "N/A", "n/a", "NA", "None", "-"})
 """Cells that stand for no value."""

@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from quarterhour_tools.csv.errors import MapError
-from quarterhour_tools.csv.events import MappedEvent, events
-from quarterhour_tools.csv.file import numbered
-from quarterhour_tools.csv.map import load_map, read_map, shipped_maps
-from quarterhour_tools.csv.table import BadRow, read_table
+from quarterhour.csv.errors import MapError
+from quarterhour.csv.events import MappedEvent, events
+from quarterhour.csv.lines import numbered
+from quarterhour.csv.map import load_map, shipped_maps
+from quarterhour.csv.table import BadRow, read_table
+from quarterhour_tools.csv.command import read_map
 from tests.support.repository import ROOT
 
 EXPORTS = ROOT / "tests" / "support" / "exports"

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour_tools.csv.errors import CellError
-from quarterhour_tools.csv.numbers import NEGATIVE_FORMS, NumberForm
+from quarterhour.csv.errors import CellError
+from quarterhour.csv.numbers import NEGATIVE_FORMS, NumberForm
 
 GERMAN = NumberForm(decimal=",", thousands=".")
 SETTLEMENT = NumberForm(",", ".", NEGATIVE_FORMS, {"€": "EUR", "EUR": "EUR", "£": "GBP"})

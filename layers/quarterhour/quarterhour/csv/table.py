@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Final
 
-from quarterhour_tools.csv.errors import MapError
-from quarterhour_tools.csv.file import LONGEST, FileLine
+from quarterhour.csv.errors import MapError
+from quarterhour.csv.lines import LONGEST, FileLine
 
 DELIMITERS: Final = (",", ";", "\t", "|")
 """The delimiters that are tried if the map names none; `,` counts if a single column leaves the choice open."""
@@ -57,10 +57,11 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The names of the columns, and the rows under them."""
+    """The names of the columns, the rows under them, and the delimiter."""
 
     header: list[str]
     rows: Iterator[CsvRecord | BadRow]
+    delimiter: str
 
 
 def read_table(lines: Iterable[FileLine], form: FileForm, used_by: Mapping[str, str]) -> Table:
@@ -73,7 +74,8 @@ def read_table(lines: Iterable[FileLine], form: FileForm, used_by: Mapping[str, 
     if form.columns:
         header = list(form.columns)
         check_columns(header, used_by)
-        return Table(header, records(lines, form.delimiter or DELIMITERS[0], form.quote))
+        delimiter = form.delimiter or DELIMITERS[0]
+        return Table(header, records(lines, delimiter, form.quote), delimiter)
     first = list(islice(lines, max(HEADER_LINES, form.header or 0)))
     start, delimiter = _header_place(first, form, used_by)
     rows = records(chain(first[start:], lines), delimiter, form.quote)
@@ -82,7 +84,7 @@ def read_table(lines: Iterable[FileLine], form: FileForm, used_by: Mapping[str, 
         raise MapError("file.columns", "the file has no header line, and the map names no columns")
     header = names(top.cells)
     check_columns(header, used_by)
-    return Table(header, rows)
+    return Table(header, rows, delimiter)
 
 
 def names(cells: Iterable[str]) -> list[str]:
@@ -138,6 +140,14 @@ class _LongLineError(Exception):
         return "a quote is still open at a line that is too long"
 
 
+class PartEndError(Exception):
+    """The lines of a part of a file have ended, and others follow; `line` is where the next row begins."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__(line)
+        self.line = line
+
+
 class _LongRowError(Exception):
     """The lines of a row are longer than `LONGEST`."""
 
@@ -146,7 +156,7 @@ def records(lines: Iterator[FileLine], delimiter: str, quote: str | None) -> Ite
     """Split lines into rows. A quoted cell may hold line ends; blank lines are skipped.
 
     If a row is not CSV, its first line is a bad row, and its other lines are read again: an unclosed quote loses no
-    other row.
+    other row. Passes a `PartEndError` of the lines on, with the line of the row in which it was raised.
     """
     feed = _Feed(lines)
     reader = _reader(feed.texts(), delimiter, quote)
@@ -156,6 +166,8 @@ def records(lines: Iterator[FileLine], delimiter: str, quote: str | None) -> Ite
             cells = next(reader)
         except StopIteration:
             return
+        except PartEndError as end:
+            raise PartEndError(feed.taken[0].number if feed.taken else end.line) from None
         except (csv.Error, _LongLineError, _LongRowError) as error:
             yield feed.bad_row(error)
             reader = _reader(feed.texts(), delimiter, quote)

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour_tools.csv.cells import CleanUp, TimeForm, amount_test, cell_test, formula, template
-from quarterhour_tools.csv.errors import CellError, EmptyCellError
-from quarterhour_tools.csv.numbers import NumberForm
+from quarterhour.csv.cells import CleanUp, TimeForm, amount_test, cell_test, formula, template
+from quarterhour.csv.errors import CellError, EmptyCellError
+from quarterhour.csv.numbers import NumberForm
 
 LONDON = TimeForm(ZoneInfo("Europe/London"))
 GERMAN = NumberForm(decimal=",", thousands=".")

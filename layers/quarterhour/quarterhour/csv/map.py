@@ -7,33 +7,32 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from importlib import resources
-from pathlib import Path
 from typing import Final, ParamSpec, Self, TypeVar
 from zoneinfo import ZoneInfo
 
-from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
-from quarterhour.model import money
-from quarterhour.receivables.bank.table import OPTIONAL
-from quarterhour_tools.csv.cells import (
+from quarterhour.csv.cells import (
+    CellExpression,
     Cells,
     CleanUp,
-    Expression,
     TimeForm,
     amount_test,
     cell_test,
     formula,
     template,
 )
-from quarterhour_tools.csv.errors import CellError, EmptyCellError, MapError
-from quarterhour_tools.csv.numbers import OPEN, NumberForm
-from quarterhour_tools.csv.table import DELIMITERS, FileForm
+from quarterhour.csv.errors import CellError, EmptyCellError, MapError
+from quarterhour.csv.numbers import OPEN, NumberForm
+from quarterhour.csv.table import DELIMITERS, FileForm
+from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
+from quarterhour.model import money
+from quarterhour.receivables.bank.table import OPTIONAL
 
 ENVELOPE: Final = ("id", "source", "type", "subject")
 NUMBERS: Final = frozenset({"quantity", "unit_price", "commission_rate", "commission"})
 MONEY: Final = ("amount", "unit_price", "commission")
 """The numbers whose currency must be that of the event, if a sign names one."""
 _MOST_HEADER: Final = 1000
-_SHIPPED: Final = resources.files("quarterhour_tools.csv") / "maps"
+_SHIPPED: Final = resources.files("quarterhour.csv") / "maps"
 CURRENCY: Final = "currency"
 ROW: Final = "row"
 """A column that every file has: the row's ordinal."""
@@ -158,17 +157,13 @@ def _csv_map(
 
 
 def shipped_maps() -> list[str]:
-    """Return the names of the maps that come with the tools."""
+    """Return the names of the maps that come with Quarterhour."""
     return sorted(map_.name.removesuffix(".toml") for map_ in _SHIPPED.iterdir())
 
 
-def read_map(name: str) -> str:
-    """Return the text of a map: a file, or the name of a map that comes with the tools; raise `MapError` if neither."""
-    try:
-        return ((_SHIPPED / f"{name}.toml") if name in shipped_maps() else Path(name)).read_text("utf-8")
-    except (OSError, UnicodeError) as error:
-        shipped = ", ".join(shipped_maps())
-        raise MapError("map", f"cannot be read: {error}; the maps that come with the tools are {shipped}") from None
+def shipped_map(name: str) -> str | None:
+    """Return the text of a map that comes with Quarterhour; `None` if there is none of this name."""
+    return (_SHIPPED / f"{name}.toml").read_text("utf-8") if name in shipped_maps() else None
 
 
 class _Section:
@@ -473,7 +468,7 @@ class _Compiler:
         return self._compiled(section.name, cell_test, column, operations[0], section.text(operations[0]))
 
     def _compiled(
-        self, field: str, make: Callable[P, Expression[T]], *args: P.args, **kwargs: P.kwargs
+        self, field: str, make: Callable[P, CellExpression[T]], *args: P.args, **kwargs: P.kwargs
     ) -> Callable[[Cells], T]:
         try:
             expression = make(*args, **kwargs)

@@ -14,9 +14,9 @@ from functools import lru_cache
 from typing import Final, Generic, TypeVar
 from zoneinfo import ZoneInfo
 
+from quarterhour.csv.errors import CellError, EmptyCellError
+from quarterhour.csv.numbers import NumberForm
 from quarterhour.model import money
-from quarterhour_tools.csv.errors import CellError, EmptyCellError
-from quarterhour_tools.csv.numbers import NumberForm
 
 Cells = Mapping[str, str]
 """The cleaned cells of one row by column name; `row` is its ordinal. The empty text means: no value."""
@@ -32,7 +32,7 @@ _LONGEST_FORMULA: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
-class Expression(Generic[T_co]):
+class CellExpression(Generic[T_co]):
     """A compiled expression of the map: the columns that it reads, and a function from a row to its value."""
 
     columns: frozenset[str]
@@ -127,7 +127,7 @@ def _local_time(formats: tuple[str, ...], text: str) -> datetime:
     raise CellError(f"{text!r} is not a time of the form {' or '.join(formats)}")
 
 
-def column(name: str) -> Expression[str]:
+def column(name: str) -> CellExpression[str]:
     """Return the expression for the text of one cell; an empty cell has no value."""
 
     def value(cells: Cells) -> str:
@@ -135,14 +135,14 @@ def column(name: str) -> Expression[str]:
             return text
         raise EmptyCellError(f"{name} is empty")
 
-    return Expression(frozenset({name}), value)
+    return CellExpression(frozenset({name}), value)
 
 
 def _constant(text: str) -> Callable[[Cells], str]:
     return lambda _: text
 
 
-def template(text: str) -> Expression[str]:
+def template(text: str) -> CellExpression[str]:
     """Compile a text such as `{InvoiceNo}:{row}`. It has no value if one of its columns is empty."""
     pieces = re.split(r"\{([^{}]+)\}", text)  # alternately the text between the columns, and their names
     if not text or any(set("{}") & set(piece) for piece in pieces[::2]):
@@ -150,10 +150,10 @@ def template(text: str) -> Expression[str]:
     if pieces[::2] == ["", ""]:
         return column(pieces[1])
     parts = [column(piece).value if n % 2 else _constant(piece) for n, piece in enumerate(pieces)]
-    return Expression(frozenset(pieces[1::2]), lambda cells: "".join([part(cells) for part in parts]))
+    return CellExpression(frozenset(pieces[1::2]), lambda cells: "".join([part(cells) for part in parts]))
 
 
-def formula(text: str, form: NumberForm) -> Expression[Decimal]:
+def formula(text: str, form: NumberForm) -> CellExpression[Decimal]:
     """Compile a formula such as `{adr} * ({nights} + 1)`: columns and numbers with `+`, `-`, `*` and parentheses.
 
     Results are exact, so there is no division. The value keeps its scale; zero has no sign.
@@ -164,7 +164,7 @@ def formula(text: str, form: NumberForm) -> Expression[Decimal]:
         number = result.value(cells)
         return number or number.copy_abs()
 
-    return Expression(result.columns, value)
+    return CellExpression(result.columns, value)
 
 
 class _Formula:
@@ -178,26 +178,26 @@ class _Formula:
         if len(self._tokens) > _LONGEST_FORMULA:
             raise ValueError(f"must be a formula of at most {_LONGEST_FORMULA} columns, numbers and signs")
 
-    def whole(self) -> Expression[Decimal]:
+    def whole(self) -> CellExpression[Decimal]:
         result = self._sum()
         if self._tokens:
             raise self._error()
         return result
 
-    def _sum(self) -> Expression[Decimal]:
+    def _sum(self) -> CellExpression[Decimal]:
         result = self._product()
         while sign := self._accept("+", "-"):
             term = self._product()
             result = _combined(money.add, result, term if sign == "+" else _negative(term))
         return result
 
-    def _product(self) -> Expression[Decimal]:
+    def _product(self) -> CellExpression[Decimal]:
         result = self._factor()
         while self._accept("*"):
             result = _combined(_times, result, self._factor())
         return result
 
-    def _factor(self) -> Expression[Decimal]:
+    def _factor(self) -> CellExpression[Decimal]:
         if self._accept("-"):
             return _negative(self._factor())
         if self._accept("("):
@@ -212,7 +212,7 @@ class _Formula:
             return _number(token)
         raise self._error()
 
-    def _cell(self, name: str) -> Expression[Decimal]:
+    def _cell(self, name: str) -> CellExpression[Decimal]:
         cell = column(name)
         number = lru_cache(maxsize=4096)(self._form.number)  # a shop sells at few prices
 
@@ -223,7 +223,7 @@ class _Formula:
             except CellError as error:
                 raise CellError(f"{name} {error}") from None
 
-        return Expression(cell.columns, value)
+        return CellExpression(cell.columns, value)
 
     def _accept(self, *tokens: str) -> str | None:
         return self._tokens.pop() if self._tokens and self._tokens[-1] in tokens else None
@@ -233,9 +233,9 @@ class _Formula:
 
 
 def _combined(
-    function: Callable[[Decimal, Decimal], Decimal], left: Expression[Decimal], right: Expression[Decimal]
-) -> Expression[Decimal]:
-    return Expression(left.columns | right.columns, lambda cells: function(left.value(cells), right.value(cells)))
+    function: Callable[[Decimal, Decimal], Decimal], left: CellExpression[Decimal], right: CellExpression[Decimal]
+) -> CellExpression[Decimal]:
+    return CellExpression(left.columns | right.columns, lambda cells: function(left.value(cells), right.value(cells)))
 
 
 def _times(left: Decimal, right: Decimal) -> Decimal:
@@ -245,29 +245,29 @@ def _times(left: Decimal, right: Decimal) -> Decimal:
     return product
 
 
-def _negative(operand: Expression[Decimal]) -> Expression[Decimal]:
-    return Expression(operand.columns, lambda cells: operand.value(cells).copy_negate())
+def _negative(operand: CellExpression[Decimal]) -> CellExpression[Decimal]:
+    return CellExpression(operand.columns, lambda cells: operand.value(cells).copy_negate())
 
 
-def _number(text: str) -> Expression[Decimal]:
+def _number(text: str) -> CellExpression[Decimal]:
     number = Decimal(text)
-    return Expression(frozenset(), lambda _: number)
+    return CellExpression(frozenset(), lambda _: number)
 
 
-def cell_test(name: str, operation: str, operand: str) -> Expression[bool]:
+def cell_test(name: str, operation: str, operand: str) -> CellExpression[bool]:
     """Compile a condition on a cell: it `equals` a text, begins with a `prefix`, or `matches` a regular expression.
 
     The regular expression may match anywhere in the cell. An empty cell `equals` the empty text.
     """
     if operation == "equals":
-        return Expression(frozenset({name}), lambda cells: cells[name] == operand)
+        return CellExpression(frozenset({name}), lambda cells: cells[name] == operand)
     if operation == "prefix":
-        return Expression(frozenset({name}), lambda cells: cells[name].startswith(operand))
+        return CellExpression(frozenset({name}), lambda cells: cells[name].startswith(operand))
     try:
         pattern = re.compile(operand)
     except (re.error, OverflowError, RecursionError) as error:
         raise ValueError(f"{operand!r} is not a regular expression: {error}") from None
-    return Expression(frozenset({name}), lambda cells: pattern.search(cells[name]) is not None)
+    return CellExpression(frozenset({name}), lambda cells: pattern.search(cells[name]) is not None)
 
 
 def amount_test(comparison: str) -> Callable[[Decimal], bool]:

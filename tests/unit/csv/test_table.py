@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour_tools.csv.errors import MapError
-from quarterhour_tools.csv.file import LONGEST, numbered
-from quarterhour_tools.csv.table import BadRow, CsvRecord, FileForm, Table, read_table
+from quarterhour.csv.errors import MapError
+from quarterhour.csv.lines import LONGEST, numbered
+from quarterhour.csv.table import BadRow, CsvRecord, FileForm, Table, read_table
 
 USED = {"id": "event[1].id", "amount": "event[1].data.amount"}
 

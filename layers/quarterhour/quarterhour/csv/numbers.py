@@ -11,8 +11,8 @@ from decimal import Decimal
 from functools import cached_property, lru_cache
 from typing import Final, NamedTuple
 
+from quarterhour.csv.errors import CellError
 from quarterhour.model import money
-from quarterhour_tools.csv.errors import CellError
 
 BRACKETS: Final = "brackets"
 """The form `(12.00)` of a negative number."""

@@ -14,10 +14,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Final
 
-from quarterhour.ledger.event import PAYMENT, STATEMENT
-from quarterhour.model import money
-from quarterhour.orders.events import SOURCE
-from quarterhour_tools.csv.column_names import (
+from quarterhour.csv.column_names import (
     INVOICES,
     LIKELY_CURRENCIES,
     ROLES,
@@ -28,12 +25,12 @@ from quarterhour_tools.csv.column_names import (
     plain,
     without_code,
 )
-from quarterhour_tools.csv.columns import PLACEHOLDERS, Column, columns, is_text
-from quarterhour_tools.csv.errors import FileError, MapError
-from quarterhour_tools.csv.events import MappedEvent, events
-from quarterhour_tools.csv.file import FileLine
-from quarterhour_tools.csv.map import load_map, read_map, shipped_maps
-from quarterhour_tools.csv.numbers import (
+from quarterhour.csv.columns import PLACEHOLDERS, Column, columns, is_text
+from quarterhour.csv.errors import FileError, MapError
+from quarterhour.csv.events import MappedEvent, events
+from quarterhour.csv.lines import FileLine
+from quarterhour.csv.map import load_map, shipped_map, shipped_maps
+from quarterhour.csv.numbers import (
     BRACKETS,
     NEGATIVE_FORMS,
     OPEN,
@@ -42,7 +39,7 @@ from quarterhour_tools.csv.numbers import (
     code_of,
     signs,
 )
-from quarterhour_tools.csv.table import (
+from quarterhour.csv.table import (
     DELIMITERS,
     HEADER_LINES,
     CsvRecord,
@@ -51,7 +48,10 @@ from quarterhour_tools.csv.table import (
     read_table,
     records,
 )
-from quarterhour_tools.output import printable
+from quarterhour.ledger.event import PAYMENT, STATEMENT
+from quarterhour.model import money
+from quarterhour.model.fields import printable
+from quarterhour.orders.events import SOURCE
 
 LINES: Final = 20_000
 """The lines from which a map is made."""
@@ -65,7 +65,7 @@ _NO_AGENCY: Final = "42"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class MapEntry:
     """One entry of the map: its value in TOML, or the answers to a question, the likeliest first."""
 
     name: str
@@ -77,7 +77,7 @@ class Entry:
 class Proposal:
     """A map in the making: sections of entries, and what is certain, is to be checked, and is open."""
 
-    sections: dict[str, list[Entry]] = field(default_factory=dict)
+    sections: dict[str, list[MapEntry]] = field(default_factory=dict)
     certain: list[str] = field(default_factory=list)
     checks: list[str] = field(default_factory=list)
     questions: list[str] = field(default_factory=list)
@@ -86,13 +86,13 @@ class Proposal:
 
     def put(self, section: str, name: str, value: str) -> None:
         """Add an entry whose value is TOML."""
-        self.sections.setdefault(section, []).append(Entry(name, value))
+        self.sections.setdefault(section, []).append(MapEntry(name, value))
 
     def ask(self, section: str, name: str, question: str, answers: Sequence[str]) -> None:
         """Add an entry that is a question; the answers are TOML, the likeliest first."""
         if question not in self.questions:
             self.questions.append(question)
-        self.sections.setdefault(section, []).append(Entry(name, answers[0], tuple(answers)))
+        self.sections.setdefault(section, []).append(MapEntry(name, answers[0], tuple(answers)))
 
     def toml(self, *, answered: bool) -> str:
         """Return the map in TOML, with questions or with the first answer to each."""
@@ -193,12 +193,12 @@ def _table(lines: list[FileLine], delimiter: str, start: int, proposal: Proposal
     proposal.certain.append(f"{_quoted(delimiter)} separates the columns")
     header = names(top.cells)
     if all(is_text(cell) for cell in header if cell) and len(set(filter(None, header))) > 1:
-        return Table(header, rows), top.line
+        return Table(header, rows, delimiter), top.line
     header = [f"column {n}" for n in range(1, len(header) + 1)]
     proposal.put("[file]", "delimiter", _quoted(delimiter))
     proposal.put("[file]", "columns", json.dumps(header))
     proposal.checks.append("the file has no header: the columns are named by their number")
-    return Table(header, chain([top], rows)), None
+    return Table(header, chain([top], rows), delimiter), None
 
 
 def _can_be_named(name: str) -> bool:
@@ -213,7 +213,7 @@ def _is_total(cells: Sequence[str]) -> bool:
 @cache
 def _shipped_columns() -> dict[str, frozenset[str]]:
     """Return the columns that each map uses that comes with the tools."""
-    return {name: frozenset(load_map(read_map(name)).used_by) for name in shipped_maps()}
+    return {name: frozenset(load_map(shipped_map(name) or "").used_by) for name in shipped_maps()}
 
 
 class _Guesser:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from quarterhour_tools.csv.errors import MapError
-from quarterhour_tools.csv.map import load_map
-from quarterhour_tools.csv.table import FileForm
+from quarterhour.csv.errors import MapError
+from quarterhour.csv.map import load_map
+from quarterhour.csv.table import FileForm
 from tests.support.repository import ROOT
 
 EVENT = """

@@ -7,16 +7,16 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
+from quarterhour.csv.cells import Cells
+from quarterhour.csv.errors import CellError, EmptyCellError
+from quarterhour.csv.lines import BROKEN
+from quarterhour.csv.map import ROW, CsvMap, EventMap, Value
+from quarterhour.csv.numbers import NumberForm
+from quarterhour.csv.table import BadRow, CsvRecord, Table
+from quarterhour.csv.totals import FileTotals
 from quarterhour.ledger.event import Rejection, read_event
 from quarterhour.model import money
 from quarterhour.orders.events import unreserved
-from quarterhour_tools.csv.cells import Cells
-from quarterhour_tools.csv.errors import CellError, EmptyCellError
-from quarterhour_tools.csv.file import BROKEN
-from quarterhour_tools.csv.map import ROW, CsvMap, EventMap, Value
-from quarterhour_tools.csv.numbers import NumberForm
-from quarterhour_tools.csv.table import BadRow, CsvRecord, Table
-from quarterhour_tools.csv.totals import FileTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,57 +27,69 @@ class MappedEvent:
     body: dict[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class CleanRow:
-    """The cells of a row that the map uses, and the physical line on which it starts."""
-
-    line: int
-    cells: Cells
-
-
 def events(
     table: Table, csv_map: CsvMap, settings: dict[str, str] | None = None, *, whole: bool = True
 ) -> Iterator[MappedEvent | BadRow]:
     """Convert each row into its events, or into one bad row.
 
-    The rows are numbered from 1, bad rows too, so that a fixed row does not change the ids of the others. `settings`
-    are the values that the map asks for. The totals of a file are checked if its rows are read as a `whole`.
+    `settings` are the values that the map asks for. The totals of a file are checked if its rows are read as a `whole`.
     """
-    totals = FileTotals(csv_map.total) if csv_map.total else None
-    line = 0
-    for row in clean_rows(table, csv_map, settings):
-        line = row.line
+    converter = Converter(table.header, csv_map, settings)
+    for row in table.rows:
+        yield from converter.convert(row)
+    if whole:
+        yield from converter.problems_of_totals()
+
+
+class Converter:
+    """Converts the rows of a file, in their order.
+
+    The rows are numbered from 1, bad rows too, so that a fixed row does not change the ids of the others. `rows` is the
+    number of rows so far, `line` that of the last one's line, and `filled` has the values that empty cells repeat.
+    """
+
+    def __init__(self, header: list[str], csv_map: CsvMap, settings: dict[str, str] | None = None) -> None:
+        self._width = len(header)
+        self._map = csv_map
+        self._settings = settings or {}
+        self._places = [(column, header.index(column), clean) for column, clean in csv_map.clean.items()]
+        self.rows = 0
+        self.line = 0
+        self.filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
+        self.totals = FileTotals(csv_map.total) if csv_map.total else None
+
+    def clean(self, found: CsvRecord | BadRow) -> Cells | BadRow:
+        """Return the cells of the next row that the map uses, cleaned, or a bad row."""
+        self.rows += 1
+        self.line = found.line
+        row = _usable(found, self._width, fill=self.totals is not None)
         if isinstance(row, BadRow):
-            yield row
-            continue
-        cells = row.cells
+            # The row may have held the value that the next ones repeat.
+            self.filled = dict.fromkeys(self.filled, "")
+            return row
+        cells = {column: clean(row.cells[place]) for column, place, clean in self._places}
+        for column, above in self.filled.items():
+            cells[column] = self.filled[column] = cells[column] or above
+        return cells | {ROW: str(self.rows), **self._settings}
+
+    def convert(self, found: CsvRecord | BadRow) -> list[MappedEvent] | list[BadRow]:
+        """Return the events of the next row, or one bad row."""
+        cells = self.clean(found)
+        if isinstance(cells, BadRow):
+            return [cells]
         try:
-            if totals and totals.is_total(cells):
-                totals.compare(line, cells)
-                continue
-            if totals:
-                totals.add(cells)
-            yield from [_event(cells, each, csv_map.numbers) for each in csv_map.events if each.when(cells)]
+            if self.totals and self.totals.is_total(cells):
+                self.totals.compare(self.line, cells)
+                return []
+            if self.totals:
+                self.totals.add(cells)
+            return [_event(cells, each, self._map.numbers) for each in self._map.events if each.when(cells)]
         except CellError as error:
-            yield BadRow(line, str(error))
-    if totals and whole:
-        yield from totals.problems(line)
+            return [BadRow(self.line, str(error))]
 
-
-def clean_rows(table: Table, csv_map: CsvMap, settings: dict[str, str] | None = None) -> Iterator[CleanRow | BadRow]:
-    """Yield the cells of each row that the map uses, cleaned, or a bad row."""
-    places = [(column, table.header.index(column), clean) for column, clean in csv_map.clean.items()]
-    filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
-    for ordinal, found in enumerate(table.rows, 1):
-        row = _usable(found, len(table.header), fill=csv_map.total is not None)
-        if isinstance(row, BadRow):
-            yield row
-            filled = dict.fromkeys(filled, "")  # the row may have held the value that the next ones repeat
-            continue
-        cells = {column: clean(row.cells[place]) for column, place, clean in places}
-        for column, above in filled.items():
-            cells[column] = filled[column] = cells[column] or above
-        yield CleanRow(row.line, cells | {ROW: str(ordinal), **(settings or {})})
+    def problems_of_totals(self) -> list[BadRow]:
+        """Return a bad row for each total of the file that the rows do not add up to."""
+        return list(self.totals.problems(self.line)) if self.totals else []
 
 
 def _usable(row: CsvRecord | BadRow, columns: int, *, fill: bool) -> CsvRecord | BadRow:

@@ -1,0 +1,1 @@
+"""Events from the CSV files of others, by a map. `docs/csv.md` describes it."""

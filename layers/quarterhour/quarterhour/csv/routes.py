@@ -1,0 +1,48 @@
+"""The routes that show what a file of others becomes. They write nothing."""
+
+from dataclasses import asdict
+
+from quarterhour.agencies.rows import AgencyFileError, read_rows
+from quarterhour.csv.errors import FileError, MapError
+from quarterhour.csv.parts import convert_part
+from quarterhour.csv.requests import read_agencies, read_part, refused
+from quarterhour.model.fields import printable
+from quarterhour.web import http
+from quarterhour.web.access import Role, people
+from quarterhour.web.routing import Routes
+
+
+def read(routes: Routes) -> None:
+    """Register the routes."""
+
+    @routes.post("/csv/events", allow=people(Role.FINANCE))
+    def events_of_part() -> http.Response:
+        """Return the events and the bad rows of a part of a CSV file, by a map, and where the next part begins."""
+        request = read_part(routes.body())
+        try:
+            part = convert_part(request.content, request.map, request.settings, request.place, last=request.last)
+        except MapError as error:
+            raise refused("map", error) from error
+        except FileError as error:
+            raise refused("part", error) from error
+        body = {
+            "items": part.events,
+            "bad": [asdict(one) for one in part.bad],
+            "rows": part.rows,
+            "read": part.read,
+            "next": part.next.token if part.next else None,
+        }
+        return http.response(200, body)
+
+    @routes.post("/csv/agencies", allow=people(Role.FINANCE))
+    def agencies_of_file() -> http.Response:
+        """Return the agencies of a file, CSV or NDJSON, and its bad lines."""
+        try:
+            rows, bad = read_rows(read_agencies(routes.body()))
+        except AgencyFileError as error:
+            raise refused("file", error) from error
+        body = {
+            "items": [{"line": one.number, "agency": one.agency, "content": one.content} for one in rows],
+            "bad": [{"line": one.number, "reason": printable(one.problem)} for one in bad],
+        }
+        return http.response(200, body)

@@ -1,0 +1,134 @@
+"""What finance does by file and by form in the console: agencies, sales, a re-rating, exchange rates."""
+
+import argparse
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import FilePayload
+
+from quarterhour.model.clock import ManualClock
+from quarterhour_tools.csv import command
+from quarterhour_tools.emulator.server import Server
+from tests.handlers.test_files import MAP, SALES
+from tests.support.browser import IN_A_BROWSER, PHONE, Tab, open_as, shown, texts
+from tests.support.events import sale
+from tests.support.openid import Issuer
+from tests.support.requests import post, put, verdicts
+from tests.support.served import call, served
+from tests.support.system import World
+
+pytestmark = IN_A_BROWSER
+
+NOW = datetime(2026, 10, 30, 12, tzinfo=UTC)
+AGENCIES = "agency,legal_name,country\n42,Quay Records Ltd,GB\n43,Harbour Books Ltd,GB\n"
+
+
+@pytest.fixture(scope="module")
+def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
+    """The server of a stack on which finance may upload from the source `till`."""
+    parameters = {**issuer.with_roles, "UploadSources": "till", "BaseCurrency": "EUR"}
+    with served(ManualClock(NOW), parameters) as (server, world):
+        yield server, world
+
+
+def attach(browser: Tab, label: str, name: str, content: str) -> None:
+    """Choose a file in the field with a label."""
+    file = FilePayload(name=name, mimeType="text/plain", buffer=content.encode())
+    browser.page.get_by_label(label).set_input_files(file)
+
+
+def test_agencies_and_sales_of_files_are_checked_as_by_the_commands_and_sent_once(
+    browser: Tab,
+    market: tuple[Server, World],
+    issuer: Issuer,
+    tmp_path: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> None:
+    server, _ = market
+    file, toml = tmp_path / "sales.csv", tmp_path / "map.toml"
+    file.write_text(SALES, "utf-8")
+    toml.write_text(MAP, "utf-8")
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    command.run(parser.parse_args([str(file), "--map", str(toml), "--set", "till=till"]))
+    messages = capfdbinary.readouterr().err.decode().splitlines()
+
+    browser.set_clock(NOW)
+    open_as(browser, f"{server.url}/console/upload?kind=agencies", issuer, "finance")
+    attach(browser, "File (CSV or NDJSON, plain or gzipped)", "agencies.csv", AGENCIES + "44,,UK\n")
+    browser.click("Check the file")
+    shown(browser, "line 4: country is 'UK': expected an ISO 3166-1 code of two letters such as GB")
+    shown(browser, "Nothing is sent while a line is invalid")
+    attach(browser, "File (CSV or NDJSON, plain or gzipped)", "agencies.csv", AGENCIES)
+    browser.click("Check the file")
+    browser.click("Register 2 of them")
+    shown(browser, "created 2")
+    assert call(f"{server.url}/agencies/43")[1]["content"] == {"legal_name": "Harbour Books Ltd", "country": "GB"}
+
+    browser.choose("The file holds", "Sales and other events")
+    attach(browser, "File (CSV, plain or gzipped)", "sales.csv", SALES)
+    browser.choose("Map", "a file of your own")
+    attach(browser, "File of the map (TOML)", "map.toml", MAP)
+    browser.click("Check the file")
+    browser.fill("till: the name of the till", "till")
+    browser.click("Check the file")
+    shown(browser, messages[-1])
+    assert texts(browser, "main .mark li") == messages[:-1], "the very messages of the command"
+    assert texts(browser, "main tbody tr") == ["October 2026\tGBP\tsale.recorded\t2\t13.50"]
+    assert browser.violations() == []
+    browser.click("Send 2 events")
+    shown(browser, "All is sent. recorded 2")
+    assert call(f"{server.url}/events/till/R-1")[1]["recorded_by"] == issuer.subject
+    browser.click("Check the file")
+    browser.click("Send 2 events")
+    shown(browser, "All is sent. duplicate 2")
+    browser.resize(*PHONE)
+    assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+    assert browser.violations() == []
+
+
+def test_finance_enters_a_rate_and_rerates_what_the_preview_shows(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer
+) -> None:
+    server, world = market
+    with server.turns.taken():
+        assert verdicts(post(world, sale("s1", "100.00", agency="nord"))) == ["recorded"]
+        rate_card = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "20"}]}
+        put(world, "/documents/rate-card:nord", {"seen": 0, "content": rate_card})
+    (sold,) = call(f"{server.url}/events?from=2026-10-30&to=2026-10-31&agency=nord")[1]["items"]
+    browser.set_clock(NOW)
+    with browser.in_language("de-DE") as german:
+        german.set_clock(NOW)
+        open_as(german, f"{server.url}/console/exchange-rates", issuer, "finance")
+        german.click("Enter exchange rates")
+        german.fill("Base currency", "EUR")
+        german.fill("Source", "ECB")
+        german.fill("Currency", "GBP")
+        german.fill("Units for one unit of the base currency", "0,8705")
+        german.click("Review")
+        german.until("document.querySelector('dialog').innerText.includes('1 EUR = 0,8705 GBP')")
+        assert german.violations() == []
+        german.click("Enter")
+        german.until("!document.querySelector('dialog[open]')")
+    assert call(f"{server.url}/exchange-rates/GBP")[1]["units_per_base"] == "0.8705"
+
+    open_as(browser, f"{server.url}/console/rerate?agency=nord", issuer, "finance")
+    browser.page.get_by_label("Recorded from").fill("2026-10-30")
+    browser.page.get_by_label("To, not included").fill("2026-10-31")
+    browser.fill("Reason", "new contract")
+    browser.click("Preview")
+    shown(browser, "Events of nord, by version 1 of rate-card:nord")
+    rows = texts(browser, "main tbody tr")
+    assert [row.split("\t")[-2] for row in rows] == ["20.00", "20.00"]
+    assert browser.violations() == []
+    browser.click("Record 1 re-rating")
+    shown(browser, "1 of 1 sent. recorded 1")
+    events = call(f"{server.url}/events?from=2026-10-30&to=2026-10-31&agency=nord")[1]["items"]
+    (rerated,) = (one for one in events if "rerating" in one)
+    assert (rerated["recorded_by"], rerated["rerating"]["by"]) == (issuer.subject, issuer.subject)
+    assert Decimal(rerated["commission"]) == 20 - Decimal(sold["commission"])
+    browser.click("Preview")
+    shown(browser, "Nothing changes.")

@@ -1,0 +1,200 @@
+"""Files of others: the API gives what the commands have, and records nothing; finance records what it gives."""
+
+import argparse
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from quarterhour_tools.csv import command
+from quarterhour_tools.loading import agencies
+from tests.handlers.desk import send
+from tests.handlers.test_approvals import TWO, decide
+from tests.handlers.test_held import in_ledger, watch
+from tests.support.events import Cloud, sale
+from tests.support.requests import BATCH, post, verdicts
+from tests.support.system import World, opened
+from tests.support.tables import items, ledger
+
+MAP = """
+[settings]
+till = "the name of the till"
+[numbers]
+decimal = ","
+[[event]]
+id = "{receipt}"
+source = "{till}"
+type = [{ amount = "< 0", is = "sale.refunded" }, { is = "sale.recorded" }]
+subject = "{shop}"
+time = "{sold}"
+[event.data]
+amount = "{price}"
+currency = "GBP"
+"""
+SALES = (
+    "receipt;shop;sold;price\nR-1;42;2026-10-22T10:00:00Z;12,50\nR-2;42;2026-10-22T11:00:00Z;9.90\n"
+    "R-3;42;2026-10-22\nR-4;43;2026-10-22T12:00:00Z;1,00\n"
+)
+
+
+def encoded(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def converted(world: World, content: bytes, size: int = 10_000, **changed: Any) -> list[dict[str, Any]]:
+    """Return the answers about a file that is sent in parts of a size."""
+    body: dict[str, Any] = {"map": MAP, "settings": {"till": "till"}} | changed
+    answers: list[dict[str, Any]] = []
+    while content or not answers:
+        part = {"part": encoded(content[:size]), "last": len(content) <= size}
+        response = send(world, "POST", "/csv/events", body | part)
+        assert response.status == 200, response.body
+        answers.append(response.json())
+        content, body["next"] = content[answers[-1]["read"] :], answers[-1]["next"]
+    assert answers[-1]["next"] is None
+    return answers
+
+
+@pytest.mark.parametrize("size", [60, 10_000])
+def test_events_and_messages_are_those_of_the_command(
+    world: World, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes], size: int
+) -> None:
+    file, toml = tmp_path / "sales.csv", tmp_path / "map.toml"
+    file.write_text(SALES, "utf-8")
+    toml.write_text(MAP, "utf-8")
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    assert command.run(parser.parse_args([str(file), "--map", str(toml), "--set", "till=till"])) == 1
+    out, err = capfdbinary.readouterr()
+    before = items(world, "LedgerTable")
+    answers = converted(world, SALES.encode(), size)
+    found = [one for answer in answers for one in answer["items"]]
+    assert found == [json.loads(line) for line in out.splitlines()]
+    bad = [f"line {one['line']}: {one['reason']}" for answer in answers for one in answer["bad"]]
+    assert [*bad, "4 rows, 2 events, 2 bad rows"] == err.decode().splitlines()
+    assert sum(answer["rows"] for answer in answers) == 4
+    assert items(world, "LedgerTable") == before, "nothing is recorded"
+    assert verdicts(post(world, found)) == ["recorded"] * 2
+    again = [one for answer in converted(world, SALES.encode(), size) for one in answer["items"]]
+    assert verdicts(post(world, again)) == ["duplicate"] * 2
+
+
+@pytest.mark.parametrize(
+    ("changed", "problems"),
+    [
+        ({"map": "[numbers]"}, [("map", "event: at least one [[event]] is needed")]),
+        ({"settings": {}}, [("settings.till", "is missing")]),
+        ({"settings": {"till": "t", "shop": "x"}}, [("settings.shop", "is not known")]),
+        ({"settings": {"till": 1}}, [("settings.till", "is 1")]),
+        ({"part": "?"}, [("part", "is not Base64")]),
+        ({"part": encoded(b"x" * 700_001)}, [("part", "has 700001 bytes")]),
+        ({"last": "yes"}, [("last", "is 'yes'")]),
+        ({"next": "e30"}, [("next", "is of no answer about a part")]),
+        (
+            {"part": encoded(b"receipt;shop;sold\n")},
+            [("map", "event[1].data.amount: the file has no column 'price'; it has receipt, shop, sold")],
+        ),
+        (
+            {"part": encoded(b"PK\x03\x04")},
+            [("part", "is not a CSV file but a spreadsheet or another ZIP file: save it as CSV, or unpack it")],
+        ),
+    ],
+)
+def test_a_request_that_cannot_be_converted_is_refused_with_the_words_of_the_command(
+    world: World, changed: dict[str, Any], problems: list[tuple[str, str]]
+) -> None:
+    body = {"map": MAP, "settings": {"till": "till"}, "part": encoded(SALES.encode()), "last": True} | changed
+    response = send(world, "POST", "/csv/events", body)
+    assert response.status == 400
+    assert [(one["field"], one["problem"]) for one in response.json()["errors"]] == problems
+
+
+def test_a_map_that_comes_with_the_tools_is_named(world: World) -> None:
+    body = {"map": "stripe", "settings": {"agency": "42"}, "part": encoded(b"id\n"), "last": True}
+    (problem,) = send(world, "POST", "/csv/events", body).json()["errors"]
+    assert "the file has no column" in problem["problem"]
+
+
+AGENCIES = "agency,legal_name,country\n44,Quay Records Ltd,GB\n45,,UK\n44,,\n46\n"
+
+
+def test_agencies_and_messages_are_those_of_the_command(
+    world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "agencies.csv"
+    file.write_text(AGENCIES, "utf-8")
+    parser = argparse.ArgumentParser()
+    agencies.configure(parser)
+    args = parser.parse_args([str(file), "--url", "http://127.0.0.1:1"])
+    assert args.run(args) == 1
+    answer = send(world, "POST", "/csv/agencies", {"file": encoded(AGENCIES.encode())}).json()
+    bad = [f"line {one['line']}: {one['reason']}" for one in answer["bad"]]
+    assert [*bad, "3 of 4 agencies are invalid; nothing was sent"] == capsys.readouterr().out.splitlines()
+    (found,) = answer["items"]
+    assert found == {"line": 2, "agency": "44", "content": {"legal_name": "Quay Records Ltd", "country": "GB"}}
+    registered = send(world, "PUT", "/agencies/44", {"seen": 0, "content": found["content"]})
+    assert registered.status == 201
+
+
+def test_a_file_of_agencies_with_an_unknown_column_is_refused(world: World) -> None:
+    response = send(world, "POST", "/csv/agencies", {"file": encoded(b"agency,vat\n42,x\n")})
+    assert response.status == 400
+    assert response.json()["detail"].startswith("has the unknown column 'vat': expected columns are agency, legal_name")
+
+
+# ---------------------------------------------------------------- what finance may record
+
+
+@pytest.fixture
+def open_to_uploads() -> Iterator[World]:
+    """A system on which finance records from the source `till`."""
+    with opened({"JwtRoleClaim": "role", "UploadSources": "till, stripe"}) as world:
+        yield world
+
+
+def record(world: World, *sent: Cloud, sub: str = "fay") -> list[dict[str, Any]]:
+    """Record events as a person of finance; return their outcomes."""
+    event = {
+        "version": "2.0",
+        "routeKey": "POST /events",
+        "rawPath": "/events",
+        "rawQueryString": "",
+        "headers": {"content-type": BATCH},
+        "requestContext": {
+            "http": {"method": "POST", "path": "/events"},
+            "stage": "$default",
+            "requestId": "r",
+            "authorizer": {"jwt": {"claims": {"sub": sub, "role": "finance"}, "scopes": None}},
+        },
+        "body": json.dumps(sent),
+        "isBase64Encoded": False,
+    }
+    outcomes: list[dict[str, Any]] = json.loads(world.stack.invoke("ingest", event)["body"])["items"]
+    return outcomes
+
+
+def test_finance_records_the_sales_of_a_file_once_though_others_send_it_again(open_to_uploads: World) -> None:
+    (answer,) = converted(open_to_uploads, SALES.encode())
+    assert [one["verdict"] for one in record(open_to_uploads, *answer["items"])] == ["recorded"] * 2
+    assert [one["verdict"] for one in record(open_to_uploads, *answer["items"], sub="bob")] == ["duplicate"] * 2
+    assert verdicts(post(open_to_uploads, answer["items"])) == ["duplicate"] * 2
+    assert open_to_uploads.read("/events/till/R-1")["recorded_by"] == "fay"
+    (refused,) = record(open_to_uploads, sale("s1"))
+    assert [one["field"] for one in refused["errors"]] == ["type", "source"]
+    assert len(ledger(open_to_uploads)) == 2
+
+
+def test_where_two_must_agree_an_uploaded_sale_waits_for_the_second() -> None:
+    with opened(TWO | {"UploadSources": "till"}) as two:
+        (outcome,) = record(two, sale("s1") | {"source": "till"})
+        assert (outcome["verdict"], outcome["held"]["problems"][0]["problem"]) == (
+            "held",
+            "is sale.recorded that a person has recorded",
+        )
+        assert decide(two, "fay", "release", "till/s1")[0] == 409
+        assert decide(two, "bob", "release", "till/s1")[0] == 200
+        watch(two)
+        assert in_ledger(two) == {"s1": ""}
