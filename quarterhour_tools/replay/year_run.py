@@ -13,9 +13,9 @@ from functools import partial
 from random import Random
 from typing import Any, Final
 
+from quarterhour.agencies.rows import AgencyRow
 from quarterhour.model.clock import iso_millis
 from quarterhour_tools.emulator.stack import Stack
-from quarterhour_tools.loading.agencies import AgencyRow
 from quarterhour_tools.loading.exchange_rates import RateFile, RateRow
 from quarterhour_tools.operations.remote import segment
 from quarterhour_tools.replay import local_api
