@@ -14,10 +14,25 @@ import { Provider } from "oidc-provider";
 const RESOURCE = "urn:quarterhour:api";
 const SIGN_IN = "/sign-in/";
 const STYLE = `
-  :root { color-scheme: light dark; font: 1rem/1.5 system-ui, sans-serif; }
-  main { max-width: 32rem; margin: 2rem auto; padding: 0 1rem; }
-  button { display: block; width: 100%; margin: .5rem 0; padding: .6rem .8rem; font: inherit; text-align: start; }
-  code { overflow-wrap: anywhere; }`;
+  :root { color-scheme: light dark; --ink: #1b2333; --soft: #556074; --line: #dfe4ec; --accent: #1d5bbf; --paper: #fff; }
+  @media (prefers-color-scheme: dark) {
+    :root { --ink: #e7ebf3; --soft: #a9b3c4; --line: #2f3947; --accent: #86b4ff; --paper: #12171f; }
+  }
+  body { margin: 0; background: var(--paper); color: var(--ink); font: .9rem/1.5 system-ui, sans-serif; }
+  main { max-width: 27rem; margin: 0 auto; padding: 12vh 1rem 2rem; }
+  .brand { display: flex; gap: .5rem; align-items: center; font-size: 1.0625rem; font-weight: 650; }
+  svg { width: 1.5rem; height: 1.5rem; fill: var(--paper); }
+  rect { fill: var(--accent); }
+  rect + path { opacity: .5; }
+  h1 { font-size: 1.5rem; line-height: 1.25; }
+  button {
+    display: block; width: 100%; margin: .5rem 0; padding: .75rem 1rem; border: 1px solid var(--line); border-radius: 10px;
+    background: none; color: inherit; font: inherit; text-align: start; cursor: pointer;
+  }
+  button:is(:hover, :focus-visible) { border-color: var(--accent); }
+  code { color: var(--soft); font-size: .8125rem; overflow-wrap: anywhere; }`;
+const BRAND = `<p class="brand"><svg viewBox="0 0 32 32" aria-hidden="true"><rect width="32" height="32" rx="8" />
+  <path d="M14.5 17.5v-9a9 9 0 1 0 9 9z" /><path d="M17.5 14.5v-9a9 9 0 0 1 9 9z" /></svg>Quarterhour</p>`;
 
 const lines = createInterface({ input: process.stdin });
 lines.on("close", () => process.exit());
@@ -129,7 +144,7 @@ function page(title, content, response) {
   return `<!doctype html>
     <html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">
     <title>${title}</title><style nonce="${style}">${STYLE}</style>
-    <main><h1>${title}</h1>${content}</main></html>`;
+    <main>${BRAND}<h1>${title}</h1>${content}</main></html>`;
 }
 
 function encoded(text) {

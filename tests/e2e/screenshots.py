@@ -26,10 +26,9 @@ from tests.support.repository import ROOT
 from tests.support.served import call
 
 FOLDER: Final = ROOT / "docs" / "screenshots"
-SIZE: Final = (1200, 800)
-TALL: Final = (1200, 1350)
-HIGHER: Final = (1200, 1080)
-LOW: Final = (1200, 640)
+SIZE: Final = (1280, 800)
+TALL: Final = (1280, 1350)
+LOW: Final = (1280, 640)
 PHONE: Final = (390, 844)
 _CALENDAR: Final = Calendar(YEAR_ENDS)
 _CLOSING, _RELEASED = (f"{_CALENDAR.month(before):%Y-%m}" for before in (1, 2))
@@ -61,6 +60,12 @@ def _proof(browser: Tab, address: str) -> None:
     browser.page.locator("details.evidence summary").click()
 
 
+def _menu(browser: Tab, address: str) -> None:
+    """Open the menu on a phone."""
+    _open("/console/statements", "Statements", size=PHONE)(browser, address)
+    browser.follow("button", "Menu")
+
+
 def _story(browser: Tab, address: str) -> None:
     """Open the page of the sale that was voided after its agency disputed it."""
     disputes = call(f"{address}/disputes?status=resolved")[1]["items"]
@@ -80,9 +85,13 @@ PICTURES: Final[dict[str, Opening]] = {
     "overview": _open("/", "Falling agencies", size=TALL),
     "overview-dark": _open("/", "Falling agencies", color_scheme="dark", size=TALL),
     "overview-phone": _open("/", "Falling agencies", size=PHONE),
-    "operations": _open("/console/operations", "Next firings"),
-    "agency": _open(f"/console/agencies/{CLIENT}?currency=GBP", "Details", size=HIGHER),
-    "statement": _open(f"/console/statements/{_RELEASED}/{CLIENT}/GBP", "Closing balance"),
+    "operations": _open("/console/operations", "Next runs"),
+    "agency": _open(f"/console/agencies/{CLIENT}?currency=GBP", "Details"),
+    "statement": _open(f"/console/statements/{_RELEASED}/{CLIENT}/GBP", "Commission by terms", size=TALL),
+    "statement-dark": _open(
+        f"/console/statements/{_RELEASED}/{CLIENT}/GBP", "Commission by terms", color_scheme="dark"
+    ),
+    "menu-phone": _menu,
     "story": _story,
     "proof": _proof,
     "close": _close,

@@ -48,7 +48,9 @@ def agency_page(agency: str, query: str = "") -> str:
 
 PAGES = {
     "/console/agencies": "Registered agencies",
-    agency_page(AGENCY): "S-00000",
+    agency_page(AGENCY): "Balance in GBP",
+    agency_page(AGENCY, "?tab=statements"): "S-00000",
+    agency_page(AGENCY, "?tab=rates"): "Calculator",
     agency_page(AGENCY, "?currency=GBP&month=2026-10"): "by UTC day",
     agency_page(RIGHT_TO_LEFT, "?currency=GBP&day=2026-10-30"): "by quarter-hour",
     "/console/exchange-rates": "ECB",
@@ -103,7 +105,7 @@ def test_an_agency_is_found_and_its_figures_lead_down_to_quarter_hours(browser: 
     browser.open(f"{address}/console/agencies")
     browser.page.get_by_role("link", name=AGENCY).click()
     shown(browser, "Balance in GBP")
-    assert HOSTILE in browser.evaluate("document.querySelector('dl').innerText")
+    assert HOSTILE in browser.evaluate("document.querySelector('h1').innerText")
     assert browser.evaluate("document.images.length") == 0
     browser.click("October 2026")
     browser.click("2026-10-30")
@@ -163,7 +165,7 @@ def calculated(browser: Tab, **sale: str) -> str:
 
 
 def test_the_calculator_takes_the_first_rate_card_with_a_rule(browser: Tab, address: str) -> None:
-    browser.open(f"{address}{agency_page(AGENCY)}")
+    browser.open(f"{address}{agency_page(AGENCY, '?tab=rates')}")
     shown(browser, "Calculator")
     own = calculated(browser, amount="200.00", currency="GBP", category="books")
     assert AGENCY in own

@@ -72,7 +72,7 @@ def test_the_checklist_has_the_numbers_of_the_period_and_leads_to_what_to_do(
         "Reports sealed to the cut-off": ("done", "until Dec 5, 2026, 11:45 AM"),
         "Live counters": ("done", "verified"),
         "Held events": ("attention", "1"),
-        "Parked records, dead letters": ("done", "0"),
+        "Records set aside": ("done", "0"),
         "Failed checks": ("attention", "2"),
         "Agencies not registered in full": ("attention", "1"),
         "Drafts with the default rate": ("attention", "1"),

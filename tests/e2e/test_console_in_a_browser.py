@@ -98,6 +98,8 @@ def test_the_keyboard_reaches_the_content_and_the_menu(browser: Tab, address: st
     browser.press("Tab")
     browser.until("document.activeElement.innerText === 'Skip to the content'")
     browser.press("Tab")
+    browser.until("document.activeElement.innerText === 'Search'")
+    browser.press("Tab")
     browser.until("document.activeElement.innerText === 'Overview'")
     browser.press("Enter")
     shown(browser, "50% off / outlet")

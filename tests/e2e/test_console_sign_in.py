@@ -92,8 +92,8 @@ def test_a_refusal_of_the_issuer_is_shown_and_the_page_is_kept_for_another_try(
 @pytest.mark.parametrize(
     ("status", "message"),
     [
-        (None, "The issuer did not respond. {} is down, or refuses requests from this page."),
-        (503, "The issuer refused. {}: status 503."),
+        (None, "{} is down, or refuses requests from this page."),
+        (503, "{}: status 503."),
     ],
 )
 def test_an_issuer_that_does_not_work_is_named(

@@ -30,7 +30,7 @@ PAGES = {
     "/console/locations": "Sales by location",
     "/console/exchange-rates": "Exchange rates in force",
     "/console/exchange-rates/GBP": "the newest first",
-    "/console/operations": "Parked records and dead letters",
+    "/console/operations": "Records set aside",
 }
 """Pages, each with what it shows once the API responds."""
 FAILURES: dict[str, dict[str, Any]] = {
@@ -120,10 +120,10 @@ def test_a_request_without_a_response_is_given_up(browser: Tab, address: str) ->
     browser.open(f"{address}/console/accounts")
     shown(browser, "Lifetime totals")
     browser.evaluate("AbortSignal.timeout = ((after) => () => after.call(AbortSignal, 50))(AbortSignal.timeout); 0")
-    browser.page.route("**/statements", lambda _: None)
+    browser.page.route("**/statements?*", lambda _: None)
     browser.click("Statements")
     shown(browser, "No response")
-    browser.page.unroute("**/statements")
+    browser.page.unroute("**/statements?*")
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def messages(browser: Tab) -> list[str]:
     return texts(browser, ".text")
 
 
-@pytest.mark.parametrize("page", ["agencies/42", "statements/2026-10/42/GBP", "events/shop/e0"])
+@pytest.mark.parametrize("page", ["agencies/42?tab=messages", "statements/2026-10/42/GBP", "events/shop/e0"])
 def test_support_and_a_person_of_the_agency_write_to_each_other(
     browser: Tab, address: str, issuer: Issuer, time: ManualClock, page: str
 ) -> None:
@@ -92,7 +92,7 @@ def test_support_and_a_person_of_the_agency_write_to_each_other(
 
 def test_a_message_whose_response_was_lost_is_written_once(browser: Tab, address: str, issuer: Issuer) -> None:
     issuer.subject = "ann"
-    open_as(browser, f"{address}/console/agencies/43", issuer, "agency", "43")
+    open_as(browser, f"{address}/console/agencies/43?tab=messages", issuer, "agency", "43")
     assert messages(browser) == []
     lost: list[Route] = []
 
@@ -110,7 +110,7 @@ def test_a_message_whose_response_was_lost_is_written_once(browser: Tab, address
     browser.click("Send the message")
     browser.until("document.querySelector('.text')")
     browser.page.unroute("**/messages*")
-    open_as(browser, f"{address}/console/agencies/43", issuer, "agency", "43")
+    open_as(browser, f"{address}/console/agencies/43?tab=messages", issuer, "agency", "43")
     assert (messages(browser), len(lost)) == (["Hello?"], 1)
 
 
@@ -122,7 +122,7 @@ def test_many_messages_are_shown_by_pages_from_either_end(
         time.advance(MINUTE)
         body = {"id": f"m-{number}", "user": "ann", "text": f"text {number}"}
         assert call(path, body, "application/json")[0] == 201
-    open_as(browser, f"{address}/console/agencies/44", issuer, "auditor")
+    open_as(browser, f"{address}/console/agencies/44?tab=messages", issuer, "auditor")
     assert messages(browser) == [f"text {number}" for number in reversed(range(15, 40))]
     browser.page.get_by_role("button", name="Show more").last.click()
     browser.until("document.querySelectorAll('.text').length === 40")

@@ -57,7 +57,7 @@ def opened(browser: Tab, address: str, issuer: Issuer, role: str, color_scheme: 
     """Open the page as a person with a role."""
     issuer.role = role
     browser.open(f"{address}/console/operations", color_scheme)
-    shown(browser, "Next firings")
+    shown(browser, "Next runs")
     shown(browser, "report-dead-letters")
     shown(browser, "r1")
 
@@ -201,20 +201,20 @@ def test_a_runbook_that_is_not_there_leads_back_to_operations(browser: Tab, addr
     browser.open(f"{address}/console/runbooks/none")
     shown(browser, "There is no runbook of this name")
     browser.click("Operations")
-    shown(browser, "Parked records and dead letters")
+    shown(browser, "Records set aside")
 
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
 def test_the_overview_leads_staff_to_what_waits(browser: Tab, late: str, issuer: Issuer, color_scheme: str) -> None:
     issuer.role = "support"
     browser.open(late, color_scheme)
-    shown(browser, "1 record is parked")
+    shown(browser, "1 record is set aside")
     shown(browser, "2 dead letters wait")
-    delay = "223 min (firings of the schedule meanwhile: 3.7)"
+    delay = "223 min (runs of the schedule meanwhile: 3.7)"
     shown(browser, f"Reports are late: the oldest quarter-hour has waited for {delay}")
     assert browser.violations() == []
     browser.follow("link", "Show operations")
-    shown(browser, "Parked records and dead letters")
+    shown(browser, "Records set aside")
 
 
 def test_the_overview_asks_nothing_of_the_operation_for_an_agency(browser: Tab, late: str, issuer: Issuer) -> None:
@@ -222,4 +222,4 @@ def test_the_overview_asks_nothing_of_the_operation_for_an_agency(browser: Tab, 
     browser.open(late)
     shown(browser, "What needs attention")
     assert [one for one in browser.requested if one.endswith("/operations")] == []
-    assert "parked" not in browser.evaluate("document.querySelector('main').innerText")
+    assert "set aside" not in browser.evaluate("document.querySelector('main').innerText")

@@ -66,7 +66,7 @@ def proposed(browser: Tab) -> str:
 def test_the_oldest_open_statement_is_preselected_and_paid(
     browser: Tab, market: tuple[Server, World], issuer: Issuer
 ) -> None:
-    opened(browser, market, issuer, "agencies/42", "S-000003")
+    opened(browser, market, issuer, "agencies/42?tab=statements", "S-000003")
     rows = "[...document.querySelectorAll('td .tag.overdue, td .tag.open')].map((one) => one.closest('tr').innerText)"
     browser.until(f"{rows}.length === 2")
     browser.click("Record a payment")
@@ -108,7 +108,7 @@ def test_the_oldest_open_statement_is_preselected_and_paid(
 def test_without_a_statement_the_oldest_is_paid_and_an_agency_that_is_owed_is_paid(
     browser: Tab, market: tuple[Server, World], issuer: Issuer
 ) -> None:
-    opened(browser, market, issuer, "agencies/42", "S-000003")
+    opened(browser, market, issuer, "agencies/42?tab=statements", "S-000003")
     browser.click("Record a payment")
     browser.choose("Statement", "no statement: the oldest is paid first")
     assert proposed(browser) == ""
@@ -116,7 +116,7 @@ def test_without_a_statement_the_oldest_is_paid_and_an_agency_that_is_owed_is_pa
     assert "none: the oldest statements are paid first" in reviewed(browser)
     pressed(browser)
     shown(browser, "It is recorded")
-    opened(browser, market, issuer, "agencies/43", CREDIT)
+    opened(browser, market, issuer, "agencies/43?tab=statements", CREDIT)
     browser.click("Record a payment")
     assert (field(browser, "payer").input_value(), proposed(browser)) == ("marketplace", "87.50")
     browser.choose("Who paid", "The agency paid")
@@ -137,7 +137,7 @@ def test_what_is_proposed_is_in_the_persons_language_and_read_as_such(
 ) -> None:
     issuer.role = "finance"
     with browser.in_language("de-DE") as german:
-        german.open(f"{market[0].url}/console/agencies/42")
+        german.open(f"{market[0].url}/console/agencies/42?tab=statements")
         shown(german, "S-000003")
         german.click("Record a payment")
         assert proposed(german) == "12,50"

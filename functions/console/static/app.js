@@ -1,5 +1,6 @@
 /** The console: the frame around every page, and the page of the present address. */
 import { html, render, useEffect, useErrorBoundary, useLayoutEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { inWords } from "./advice.js";
 import { useLegalName } from "./agencies.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
@@ -26,31 +27,32 @@ import { Search } from "./pages/search.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
 import { Upload } from "./pages/upload.js";
-import { Failure, Link, Pending, useLoaded } from "./parts.js";
+import { Brand, Failure, Link, Pending, useLoaded } from "./parts.js";
 import { address, agencyOf, here } from "./routes.js";
 import * as session from "./session.js";
 import { settings } from "./settings.js";
 
 /**
- * The pages at which people begin: title, address, content; some for certain roles only.
+ * The pages at which people begin: title, address, content; some for certain roles only. `group`: where in the menu.
  *
  * `oneAgency`: a person of several agencies sees one of them at a time.
  */
 const MENU = [
   { title: "Overview", parts: [], content: Overview, oneAgency: true },
-  { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true },
-  { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF },
-  { title: "Events", parts: ["events"], content: Events, oneAgency: true },
-  { title: "Close", parts: ["close"], content: Close, roles: STAFF },
-  { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true },
-  { title: "Receivables", parts: ["receivables"], content: Receivables, roles: STAFF },
-  { title: "Bank file", parts: ["bank-file"], content: BankFile, roles: ["finance"] },
-  { title: "Payouts", parts: ["payouts"], content: Payouts, roles: STAFF },
-  { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF },
-  { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF },
-  { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates },
-  { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF },
+  { title: "Close", parts: ["close"], content: Close, roles: STAFF, group: "Money" },
+  { title: "Statements", parts: ["statements"], content: Statements, oneAgency: true, group: "Money" },
+  { title: "Receivables", parts: ["receivables"], content: Receivables, roles: STAFF, group: "Money" },
+  { title: "Bank file", parts: ["bank-file"], content: BankFile, roles: ["finance"], group: "Money" },
+  { title: "Payouts", parts: ["payouts"], content: Payouts, roles: STAFF, group: "Money" },
+  { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true, group: "Money" },
+  { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates, group: "Money" },
+  { title: "Events", parts: ["events"], content: Events, oneAgency: true, group: "Activity" },
+  { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF, group: "Activity" },
+  { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF, group: "Agencies" },
+  { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF, group: "System" },
+  { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF, group: "System" },
 ];
+const GROUPS = ["Money", "Activity", "Agencies", "System"];
 /** Pages that other pages link, and the search. */
 const LINKED = [
   { title: "Upload a file", parts: ["upload"], content: Upload, roles: ["finance"] },
@@ -99,7 +101,7 @@ function pageAt({ parts, query }) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
   }
   if (first === "runbooks" && rest.length === 1) return [`Runbook ${rest[0]}`, html`<${Runbook} anchor=${rest[0]} />`];
-  return ["No such page", html`<p>There is no page at this address. Begin with the menu above.</p>`];
+  return ["No such page", html`<p class="empty">There is no page at this address. Begin with the menu.</p>`];
 }
 
 /** What is at the address of a page for other roles. */
@@ -148,11 +150,11 @@ function Shown({ utc, setUtc, exact, setExact }) {
   const round = () => { format.showExact(!exact); setExact(!exact); };
   return html`
     <footer>
-      Times are in ${utc ? "UTC" : settings.time_zone}.
+      <span>Times are in ${utc ? "UTC" : settings.time_zone}.</span>
       ${settings.time_zone !== "UTC" && html`
-        ${" "}<button type="button" onClick=${change}>Show ${utc ? settings.time_zone : "UTC"}</button>`}
-      ${" "}Amounts in lists ${exact ? "have all their digits" : "are rounded to their currency"}.
-      ${" "}<button type="button" onClick=${round}>${exact ? "Round them" : "Show all digits"}</button>
+        <button type="button" onClick=${change}>Show ${utc ? settings.time_zone : "UTC"}</button>`}
+      <span>Amounts in lists ${exact ? "have all their digits" : "are rounded to their currency"}.</span>
+      <button type="button" onClick=${round}>${exact ? "Round them" : "Show all digits"}</button>
     </footer>`;
 }
 
@@ -183,18 +185,45 @@ const focusMain = () => document.getElementById("main").focus({ preventScroll: t
 /** Returns those of some pages that the reader may see. */
 const seen = (pages) => pages.filter(({ roles }) => !roles || may(...roles));
 
-/** The pages that the reader may begin at; people of agencies have their own agency in place of all. */
+/** The pages that the reader may begin at, in groups; people of agencies have their own agency in place of all. */
 function Menu({ place: { parts }, agency }) {
+  const own = may(...STAFF) || !agency ? [] : [
+    { title: "Account statement", parts: ["receivables"], to: accountStatementAddress(agency), group: "Money" },
+    { title: "Agency", parts: ["agencies"], to: agencyAddress(agency), group: "Agencies" },
+  ];
+  const pages = [...seen(MENU), ...own];
+  const link = (one) => html`
+    <${Link} key=${one.title} to=${one.to ?? address(one.parts)}
+      aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`;
   return html`
     <nav aria-label="Pages">
-      ${seen(MENU).map((one) => html`
-        <${Link} key=${one.title} to=${address(one.parts)}
-          aria-current=${parts[0] === one.parts[0] ? "page" : undefined}>${one.title}<//>`)}
-      ${!may(...STAFF) && agency && html`
-        <${Link} to=${accountStatementAddress(agency)}
-          aria-current=${parts[0] === "receivables" ? "page" : undefined}>Account statement<//>
-        <${Link} to=${agencyAddress(agency)} aria-current=${parts[0] === "agencies" ? "page" : undefined}>Agency<//>`}
+      ${pages.filter((one) => !one.group).map(link)}
+      ${GROUPS.map((group) => [group, pages.filter((one) => one.group === group)]).map(([group, some]) =>
+        some.length > 0 && html`<div key=${group}><h2>${group}</h2>${some.map(link)}</div>`)}
     </nav>`;
+}
+
+/** The head of every page: at its side, or on top of a narrow page, where a button opens the menu. */
+function Top({ place, me, agency }) {
+  const [open, setOpen] = useState(false);
+  useEffect(() => setOpen(false), [place]);
+  return html`
+    <header class=${open || !me ? "top open" : "top"}>
+      <${Brand} />
+      ${me && html`<${Search} pages=${seen([...MENU, ...LINKED])} />`}
+      ${me && html`
+        <button type="button" class="opener" aria-expanded=${open} aria-controls="menu" onClick=${() => setOpen(!open)}>
+          Menu
+        </button>`}
+      <div class="menu" id="menu">
+        ${me && html`<${Menu} place=${place} agency=${agency} />`}
+        ${me?.agencies.length > 1 && html`<${AgencyMenu} agency=${agency} />`}
+        ${session.person() && html`
+          <div class="person">
+            <bdi>${session.person()}</bdi><button type="button" onClick=${session.signOut}>Sign out</button>
+          </div>`}
+      </div>
+    </header>`;
 }
 
 function App() {
@@ -216,26 +245,30 @@ function App() {
   const agency = agencyOf(place) || (me?.agencies.length === 1 ? me.agencies[0] : undefined);
   return html`
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
-    <header class="top">
-      <strong>Quarterhour</strong>
-      ${me && html`<${Menu} place=${place} agency=${agency} />`}
-      ${me && html`<${Search} pages=${seen([...MENU, ...LINKED])} />`}
-      ${me?.agencies.length > 1 && html`<${AgencyMenu} agency=${agency} />`}
-      ${session.person() && html`
-        <span><bdi>${session.person()}</bdi> <button type="button" onClick=${session.signOut}>Sign out</button></span>`}
-    </header>
+    <${Top} place=${place} me=${me} agency=${agency} />
     ${me
       ? html`<${Page} place=${place} key=${[...place.parts, agency].join("/")} />`
       : html`<main id="main" tabindex="-1"><h1>Quarterhour</h1><${Pending} problem=${problem} retry=${again} /></main>`}
     <${Shown} ...${{ utc, setUtc, exact, setExact }} />`;
 }
 
+/** What a person sees who is not signed in: why, and the button that signs them in. */
+function Gate({ problem }) {
+  const { title, lines } = inWords(problem);
+  return html`
+    <main class="gate">
+      <${Brand} />
+      <section role="alert">
+        <h1>${title}</h1>
+        ${lines.map((line) => html`<p key=${line}>${line}</p>`)}
+        <button type="button" class="first" onClick=${session.beginAgain}>Sign in</button>
+      </section>
+    </main>`;
+}
+
 try {
   await session.begin();
   render(html`<${App} />`, document.body);
 } catch (problem) {
-  const retry = session.beginAgain;
-  const page = html`
-    <main><h1>Quarterhour</h1><${Failure} problem=${problem} retry=${retry} action="Sign in" /></main>`;
-  render(page, document.body);
+  render(html`<${Gate} problem=${problem} />`, document.body);
 }

@@ -1,9 +1,12 @@
-/** Charts: bars of a figure by spans of time, sums that grow, and a line of a rate that changes at instants. */
-import uPlot from "./vendor/uplot.js";
+/**
+ * Charts: bars of a figure by spans of time, sums that grow, and a line of a rate that changes at instants. A pointer
+ * or the arrow keys move a marker, and the figures at it are shown and announced.
+ */
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { seconds } from "./calendar.js";
-import { amount, count, money, shortDay, shortMonth, shortTime } from "./format.js";
+import { amount, exact, money, short, shortDay, shortMonth, shortTime } from "./format.js";
 
+const { uPlot } = window; // A script of the page: the library has no small file that is a module.
 const HEIGHT = 220;
 const QUARTER_HOUR = 900;
 const DAY = 86_400;
@@ -25,55 +28,29 @@ const SPANS = {
  */
 export function BarChart({ label, currency, span, starts, values }) {
   const { length, distances, tick } = SPANS[span];
-  const found = new Map(values.map(([start, value]) => [seconds(start), Number(value)]));
-  const all = starts.map(seconds);
-  return html`
-    <${Plot} label=${label} columns=${[all, all.map((start) => found.get(start) ?? null)]}
-      range=${[all[0] - length / 2, all[all.length - 1] + length / 2]} distances=${distances} tick=${tick}
-      figure=${(value) => money(value, currency)} shape="bars" />`;
+  const found = new Map(values.map(([start, value]) => [seconds(start), value]));
+  const read = (value) => (value === undefined ? "–" : `${money(value, currency)} ${currency}`);
+  const points = starts.map(seconds).map((at) => (
+    { seconds: at, text: tick(at), readings: { bars: read(found.get(at)) }, bars: found.get(at) }));
+  const range = [points[0].seconds - length / 2, points.at(-1).seconds + length / 2];
+  return html`<${Plot} ...${{ label, points, range, distances, tick, lines: ["bars"] }} />`;
 }
 
 /**
  * Two lines of sums that grow: one of a span, and a lighter one of the span before it.
  *
  * `points`: of each, a text of where it is, its instant in seconds, and the decimal text of either line, if it has one.
- * A pointer or the arrow keys choose a point, and its figures are shown below.
  */
 export function GrowthChart({ label, currency, points, names }) {
-  const [at, setAt] = useState(points.length - 1);
-  const chart = useRef();
-  const chosen = points[Math.min(at, points.length - 1)];
-  const columns = [
-    points.map((one) => one.seconds),
-    ...["before", "now"].map((line) => points.map((one) => (one[line] === undefined ? null : Number(one[line])))),
-  ];
-  const text = ["now", "before"].filter((line) => chosen[line] !== undefined)
-    .map((line) => `${names[line]}: ${amount(chosen[line], currency)}`);
-  const choose = (index) => {
-    const next = Math.max(0, Math.min(points.length - 1, index));
-    setAt(next);
-    chart.current.setCursor({ left: chart.current.valToPos(points[next].seconds, "x"), top: 0 });
-  };
-  const keys = {
-    ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1, Home: 0, End: points.length - 1,
-  };
-  const onKeyDown = (event) => {
-    if (!(event.key in keys)) return;
-    event.preventDefault();
-    choose(keys[event.key]);
-  };
-  const slider = {
-    role: "slider", tabindex: 0, onKeyDown, "aria-valuemin": 0, "aria-valuemax": points.length - 1, "aria-valuenow": at,
-    "aria-valuetext": `${chosen.text}. ${text.join(". ")}`,
-  };
-  return html`
-    <${Plot} label=${label} columns=${columns} range=${[columns[0][0], columns[0].at(-1)]} shape="growth"
-      distances=${[1, 2, 7, 14, 30, 60].map((many) => many * DAY)} tick=${shortDay}
-      figure=${(value) => count(value)} onPoint=${setAt} chart=${chart} slider=${slider} />
-    <p class="readout" aria-hidden="true">
-      <span>${chosen.text}</span>
-      <span class="line now">${text[0]}</span>${text[1] && html`<span class="line before">${text[1]}</span>`}
-    </p>`;
+  const lines = ["before", "now"];
+  const read = points.map((point) => ({
+    ...point,
+    readings: Object.fromEntries(lines.toReversed().filter((line) => point[line] !== undefined)
+      .map((line) => [line, `${names[line]}: ${amount(point[line], currency)}`])),
+  }));
+  const range = [points[0].seconds, points.at(-1).seconds];
+  const distances = [1, 2, 7, 14, 30, 60].map((many) => many * DAY);
+  return html`<${Plot} ...${{ label, points: read, range, distances, tick: shortDay, lines }} />`;
 }
 
 /** A small line of decimal texts in the order of time. It has no text: figures are beside it. */
@@ -91,64 +68,92 @@ export function Sparkline({ values }) {
 
 /** A line of steps: `values` are pairs of an instant and a decimal text that holds from then on, up to `until`. */
 export function StepChart({ label, values, until }) {
-  const points = [...values, [until, values[values.length - 1][1]]];
-  const columns = [points.map(([at]) => seconds(at)), points.map(([, value]) => Number(value))];
+  const points = [...values, [until, values.at(-1)[1]]].map(([at, value]) => (
+    { seconds: seconds(at), text: shortDay(seconds(at)), readings: { steps: exact(value) }, steps: value }));
+  const range = [points[0].seconds, seconds(until)];
   const distances = [1, 2, 7, 14, 30, 60, 90, 180, 365].map((many) => many * DAY);
-  return html`
-    <${Plot} label=${label} columns=${columns} range=${[columns[0][0], seconds(until)]} distances=${distances}
-      tick=${shortDay} figure=${(value) => count(value, 6)} shape="steps" />`;
+  return html`<${Plot} ...${{ label, points, range, distances, tick: shortDay, lines: ["steps"] }} />`;
 }
 
 const fromZero = (_, least, most) => uPlot.rangeNum(Math.min(0, least), Math.max(0, most), 0.1, true);
 
 /** Returns the width of an axis, in pixels, that holds its longest figure. */
-const widthOf = (_, figures) => 24 + 7 * Math.max(...(figures || [""]).map((one) => one.length));
+const widthOf = (_, figures) => 18 + 7 * Math.max(...(figures || [""]).map((one) => one.length));
 
-/** Returns the series of a shape: how each is drawn. */
-const SHAPES = {
-  bars: ({ accent }) => [
-    { fill: accent, stroke: accent, paths: uPlot.paths.bars({ size: [0.7, 40] }), points: { show: false } },
-  ],
-  steps: ({ accent }) => [
-    { stroke: accent, width: 2, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false } },
-  ],
-  growth: ({ accent, soft }) => [
-    { stroke: soft, width: 1.5, dash: [5, 4], points: { show: false } },
-    { stroke: accent, width: 2.5, points: { show: false } },
-  ],
+/** Returns how each line is drawn. */
+const LINES = {
+  bars: ({ accent }) => ({
+    fill: accent, stroke: accent, paths: uPlot.paths.bars({ size: [0.7, 40], radius: 0.1 }), points: { show: false },
+  }),
+  steps: ({ accent }) => ({
+    stroke: accent, width: 2, paths: uPlot.paths.stepped({ align: 1 }), points: { show: false },
+  }),
+  before: ({ soft }) => ({ stroke: soft, width: 1.5, dash: [5, 4], points: { show: false } }),
+  now: ({ accent, fill }) => ({ stroke: accent, width: 2.5, fill, points: { show: false } }),
 };
 
-function Plot({ label, columns, range, distances, tick, figure, shape, onPoint, chart: kept, slider }) {
-  const place = useRef();
+/**
+ * A chart of one shape or several. `points`: of each, its instant in seconds, its text, the decimal text of each line
+ * that it has, and `readings`: the same in words. A pointer or the arrow keys choose a point; its readings are above.
+ */
+function Plot({ label, points, range, distances, tick, lines }) {
+  const [at, setAt] = useState(() => points.findLastIndex((one) => one[lines.at(-1)] !== undefined));
+  const [place, chart] = [useRef(), useRef()];
+  const last = points.length - 1;
+  const chosen = points[Math.max(0, Math.min(at, last))];
+  const columns = [
+    points.map((one) => one.seconds),
+    ...lines.map((line) => points.map((one) => (one[line] === undefined ? null : Number(one[line])))),
+  ];
   useEffect(() => {
     const style = getComputedStyle(document.documentElement);
-    const colour = (name) => () => style.getPropertyValue(name).trim();
-    const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { stroke: colour("--line") } };
-    const colours = { accent: colour("--accent"), soft: colour("--soft") };
-    const chart = new uPlot({
+    const colour = (name, more = "") => () => style.getPropertyValue(name).trim() + more;
+    const axis = {
+      stroke: colour("--soft"), font: `12px ${getComputedStyle(document.body).fontFamily}`,
+      grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, gap: 8,
+    };
+    const colours = { accent: colour("--accent"), soft: colour("--soft"), fill: colour("--accent", "1a") };
+    const onPoint = ({ cursor: { idx } }) => idx !== null && idx !== undefined && setAt(idx);
+    chart.current = new uPlot({
       width: place.current.clientWidth,
       height: HEIGHT,
+      padding: [12, 24, 0, 0],
       legend: { show: false },
-      cursor: onPoint ? { y: false, drag: { x: false, y: false } } : { show: false },
-      hooks: onPoint ? { setCursor: [({ cursor: { idx } }) => idx !== null && onPoint(idx)] } : {},
+      cursor: { y: false, drag: { x: false, y: false } },
+      hooks: { setCursor: [onPoint] },
       tzDate: (instant) => uPlot.tzDate(new Date(instant * 1000), "Etc/UTC"),
-      scales: { x: { range }, ...(shape !== "steps" && { y: { range: fromZero } }) },
+      scales: { x: { range }, ...(!lines.includes("steps") && { y: { range: fromZero } }) },
       axes: [
-        { ...axis, incrs: distances, values: (_, ticks) => ticks.map(tick) },
-        { ...axis, size: widthOf, values: (_, ticks) => ticks.map((one) => figure(String(one))) },
+        { ...axis, grid: { show: false }, size: 32, incrs: distances, values: (_, ticks) => ticks.map(tick) },
+        { ...axis, size: widthOf, values: (_, ticks, __, ___, step) => ticks.map((one) => short(one, ticks, step)) },
       ],
-      series: [{}, ...SHAPES[shape](colours).map((one) => ({ label, ...one }))],
+      series: [{}, ...lines.map((line) => ({ label, ...LINES[line](colours) }))],
     }, columns, place.current);
-    if (kept) kept.current = chart;
-    const watch = new ResizeObserver(() => chart.setSize({ width: place.current.clientWidth, height: HEIGHT }));
+    const watch = new ResizeObserver(() => chart.current.setSize({ width: place.current.clientWidth, height: HEIGHT }));
     watch.observe(place.current);
-    const draw = () => chart.redraw();
+    const draw = () => chart.current.redraw();
     for (const query of SCHEMES) query.addEventListener("change", draw);
     return () => {
       watch.disconnect();
       for (const query of SCHEMES) query.removeEventListener("change", draw);
-      chart.destroy();
+      chart.current.destroy();
     };
   }, [label, JSON.stringify(columns)]);
-  return html`<div class="chart" role="img" aria-label=${label} ...${slider} ref=${place}></div>`;
+  const keys = { ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1, Home: 0, End: last };
+  const onKeyDown = (event) => {
+    if (!(event.key in keys)) return;
+    event.preventDefault();
+    const next = Math.max(0, Math.min(last, keys[event.key]));
+    setAt(next);
+    chart.current.setCursor({ left: chart.current.valToPos(points[next].seconds, "x"), top: 0 });
+  };
+  const readings = Object.entries(chosen.readings);
+  return html`
+    <p class="readout" aria-hidden="true">
+      <span>${chosen.text}</span>
+      ${readings.map(([line, text]) => html`<span key=${line} class=${`line ${line}`}>${text}</span>`)}
+    </p>
+    <div class="chart" role="slider" tabindex="0" aria-label=${label} ref=${place} onKeyDown=${onKeyDown}
+      aria-valuemin="0" aria-valuemax=${last} aria-valuenow=${Math.min(at, last)}
+      aria-valuetext=${`${chosen.text}. ${readings.map(([, text]) => text).join(". ")}`}></div>`;
 }

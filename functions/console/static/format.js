@@ -49,6 +49,16 @@ export const amounts = (sums) =>
 export const count = (number, maximumFractionDigits = 0) =>
   cached(Intl.NumberFormat, { maximumFractionDigits }).format(number);
 
+/** Returns a figure of an axis, whose ticks are `step` apart: in short from ten thousand on, as 150K. */
+export function short(number, ticks, step) {
+  const most = Math.max(...ticks.map(Math.abs));
+  const unit = most < 10_000 ? 1 : 1000 ** Math.floor(Math.log10(most) / 3);
+  const [, fraction = ""] = String(Number((step / unit).toPrecision(3))).split(".");
+  const places = fraction.length;
+  const shown = { minimumFractionDigits: unit === 1 ? places : 0, maximumFractionDigits: places };
+  return cached(Intl.NumberFormat, { notation: unit === 1 ? "standard" : "compact", ...shown }).format(number);
+}
+
 /** Returns who owes a balance, in words. */
 export const owed = (balance) =>
   Number(balance) > 0 ? "owed by the agency" : Number(balance) < 0 ? "in favour of the agency" : "nothing is owed";
@@ -130,3 +140,18 @@ export const isolated = (name) => `\u2068${name}\u2069`;
 
 /** Returns a word of the API, such as not_issued, as text. */
 export const words = (name) => name.replaceAll("_", " ");
+
+const EVENT_TYPES = {
+  "sale.recorded": "Sale", "sale.voided": "Void", "sale.refunded": "Refund", "adjustment.recorded": "Adjustment",
+  "payment.recorded": "Payment", "page.viewed": "Page view",
+};
+
+/** Returns a type of event as people read it: Sale for sale.recorded; another type as it is. */
+export const eventType = (type) => EVENT_TYPES[type] ?? type;
+
+/** Returns a country's code as its name. */
+export const country = (code) => cached(Intl.DisplayNames, { type: "region" }).of(code);
+
+/** Returns a day, such as 2026-12-04, as people read it. */
+export const day = (text) =>
+  cached(Intl.DateTimeFormat, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));

@@ -99,7 +99,7 @@ export function List({
     else loader.reach(items.length + MOST);
   };
   if (problem && !items.length) return html`<${Failure} problem=${problem} retry=${() => loader.reach(least)} />`;
-  if (!items.length) return isDone ? empty : html`<p role="status">Loading…</p>`;
+  if (!items.length) return isDone ? empty : html`<p role="status" class="loading">Loading…</p>`;
   return html`
     ${head}
     <div class="list">

@@ -21,6 +21,16 @@ export function Link({ to, children, ...more }) {
   return html`<a href=${to} onClick=${follow} ...${more}>${children}</a>`;
 }
 
+/** The mark and the name of the product: a share of a disc, a quarter of an hour. */
+export const Brand = () => html`
+  <div class="brand">
+    <svg viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="8" /><path d="M14.5 17.5v-9a9 9 0 1 0 9 9z" />
+      <path d="M17.5 14.5v-9a9 9 0 0 1 9 9z" />
+    </svg>
+    Quarterhour
+  </div>`;
+
 /** A name that others have given, such as an agency's: its direction changes nothing around it. */
 export const Name = ({ children }) => html`<bdi>${children}</bdi>`;
 
@@ -91,7 +101,9 @@ export const NoEvents = ({ children }) => html`
 
 /** What to show while there is no content yet: the problem, or that it loads. */
 export const Pending = ({ problem, retry }) =>
-  problem ? html`<${Failure} problem=${problem} retry=${retry} />` : html`<p role="status">Loading…</p>`;
+  problem
+    ? html`<${Failure} problem=${problem} retry=${retry} />`
+    : html`<p role="status" class="loading">Loading…</p>`;
 
 /**
  * Returns what keeps a dialog open at the first Escape if somebody has written into it: its handlers, and the note that
@@ -270,5 +282,5 @@ export function usePages(path, parameters, ahead = 1) {
 /** What follows a paged table: a problem, or the button for the next page. */
 export const More = ({ list }) => html`
   ${list.problem && html`<${Failure} problem=${list.problem} retry=${list.more} />`}
-  ${list.busy && html`<p role="status">Loading…</p>`}
+  ${list.busy && html`<p role="status" class="loading">Loading…</p>`}
   ${list.more && !list.problem && html`<p><button type="button" onClick=${list.more}>Show more</button></p>`}`;

@@ -47,7 +47,7 @@ export function AccountStatement({ agency, query }) {
   return html`
     <p><${AgencyLink} agency=${agency} currency=${currency} /></p>
     ${currencies.length > 1 && html`
-      <nav class="bar" aria-label="Currencies">
+      <nav class="switch" aria-label="Currencies">
         ${currencies.map((one) => html`
           <${Link} key=${one} to=${accountStatementAddress(agency, { currency: one })}
             aria-current=${one === currency ? "true" : undefined}>${one}<//>`)}

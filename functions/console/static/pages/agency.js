@@ -1,4 +1,7 @@
-/** An agency: who it is, its figures now and by period, day and quarter-hour, its statements and its rate cards. */
+/**
+ * An agency, in tabs: its figures now and by period, day and quarter-hour, its statements, rate cards, messages and
+ * registration.
+ */
 import { html, useMemo } from "../vendor/htm-preact.js";
 import { accountPath, get, withQuery } from "../api.js";
 import {
@@ -21,6 +24,7 @@ import { StatementList, statementAddress } from "./statements.js";
 const FIGURES = {
   gross: "Sales", refunds: "Refunds", net: "Net sales", commission: "Commission", payments: "Payments",
 };
+const TABS = { "": "Figures", statements: "Statements", rates: "Rate cards" };
 const PERIODS_SHOWN = 24;
 
 /** The page. */
@@ -29,19 +33,35 @@ export function Agency({ agency, query }) {
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
   const [accounts, registration] = value;
   const account = accounts.find((one) => one.currency === query.currency) || accounts[0];
-  const spans = { day: isDay(query.day) && query.day, month: isMonth(query.month) && query.month };
   const { currency = account?.currency } = registration?.content || {};
   const follow = ({ receipt }) => receipt && followed(agency, accounts).then(again, again);
+  const isKnown = account || registration;
+  const more = { ...(isKnown && { messages: "Messages" }), ...(registration && { registration: "Registration" }) };
+  const tabs = { ...TABS, ...more };
+  const tab = query.tab in tabs ? query.tab : "";
   return html`
-    <${Registration} ...${{ agency, registration, again }} />
+    ${!registration && html`<${Registration} ...${{ agency, registration, again }} />`}
     <${Recording} agency=${agency} currencies=${accounts.map((one) => one.currency)}
       currency=${account?.currency || currency} onRecorded=${follow} />
-    ${account
-      ? html`<${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`
-      : html`<${NoEvents}>No event of this agency is recorded yet.<//>`}
-    <${Statements} agency=${agency} version=${accounts.map((one) => one.version).join()} />
-    <${RateCards} agency=${agency} group=${registration?.content.group} currency=${currency} />
-    ${(account || registration) && html`<${Messages} kind="agencies" subject=${agency} />`}`;
+    <nav class="tabs" aria-label="Parts of this page">
+      ${Object.entries(tabs).map(([name, title]) => html`
+        <${Link} key=${name} to=${agencyAddress(agency, { currency: query.currency, tab: name })}
+          aria-current=${name === tab ? "page" : undefined}>${title}<//>`)}
+    </nav>
+    ${tab === "" && html`<${Figures} ...${{ accounts, account, query, again }} />`}
+    ${tab === "statements" && html`
+      <${Statements} agency=${agency} version=${accounts.map((one) => one.version).join()} />`}
+    ${tab === "rates" && html`
+      <${RateCards} agency=${agency} group=${registration?.content.group} currency=${currency} />`}
+    ${tab === "messages" && html`<${Messages} kind="agencies" subject=${agency} />`}
+    ${tab === "registration" && html`<${Registration} ...${{ agency, registration, again }} />`}`;
+}
+
+function Figures({ accounts, account, query: { day, month }, again }) {
+  if (!account) return html`<${NoEvents}>No event of this agency is recorded yet.<//>`;
+  const spans = { day: isDay(day) && day, month: isMonth(month) && month };
+  return html`
+    <${Account} ...${{ accounts, account, spans, again }} key=${`${account.currency} ${account.version}`} />`;
 }
 
 /** Returns the accounts of an agency, and its registration if there is one. */
@@ -57,9 +77,8 @@ function Account({ accounts, account, spans, again }) {
   const load = () => Promise.all([get(accountPath(agency, currency)), get(accountPath(agency, currency, "balance"))]);
   const now = useLoaded(load, "");
   return html`
-    <h2>Figures</h2>
     ${accounts.length > 1 && html`
-      <nav class="bar" aria-label="Currencies">
+      <nav class="switch" aria-label="Currencies">
         ${accounts.map((one) => html`
           <${Link} key=${one.currency} to=${agencyAddress(agency, { currency: one.currency })}
             aria-current=${one === account ? "true" : undefined}>${one.currency}<//>`)}
@@ -76,8 +95,8 @@ function Now({ account, balance, again }) {
   const { statement } = balance;
   return html`
     <div class="cards">
-      <section class="card">
-        <h3>Balance in ${currency}</h3>
+      <section class="card total">
+        <h2>Balance in ${currency}</h2>
         <p class="figure">${format.money(balance.balance, currency)}</p>
         <p>${format.owed(balance.balance)}</p>
         <p class="note">
@@ -93,13 +112,13 @@ function Now({ account, balance, again }) {
           payments ${format.money(balance.unbilled.payments, currency)}.
         </p>
       </section>
-      <section class="card">
-        <h3>Commission, lifetime</h3>
+      <section class="card total">
+        <h2>Commission, lifetime</h2>
         <p class="figure">${format.money(account.commission, currency)}</p>
         <p class="note">on net sales of ${format.money(account.net, currency)}</p>
       </section>
-      <section class="card">
-        <h3>Events</h3>
+      <section class="card total">
+        <h2>Events</h2>
         <p class="figure">${format.count(account.events)}</p>
         <p class="note">
           from ${format.count(account.customers)} ${account.customers === 1 ? "customer" : "customers"}
@@ -135,7 +154,7 @@ function Spans({ account, spans }) {
   const [head, by] = LABELS[span];
   const title = `Commission in ${currency} ${by}`;
   return html`
-    <nav class="bar" aria-label="Spans">
+    <nav class="switch" aria-label="Spans">
       <${Link} to=${to({})} aria-current=${span === "period" ? "true" : undefined}>All periods<//>
       ${span === "period"
         ? html`
@@ -148,10 +167,13 @@ function Spans({ account, spans }) {
       <p class="empty">There are no figures in this span, or they are kept no longer.
         ${" "}<${Link} to=${to({})}>Show all periods<//>.</p>`}
     ${items.length > 0 && html`
-      <${BarChart} label=${title} currency=${currency} span=${span} starts=${startsOf(chosen, items)}
-        values=${items.map((one) => [one[name], one.commission])} />
-      <${List} name=${part} caption=${title} columns=${columnsOf({ account, span, name, head, to })}
-        rows=${rows} sort=${{ by: name, down: true }} />`}`;
+      <section class="card">
+        <h2>${title}</h2>
+        <${BarChart} label=${title} currency=${currency} span=${span} starts=${startsOf(chosen, items)}
+          values=${items.map((one) => [one[name], one.commission])} />
+      </section>
+      <${List} name=${part} caption=${`Figures in ${currency} ${by}`} rows=${rows}
+        columns=${columnsOf({ account, span, name, head, to })} sort=${{ by: name, down: true }} />`}`;
 }
 
 /** Returns the columns of the figures of spans. */
@@ -174,12 +196,14 @@ function Nearby({ day, month, to }) {
     const [before, after] = [laterDay(day, -1), laterDay(day, 1)];
     return html`
       <${Link} to=${to({ month: monthOf(day) })}>${format.month(monthOf(day))}<//>
-      <${Link} to=${to({ day: before })}>${before}<//> <strong>${day}</strong>
+      <${Link} to=${to({ day: before })}>${before}<//>
+      <${Link} to=${to({ day })} aria-current="true">${day}<//>
       <${Link} to=${to({ day: after })}>${after}<//>`;
   }
   const [before, after] = [laterMonth(month, -1), laterMonth(month, 1)];
   return html`
-    <${Link} to=${to({ month: before })}>${format.month(before)}<//> <strong>${format.month(month)}</strong>
+    <${Link} to=${to({ month: before })}>${format.month(before)}<//>
+    <${Link} to=${to({ month })} aria-current="true">${format.month(month)}<//>
     <${Link} to=${to({ month: after })}>${format.month(after)}<//>`;
 }
 
@@ -208,11 +232,10 @@ function startsOf({ span, from, to }, items) {
 }
 
 const Statements = ({ agency, version }) => html`
-  <h2>Statements</h2>
   <p class="note">
     <${Link} to=${accountStatementAddress(agency)}>Account statement<//>: what is open, and each payment.
   </p>
   <${StatementList} parameters=${{ agency }} owner=${agency} version=${version} size="25" empty=${html`
-    <p class="note">
+    <p class="empty">
       This agency has no statements yet. The statements of a month are made some days after it ends.
     </p>`} />`;

@@ -67,7 +67,7 @@ function ofEvents({ operations, held }) {
   const waiting = operations.queues.reduce((many, one) => many + one.waiting + one.in_flight, 0);
   return [
     [stateOf(held.items.length), "Held events", counted(held), link(["operations"], "Show why")],
-    [stateOf(waiting), "Parked records, dead letters", format.count(waiting), link(["operations"], "Show the queues")],
+    [stateOf(waiting), "Records set aside", format.count(waiting), link(["operations"], "Show the queues")],
   ];
 }
 

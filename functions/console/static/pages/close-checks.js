@@ -8,10 +8,10 @@ import { agencyAddress } from "./agency-link.js";
 const CORRECTIONS = {
   owner: () => [address(["runbooks", "releasing-statements"]), "How to write the owner"],
   agency: ({ agency }) => [agencyAddress(agency), "Register it"],
-  tax: ({ agency }) => [agencyAddress(agency), "Register its tax"],
+  tax: ({ agency }) => [agencyAddress(agency, { tab: "registration" }), "Register its tax"],
   order: ({ message, period }) =>
     [address(["close", /\d{4}-\d\d/.exec(message)?.[0] ?? laterMonth(period, -1)]), "Close that period"],
-  default_rate: ({ agency }) => [agencyAddress(agency), "Write a rate card"],
+  default_rate: ({ agency }) => [agencyAddress(agency, { tab: "rates" }), "Write a rate card"],
   change: ({ agency }) => [agencyAddress(agency), "Look at the agency"],
   disputes: ({ agency }) => [address(["statements"], { agency, status: "disputed" }), "Show the statements"],
   held_events: () => [address(["operations"]), "Show why"],

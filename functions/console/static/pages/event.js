@@ -8,7 +8,7 @@ import { List } from "../list.js";
 import { STAFF, may } from "../me.js";
 import { Failure, Link, Money, Name, Pending, Table, Time, useLoaded } from "../parts.js";
 import { sealedLines } from "../sealed.js";
-import { EventLink, Reference } from "./events.js";
+import { EventLink, Reference, typeColumn } from "./events.js";
 import { Recording } from "./recording.js";
 import { Messages } from "./messages.js";
 import { reportAddress } from "./reports.js";
@@ -19,7 +19,7 @@ const STORY_COLUMNS = [
     key: "id", title: "Event", head: true, kind: "long", text: ({ source, id }) => `${source} ${id}`,
     cell: (one) => html`<${EventLink} ...${one} /><${Reference} ...${one} />`,
   },
-  { key: "type", title: "Type" },
+  typeColumn(),
   { key: "amount", title: "Amount", type: "money", exact: true },
   { key: "left_after", title: "Left of the sale", type: "money", exact: true },
   { key: "commission", title: "Commission", type: "money", exact: true },
@@ -51,7 +51,7 @@ export function Event({ source, id }) {
   const [event, explanation] = loaded.value;
   const isSale = event.type === "sale.recorded";
   return html`
-    <p class="note">${event.type}, recorded <${Time} at=${event.recorded_at} /></p>
+    <p class="note">${format.eventType(event.type)}, recorded <${Time} at=${event.recorded_at} /></p>
     <${Facts} event=${event} />
     ${isSale && html`
       <${Recording} agency=${event.agency} currencies=${[event.currency]} currency=${event.currency} sale=${event}

@@ -20,6 +20,12 @@ const TYPES = [
   "sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "payment.recorded", "view.recorded",
 ];
 const TEXTS = [["source", "Source"], ["order", "Order"], ["customer", "Customer"]];
+/** Returns the column of the types of events, as people read them. `typeOf`: returns the type of a row. */
+export function typeColumn(typeOf = (row) => row.type) {
+  const named = (row) => format.eventType(typeOf(row));
+  return { key: "type", title: "Type", value: typeOf, text: named, cell: named };
+}
+
 const columnsOf = (names) => [
   { key: "recorded_at", title: "Recorded", type: "time" },
   { key: "source", title: "Source", kind: "long", hidden: true },
@@ -28,7 +34,7 @@ const columnsOf = (names) => [
       [source, id, referenceIn(extra)].filter(Boolean).join(" "),
     cell: (one) => html`<${EventLink} ...${one} /><${Reference} ...${one} />`,
   },
-  { key: "type", title: "Type" },
+  typeColumn(),
   agencyColumn(names),
   { key: "order_id", title: "Order", kind: "long" },
   { key: "customer", title: "Customer", kind: "long" },
@@ -100,7 +106,8 @@ const Filter = ({ query }) => html`
     <label>Type
       <select name="type">
         <option value="">All</option>
-        ${TYPES.map((one) => html`<option key=${one} value=${one} selected=${one === query.type}>${one}</option>`)}
+        ${TYPES.map((one) => html`
+          <option key=${one} value=${one} selected=${one === query.type}>${format.eventType(one)}</option>`)}
       </select>
     </label>
   <//>

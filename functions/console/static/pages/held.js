@@ -9,7 +9,7 @@ import { useNames } from "../agencies.js";
 import { Dialog, Name, Status, Time, useSending } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyLink, agencyColumn } from "./agency-link.js";
-import { EventLink } from "./events.js";
+import { EventLink, typeColumn } from "./events.js";
 import { Runbooks } from "./runbook.js";
 
 const APPROVAL = "needs_approval";
@@ -65,7 +65,7 @@ const columnsOf = (names, ask) => [
     key: "id", title: "Event", head: true, kind: "long", text: ({ source, id }) => `${source} ${id}`,
     cell: ({ source, id }) => html`<${Name}>${source}<//> <${Name}>${id}<//>`,
   },
-  { key: "type", title: "Type", value: ({ event }) => event.type },
+  typeColumn(({ event }) => event.type),
   agencyColumn(names, {
     value: ({ event }) => event.agency, text: ({ event: { agency } }) => `${names.get(agency) ?? ""} ${agency}`.trim(),
     cell: ({ event }) => html`<${AgencyLink} agency=${event.agency} />`,

@@ -41,7 +41,7 @@ export const DUE = { closed: "waiting to begin", running: "being made" };
 
 /** Returns how late the reports are, in words. */
 export const lateness = ({ delay_seconds: seconds, delay_firings: firings }) =>
-  `${format.count(seconds / MINUTE)} min (firings of the schedule meanwhile: ${format.count(firings, 1)})`;
+  `${format.count(seconds / MINUTE)} min (runs of the schedule meanwhile: ${format.count(firings, 1)})`;
 
 /** Returns those of some periods that are over and have no statements yet. */
 export const overdue = (periods) => periods.filter((one) => one.state in DUE);
@@ -55,7 +55,7 @@ export function urgent({ queues, reports }) {
   };
   return [
     reports.late && { text: `Reports are late: the oldest quarter-hour has waited for ${lateness(reports)}` },
-    messages("-parked", "record is parked", "records are parked"),
+    messages("-parked", "record is set aside", "records are set aside"),
     messages("-dead-letters", "dead letter waits", "dead letters wait"),
   ];
 }
@@ -73,7 +73,7 @@ function State() {
   const [{ queues, reports }, periods] = value;
   return html`
     <${Reports} reports=${reports} due=${overdue(periods.items)} />
-    <h2>Parked records and dead letters</h2>
+    <h2>Records set aside: parked, and dead letters</h2>
     <${List} name="queues" caption="Messages by queue, as SQS counts them" size="25" columns=${QUEUES_COLUMNS}
       rows=${queues} rowClass=${(one) => (one.waiting + one.in_flight ? "due" : undefined)} />`;
 }
@@ -103,7 +103,7 @@ const CHANGES = {
     button: "Pause",
     title: "Pause the reports",
     note: () => `No report runs until somebody resumes the schedule. Nothing is lost: the next report seals what has
-      closed meanwhile. After two firings that did not run, the alarm report-late goes off.`,
+      closed meanwhile. After two runs that did not take place, the alarm report-late goes off.`,
     body: () => ({ paused: true }),
   },
   resume: {
@@ -116,7 +116,7 @@ const CHANGES = {
     button: "Change",
     title: "Change the schedule",
     note: ({ deployed }) => `Reports run by this expression from now on, in UTC, and no deployment changes it. The
-      deployed one is ${deployed}. Two firings are at least 15 minutes and at most 9 days apart.`,
+      deployed one is ${deployed}. Two runs are at least 15 minutes and at most 9 days apart.`,
     body: (form) => ({ expression: form.get("expression").trim() }),
   },
   release: {
@@ -142,7 +142,7 @@ function Schedule() {
       <div><dt>Actual</dt><dd><code>${expression}</code> <${Status} value=${state} /></dd></div>
       <div><dt>Desired</dt><dd><code>${desired.expression}</code>${desired.paused && ", paused"}</dd></div>
       <div><dt>Set by</dt><dd>${overridden ? "a request: no deployment changes it" : "the deployment"}</dd></div>
-      <div><dt>Next firings</dt><dd>
+      <div><dt>Next runs</dt><dd>
         ${firings.length ? firings.map((at) => html`<div key=${at}><${Time} at=${at} /></div>`) : "none"}
       </dd></div>
     </dl>

@@ -82,12 +82,12 @@ function spanText(from, to) {
 /** What is compared with what. */
 function Compared({ page }) {
   const { from, to, before_from: beforeFrom, before_to: beforeTo, before_complete: complete } = page;
-  if (from === to) return html`<p class="note">No whole day of this span has passed yet.</p>`;
+  if (from === to) return html`<span>No whole day of this span has passed yet.</span>`;
   return html`
-    <p class="note compared">
+    <span>
       ${spanText(from, to)}, compared with ${spanText(beforeFrom, beforeTo)}. By the time of recording.
       ${!complete && " Some days of the earlier span are kept no longer, so there is no comparison."}
-    </p>`;
+    </span>`;
 }
 
 const currenciesOf = (accounts) => [...new Set(accounts.map((one) => one.currency))].sort();
@@ -107,12 +107,14 @@ function Figures({ list, span, currency, to, attention }) {
   const chosen = currencies.includes(currency) ? currency : usual(page.items);
   const of = items.filter((one) => one.currency === chosen);
   return html`
-    <${Compared} page=${page} />
+    <div class="bar between note">
+      <${Compared} page=${page} />
+      <span role="status">${progress(list)}</span>
+    </div>
     <${Totals} ...${{ items, currencies, page }} />
-    <p role="status" class="note">${progress(list)}</p>
     <div class="board">
       <${Attention} ...${attention} accounts=${items} />
-      <section aria-label="Commission day by day">
+      <section class="card" aria-label="Commission day by day">
         <div class="bar between">
           <h2>Commission in ${chosen}</h2>
           ${currencies.length > 1 && html`
@@ -279,7 +281,7 @@ function Ranked({ title, accounts, page, span, empty }) {
   const first = accounts.slice(0, many);
   const months = span.range === "month" ? { now: monthOf(page.from), before: monthOf(page.before_from) } : {};
   return html`
-    <section>
+    <section class="card">
       <h2>${title}</h2>
       ${!first.length && html`<p class="note">${empty}</p>`}
       ${first.length > 0 && html`

@@ -74,7 +74,7 @@ const rateWords = ({ scheme, percent }) =>
 export function RegisterAnother() {
   const [asking, setAsking] = useState(false);
   if (!may("finance")) return null;
-  const show = ({ agency }) => navigate(agencyAddress(agency));
+  const show = ({ agency }) => navigate(agencyAddress(agency, { tab: "registration" }));
   return html`
     <p class="bar"><button type="button" onClick=${() => setAsking(true)}>Register an agency</button></p>
     ${asking && html`<${Register} latest=${NEW} onDone=${show} onClose=${() => setAsking(false)} />`}`;

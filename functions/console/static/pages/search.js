@@ -174,7 +174,7 @@ function exactOf({ accounts, statements, events, orders, customers }) {
       title: "Events",
       options: events.map((one) => ({
         text: `${one.source} ${one.id}`,
-        more: `${one.type} of ${one.agency}, ${amount(one)}, ${format.time(one.recorded_at)}`,
+        more: `${format.eventType(one.type)} of ${one.agency}, ${amount(one)}, ${format.time(one.recorded_at)}`,
         to: eventAddress(one),
       })),
     },

@@ -1,4 +1,7 @@
-/** A statement as people see it: figures, status, history, files and lines, and what its reader may do with it. */
+/**
+ * A statement as people see it: what is owed, parties, figures, tax, terms, comparison, days, history, files and lines;
+ * and what its reader may do with it.
+ */
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
 import { draftPath, get, getOr, post, put, segment, statementPath } from "../api.js";
 import { sum } from "../decimal.js";
@@ -12,19 +15,23 @@ import { STAFF, may, reader } from "../me.js";
 import { address } from "../routes.js";
 import { sealedLines } from "../sealed.js";
 import { NOT_PROVEN, proofOfStatement } from "../statement_proof.js";
-import { EventLink, Reference } from "./events.js";
+import { EventLink, Reference, typeColumn } from "./events.js";
 import { Messages } from "./messages.js";
 import { Proof, counted } from "./proof-panel.js";
+import { Owed, Parties, Particulars, documentOf } from "./statement-document.js";
 
+/** The figures in the order in which they are added up; of those with `true`, zero is left out. */
 const FIGURES = [
   ["opening", "Opening balance"],
-  ["sales", "Sales"], ["gross", "Sales"], ["voids", "Voids"], ["refunds", "Refunds"], ["adjustments", "Adjustments"],
+  ["sales", "Sales"], ["gross", "Sales"], ["voids", "Voids", true], ["refunds", "Refunds", true],
+  ["adjustments", "Adjustments", true],
   ["net", "Net sales"],
   ["commission_exact", "Commission before rounding"], ["commission", "+ Commission, rounded"], ["tax", "+ Tax"],
-  ["payable", "Payable for this period"], ["proceeds", "− Net sales, collected by the marketplace"],
-  ["payments", "− Payments"],
+  ["payable", "Payable for this period"], ["proceeds", "− Net sales, collected by the marketplace", true],
+  ["payments", "− Payments", true],
   ["closing", "Closing balance"],
 ];
+const SUMS = ["net", "payable", "closing"];
 const PAYMENT = [
   ["amount", "Amount"], ["cancelled", "− Cancelled"], ["paid", "− Paid"],
   ["credited", "− Offset by other statements or credits"], ["open", "Open"],
@@ -67,7 +74,7 @@ const linesColumns = (action) => [
     key: "id", title: "Event", head: true, kind: "long", text: ({ source, id }) => `${source} ${id}`,
     cell: (line) => html`<${EventLink} ...${line} /><${Reference} ...${line} />`,
   },
-  { key: "type", title: "Type" },
+  typeColumn(),
   { key: "order_id", title: "Order", kind: "long" },
   { key: "product", title: "Product", kind: "long" },
   { key: "amount", title: "Amount", type: "money" },
@@ -80,9 +87,13 @@ export function Statement({ name }) {
   const loaded = useLoaded(() => load(name), statementPath(name));
   const [asking, setAsking] = useState(null);
   const { again } = loaded;
+  const file = loaded.value?.[0].files?.find((one) => one.key.endsWith("/statement.json"));
+  const document = useLoaded(async () => file && documentOf(file), file?.sha256);
   if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
   const [statement, draft] = loaded.value;
+  const content = document.value;
   const dialog = { statement, onDone: again, onClose: () => setAsking(null) };
+  const mayAct = !statement.preview && statement.may_become.length > 0;
   return html`
     <p class="note">
       ${statement.preview
@@ -94,10 +105,8 @@ export function Statement({ name }) {
         : html`<${Status} value=${statement.status} />
             ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
             ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.
-            ${statement.issued_on && ` Issued on ${statement.issued_on}.`}
-            ${statement.due_on && ` Due on ${statement.due_on}.`}
             ${statement.status === "issued" && statement.dispute_until
-              && ` Disputes are taken until ${statement.dispute_until}.`}`}
+              && ` Disputes are taken until ${format.day(statement.dispute_until)}.`}`}
     </p>
     ${statement.cancelled && html`
       <p class="mark">
@@ -109,21 +118,30 @@ export function Statement({ name }) {
         Not issued: the agency's tax profile was missing, so this statement lacks tax. Finance can issue it as it is,
         and register the tax profile on the agency's page, so that later statements are issued.
       </p>`}
-    ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
+    ${mayAct && html`<${Actions} statement=${statement} ask=${setAsking} />`}
     ${mayCancel(statement) && html`<${Cancellation} draft=${draft} ask=${setAsking} />`}
-    <${Figures} statement=${statement} />
-    ${statement.payment && html`<${Payment} ...${statement.payment} currency=${statement.currency} />`}
+    <${Owed} statement=${statement} content=${content} />
+    ${content && html`<${Parties} content=${content} />`}
+    <div class=${statement.preview ? "" : "board rest"}>
+      <section class="card"><${Figures} statement=${statement} /></section>
+      ${!statement.preview && html`
+        <div>
+          ${statement.payment && html`<${Payment} ...${statement.payment} currency=${statement.currency} />`}
+          <${History} changes=${statement.history}
+            resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
+        </div>`}
+    </div>
+    ${content && html`<${Particulars} content=${content} />`}
     ${!statement.preview && html`
-      <${History} changes=${statement.history}
-        resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
+      ${!content && html`<${Pending} ...${document} retry=${document.again} />`}
+      <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
+      <${Files} statement=${statement} />
+      ${statement.documents.length > 1 && html`<${Documents} statement=${statement} />`}
       <${Proof} subject=${`${statement.number} of ${name.agency} in ${name.currency}, ${format.month(name.period)}`}
         name=${statement.number} label="Verify this statement" begin=${() => proofOfStatement(name)} result=${resultOf}
         notProven=${NOT_PROVEN} command="quarterhour verify --statement DIR">
         <${Hashes} documents=${statement.documents} />
       <//>
-      <${Files} statement=${statement} />
-      ${statement.documents.length > 1 && html`<${Documents} statement=${statement} />`}
-      <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
       <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
     ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
     ${asking?.cancel && html`<${Cancel} ...${asking.cancel} ...${dialog} />`}
@@ -184,26 +202,28 @@ function disputesOf(changes) {
 function Payment({ status, currency, ...figures }) {
   const shown = PAYMENT.filter(([name]) => name === "amount" || name === "open" || /[1-9]/.test(figures[name]));
   return html`
-    <h2>Payment</h2>
-    <p><${Status} value=${status} /></p>
+    <section class="card">
+    <h2>Payment <${Status} value=${status} /></h2>
     <${Table} label="Payment" head=${[["Figure"], ["Amount", "n"]]}>
       ${shown.map(([name, text]) => html`
         <tr key=${name} class=${name === "open" ? "sum" : ""}>
           <th scope="row">${text}</th>
           <${Money} value=${figures[name]} currency=${currency} />
         </tr>`)}
-    <//>`;
+    <//>
+    </section>`;
 }
 
 /** The figures of a statement or a preview, with all their digits. */
 export function Figures({ statement }) {
   const { currency, commission, tax, closing } = statement;
   const figures = { payable: sum([commission, tax]), ...statement };
+  const isShown = ([name, , isOptional]) => figures[name] && (!isOptional || /[1-9]/.test(figures[name]));
   return html`
     <${Table} caption=${`Figures in ${currency}. Closing balance: ${format.owed(closing)}`}
       head=${[["Figure"], ["Amount", "n"]]}>
-      ${FIGURES.filter(([name]) => figures[name] !== undefined).map(([name, text]) => html`
-        <tr key=${name} class=${name === "closing" ? "sum" : ""}>
+      ${FIGURES.filter(isShown).map(([name, text]) => html`
+        <tr key=${name} class=${SUMS.includes(name) ? "sum" : ""}>
           <th scope="row">${text}</th>
           <${Money} value=${figures[name]} currency=${currency} />
         </tr>`)}
@@ -218,6 +238,7 @@ function History({ changes, from = 0, resolve }) {
   const did = (line, index) => line && html`
     ${" "}${isNamed(identity(line), index) ? "resolved" : "disputed"} the line <${EventLink} ...${line} />`;
   return html`
+    <section class="card">
     <h2>History</h2>
     <ul class="plain">
       ${changes.map((one, index) => index >= from && html`
@@ -230,7 +251,8 @@ function History({ changes, from = 0, resolve }) {
               Resolve
             </button>`}
         </li>`)}
-    </ul>`;
+    </ul>
+    </section>`;
 }
 
 const Files = ({ statement }) => html`

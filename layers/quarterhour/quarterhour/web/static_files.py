@@ -121,8 +121,13 @@ def served_files(files: Mapping[str, bytes], settings: PageSettings, connect: Se
         for name, content in files.items()
         if name != INDEX and PurePosixPath(name).suffix in TYPES
     }
-    modules = sorted(path for path in served if path.endswith(".js"))
-    page = Template(files[INDEX].decode()).substitute(
+    text = files[INDEX].decode()
+    modules = sorted(
+        f"{root}/{name}"
+        for name in files
+        if name.endswith(".js") and f"$assets/{name}" not in text  # It loads those.
+    )
+    page = Template(text).substitute(
         assets=root,
         settings=escape(json.dumps(asdict(settings))),
         modules="\n".join(f'<link rel="modulepreload" href="{path}">' for path in modules),
