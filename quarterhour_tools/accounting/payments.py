@@ -48,7 +48,7 @@ _LONGEST: Final = 40
 _OF_NOBODY: Final = frozenset({Match.NONE, Match.RECORDED})
 """The matches that need no look."""
 
-Json = dict[str, Any]
+_Json = dict[str, Any]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:
@@ -74,7 +74,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def _run(args: argparse.Namespace) -> int:
     remote = api(args)
     found = _matched(remote, _content(args), args.format)
-    lines: list[Json] = found["lines"]
+    lines: list[_Json] = found["lines"]
     certain = [event for one in lines if one["certain"] for event in one["events"]]
     verdicts = _record(remote, certain) if args.record else {}
     for one in lines:
@@ -119,11 +119,11 @@ def _mapped(name: str, map_name: str) -> bytes:
     return "".join(one for one in rows if isinstance(one, str)).encode()
 
 
-def _matched(remote: Remote, content: bytes, format_: str | None) -> Json:
+def _matched(remote: Remote, content: bytes, format_: str | None) -> _Json:
     """Return the lines of a file with what they match; raise ``ToolError`` with the reason if it is refused."""
     try:
         answer = remote.exchange(f"/bank-files?format={format_}" if format_ else "/bank-files", FILE, content)
-        body: Json = json.loads(answer.content)
+        body: _Json = json.loads(answer.content)
     except (NoAnswerError, ValueError) as error:
         raise ToolError(f"POST /bank-files has no answer: {error}") from error
     if answer.status != 200:  # noqa: PLR2004 - HTTP's own
@@ -131,9 +131,9 @@ def _matched(remote: Remote, content: bytes, format_: str | None) -> Json:
     return body
 
 
-def _record(remote: Remote, events: Sequence[Json]) -> dict[str, Json]:
+def _record(remote: Remote, events: Sequence[_Json]) -> dict[str, _Json]:
     """Record payments and return their outcomes by id; raise ``ToolError`` if the ledger stays unavailable."""
-    items: dict[str, Json] = {}
+    items: dict[str, _Json] = {}
     for attempt in range(_ATTEMPTS):
         if attempt:
             clock.sleep(_PAUSE)
@@ -148,7 +148,7 @@ def _record(remote: Remote, events: Sequence[Json]) -> dict[str, Json]:
     raise ToolError("the ledger is unavailable; the same command goes on")
 
 
-def _write(path: Path, events: Iterable[Json]) -> None:
+def _write(path: Path, events: Iterable[_Json]) -> None:
     text = "".join(json.dumps(one, ensure_ascii=False) + "\n" for one in events)
     try:
         path.write_text(text, "utf-8")
@@ -156,7 +156,7 @@ def _write(path: Path, events: Iterable[Json]) -> None:
         raise ToolError(f"{path} cannot be written: {error}") from error
 
 
-def _show(console: Console, lines: Sequence[Json], *, recorded: bool) -> None:
+def _show(console: Console, lines: Sequence[_Json], *, recorded: bool) -> None:
     amount = Column("amount", justify="right")
     table = Table("date", "payer", amount, "", "pays", "why", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for one in lines[:_MOST_ROWS]:

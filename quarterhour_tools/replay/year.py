@@ -326,7 +326,7 @@ def _commission(sale: EventBody) -> Decimal:
 
 
 @dataclass(slots=True)
-class MonthSums(ExpectedSums):
+class PaidSums(ExpectedSums):
     """The expected sums of an account in a month, with its payments."""
 
     payments: Decimal = ZERO
@@ -336,7 +336,7 @@ class MonthSums(ExpectedSums):
 class YearSums:
     """The expected sums of all accounts by month, of the lines that were sent."""
 
-    months: dict[MonthKey, MonthSums] = field(default_factory=dict)
+    months: dict[MonthKey, PaidSums] = field(default_factory=dict)
     _sales: dict[tuple[str, str], EventBody] = field(default_factory=dict)
     _left: dict[tuple[str, str], Decimal] = field(default_factory=dict)
 
@@ -349,7 +349,7 @@ class YearSums:
     def _add(self, body: EventBody) -> None:
         data = body["data"]
         key = body["subject"], data["currency"], body["time"][: len("2026-11")]
-        sums = self.months.setdefault(key, MonthSums())
+        sums = self.months.setdefault(key, PaidSums())
         sums.events += 1
         if body["type"] == "payment.recorded":
             sums.payments += Decimal(data["amount"])

@@ -21,7 +21,7 @@ from quarterhour_tools.operations.remote import segment
 from quarterhour_tools.replay import local_api
 from quarterhour_tools.replay.marketplace import MINOR_DIGITS, DayLine, EventBody
 from quarterhour_tools.replay.replay import Document, Replay, ReplayResult
-from quarterhour_tools.replay.year import CLOSED_IN, Calendar, MonthSums, YearSums, first_of, marketplace_year, void
+from quarterhour_tools.replay.year import CLOSED_IN, Calendar, PaidSums, YearSums, first_of, marketplace_year, void
 from quarterhour_tools.replay.year_agencies import (
     AGENCIES,
     BASE_CURRENCY,
@@ -73,7 +73,7 @@ class YearEnd:
     ``refused`` has a message for each day with a line that did not get its expected verdict.
     """
 
-    sums: Mapping[tuple[str, str, str], MonthSums]
+    sums: Mapping[tuple[str, str, str], PaidSums]
     statements: Mapping[str, int]
     waiting: Mapping[str, int]
     refused: tuple[str, ...]
@@ -99,7 +99,7 @@ class YearEnd:
         return found if found or outcome.verified else ["counters and sealed files differ"]
 
 
-def _figures(sums: Any) -> tuple[int, Decimal, Decimal, Decimal, Decimal] | None:  # noqa: ANN401 - Totals or MonthSums
+def _figures(sums: Any) -> tuple[int, Decimal, Decimal, Decimal, Decimal] | None:  # noqa: ANN401 - Totals or PaidSums
     return sums and (sums.events, sums.gross, sums.refunds, sums.commission, sums.payments)
 
 

@@ -234,6 +234,9 @@ def drop_what_releases_added(body: Json) -> None:
     for statement in [body, *body.get("items", [])]:
         if "number" in statement and "document" in statement:
             assert (statement.pop("issued_on"), statement.pop("due_on"), statement.pop("proceeds")) == (None, None, "0")
+            assert statement.pop("dispute_until") is None
+        if body.get("items"):
+            statement.pop("documents", None)
     body.pop("payment", None)
     if "documents" in body:
         (document,) = body.pop("documents")

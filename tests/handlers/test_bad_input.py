@@ -403,7 +403,7 @@ def bad_requests(route: str) -> dict[str, Sent]:
     """Return the requests that a route must refuse, by their flaw."""
     good = GOOD[route]
     kinds: list[Callable[[str, Good], Iterator[tuple[str, Sent]]]] = [bad_paths, bad_queries]
-    if not route.startswith("GET"):
+    if good.body is not None:
         kinds += [bad_bodies, bad_fields]
     return dict(one for kind in kinds for one in kind(route, good))
 

@@ -26,7 +26,7 @@ from tests.support.stored_statements import LAST_HOUR
 from tests.support.system import World, opened
 
 OF_STATEMENTS: Final = re.compile(
-    r"/(periods|drafts|releases|statements|receivables|disputes|search)\b|/accounts/[^?]+/balance"
+    r"/(periods|drafts|releases|statements|receivables|bank-files|disputes|search)\b|/accounts/[^?]+/balance"
 )
 """The targets of the examples from the days after October was sealed."""
 OF_RATE_CARDS: Final = re.compile(r"/events/shop/(novel|atlas)/|/rerating")
@@ -57,7 +57,8 @@ class Example:
         path, _, query = self.target.partition("?")
         if self.body is None:
             return Request(self.method, path, query)
-        return Request(self.method, path, query, (("content-type", self.content_type),), json.dumps(self.body).encode())
+        text = self.body if isinstance(self.body, str) else json.dumps(self.body)
+        return Request(self.method, path, query, (("content-type", self.content_type),), text.encode())
 
 
 def examples() -> Iterator[Example]:

@@ -13,7 +13,7 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.receivables.bank.line import BankLine
-from quarterhour.receivables.matching import Match, OpenStatement, Payer, Proposal, propose
+from quarterhour.receivables.matching import Match, OpenStatement, Payer, ProposedPayment, propose
 
 IBAN, OTHER_IBAN = "GB82WEST12345698765432", "DE89370400440532013000"
 PAYERS = [Payer("42", "Café Müller & Co. KG", "GB82 WEST 1234 5698 7654 32"), Payer("43", "Northern Tours", OTHER_IBAN)]
@@ -36,11 +36,11 @@ def line(amount: str, reference: str = "", **more: Any) -> BankLine:
     return BankLine(date(2026, 12, 5), Decimal(amount), more.pop("currency", "EUR"), reference=reference, **more)
 
 
-def matched(*lines: BankLine, statements: list[OpenStatement] | None = None) -> list[Proposal]:
+def matched(*lines: BankLine, statements: list[OpenStatement] | None = None) -> list[ProposedPayment]:
     return propose(lines, OPEN if statements is None else statements, PAYERS)
 
 
-def parts(one: Proposal) -> list[tuple[str, str | None, str]]:
+def parts(one: ProposedPayment) -> list[tuple[str, str | None, str]]:
     return [(part.agency, part.number, str(part.amount)) for part in one.parts]
 
 

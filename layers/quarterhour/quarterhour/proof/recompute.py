@@ -36,7 +36,7 @@ class PinnedRate(NamedTuple):
     as_of: str = ""
 
 
-PinnedRates = Callable[[str, str], PinnedRate | None]
+PinnedRateOf = Callable[[str, str], PinnedRate | None]
 """Returns the exchange rate of a quarter-hour and a currency; ``None`` without one."""
 
 EXACT: Final = Context(prec=200, traps=[Inexact, InvalidOperation, Overflow])
@@ -142,7 +142,7 @@ class Recomputation:
         self,
         period: str,
         zone: tzinfo,
-        rate_of: PinnedRates | None = None,
+        rate_of: PinnedRateOf | None = None,
         taxes: Sequence[Json] = (),
         signs: "Signs | None" = None,
     ) -> None:

@@ -21,7 +21,7 @@ from quarterhour.model.identifiers import Identity
 from quarterhour.model.periods import start_of
 from quarterhour.receivables.bank.line import BankFileError, BankLine, line_ids
 from quarterhour.receivables.bank.read import read_bank_file
-from quarterhour.receivables.matching import Match, OpenStatement, Part, Payer, Proposal, propose
+from quarterhour.receivables.matching import Match, OpenStatement, PaidPart, Payer, ProposedPayment, propose
 from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.web.bodies import refusal
 
@@ -69,7 +69,9 @@ class BankFiles:
         }
         payers = self._payers(sorted({one.account.agency for one in statements}))
         proposals = [
-            Proposal(Match.RECORDED, "it is recorded already") if id_ in recorded and not line.amount else proposal
+            ProposedPayment(Match.RECORDED, "it is recorded already")
+            if id_ in recorded and not line.amount
+            else proposal
             for id_, line, proposal in zip(ids, rest, propose(rest, statements, payers, paid), strict=True)
         ]
         lines = [
@@ -134,7 +136,7 @@ def _shown(line: BankLine) -> dict[str, Any]:
     }
 
 
-def _proposed(proposal: Proposal) -> dict[str, Any]:
+def _proposed(proposal: ProposedPayment) -> dict[str, Any]:
     return {
         "match": proposal.match,
         "certain": proposal.certain,
@@ -143,7 +145,7 @@ def _proposed(proposal: Proposal) -> dict[str, Any]:
     }
 
 
-def _events(line_id: str, first: int, line: BankLine, parts: Sequence[Part], zone: tzinfo) -> list[dict[str, Any]]:
+def _events(line_id: str, first: int, line: BankLine, parts: Sequence[PaidPart], zone: tzinfo) -> list[dict[str, Any]]:
     """Return the payments of a line as CloudEvents: the same line and part always have the same id."""
     extra = {"reference": line.reference, "payer": line.name}
     return [

@@ -75,7 +75,7 @@ class Payer(NamedTuple):
     iban: str | None = None
 
 
-class Part(NamedTuple):
+class PaidPart(NamedTuple):
     """A part of a line: what it pays of a statement, or without one of the agency's oldest."""
 
     agency: str
@@ -83,13 +83,13 @@ class Part(NamedTuple):
     amount: Decimal
 
 
-class Proposal(NamedTuple):
+class ProposedPayment(NamedTuple):
     """What a line would pay, and why. ``candidates``: the numbers among which a person chooses."""
 
     match: Match
     reason: str
     certain: bool = False
-    parts: tuple[Part, ...] = ()
+    parts: tuple[PaidPart, ...] = ()
     candidates: tuple[str, ...] = ()
 
 
@@ -98,13 +98,13 @@ def propose(
     statements: Iterable[OpenStatement],
     payers: Iterable[Payer],
     paid: Mapping[int, Collection[str]] = _NOTHING,
-) -> list[Proposal]:
+) -> list[ProposedPayment]:
     """Return the proposal of each line, in their order.
 
     ``paid``: the numbers of the statements for which a part of a line is recorded already, by the line's place.
     """
     matching = _Matching.of(statements, payers)
-    found: dict[int, Proposal] = {}
+    found: dict[int, ProposedPayment] = {}
     named = [matching.numbers.named_in(one.reference, paid.get(index, ())) for index, one in enumerate(lines)]
     # What names its statement goes before what only has its amount.
     for with_number in (True, False):
@@ -182,29 +182,29 @@ class _Matching:
                     names.setdefault(key, set()).add(payer.agency)
         return result
 
-    def taken(self, proposal: Proposal) -> Proposal:
+    def taken(self, proposal: ProposedPayment) -> ProposedPayment:
         """Return a proposal, whose parts are not open any more."""
         for one in proposal.parts:
             if one.number:
                 self.left[one.number] = money.add(self.left[one.number], money.negated(one.amount))
         return proposal
 
-    def proposal(self, line: BankLine, named: Mapping[str, bool]) -> Proposal:
+    def proposal(self, line: BankLine, named: Mapping[str, bool]) -> ProposedPayment:
         """Return what a line would pay, as far as it is still open; ``named``: the numbers that it names."""
         if line.amount.is_zero():
-            return Proposal(Match.NONE, "it moves nothing")
+            return ProposedPayment(Match.NONE, "it moves nothing")
         if line.reversal:
-            return Proposal(Match.REVERSAL, "it takes back an earlier line: record the opposite of that by hand")
+            return ProposedPayment(Match.REVERSAL, "it takes back an earlier line: record the opposite of that by hand")
         return self._by_number(line, named) if named else self._by_payer(line)
 
-    def _by_number(self, line: BankLine, named: Mapping[str, bool]) -> Proposal:
+    def _by_number(self, line: BankLine, named: Mapping[str, bool]) -> ProposedPayment:
         found = [self.statements[number] for number, is_open in named.items() if is_open]
         cleared = [number for number, is_open in named.items() if not is_open]
         cleared += [one.number for one in found if self.left[one.number].is_zero()]
         if cleared:
             reason = f"it names {_listed(cleared)}, of which nothing is open"
             # A payout is recorded before the bank makes it.
-            return Proposal(Match.CONTRADICTION if line.amount > 0 else Match.NONE, reason)
+            return ProposedPayment(Match.CONTRADICTION if line.amount > 0 else Match.NONE, reason)
         numbers = tuple(one.number for one in found)
         agencies = {one.account.agency for one in found}
         others = self._agencies(line)[0] - agencies
@@ -218,61 +218,61 @@ class _Matching:
         elif others:
             problem = f"it names {_listed(numbers)}, and comes from the account of another agency"
         if problem:
-            return Proposal(Match.CONTRADICTION, problem, candidates=numbers)
+            return ProposedPayment(Match.CONTRADICTION, problem, candidates=numbers)
         found.sort(key=lambda one: (one.period, one.number))
         parts, rest = self._split(line.amount, found)
         total = money.total(self.left[one.number] for one in found)
         if line.amount == total:
             match = Match.NUMBER if len(found) == 1 else Match.NUMBERS
-            return Proposal(match, f"it names {_listed(numbers)} and pays all of it", certain=True, parts=parts)
+            return ProposedPayment(match, f"it names {_listed(numbers)} and pays all of it", certain=True, parts=parts)
         if not rest.is_zero():
             reason = f"it names {_listed(numbers)} and is {_figure(rest, line)} more than is open of it"
-            return Proposal(Match.EXCESS, reason, parts=(*parts, Part(next(iter(agencies)), None, rest)))
+            return ProposedPayment(Match.EXCESS, reason, parts=(*parts, PaidPart(next(iter(agencies)), None, rest)))
         lacking = _figure(money.add(total, money.negated(line.amount)), line)
         reason = f"it names {_listed(numbers)} and leaves {lacking} open"
-        return Proposal(Match.PART, reason, certain=len(found) == 1, parts=parts)
+        return ProposedPayment(Match.PART, reason, certain=len(found) == 1, parts=parts)
 
-    def _by_payer(self, line: BankLine) -> Proposal:
+    def _by_payer(self, line: BankLine) -> ProposedPayment:
         agencies, by = self._agencies(line)
         if not agencies:
             return self._by_amount(line)
         if len(agencies) > 1:
-            return Proposal(Match.AMBIGUOUS, f"{by} is that of several agencies")
+            return ProposedPayment(Match.AMBIGUOUS, f"{by} is that of several agencies")
         (agency,) = agencies
         return self._of_agency(line, agency, f"{by} is that of the agency")
 
-    def _of_agency(self, line: BankLine, agency: str, why: str) -> Proposal:
+    def _of_agency(self, line: BankLine, agency: str, why: str) -> ProposedPayment:
         owed = self._open(Account(agency, line.currency), line)
         if not owed:
-            return Proposal(Match.NONE, f"{why}, of which nothing is open in {line.currency}")
+            return ProposedPayment(Match.NONE, f"{why}, of which nothing is open in {line.currency}")
         exact = [one for one in owed if self.left[one.number] == line.amount]
         parts, rest = self._split(line.amount, exact[:1] or owed)
         # A payout is certain by its number alone.
         certain = line.amount > 0
         if len(exact) == 1:
-            return Proposal(Match.PAYER, f"{why}, and {exact[0].number} alone has this amount", certain, parts)
+            return ProposedPayment(Match.PAYER, f"{why}, and {exact[0].number} alone has this amount", certain, parts)
         numbers = tuple(one.number for one in exact or owed)
         if exact:
             reason = f"{why}, and each of {_listed(numbers)} has this amount"
-            return Proposal(Match.AMBIGUOUS, reason, parts=parts, candidates=numbers)
+            return ProposedPayment(Match.AMBIGUOUS, reason, parts=parts, candidates=numbers)
         if money.total(self.left[one.number] for one in owed) == line.amount:
-            return Proposal(Match.ALL, f"{why}, and this is all that is open of it", certain, parts)
+            return ProposedPayment(Match.ALL, f"{why}, and this is all that is open of it", certain, parts)
         if rest.is_zero():
-            return Proposal(Match.PART, f"{why}, and the oldest are paid first", parts=parts, candidates=numbers)
-        parts = (*parts, Part(agency, None, rest))
+            return ProposedPayment(Match.PART, f"{why}, and the oldest are paid first", parts=parts, candidates=numbers)
+        parts = (*parts, PaidPart(agency, None, rest))
         reason = f"{why}, and it is {_figure(rest, line)} more than is open of it"
-        return Proposal(Match.EXCESS, reason, parts=parts, candidates=numbers)
+        return ProposedPayment(Match.EXCESS, reason, parts=parts, candidates=numbers)
 
-    def _by_amount(self, line: BankLine) -> Proposal:
+    def _by_amount(self, line: BankLine) -> ProposedPayment:
         equal = self.by_open.get((line.currency, line.amount.normalize()), [])
         exact = [one for one in equal if self.left[one.number] == line.amount]
         if line.amount < 0 or not exact:
-            return Proposal(Match.NONE, "nothing in it names an open statement or an agency with one")
+            return ProposedPayment(Match.NONE, "nothing in it names an open statement or an agency with one")
         if len(exact) > 1:
             numbers = tuple(one.number for one in exact)
-            return Proposal(Match.AMBIGUOUS, f"each of {_listed(numbers)} has this amount", candidates=numbers)
+            return ProposedPayment(Match.AMBIGUOUS, f"each of {_listed(numbers)} has this amount", candidates=numbers)
         parts, _ = self._split(line.amount, exact)
-        return Proposal(Match.AMOUNT, f"{exact[0].number} has this amount; nothing else tells it", parts=parts)
+        return ProposedPayment(Match.AMOUNT, f"{exact[0].number} has this amount; nothing else tells it", parts=parts)
 
     def _agencies(self, line: BankLine) -> tuple[set[str], str]:
         """Return the agencies that the other party's IBAN, or else its name, tells, and which of both it was."""
@@ -288,13 +288,13 @@ class _Matching:
             if not self.left[one.number].is_zero() and (one.open > 0) == (line.amount > 0)
         ]
 
-    def _split(self, amount: Decimal, statements: Iterable[OpenStatement]) -> tuple[tuple[Part, ...], Decimal]:
+    def _split(self, amount: Decimal, statements: Iterable[OpenStatement]) -> tuple[tuple[PaidPart, ...], Decimal]:
         """Return the parts of an amount that clear statements in their order, and its rest."""
         parts = []
         for one in statements:
             part = min(amount, self.left[one.number], key=abs)
             if not part.is_zero():
-                parts.append(Part(one.account.agency, one.number, part))
+                parts.append(PaidPart(one.account.agency, one.number, part))
                 amount = money.add(amount, money.negated(part))
         return tuple(parts), amount
 

@@ -9,7 +9,7 @@ import pytest
 from quarterhour.agencies.agency import Agency, read_agency
 from quarterhour.statements.owner import Owner, read_owner
 from quarterhour_tools.replay.marketplace import DayLine
-from quarterhour_tools.replay.year import Calendar, MonthSums, YearSums, first_of, marketplace_year, void
+from quarterhour_tools.replay.year import Calendar, PaidSums, YearSums, first_of, marketplace_year, void
 from quarterhour_tools.replay.year_agencies import AGENCIES, CLIENT, FAILS, GROWS, OWNER, UNREGISTERED
 
 UNTIL = datetime(2026, 12, 9, 16, 40, tzinfo=UTC)
@@ -83,7 +83,7 @@ def sale(agency: str, amount: str, id_: str, **more: str) -> dict[str, object]:
     }
 
 
-def summed(*bodies: dict[str, object]) -> dict[tuple[str, str, str], MonthSums]:
+def summed(*bodies: dict[str, object]) -> dict[tuple[str, str, str], PaidSums]:
     sums = YearSums()
     sums.add(DayLine(UNTIL, "", "recorded", body) for body in bodies)
     return sums.months
@@ -103,7 +103,7 @@ def test_sums_follow_the_rate_cards_and_give_back_what_was_charged() -> None:
         {**sale("42", "0", "p"), "type": "payment.recorded", "data": {"amount": "7.00", "currency": "GBP"}},
     )
     # Commission: 8 + 5.30 + 1, less 2 and 5.30.
-    expected = MonthSums(6, Decimal("152.00"), Decimal("-75.00"), Decimal("7.00"), Decimal("7.00"))
+    expected = PaidSums(6, Decimal("152.00"), Decimal("-75.00"), Decimal("7.00"), Decimal("7.00"))
     assert sums == {("42", "GBP", "2026-11"): expected}
 
 
