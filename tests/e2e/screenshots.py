@@ -17,7 +17,7 @@ from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.replay.replay import replaying
-from quarterhour_tools.replay.year import Calendar
+from quarterhour_tools.replay.year import MONTHS, Calendar
 from quarterhour_tools.replay.year_agencies import CLIENT
 from quarterhour_tools.replay.year_run import PARAMETERS, YEAR_ENDS, run_year
 from tests.support.browser import Tab, shown, tab
@@ -99,15 +99,15 @@ PICTURES: Final[dict[str, Opening]] = {
 """The pictures by name."""
 
 
-def draw(folder: Path) -> None:
-    """Draw all pictures into a folder."""
+def draw(folder: Path, months: int = MONTHS) -> None:
+    """Draw all pictures into a folder; ``months``: of the year, from its end."""
     server = Server(0)
     with (
         tab() as browser,
         open_stack(MOTO, PARAMETERS, virtual=True, s3_url=server.url) as stack,
         replaying(stack) as replay,
     ):
-        run_year(stack, replay, _CALENDAR)
+        run_year(stack, replay, Calendar(YEAR_ENDS, months))
         browser.set_clock(clock.now())
         with server.serving(stack):
             for name, open_ in PICTURES.items():

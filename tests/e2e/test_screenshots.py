@@ -29,5 +29,5 @@ def test_make_draws_the_pictures() -> None:
 @pytest.mark.slow
 @pytest.mark.skipif(bool(missing()), reason=missing())
 def test_each_picture_can_be_drawn(tmp_path: Path) -> None:
-    draw(tmp_path)
+    draw(tmp_path, months=3)
     assert {file.stem for file in tmp_path.iterdir()} == NAMES

@@ -90,6 +90,7 @@ class Trial(World):
         self.lanes_a_stream = LANES
         self.lanes: dict[tuple[str, int], Lane] = {}
         self._iterators: dict[str, Any] = {}
+        self.engine = stack.engine.name
         self.s3: Any = stack.engine.s3()
         self.sqs: Any = stack.engine.sqs()
         self.dynamodb: Any = stack.engine.dynamodb()
