@@ -253,10 +253,12 @@ class Months(RuleBasedStateMachine):
     def _check_documents(self) -> None:
         """Check that openings continue closings in the order of the releases, and that no number is left out.
 
-        What an account owes in the end is the sum of its drafts that have a statement.
+        What an account owes in the end is the sum of its drafts that have a statement, less all payments. Those are on
+        the first document of a draft.
         """
         closing: dict[tuple[str, str], Decimal] = {}
         owed: dict[tuple[str, str, str], Decimal] = {}
+        paid: defaultdict[tuple[str, str], Decimal] = defaultdict(Decimal)
         periods: defaultdict[tuple[str, str], list[str]] = defaultdict(list)
         numbers: defaultdict[str, list[str]] = defaultdict(list)
         for release in range(1, self.statements.store.progress().last + 1):
@@ -267,12 +269,14 @@ class Months(RuleBasedStateMachine):
                 statement = json.loads(self.objects[folder + "statement.json"])
                 figures = {name: Decimal(statement[name]) for name in AMOUNT_NAMES}
                 assert figures["opening"] == closing.get(account, 0) + figures["brought_forward"]
-                change = figures["commission"] + figures["tax"] - figures["payments"]
-                assert figures["closing"] == figures["opening"] + change
+                payable = figures["commission"] + figures["tax"]
+                assert figures["closing"] == figures["opening"] + payable - figures["payments"]
+                assert figures["payments"] == 0 or row["revision"] == "1"
+                paid[account] += figures["payments"]
                 closing[account] = figures["closing"]
                 numbers[row["number"][0]].append(row["number"])
                 of = (*account, row["period"])
-                whole = figures["brought_forward"] + change
+                whole = figures["brought_forward"] + payable
                 if row["cancels"]:
                     assert whole == -owed.pop(of)
                     assert statement["cancels"]["number"] == row["cancels"]
@@ -281,7 +285,7 @@ class Months(RuleBasedStateMachine):
                     owed[of] = whole
                     periods[account] += [row["period"]] if row["revision"] == "1" else []
         for account, balance in closing.items():
-            assert balance == sum(amount for of, amount in owed.items() if of[:2] == account)
+            assert balance == sum(amount for of, amount in owed.items() if of[:2] == account) - paid[account]
             assert periods[account] == sorted(set(periods[account])), "a later period was released first"
         for first, own in numbers.items():
             assert own == [f"{first}-{number:06d}" for number in range(1, len(own) + 1)]

@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from copy import deepcopy
@@ -42,6 +43,11 @@ AWS_OWN = {
 def variants(value: Any, own: AbstractSet[str] = frozenset()) -> Iterator[Any]:
     """Yield a value with each text in it replaced, one at a time, in a JSON body too; none under ``own`` names."""
     match value:
+        case {"body": str(body), "isBase64Encoded": True} if own:
+            for text in (PERSON, b64decode(body).decode() + PERSON):
+                yield {**value, "body": b64encode(text.encode()).decode()}
+            others = {key: one for key, one in value.items() if key != "body"}
+            yield from ({**changed, "body": body} for changed in variants(others, own))
         case {"body": str(body)} if own:
             texts = [PERSON, body[:-1] + PERSON, *(json.dumps(one) for one in variants(json.loads(body)))]
             yield from ({**value, "body": text} for text in texts)
