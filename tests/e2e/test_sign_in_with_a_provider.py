@@ -157,6 +157,8 @@ def test_the_page_of_the_provider_works_with_the_keyboard_and_on_a_phone(browser
     assert [one for one in browser.requested if not one.startswith((running.address, running.issuer))] == []
     browser.press("Tab")
     browser.press("Enter")
+    browser.until("document.querySelector('header')?.innerText.includes('Menu')")
+    browser.follow("button", "Menu")
     browser.until(f"document.querySelector('header')?.innerText.includes({PEOPLE['controller'].name!r})")
 
 
