@@ -75,6 +75,7 @@ LATER: Final = (
     (
         *("read-account-balance", "read-disputes", "read-draft", "read-drafts", "read-periods", "read-receivables"),
         *("read-releases", "read-search", "read-statement", "read-statements"),
+        "write-statement-run",  # nothing is due
     ),
     ("write-dispute-resolution", "watch-tick"),
     ("write-draft",),  # cancels the statement
@@ -381,6 +382,7 @@ def of_here(sample: str, machine: Machine, run: str) -> Any:
         instants = {"from": iso_seconds(quarter_hour.start), "to": iso_seconds(quarter_hour.end)}
         query |= instants if "T" in query["from"] else days
     query |= {"at": iso_millis(now)} if "at" in query else {}
+    query |= {"rate_card": "rate-card:42", "agency": "42"} if "rate_card" in query else {}
     closed = sample in CLOSED
     query |= {"period": str(machine.closed if closed else Period.of(now.date()))} if "period" in query else {}
     line = f"{machine.closing}-INV-1001:1"

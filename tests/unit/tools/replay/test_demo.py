@@ -1,8 +1,9 @@
 """The demo reports every difference, and none for a small day."""
 
-import argparse
 import re
 import shlex
+import subprocess
+import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -16,12 +17,10 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
-from quarterhour_tools.replay import demo
 from quarterhour_tools.replay.demo import Judged, LineVerdict, Sending, differing, figures, judge, problems
-from quarterhour_tools.replay.marketplace import DayLine, ExpectedSums, marketplace_day
+from quarterhour_tools.replay.marketplace import DayLine, ExpectedSums
 from quarterhour_tools.replay.month_end import StatementFigures, differing_statements
 from quarterhour_tools.replay.replay import ReplayResult
-from quarterhour_tools.replay.year import Calendar
 from tests.support.repository import ROOT
 
 NOW = datetime(2026, 10, 23, tzinfo=UTC)
@@ -31,6 +30,20 @@ EXPECTED = {"42#GBP": figures(SUMS)}
 LOCAL = (ROOT / "docs" / "local.md").read_text("utf-8")
 OPENING = re.findall(r"^quarterhour (statements build/demo .*)$", LOCAL, re.MULTILINE)
 """The commands of a page that list and open the demo's statements."""
+
+
+SMALL = """
+import argparse, sys
+from quarterhour_tools.replay import demo
+from quarterhour_tools.replay.marketplace import marketplace_day
+from quarterhour_tools.replay.year import Calendar
+demo.marketplace_day = lambda seed: marketplace_day(seed, orders=12)
+demo.Calendar = lambda until: Calendar(until, months=1)
+parser = argparse.ArgumentParser()
+demo.configure(parser)
+sys.exit(demo.run(parser.parse_args(["--out", sys.argv[1]])))
+"""
+"""Runs a demo of few orders and two months, in a process without the memory of other tests."""
 
 
 def line(verdict: str, blamed: str | None = None) -> DayLine:
@@ -76,14 +89,10 @@ def test_every_difference_is_reported() -> None:
 
 @pytest.mark.slow
 def test_a_small_day_and_two_months_agree_and_its_files_can_be_proven_again(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(demo, "marketplace_day", lambda seed: marketplace_day(seed, orders=12))
-    monkeypatch.setattr(demo, "Calendar", lambda until: Calendar(until, months=1))
-    parser = argparse.ArgumentParser()
-    demo.configure(parser)
-    assert demo.run(parser.parse_args(["--out", str(tmp_path / "out")])) == 0
-    assert "Everything agrees." in capsys.readouterr().out
+    ran = subprocess.run([sys.executable, "-c", SMALL, tmp_path / "out"], stdout=subprocess.PIPE, text=True, check=True)
+    assert "Everything agrees." in ran.stdout
     folder = Folder(tmp_path / "out")
     assert verify(folder.open, folder.keys()).proven
 
