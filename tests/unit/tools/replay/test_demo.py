@@ -91,7 +91,7 @@ def test_every_difference_is_reported() -> None:
 def test_a_small_day_and_two_months_agree_and_its_files_can_be_proven_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    command = [sys.executable, "-c", SMALL, tmp_path / "out"]
+    command = [sys.executable, "-c", SMALL, str(tmp_path / "out")]
     ran = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)  # noqa: S603 - our own
     assert "Everything agrees." in ran.stdout
     folder = Folder(tmp_path / "out")
