@@ -263,7 +263,7 @@ def _correction(rng: Random, catalogue: _Catalogue, sale: EventBody) -> EventBod
 
 
 def void(sale: EventBody, reason: str) -> EventBody:
-    """Return the void of a sale, without a time of its own."""
+    """Return the void of a sale, without a time."""
     data = {"currency": sale["data"]["currency"], "refers_to": sale["id"], "reason": reason}
     return {**sale, "id": sale["id"] + "-V", "type": "sale.voided", "data": data}
 

@@ -1,6 +1,5 @@
 """Adjustments and payouts that people record wait for a second person; finance decides about held events over HTTP."""
 
-import json
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import quote
@@ -12,9 +11,9 @@ from quarterhour.ledger.held.keys import held_key
 from quarterhour.model.identifiers import Identity
 from tests.handlers.desk import send
 from tests.handlers.test_held import in_ledger, listed, register, watch
-from tests.handlers.test_releases import as_person
+from tests.handlers.test_releases import EVENTS, as_person
 from tests.support.events import adjustment, payment, refund, sale
-from tests.support.requests import ONE, post, verdicts
+from tests.support.requests import post, verdicts
 from tests.support.system import World, faulty, opened
 from tests.support.tables import items, ledger, redeploy
 
@@ -31,22 +30,7 @@ def two() -> Iterator[World]:
 
 def record(world: World, sent: dict[str, Any], sub: str = "fay") -> dict[str, Any]:
     """Record an event as a person of finance; return its outcome."""
-    event = {
-        "version": "2.0",
-        "routeKey": "POST /events",
-        "rawPath": "/events",
-        "rawQueryString": "",
-        "headers": {"content-type": ONE},
-        "requestContext": {
-            "http": {"method": "POST", "path": "/events"},
-            "stage": "$default",
-            "requestId": "r",
-            "authorizer": {"jwt": {"claims": {"sub": sub, "role": "finance"}, "scopes": None}},
-        },
-        "body": json.dumps({**sent, "source": "finance"}),
-        "isBase64Encoded": False,
-    }
-    answer = json.loads(world.stack.invoke("ingest", event)["body"])
+    _, answer = as_person(world, EVENTS, "/events", {**sent, "source": "finance"}, sub, role="finance")
     outcome: dict[str, Any] = answer["items"][0]
     return outcome
 

@@ -14,8 +14,9 @@ from quarterhour_tools.loading import agencies
 from tests.handlers.desk import send
 from tests.handlers.test_approvals import TWO, decide
 from tests.handlers.test_held import in_ledger, watch
+from tests.handlers.test_releases import EVENTS, as_person
 from tests.support.events import Cloud, sale
-from tests.support.requests import BATCH, post, verdicts
+from tests.support.requests import post, verdicts
 from tests.support.system import World, opened
 from tests.support.tables import items, ledger
 
@@ -157,22 +158,8 @@ def open_to_uploads() -> Iterator[World]:
 
 def record(world: World, *sent: Cloud, sub: str = "fay") -> list[dict[str, Any]]:
     """Record events as a person of finance; return their outcomes."""
-    event = {
-        "version": "2.0",
-        "routeKey": "POST /events",
-        "rawPath": "/events",
-        "rawQueryString": "",
-        "headers": {"content-type": BATCH},
-        "requestContext": {
-            "http": {"method": "POST", "path": "/events"},
-            "stage": "$default",
-            "requestId": "r",
-            "authorizer": {"jwt": {"claims": {"sub": sub, "role": "finance"}, "scopes": None}},
-        },
-        "body": json.dumps(sent),
-        "isBase64Encoded": False,
-    }
-    outcomes: list[dict[str, Any]] = json.loads(world.stack.invoke("ingest", event)["body"])["items"]
+    _, answer = as_person(world, EVENTS, "/events", sent, sub, role="finance")
+    outcomes: list[dict[str, Any]] = answer["items"]
     return outcomes
 
 

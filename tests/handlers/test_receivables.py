@@ -1,6 +1,7 @@
 """Receivables over HTTP: real statements and payments, allocated, aged and added up."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -146,8 +147,9 @@ def test_what_was_collected_is_open_until_it_is_paid_out() -> None:
         assert account["credits"] == "-900.00", "the payout came back"
 
 
-def test_a_rebuild_restores_which_statements_are_paid() -> None:
-    """October and November owe 100.00 and 50.00; 50.00 for November are paid, and the list of payments is lost."""
+@contextmanager
+def october_and_november() -> Iterator[World]:
+    """The system after October and November, which owe 100.00 and 50.00."""
     with end_of_october() as world:
         register(world, "42")
         record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
@@ -155,6 +157,12 @@ def test_a_rebuild_restores_which_statements_are_paid() -> None:
         record(world, "sale.recorded", "a2", "500", commission_rate="0.1")
         world.pass_time(days=31)
         seal_statements(world)
+        yield world
+
+
+def test_a_rebuild_restores_which_statements_are_paid() -> None:
+    """October and November owe 100.00 and 50.00; 50.00 for November are paid, and the list of payments is lost."""
+    with october_and_november() as world:
         record(world, "payment.recorded", "p1", "50.00", statement="S-000002")
         world.drain()
         world.pass_time(hours=1)
@@ -188,13 +196,7 @@ def test_a_payment_that_is_counted_between_two_reads_is_in_the_sum_and_on_the_li
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A payment for the second of three statements is counted after the sum was read, and before the list is."""
-    with end_of_october() as world:
-        register(world, "42")
-        record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
-        seal_statements(world)
-        record(world, "sale.recorded", "a2", "500", commission_rate="0.1")
-        world.pass_time(days=31)
-        seal_statements(world)
+    with october_and_november() as world:
         world.drain()
         plain, late = ReceivableQueries._named, ["30.00", "5.00"]
 

@@ -20,7 +20,7 @@ from tests.handlers.test_statement_runs import EXEMPT, LONDON, NOTHING, NOVEMBER
 from tests.handlers.test_taxes import AMSTERDAM, OF_NOVEMBER, REVERSE, STANDARD_21, agency, owner, sold, taxes
 from tests.support.agencies import FULL, OWNER, tax
 from tests.support.events import refund, sale, void
-from tests.support.requests import post, verdicts
+from tests.support.requests import BATCH, ONE, post, verdicts
 from tests.support.system import World, opened
 
 EVE = datetime(2026, 10, 31, 22, tzinfo=UTC)
@@ -467,6 +467,9 @@ def test_a_credit_note_is_cancelled_by_a_statement() -> None:
 # ---------------------------------------------------------------- people
 
 
+EVENTS = "POST /events"
+
+
 def as_person(world: World, route: str, path: str, body: object = None, sub: str = "fay", **claims: str) -> Any:
     """Return the status and the body of the response to a person, whose request the API for people has admitted."""
     method, _, template = route.partition(" ")
@@ -478,7 +481,7 @@ def as_person(world: World, route: str, path: str, body: object = None, sub: str
         "rawPath": path,
         "rawQueryString": query,
         "queryStringParameters": dict(parse_qsl(query)),
-        "headers": {"content-type": "application/json"},
+        "headers": {"content-type": _content_type(route, body)},
         "pathParameters": dict(zip(names, path.split("/")[2:], strict=True)),
         "requestContext": {
             "http": {"method": method, "path": path},
@@ -489,8 +492,15 @@ def as_person(world: World, route: str, path: str, body: object = None, sub: str
         "body": json.dumps(body) if body is not None else "",
         "isBase64Encoded": False,
     }
-    response = world.stack.invoke("read" if method == "GET" else "write", event)
+    function = "ingest" if route == EVENTS else "read" if method == "GET" else "write"
+    response = world.stack.invoke(function, event)
     return response["statusCode"], json.loads(response["body"])
+
+
+def _content_type(route: str, body: object) -> str:
+    if route != EVENTS:
+        return "application/json"
+    return ONE if isinstance(body, dict) else BATCH
 
 
 @pytest.mark.parametrize(

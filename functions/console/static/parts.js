@@ -124,8 +124,8 @@ function useEscape(busy) {
 }
 
 /**
- * A dialog that asks once: a form of its own children. It closes when onSend has returned true. The second click of a
- * double click counts for nothing: the button may have another action by then. `isStale`: something else than its
+ * A dialog with a form, whose fields are its children. It closes when onSend has returned true. The second click of a
+ * double click is ignored: the button may have another action by then. `isStale`: something else than its
  * action is to be done first.
  */
 export function Dialog({ title, action, busy, problem, onSend, onClose, wide, isStale, children }) {

@@ -1,9 +1,9 @@
 /** What was released of a period: its sums, the releases with their manifests, and the commands for all files. */
-import { html, useState } from "../vendor/htm-preact.js";
+import { html } from "../vendor/htm-preact.js";
 import { all } from "../api.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
-import { Amount, Link, Pending, Status, Table, Time, useLoaded } from "../parts.js";
+import { Amount, Command, Link, Pending, Status, Table, Time, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
 
 const SUMS_HEAD = [
@@ -75,14 +75,4 @@ function Commands({ period, release }) {
     <${Command} text="All electronic invoices (XML), pages, figures and lines" command=${files} />
     ${release !== undefined && html`
       <${Command} text=${`The manifest of release ${release}`} command=${`aws s3 cp s3://BUCKET/${manifest} .`} />`}`;
-}
-
-function Command({ text, command }) {
-  const [isCopied, setCopied] = useState(false);
-  const copy = () => navigator.clipboard.writeText(command).then(() => setCopied(true));
-  return html`
-    <div class="command">
-      <span>${text}</span><code>${command}</code>
-      <button type="button" aria-label=${`Copy: ${text}`} onClick=${copy}>${isCopied ? "Copied" : "Copy"}</button>
-    </div>`;
 }

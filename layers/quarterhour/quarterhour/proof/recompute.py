@@ -129,13 +129,16 @@ class Signs(NamedTuple):
         return cls(Decimal(-1 if document.get("cancels") else 1), Decimal(1 if is_first else 0))
 
 
+_AS_SEALED: Final = Signs()
+
+
 class Recomputation:
     """The sums of a statement's lines, added one after the other.
 
     ``rate_of``: the exchange rates of the base currency; ``None`` without them. ``taxes``: those that the
     statement shows; of the kinds and categories of its lines, only those that they name decide a tax. Memory grows with
-    these, the days and the listed terms of the lines, not with their number. ``signs``: of the document
-    among those of its draft.
+    these, the days and the listed terms of the lines, not with their number. ``signs``: those of the document that has
+    the lines.
     """
 
     def __init__(
@@ -144,9 +147,9 @@ class Recomputation:
         zone: tzinfo,
         rate_of: PinnedRateOf | None = None,
         taxes: Sequence[Json] = (),
-        signs: "Signs | None" = None,
+        signs: Signs = _AS_SEALED,
     ) -> None:
-        self._signs = signs or Signs()
+        self._signs = signs
         spans = [span for row in taxes for span in row["tax_points"]]
         self._named = {name: {span[name] for span in spans if name in span} for name in _NAMED}
         self._period = period

@@ -28,7 +28,7 @@ _ACCEPTED: Final = re.compile(r"([^\s;]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,3})?|1
 """A coding of ``Accept-Encoding`` and its weight (RFC 9110, 12.5.3)."""
 _VENDOR: Final = "vendor/"
 _COMMENT: Final = re.compile(rb"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
-"""A comment on lines of its own in a module."""
+"""Whole lines of a module that are a comment."""
 _PROTECTION: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",

@@ -61,7 +61,7 @@ def _status(entry: Element) -> str:
 
 
 def _entry_lines(entry: Element, account: str, currency: str) -> tuple[list[BankLine], list[str]]:
-    """Return a line for each transaction of an entry, or one for all if they have no amounts of their own."""
+    """Return a line for each transaction of an entry, or one for all if they have no amounts."""
     whole = _line(entry, None, account, currency)
     details = list(entry.all("NtryDtls/TxDtls"))
     if len(details) <= 1:
