@@ -17,9 +17,9 @@ from tests.support.agencies import tax
 from tests.support.repository import ROOT
 from tests.support.tables import postings_in
 from tests.template.calls import World
-from tests.template.stack import Properties
+from tests.template.stack import INTAKE, Properties
 
-PARAMETERS = {"SnapshotLayers": "change=1h,5m=24h,30m=2d,1h=31d,12h=60d,1d=90d", "BaseCurrency": "EUR"}
+PARAMETERS = {"SnapshotLayers": "change=1h,5m=24h,30m=2d,1h=31d,12h=60d,1d=90d", "BaseCurrency": "EUR", **INTAKE}
 """With which the functions have the most to do."""
 
 ALL_DONE: Properties = {"batchItemFailures": []}
