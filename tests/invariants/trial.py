@@ -503,8 +503,14 @@ class Trial(World):
 
 
 @contextmanager
-def on_trial(
-    engine: str = MOTO, shards: int = 2, start: datetime = START, base: str = "", policy: str = "open"
+def on_trial(  # noqa: PLR0913 - all are options
+    engine: str = MOTO,
+    shards: int = 2,
+    start: datetime = START,
+    base: str = "",
+    policy: str = "open",
+    *,
+    intake: bool = False,
 ) -> Iterator[Trial]:
     """Deploy, with faults at hand and a clock that is set by hand; calls run one by one, so that faults are counted."""
     own: dict[str, str | int] = {
@@ -512,6 +518,7 @@ def on_trial(
         "BaseCurrency": base,
         "AgencyPolicy": policy,
         "MaxConcurrency": 1,
+        "Intake": "on" if intake else "off",
     }
     with Faults().installed() as faults, opened(own, engine=engine, start=start, executes=False) as world:
         yield Trial(world, faults, registered_only=policy == "registered")

@@ -4,6 +4,7 @@ import gzip
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BytesIO
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import ClientError, IncompleteReadError
@@ -49,6 +50,9 @@ class InboxStore:
         try:
             body = with_retries(lambda: self._client.get_object(**request)["Body"], "S3")
         except ClientError as error:
+            if code_of(error) == "InvalidRange":  # the part before has ended where the file does
+                yield BytesIO()
+                return
             if code_of(error) not in _MISSING | {"PreconditionFailed", "412"}:
                 raise
             raise ReplacedError from error
