@@ -79,7 +79,7 @@ class PartPlace:
 class ConvertedPart(NamedTuple):
     """What a part gives: events, bad rows, the number of its rows, the bytes that were read, and the next place.
 
-    `lines` has the line of each event. The next part begins behind these bytes; `next` is `None` at the end of the
+    `lines` has the line of each event, `line` is the last one that was read. The next part begins behind these bytes; `next` is `None` at the end of the
     file.
     """
 
@@ -88,6 +88,7 @@ class ConvertedPart(NamedTuple):
     bad: list[BadRow]
     rows: int
     read: int
+    line: int
     next: PartPlace | None
 
 
@@ -132,7 +133,13 @@ def convert_part(
     if not (is_over or read):
         raise FileError(f"line {behind}: the row does not fit into a part; {_ONLY_BY_COMMAND}")
     return ConvertedPart(
-        events, numbers, bad, converter.rows - place.rows, read, None if is_over else _after(converter, place, behind)
+        events,
+        numbers,
+        bad,
+        converter.rows - place.rows,
+        read,
+        behind - 1,
+        None if is_over else _after(converter, place, behind),
     )
 
 

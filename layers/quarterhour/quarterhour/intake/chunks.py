@@ -93,8 +93,7 @@ def chunks_of_csv(
         part = convert_part(buffer, csv_map, settings, begins, last=is_over)
         problems = [Problem(one.line, BAD_ROW, None, None, one.reason) for one in part.bad]
         buffer, offset, begins = buffer[part.read :], offset + part.read, part.next
-        line = begins.line - 1 if begins else max([*part.lines, *(one.line for one in part.bad)], default=0)
         token = begins.token if begins else None
-        yield Chunk(list(map(read_event, part.events)), part.lines, problems, offset, line, token)
+        yield Chunk(list(map(read_event, part.events)), part.lines, problems, offset, part.line, token)
         if begins is None:
             return
