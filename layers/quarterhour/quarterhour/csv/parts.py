@@ -79,8 +79,8 @@ class PartPlace:
 class ConvertedPart(NamedTuple):
     """What a part gives: events, bad rows, the number of its rows, the bytes that were read, and the next place.
 
-    `lines` has the line of each event, `line` is the last one that was read. The next part begins behind these bytes; `next` is `None` at the end of the
-    file.
+    `lines` has the line of each event, `line` is the last one that was read. The next part begins behind these bytes;
+    `next` is `None` at the end of the file.
     """
 
     events: list[dict[str, Any]]
