@@ -71,7 +71,7 @@ def served() -> Iterator[tuple[Server, World]]:
         yield server, World(stack, clock)  # type: ignore[arg-type] # nobody sets this clock
 
 
-def test_what_is_sent_by_each_way_is_recorded_once_and_what_is_refused_is_mended(
+def test_what_is_sent_by_each_way_is_recorded_once_and_what_is_refused_is_corrected(
     served: tuple[Server, World], file: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     server, world = served
@@ -101,15 +101,15 @@ def test_what_is_sent_by_each_way_is_recorded_once_and_what_is_refused_is_mended
     assert sorted((one["verdict"], one["event"]["id"]) for one in json.loads(listed)) == sorted(
         [("conflict", "s5"), ("rejected", "bad")] * 2
     )
-    assert run("unpark")[0] == 1, "nothing was mended"
-    mended = tmp_path / "parked.ndjson"
-    code, said = run("unpark", "--take", str(mended))
+    assert run("unpark")[0] == 1, "nothing was corrected"
+    corrected = tmp_path / "parked.ndjson"
+    code, said = run("unpark", "--take", str(corrected))
     assert (code, "has 4 events" in said) == (0, True), said
-    texts = mended.read_text().replace('"amount":"ten"', '"amount":"10"').splitlines()
-    mended.write_text("\n".join(one for one in texts if '"s5"' not in one))
+    texts = corrected.read_text().replace('"amount":"ten"', '"amount":"10"').splitlines()
+    corrected.write_text("\n".join(one for one in texts if '"s5"' not in one))
     assert run("unpark", "--list")[1].endswith("\n0 events parked\n")
     assert run("unpark", "--take", str(tmp_path / "none"))[1] == "no event is parked\n"
-    assert run("send", str(mended), "--through", "queue")[0] == 0
+    assert run("send", str(corrected), "--through", "queue")[0] == 0
     recorded(62)
     assert main(["unpark", *url]) == 0
     csv = tmp_path / "sales.csv"

@@ -122,7 +122,7 @@ def unavailable(*_: object) -> None:
     raise UnavailableError("DynamoDB did not answer in time")
 
 
-def test_a_parked_event_is_recorded_by_the_operator_once_its_cause_is_mended(world: World) -> None:
+def test_a_parked_event_is_recorded_by_the_operator_once_its_cause_is_fixed(world: World) -> None:
     send(world, sale("s", "10"))
     drain(world)
     send(world, [rerating("r", "s", version=1), {"no": "event", "number": 1.50}])

@@ -296,8 +296,8 @@ class World:
         sample: Properties = json.loads((ROOT / "events" / "intake-file.json").read_text("utf-8"))
         (record,) = sample["Records"]
         body = json.loads(record["body"])
-        (told,) = body["Records"]
-        told["s3"] |= {"bucket": {"name": bucket}, "object": {"key": key, "eTag": etag, "sequencer": etag}}
+        (notice,) = body["Records"]
+        notice["s3"] |= {"bucket": {"name": bucket}, "object": {"key": key, "eTag": etag, "sequencer": etag}}
         return {"Records": [{**record, "body": json.dumps(body)}]}
 
     def lose(self, *keys: str) -> None:

@@ -234,8 +234,8 @@ def live_with_intake(world: World) -> None:
     (late,) = (one for one in world.items("LedgerTable") if "INV-2001" in str(postings_in(one)))
     world.remove("LedgerTable", {name: late[name] for name in ("quarter_hour", "position")})
     assert world.sample("intake-messages") == ALL_DONE
-    mended = {"verdict": "rejected", "queue": "IntakeQueue", "message": "1", "index": 0, "event": early}
-    world.send("IntakeParkedQueue", {"reason": "its type was not known", "record": mended})
+    corrected = {"verdict": "rejected", "queue": "IntakeQueue", "message": "1", "index": 0, "event": early}
+    world.send("IntakeParkedQueue", {"reason": "its type was not known", "record": corrected})
     assert world.sample("intake-unpark") == {"intake": {"applied": 1, "kept": 2}}
     row = "INV-3001,2026-10-22 12:00:00,1.00"
     file = world.upload("inbox/till/october.csv", f"order,at,total\n{row}\n".encode())

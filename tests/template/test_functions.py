@@ -408,9 +408,9 @@ class TestWhoSendsToTheIntake:
         assert bus["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["IntakeRule", "Arn"]}}}
 
     def test_s3_tells_of_files_below_inbox_alone(self, stack: Stack) -> None:
-        (told,) = stack.of("AWS::S3::Bucket")["InboxBucket"]["NotificationConfiguration"]["QueueConfigurations"]
-        assert (told["Event"], arn_of(told["Queue"])) == ("s3:ObjectCreated:*", "InboxQueue")
-        assert told["Filter"]["S3Key"]["Rules"] == [{"Name": "prefix", "Value": INBOX}]
+        (notice,) = stack.of("AWS::S3::Bucket")["InboxBucket"]["NotificationConfiguration"]["QueueConfigurations"]
+        assert (notice["Event"], arn_of(notice["Queue"])) == ("s3:ObjectCreated:*", "InboxQueue")
+        assert notice["Filter"]["S3Key"]["Rules"] == [{"Name": "prefix", "Value": INBOX}]
         from_s3 = self.statements(stack, "InboxQueue")["FromBuckets"]
         assert from_s3["Principal"] == {"Service": "s3.amazonaws.com"}
         assert from_s3["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
