@@ -74,6 +74,10 @@ ALARM_METRICS: Final = 45
 """Metrics that alarms use, docs/operations.md."""
 OWN_METRICS: Final = 22
 """Metrics that the functions write, docs/operations.md."""
+INTAKE_ALARM_METRICS: Final = 7
+"""More metrics that alarms use with the parameter Intake, docs/operations.md."""
+INTAKE_METRICS: Final = 7
+"""Metrics that the function of the intake writes, docs/operations.md."""
 ROUTE_METRICS: Final = 6
 """Metrics of the route POST /events, docs/operations.md."""
 WATCHES: Final = 2_880
@@ -201,6 +205,8 @@ def estimate(month: Month, units: Units, template: Template) -> Iterator[CostLin
     calculation = f"{logged / GB:,.2f} GB for {days} days x {_dollars(LOG_BYTE_MONTH * GB)}/GB"
     yield CostLine("logs kept", calculation, logged * LOG_BYTE_MONTH * days / DAYS_A_MONTH)
     metrics = ALARM_METRICS * ALARM_METRIC_MONTH + (OWN_METRICS + ROUTE_METRICS) * METRIC_MONTH + DASHBOARD_MONTH
+    if template.parameters["Intake"] == "on":
+        metrics += INTAKE_ALARM_METRICS * ALARM_METRIC_MONTH + INTAKE_METRICS * METRIC_MONTH
     yield CostLine("metrics, alarms, dashboard", "the same at any load", metrics)
     keys = key_requests(invocations, functions)
     calculation = f"{keys:,.0f} requests at most x {_dollars(KEY_REQUEST * 10_000)}/10,000"

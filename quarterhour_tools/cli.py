@@ -36,7 +36,8 @@ from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, owner, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
-from quarterhour_tools.operations import bill, deployment, drafts, held, rerate, restore, statements
+from quarterhour_tools.loading.event_through import WAYS
+from quarterhour_tools.operations import bill, deployment, drafts, held, intake, rerate, restore, statements
 from quarterhour_tools.operations.check import command as check
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.replay import demo, year, year_run
@@ -111,11 +112,12 @@ def _parser() -> argparse.ArgumentParser:
 
     unpark = commands.add_parser(
         "unpark",
-        help="apply parked records",
-        description="Apply the stream records that were parked after failures, once the cause is fixed. "
-        "Exit code 1 if some records stay parked.",
+        help="apply parked records; list parked events, or take them to correct them",
+        description="Apply the records and events that were parked after failures, once the cause is fixed. With "
+        "--list, only list the parked events of the queue and the bus; with --take, move them into a file to correct "
+        "them. Exit code 1 if some stay parked.",
     )
-    deployment.configure_unpark(unpark)
+    intake.configure(unpark)
 
     held_ = commands.add_parser(
         "held",
@@ -259,6 +261,12 @@ def _add_replay(commands: Any) -> None:  # noqa: ANN401 - argparse does not name
         default=MAX_BATCH,
         metavar="N",
         help=f"the most events of one request, 1 to {MAX_BATCH} (default {MAX_BATCH})",
+    )
+    replay.add_argument(
+        "--through",
+        choices=WAYS,
+        help="send the events as messages of the queue, as events of the bus, or as files of the inbox, one a "
+        "quarter-hour, and not as requests",
     )
     replay.add_argument(
         "--orders",
@@ -435,6 +443,12 @@ def _parameters(args: argparse.Namespace) -> dict[str, str | int]:
     return {**given, "ReportRate": args.rate} if args.rate else given
 
 
+def _ways_in(args: argparse.Namespace) -> dict[str, str | int]:
+    """Return the parameters of an emulator that takes events in by queue, bus and inbox, unless they say otherwise."""
+    given = _parameters(args)
+    return given if "Intake" in given else {"Intake": "on", "IntakeBusName": intake.BUS, **given}
+
+
 # ---------------------------------------------------------------- up
 
 
@@ -448,7 +462,7 @@ def _up(args: argparse.Namespace) -> int:
     plain = args.engine in {MOTO, DYNAMODB_LOCAL}
     with ExitStack() as context:
         server = context.enter_context(_server(args.port, args.host))
-        given = {**_parameters(args), **(year_run.PARAMETERS if args.demo else {})}
+        given = {**_ways_in(args), **(year_run.PARAMETERS if args.demo else {})}
         if args.sign_in:
             print("Starting the OpenID provider. Its first start installs it.", file=sys.stderr)
             origins = (server.url, f"http://localhost:{server.server_port}")
@@ -525,6 +539,9 @@ def _replay(args: argparse.Namespace) -> int:
         *(agencies.read_versions(args.agencies) if args.agencies else ()),
         *(rate_cards.read(args.cards) if args.cards else ()),
     ]
+    if args.through and args.orders:
+        raise ToolError("--orders sends requests: leave out --through")
+    parameters = _ways_in(args) if args.through else _parameters(args)
     if args.out:
         prepare_folder(args.out)
     errors = Console(stderr=True, highlight=False)
@@ -535,7 +552,7 @@ def _replay(args: argparse.Namespace) -> int:
         sources = [context.enter_context(open_source(name)) for name in args.files]
         faults = context.enter_context(args.faults.installed()) if args.faults else None
         stack = context.enter_context(
-            open_stack(args.engine, _parameters(args), s3_url=s3_url, virtual=True, faults=faults, **logs)
+            open_stack(args.engine, parameters, s3_url=s3_url, virtual=True, faults=faults, **logs)
         )
         stack.start()
         outcome, ends = _replayed(args, stack, sources, documents, errors)
@@ -569,6 +586,7 @@ def _replayed(
                 args.batch,
                 orders=args.orders,
                 statements=args.statements,
+                through=args.through,
             )
         )
         replay.prepare(documents)

@@ -93,8 +93,10 @@ queues = {
     "snapshots-dead-letters": env.text("SNAPSHOTS_DEAD_LETTERS_QUEUE_URL"),
     "billing-dead-letters": env.text("BILLING_DEAD_LETTERS_QUEUE_URL"),
     "report-dead-letters": env.text("REPORT_DEAD_LETTERS_QUEUE_URL"),
+    "intake-parked": env.optional("INTAKE_PARKED_QUEUE_URL", "the URL of a queue", str),
+    "intake-dead-letters": env.optional("INTAKE_DEAD_LETTERS_QUEUE_URL", "the URL of a queue", str),
 }
-"""The URLs of the queues by the names of their alarms."""
+"""The URLs of the queues by the names of their alarms; ``None`` for those that the deployment does not have."""
 
 account_queries = CounterQueries(entities)
 account_snapshots = SnapshotQueries(entities, ACCOUNT_STATES)
@@ -115,7 +117,12 @@ draft_queries = DraftQueries(
 order_queries = OrderQueries(entities)
 receivable_queries = ReceivableQueries(entities, statement_queries, account_queries, workers)
 reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
-operation = OperationQueries(QueueReader(clients.sqs(), queues), entities, rate, env.seconds("GRACE_SECONDS"))
+operation = OperationQueries(
+    QueueReader(clients.sqs(), {name: url for name, url in queues.items() if url}),
+    entities,
+    rate,
+    env.seconds("GRACE_SECONDS"),
+)
 
 routes = Routes(env)
 counters.read_totals(routes, account_queries, OverviewQueries(account_queries, workers, retention))

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 MOTO: Final = "moto"
 DYNAMODB_LOCAL: Final = "dynamodb-local"
 
-SERVICES: Final = frozenset({"dynamodb", "s3", "scheduler", "sqs", "states"})
+SERVICES: Final = frozenset({"dynamodb", "events", "s3", "scheduler", "sqs", "states"})
 """The services that an engine has, by their names in AWS's signatures."""
 
 _KEY: Final = "local"
@@ -146,6 +146,10 @@ class Engine:
         """Return a Step Functions client."""
         client: SFNClient = _client("stepfunctions")
         return client
+
+    def events(self) -> Any:  # noqa: ANN401 - the stubs are no dependency
+        """Return an EventBridge client."""
+        return _client("events")
 
     def answer(self, service: str, request: Request) -> Response:
         """Answer a request that an AWS client has signed for one of the ``SERVICES``."""

@@ -1,11 +1,12 @@
 """The whole system in one process: the template's tables, S3 bucket and queues on an engine, and its functions."""
 
+import json
 import os
 import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -33,13 +34,25 @@ from quarterhour_tools.emulator.http_api import (
     template_path,
 )
 from quarterhour_tools.emulator.pump import Pump
+from quarterhour_tools.emulator.queue_pump import QueuePump
 from quarterhour_tools.emulator.schedules import Schedule, actual_schedule, create_request
 from quarterhour_tools.emulator.standard_output import STANDARD_OUTPUT
 from quarterhour_tools.emulator.state_machines import StateMachines
-from quarterhour_tools.emulator.template import REF, Function, Route, Template, table_request
+from quarterhour_tools.emulator.template import (
+    REF,
+    Function,
+    QueueLimits,
+    Route,
+    Template,
+    notifications_request,
+    table_request,
+)
 from quarterhour_tools.errors import ToolError
 
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
+
+DEFAULT_BUS: Final = "default"
+"""The event bus that every account has."""
 
 # Never closed: the functions' logger keeps it for the life of the process.
 _NOWHERE: Final = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -124,16 +137,22 @@ class Stack:
         self._create_queues()
         self._create_buckets()
         self._create_tables(expires=expires)
+        self._create_rules()
         self._machines = self._state_machines()
         self.functions = template.functions(self._attribute)
         self._people = self._authorizer()
         self._open = template.open_routes()
         self._modules: dict[str, ModuleType] = {}
         streams = engine.streams()
-        self.pumps = [
+        self.pumps: list[Pump | QueuePump] = [
             Pump(mapping, _function_arn(name), partial(self.invoke, name), streams, self._sqs)
             for name, function in self.functions.items()
             for mapping in function.mappings
+        ]
+        self.pumps += [
+            QueuePump(mapping, self._limits(mapping.queue), _function_arn(name), partial(self.invoke, name), self._sqs)
+            for name, function in self.functions.items()
+            for mapping in function.queues
         ]
         self._scheduler = engine.scheduler()
         self._schedules = dict(self._create_schedules())
@@ -178,10 +197,10 @@ class Stack:
         ]
 
     def read_streams(self, now: datetime) -> None:
-        """Queue all new stream records for delivery."""
+        """Queue all new stream records, and all messages of queues, for delivery."""
         for pump in self.pumps:
             pump.read(now)
-        self.engine.forget_records({pump.mapping.stream for pump in self.pumps})
+        self.engine.forget_records({pump.mapping.stream for pump in self.pumps if isinstance(pump, Pump)})
 
     # ------------------------------------------------------------ invocations
 
@@ -306,18 +325,39 @@ class Stack:
         return self._known.get((resource, name), f"{self.name}-{resource}-{name}")
 
     def _create_queues(self) -> None:
-        for logical in self.template.resources("AWS::SQS::Queue"):
+        for logical in self.template.deployed("AWS::SQS::Queue"):
             name = f"{self._prefix}{logical}"
             self._known[logical, REF] = self._sqs.create_queue(QueueName=name)["QueueUrl"]
             self._known[logical, "Arn"] = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"
 
     def _create_buckets(self) -> None:
-        for logical in self.template.resources("AWS::S3::Bucket"):
+        for logical, properties in self.template.deployed("AWS::S3::Bucket").items():
             # Lower case, as in AWS; the links of an upper-case name would have another form.
             name = f"{self._prefix}{logical.lower()}" if self._prefix else logical
             self._s3.create_bucket(Bucket=name)
             self._known[logical, REF] = name
             self._known[logical, "Arn"] = f"arn:aws:s3:::{name}"
+            if notifications := properties.get("NotificationConfiguration"):
+                request: Any = notifications_request(self.template.resolve(notifications, self._attribute))
+                self._s3.put_bucket_notification_configuration(Bucket=name, NotificationConfiguration=request)
+
+    def _create_rules(self) -> None:
+        """Create the rules that send events of a bus to queues, and the bus if it is not the default one."""
+        events = self.engine.events()
+        for logical, properties in self.template.deployed("AWS::Events::Rule").items():
+            rule = self.template.resolve(properties, self._attribute)
+            bus, name = rule["EventBusName"], f"{self._prefix}{logical}"
+            with suppress(events.exceptions.ResourceAlreadyExistsException):
+                if bus != DEFAULT_BUS:
+                    events.create_event_bus(Name=bus)
+            events.put_rule(Name=name, EventBusName=bus, EventPattern=json.dumps(rule["EventPattern"]))
+            targets = [{"Id": one["Id"], "Arn": one["Arn"]} for one in rule["Targets"]]
+            events.put_targets(Rule=name, EventBusName=bus, Targets=targets)
+
+    def _limits(self, queue: str) -> QueueLimits:
+        """Return the limits of a queue by its ARN."""
+        logical = next(name for (name, kind), arn in self._known.items() if kind == "Arn" and arn == queue)
+        return self.template.queue_limits(logical, self._attribute)
 
     def _create_tables(self, *, expires: bool) -> None:
         for logical, properties in self.template.resources("AWS::DynamoDB::Table").items():

@@ -55,6 +55,28 @@ class StreamMapping:
 
 
 @dataclass(frozen=True, slots=True)
+class QueueMapping:
+    """An event source mapping of a queue, by its ARN: the most messages of an invocation, and the window."""
+
+    queue: str
+    batch_size: int
+    window: timedelta
+    reports_failures: bool
+
+
+@dataclass(frozen=True, slots=True)
+class QueueLimits:
+    """What a queue does with messages that are not deleted: when they come again, how often, and where they end.
+
+    ``dead_letters`` is the ARN of a queue; ``None`` if messages come again for as long as they are kept.
+    """
+
+    hidden: timedelta
+    receives: int | None
+    dead_letters: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class Timer:
     """A schedule that starts a function: its name (empty if the template has none) and its expression."""
 
@@ -74,6 +96,7 @@ class Function:
     environment: Mapping[str, str]
     routes: tuple[Route, ...]
     mappings: tuple[StreamMapping, ...]
+    queues: tuple[QueueMapping, ...]
     schedules: tuple[Timer, ...]
 
 
@@ -119,6 +142,22 @@ class Template:
             if resource["Type"] == kind
         }
 
+    def deployed(self, kind: str) -> dict[str, Properties]:
+        """Return those resources of one type whose condition holds for the parameters."""
+        conditions = {name: resource.get("Condition") for name, resource in self._document["Resources"].items()}
+        found = self.resources(kind).items()
+        return {name: one for name, one in found if conditions[name] is None or self._holds(conditions[name])}
+
+    def queue_limits(self, logical: str, attributes: Attributes) -> QueueLimits:
+        """Return what a queue does with messages that are not deleted."""
+        properties = self.resolve(self.resources("AWS::SQS::Queue")[logical], attributes)
+        redrive = properties.get("RedrivePolicy", {})
+        return QueueLimits(
+            timedelta(seconds=properties.get("VisibilityTimeout", 30)),
+            redrive.get("maxReceiveCount"),
+            redrive.get("deadLetterTargetArn"),
+        )
+
     def layers(self) -> list[Path]:
         """Return the folders of the functions' layers."""
         return [self._folder / one["ContentUri"] for one in self.resources("AWS::Serverless::LayerVersion").values()]
@@ -128,7 +167,7 @@ class Template:
         shared = self._document.get("Globals", {}).get("Function", {})
         functions = (
             self._function(_merged(shared, properties), attributes)
-            for properties in self.resources("AWS::Serverless::Function").values()
+            for properties in self.deployed("AWS::Serverless::Function").values()
         )
         return {function.name: function for function in functions}
 
@@ -162,7 +201,7 @@ class Template:
             routes[Route(method, path)] = folders[_invoked(integrations[target]["IntegrationUri"])]
         return routes
 
-    def resolve(self, value: Any, attributes: Attributes) -> Any:  # noqa: ANN401 - a template holds any value
+    def resolve(self, value: Any, attributes: Attributes) -> Any:  # noqa: ANN401, PLR0911 - a template holds any value
         """Return a value of the template with its intrinsic functions resolved."""
         match value:
             case {"Ref": name, **others} if not others:
@@ -171,6 +210,14 @@ class Template:
                 return attributes(name, attribute)
             case {"Fn::Sub": str(text), **others} if not others:
                 return _SUBSTITUTED.sub(lambda match: str(self._named(match[1], attributes)), text)
+            case {"Fn::Sub": [str(text), dict(own)], **others} if not others:
+                values = self.resolve(own, attributes)
+                return _SUBSTITUTED.sub(
+                    lambda match: str(values[match[1]] if match[1] in values else self._named(match[1], attributes)),
+                    text,
+                )
+            case {"Fn::If": [name, then, otherwise], **others} if not others:
+                return self.resolve(then if self._holds(name) else otherwise, attributes)
             case dict():
                 unknown = next((key for key in value if key.startswith("Fn::")), None)
                 if unknown:
@@ -180,6 +227,25 @@ class Template:
                 return [self.resolve(one, attributes) for one in value]
             case _:
                 return value
+
+    def _holds(self, condition: Any) -> bool:  # noqa: ANN401 - the name of a condition, or its definition
+        """Return whether a condition holds for the parameters."""
+        match condition:
+            case str(name) | {"Condition": str(name)}:
+                return self._holds(self._document["Conditions"][name])
+            case {"Fn::Equals": [one, other]}:
+                return self._compared(one) == self._compared(other)
+            case {"Fn::Not": [one]}:
+                return not self._holds(one)
+            case {"Fn::And": list(all_)}:
+                return all(map(self._holds, all_))
+            case {"Fn::Or": list(some)}:
+                return any(map(self._holds, some))
+            case _:
+                raise ToolError(f"the emulator does not support the condition {condition}")
+
+    def _compared(self, value: Any) -> str:  # noqa: ANN401 - a parameter, or any value
+        return str(self.parameters[value["Ref"]] if isinstance(value, dict) else value)
 
     def _named(self, name: str, attributes: Attributes) -> str:
         resource, dot, attribute = name.partition(".")
@@ -206,6 +272,7 @@ class Template:
             environment={name: str(value) for name, value in environment.items()},
             routes=tuple(Route(one["Method"].upper(), one["Path"]) for one in _events(events, "HttpApi")),
             mappings=tuple(_mapping(resolved(one)) for one in _events(events, "DynamoDB")),
+            queues=tuple(_queue_mapping(resolved(one)) for one in _events(events, "SQS")),
             schedules=tuple(_timer(resolved(one)) for one in _events(events, "ScheduleV2")),
         )
 
@@ -224,6 +291,20 @@ def table_request(name: str, properties: Properties) -> Properties:
     if "StreamSpecification" in properties:
         request["StreamSpecification"] = {"StreamEnabled": True, **properties["StreamSpecification"]}
     return request
+
+
+def notifications_request(notifications: Properties) -> Properties:
+    """Build the configuration of a bucket's notifications to queues, in the words of S3's API."""
+    return {
+        "QueueConfigurations": [
+            {
+                "QueueArn": one["Queue"],
+                "Events": [one["Event"]],
+                "Filter": {"Key": {"FilterRules": one["Filter"]["S3Key"]["Rules"]}},
+            }
+            for one in notifications["QueueConfigurations"]
+        ]
+    }
 
 
 def _invoked(address: Properties) -> str:
@@ -253,6 +334,15 @@ def _mapping(properties: Properties) -> StreamMapping:
         record_age=None if record_age < 0 else timedelta(seconds=record_age),
         reports_failures="ReportBatchItemFailures" in properties.get("FunctionResponseTypes", []),
         dead_letters=destination.get("Destination"),
+    )
+
+
+def _queue_mapping(properties: Properties) -> QueueMapping:
+    return QueueMapping(
+        queue=properties["Queue"],
+        batch_size=properties.get("BatchSize", 10),
+        window=timedelta(seconds=properties.get("MaximumBatchingWindowInSeconds", 0)),
+        reports_failures="ReportBatchItemFailures" in properties.get("FunctionResponseTypes", []),
     )
 
 

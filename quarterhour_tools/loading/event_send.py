@@ -17,6 +17,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
 from quarterhour.model.fields import printable
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading import event_through
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Batch, Delivery, StoppedError, batches, unanswered
 from quarterhour_tools.loading.input_lines import STDIN
 from quarterhour_tools.loading.ndjson import NOT_JSON, Line, Lines, open_lines
@@ -69,6 +70,20 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"stop after so many seconds in which no line got a verdict (default {GIVE_UP_AFTER})",
     )
     parser.add_argument("--json", action="store_true", help="print the counts as one JSON object")
+    parser.add_argument(
+        "--through",
+        choices=event_through.WAYS,
+        help="send the events as messages of the queue, as events of the bus, or the file to the inbox, and not as "
+        "requests; there are no receipts",
+    )
+    parser.add_argument("--map", metavar="NAME", help="with --through inbox, the map of a CSV file")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="with --map, a value that the map asks for; may be repeated",
+    )
     parser.set_defaults(run=_run)
 
 
@@ -82,6 +97,10 @@ def _whole(most: int) -> Callable[[str], int]:
 
 
 def _run(args: argparse.Namespace) -> int:
+    if args.through:
+        return event_through.run(args)
+    if args.map or args.set:
+        raise ToolError("--map and --set are for --through inbox: convert the file with `quarterhour csv` first")
     console = Console(stderr=True, highlight=False)
     path = args.receipts or (Path(f"{args.file}.receipts") if args.file != STDIN else None)
     with ExitStack() as context:

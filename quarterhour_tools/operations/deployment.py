@@ -1,4 +1,4 @@
-"""`quarterhour rebuild`, `unpark` and `reseal`, and the common parts of the commands for a deployment."""
+"""`quarterhour rebuild` and `reseal`, and the common parts of the commands for a deployment."""
 
 import argparse
 import getpass
@@ -46,12 +46,6 @@ def configure_rebuild(parser: argparse.ArgumentParser) -> None:
     )
     configure_target(parser)
     parser.set_defaults(run=_rebuild)
-
-
-def configure_unpark(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``quarterhour unpark``."""
-    configure_target(parser)
-    parser.set_defaults(run=_unpark)
 
 
 def configure_reseal(parser: argparse.ArgumentParser) -> None:
@@ -147,14 +141,6 @@ def _rebuild(args: argparse.Namespace) -> int:
     return 0
 
 
-def _unpark(args: argparse.Namespace) -> int:
-    # Billing unparks its own records: its appends to the ledger need the ingest's short timeout.
-    answer = {**invoke(args, "Repair", {"action": "unpark"}), **invoke(args, "Billing", {})}
-    for queue, result in answer.items():
-        print(f"{queue}: {result['applied']} applied, {result['kept']} kept")
-    return 0 if not any(result["kept"] for result in answer.values()) else 1
-
-
 def _reseal(args: argparse.Namespace) -> int:
     if not is_run_id(args.sealed):
         return _reseal_period(args)
@@ -215,7 +201,7 @@ def invoke(args: argparse.Namespace, function: str, event: dict[str, Any], answe
         name = function.lower() if args.url else deployed(args.stack, f"{function}FunctionName")
         # No retries: the first invocation may still run.
         config = Config(read_timeout=_LONGEST_RUN, retries={"total_max_attempts": 1})
-        answer = _client("lambda", args.url, config).invoke(FunctionName=name, Payload=json.dumps(event))
+        answer = client("lambda", args.url, config).invoke(FunctionName=name, Payload=json.dumps(event))
     except (BotoCoreError, ClientError) as error:
         raise ToolError(f"{function} could not be invoked: {error}") from error
     if answered:
@@ -232,10 +218,11 @@ def sealed_files(args: argparse.Namespace) -> Objects:
     if args.folder:
         return Folder(args.folder)
     name = "ReportBucket" if args.url else deployed(args.stack, "ReportBucketName")
-    return Bucket(_client("s3", args.url, Config(s3={"addressing_style": "path"})), name)
+    return Bucket(client("s3", args.url, Config(s3={"addressing_style": "path"})), name)
 
 
-def _client(service: Literal["lambda", "s3"], url: str | None, config: Config) -> Any:  # noqa: ANN401 - the stubs are no dependency
+def client(service: Literal["events", "lambda", "s3", "sqs"], url: str | None, config: Config) -> Any:  # noqa: ANN401 - the stubs are no dependency
+    """Return a client of a service, of AWS or of the emulator at a URL."""
     if url is None:
         return boto3.client(service, config=config)
     own = boto3.Session(aws_access_key_id="local", aws_secret_access_key="local", region_name="us-east-1")  # noqa: S106  # nosec B106

@@ -44,6 +44,7 @@ from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.owner import OwnerFile
 from quarterhour_tools.loading.rate_cards import RateCardFile
 from quarterhour_tools.operations.remote import reasons, segment
+from quarterhour_tools.replay.ways_in import way_of
 from quarterhour_tools.statement_files import ListedStatement, read_statements
 
 LEAP: Final = timedelta(days=366)
@@ -180,6 +181,7 @@ class Replay:
         *,
         orders: bool = False,
         statements: bool = False,
+        through: str | None = None,
     ) -> None:
         """Take a new stack, and the process's clock; see ``replaying``."""
         self.clock = own_clock
@@ -190,6 +192,7 @@ class Replay:
         self._report = report
         self._most = most
         self._orders = orders
+        self._way = way_of(stack, through) if through else None
         self._prepared: deque[Prepared] = deque()
         self._written: Counter[str] = Counter()
         self._exchange_rates: deque[RateRow] = deque()
@@ -253,6 +256,11 @@ class Replay:
     def _send(self, group: Group) -> None:
         """Send a request, and retry unrecorded lines as a client would: after a pause, a limited number of times."""
         self.sent += len(group.lines)
+        if self._way:
+            self._begin_to_send()
+            self._waiting = True
+            self._way.send([line.text for line in group.lines], group.instant)
+            return
         orders, rest = purchases(group.lines) if self._orders else ([], group.lines)
         for purchase in orders:
             self._buy(purchase)
@@ -464,6 +472,8 @@ class Replay:
         More files may be played afterwards, and finished again: the outcome always covers the whole stack. ``closes``:
         if periods are sealed, let time pass until that of the last event is.
         """
+        if self._way:
+            self._way.flush()
         self.drain()
         self._begin_to_send()
         for watch in self._watching:
@@ -525,12 +535,15 @@ class Replay:
         verdicts = dict(self.verdicts)
         if self._held:
             verdicts |= {"recorded": verdicts.get("recorded", 0) + len(self._held) - held, "held": held}
+        lines = sum(totals.events for totals in ledger.values())
+        if self._way:
+            verdicts = dict(self._way.verdicts(self.sent, lines, held_events(self._stack)))
         return ReplayResult(
             sent=self.sent,
             verdicts=verdicts,
             runs=proof.reports.runs,
             sealed_quarter_hours=proof.reports.quarter_hours,
-            lines=sum(totals.events for totals in ledger.values()),
+            lines=lines,
             counters=counted_accounts(self._stack),
             ledger=ledger,
             periods=self._periods(),
@@ -580,23 +593,25 @@ class _Firing:
 
 
 @contextmanager
-def replaying(
+def replaying(  # noqa: PLR0913 - all but one are options
     stack: Stack,
     report: Callable[[str], None] = lambda _: None,
     most: int = MAX_BATCH,
     *,
     orders: bool = False,
     statements: bool = False,
+    through: str | None = None,
 ) -> Iterator[Replay]:
     """Give the process a clock that follows a replay, for the length of the block.
 
     ``report`` gets a message for each line that was not read or not recorded. A request has at most ``most`` events.
     ``orders``: send sales that name their order as orders, which are paid at once and billed. ``statements``: seal
-    each period at the first tick of the watch after everything up to its cut-off is sealed.
+    each period at the first tick of the watch after everything up to its cut-off is sealed. ``through``: send events
+    by the queue, the bus or the inbox.
     """
     own_clock = ManualClock(_BEGINNING)
     with clock.using(own_clock):
-        yield Replay(stack, own_clock, report, most, orders=orders, statements=statements)
+        yield Replay(stack, own_clock, report, most, orders=orders, statements=statements, through=through)
 
 
 def held_events(stack: Stack) -> int:

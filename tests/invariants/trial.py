@@ -33,6 +33,7 @@ from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.emulator.pump import Pump
 from tests.invariants.corrections import DISCARDED, SALE, Books, RateCard, check_story, facts_of, is_content, name_of
 from tests.support.counted import counters
 from tests.support.events import Cloud
@@ -217,7 +218,7 @@ class Trial(World):
 
     def read_streams(self) -> None:
         """Take what came into the streams, and sort it into lanes by partition key."""
-        for pump in self.stack.pumps:
+        for pump in (one for one in self.stack.pumps if isinstance(one, Pump)):
             mapping, function = pump.mapping, pump.function.rpartition(":")[2]
             for record in self._new_records(mapping.stream, function):
                 shaped = lambda_record(record, mapping.stream, "us-east-1", self.clock.now())
@@ -502,8 +503,14 @@ class Trial(World):
 
 
 @contextmanager
-def on_trial(
-    engine: str = MOTO, shards: int = 2, start: datetime = START, base: str = "", policy: str = "open"
+def on_trial(  # noqa: PLR0913 - all are options
+    engine: str = MOTO,
+    shards: int = 2,
+    start: datetime = START,
+    base: str = "",
+    policy: str = "open",
+    *,
+    intake: bool = False,
 ) -> Iterator[Trial]:
     """Deploy, with faults at hand and a clock that is set by hand; calls run one by one, so that faults are counted."""
     own: dict[str, str | int] = {
@@ -511,6 +518,7 @@ def on_trial(
         "BaseCurrency": base,
         "AgencyPolicy": policy,
         "MaxConcurrency": 1,
+        "Intake": "on" if intake else "off",
     }
     with Faults().installed() as faults, opened(own, engine=engine, start=start, executes=False) as world:
         yield Trial(world, faults, registered_only=policy == "registered")

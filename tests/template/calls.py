@@ -32,7 +32,8 @@ REGION: Final = "us-east-1"
 """That of the embedded engine, which answers in this one without HTTP requests."""
 LAMBDA = {"AWS_DEFAULT_REGION": REGION, "AWS_ACCESS_KEY_ID": "none", "AWS_SECRET_ACCESS_KEY": "none"}
 """What Lambda itself puts into a function's environment, as far as a client asks for it."""
-BUCKET = "report-bucket"
+BUCKETS = {"report-bucket": "ReportBucket", "inbox-bucket": "InboxBucket"}
+"""The logical ids of the buckets by their names."""
 ROLE = "arn:aws:iam::123456789012:role/SealingRole"
 SEALED = ("ledger/", "reports/", "statements/", "totals/")
 TRANSACTION = {"Put": "PutItem", "Update": "UpdateItem", "Delete": "DeleteItem", "ConditionCheck": "ConditionCheckItem"}
@@ -53,7 +54,7 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
             if operation == "PutObject" and request["Key"].startswith(SEALED):
                 assert request["IfNoneMatch"] == "*", "the bucket's policy takes a sealed file only so"
             action = "GetObject" if operation == "HeadObject" else operation
-            yield Call(f"s3:{action}", f"ReportBucket/{request['Key']}")
+            yield Call(f"s3:{action}", f"{BUCKETS[request['Bucket']]}/{request['Key']}")
         case "sqs", _:
             # A batch needs the permission of its single operation.
             yield Call(f"sqs:{operation.removesuffix('Batch')}", request["QueueUrl"].rpartition("/")[2])
@@ -172,8 +173,9 @@ class World:
         for name, properties in stack.of("AWS::DynamoDB::Table").items():
             self._client("dynamodb").create_table(**table_request(name, properties))
             self.names[name] = name
-        self._client("s3").create_bucket(Bucket=BUCKET)
-        self.names["ReportBucket"] = BUCKET
+        for name, logical in BUCKETS.items():
+            self._client("s3").create_bucket(Bucket=name)
+            self.names[logical] = name
         states = self._client("stepfunctions")
         machines = {
             f"{name.upper()}_ARN": states.create_state_machine(
@@ -283,6 +285,21 @@ class World:
         for key, content in lost.items():
             s3.put_object(Bucket=bucket, Key=key, Body=content)
 
+    def send(self, queue: str, body: Properties) -> None:
+        """Send a message to a queue."""
+        self._client("sqs").send_message(QueueUrl=self.names[queue], MessageBody=json.dumps(body))
+
+    def upload(self, key: str, content: bytes) -> Properties:
+        """Upload a file to the inbox, and return the notification of S3."""
+        bucket = self.names["InboxBucket"]
+        etag = self._client("s3").put_object(Bucket=bucket, Key=key, Body=content)["ETag"].strip('"')
+        sample: Properties = json.loads((ROOT / "events" / "intake-file.json").read_text("utf-8"))
+        (record,) = sample["Records"]
+        body = json.loads(record["body"])
+        (notice,) = body["Records"]
+        notice["s3"] |= {"bucket": {"name": bucket}, "object": {"key": key, "eTag": etag, "sequencer": etag}}
+        return {"Records": [{**record, "body": json.dumps(body)}]}
+
     def lose(self, *keys: str) -> None:
         """Delete files of the bucket."""
         for key in keys:
@@ -322,4 +339,5 @@ class World:
 
     def _record_missing(self, parsed: dict[str, Any], **_: object) -> None:
         if self.running and parsed.get("Error", {}).get("Code") == "NoSuchKey":
-            self.calls[self.running].add(Call("s3:ListBucket", "ReportBucket"))  # without it S3 would say 403
+            bucket = "InboxBucket" if self.running == "intake" else "ReportBucket"
+            self.calls[self.running].add(Call("s3:ListBucket", bucket))  # without it S3 would say 403

@@ -49,7 +49,10 @@ AWS_METRICS: Final[Mapping[str, tuple[frozenset[str], tuple[frozenset[str], ...]
         frozenset({"ExecutionsAborted", "ExecutionsFailed", "ExecutionsStarted", "ExecutionsTimedOut"}),
         (frozenset({"StateMachineArn"}),),
     ),
-    "AWS/SQS": (frozenset({"ApproximateNumberOfMessagesVisible"}), (frozenset({"QueueName"}),)),
+    "AWS/SQS": (
+        frozenset({"ApproximateAgeOfOldestMessage", "ApproximateNumberOfMessagesVisible"}),
+        (frozenset({"QueueName"}),),
+    ),
     "AWS/ApiGateway": (
         frozenset({"4xx", "5xx", "Count", "DataProcessed", "IntegrationLatency", "Latency"}),
         (

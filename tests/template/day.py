@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from quarterhour.aws.items import from_item, to_item
+from quarterhour.intake import chunks, inbox
 from quarterhour.ledger.keys import SHARDS_KEY
 from quarterhour.ledger.segments import key_of_item
 from quarterhour.model.clock import iso_millis
@@ -17,9 +18,9 @@ from tests.support.agencies import tax
 from tests.support.repository import ROOT
 from tests.support.tables import postings_in
 from tests.template.calls import World
-from tests.template.stack import Properties
+from tests.template.stack import INTAKE, Properties
 
-PARAMETERS = {"SnapshotLayers": "change=1h,5m=24h,30m=2d,1h=31d,12h=60d,1d=90d", "BaseCurrency": "EUR"}
+PARAMETERS = {"SnapshotLayers": "change=1h,5m=24h,30m=2d,1h=31d,12h=60d,1d=90d", "BaseCurrency": "EUR", **INTAKE}
 """With which the functions have the most to do."""
 
 ALL_DONE: Properties = {"batchItemFailures": []}
@@ -31,6 +32,7 @@ def live_through(world: World) -> None:
     live_with_held_events(world)
     live_with_events(world)
     live_with_orders(world)
+    live_with_intake(world)
     live_with_parts(world)
     live_with_many_days(world)
     # Whatever has a current state by now, leaves its windows.
@@ -220,6 +222,42 @@ def live_with_orders(world: World) -> None:
     world.pass_time(hours=1)
     world.park("BillingParkedQueue", due[0]["dynamodb"]["NewImage"], "MODIFY")
     assert world.sample("billing-unpark") == {"billing": {"applied": 1, "kept": 1}}, "poison stays"
+
+
+def live_with_intake(world: World) -> None:
+    """Let messages be recorded and parked, a file be read in parts with its map, and parked events be tried again."""
+    sample = json.loads((ROOT / "events" / "intake-messages.json").read_text("utf-8"))
+    early = json.loads(sample["Records"][1]["body"])[2]
+    held = {**sample["Records"][1], "body": json.dumps(early)}
+    assert world.run("intake", {"Records": [held]}) == ALL_DONE, "before its sale, a refund is held"
+    assert world.sample("intake-messages") == ALL_DONE
+    (late,) = (one for one in world.items("LedgerTable") if "INV-2001" in str(postings_in(one)))
+    world.remove("LedgerTable", {name: late[name] for name in ("quarter_hour", "position")})
+    assert world.sample("intake-messages") == ALL_DONE
+    corrected = {"verdict": "rejected", "queue": "IntakeQueue", "message": "1", "index": 0, "event": early}
+    world.send("IntakeParkedQueue", {"reason": "its type was not known", "record": corrected})
+    assert world.sample("intake-unpark") == {"intake": {"applied": 1, "kept": 2}}
+    row = "INV-3001,2026-10-22 12:00:00,1.00"
+    file = world.upload("inbox/till/october.csv", f"order,at,total\n{row}\n".encode())
+    assert world.run("intake", file) == ALL_DONE, "without its map, it fails"
+    world.upload("maps/till.toml", TILL.encode())
+    again = json.loads(json.dumps(file).replace('sequencer\\": \\"', 'sequencer\\": \\"again'))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(inbox, "ENOUGH_SECONDS", 10_000)
+        patch.setattr(chunks, "_PART", 40)
+        assert world.run("intake", again) == ALL_DONE
+
+
+TILL = """
+[[event]]
+id = "{order}"
+source = "till"
+type = "sale.recorded"
+subject = "42"
+[event.data]
+amount = "{total}"
+currency = "GBP"
+"""
 
 
 def live_with_parts(world: World) -> None:

@@ -17,6 +17,10 @@ FILE = ROOT / "template.yaml"
 CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
+OF_INTAKE = {"TakesIn", "TakesFromBus", "OthersSend"}
+"""The conditions of what only a deployment with the intake has."""
+INTAKE = {"Intake": "on", "IntakeBusName": "default", "IntakeSenders": "210987654321"}
+"""The parameters with which all of them hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +111,26 @@ def deployed() -> Stack:
 
 def translated(document: Properties, layer: str = "s3://code/built.zip") -> Properties:
     """Return the plain CloudFormation of a template as written, with its code and its layer in an S3 bucket."""
-    packaged = deepcopy(document)
+    packaged: Properties = with_intake(document)
     for resource in packaged["Resources"].values():
         for place, content in {"CodeUri": "s3://code/built.zip", "ContentUri": layer}.items():
             if place in resource.get("Properties", {}):
                 resource["Properties"][place] = content
     plain: Properties = transform(packaged, {}, NoManagedPolicies())
     return plain
+
+
+def with_intake(value: Any) -> Any:
+    """Return a copy of a part of the template as it is with the intake, its bus and other senders."""
+    match value:
+        case {"Fn::If": [name, then, _]} if name in OF_INTAKE:
+            return with_intake(then)
+        case dict():
+            return {key: with_intake(one) for key, one in value.items()}
+        case list():
+            return [with_intake(one) for one in value]
+        case _:
+            return deepcopy(value)
 
 
 def attribute(resource: str, name: str) -> str:

@@ -32,7 +32,7 @@ from tests.template.cloudwatch import (
     plotted,
 )
 from tests.template.day import live_through
-from tests.template.stack import Stack, attribute, parsed
+from tests.template.stack import OF_INTAKE, Stack, arn_of, attribute, parsed
 
 ALARMS = sorted(name for name, one in parsed()["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm")
 DAY = 24 * 60 * MINUTE
@@ -139,12 +139,14 @@ def normal(known: dict[str, Alarm]) -> Series:
         "5xx": every(MINUTE, 0),
         "IteratorAge": every(MINUTE, 4_000),
         "ApproximateNumberOfMessagesVisible": every(SPAN, 0),
+        "ApproximateAgeOfOldestMessage": every(MINUTE, 320),
         "Duration": every(60 * MINUTE, 40_000),
         "ExecutionsFailed": every(60 * MINUTE, 0),
         "ExecutionsTimedOut": every(60 * MINUTE, 0),
         "ExecutionsAborted": every(60 * MINUTE, 0),
         Own.EVENTS_UNAVAILABLE: every(MINUTE, 0),
         Own.COUNTER_DRIFT: every(60 * MINUTE, 0),
+        Own.INBOX_FILES_FAILED: every(60 * MINUTE, 0),
         Own.HELD_AGE_DAYS: every(SPAN, 0.5),
         # A run that takes an hour.
         Own.STATEMENTS_DUE: [(second, float(600 <= second // MINUTE < 660)) for second, _ in every(15 * MINUTE, 0)],
@@ -174,12 +176,14 @@ BREACHES: dict[str, list[tuple[float, float]]] = {
     "5xx": from_(600, 10, 1),
     "IteratorAge": from_(600, 15, 900_000),
     "ApproximateNumberOfMessagesVisible": once(600, 1),
+    "ApproximateAgeOfOldestMessage": from_(600, 15, 900),
     "Duration": once(600, 720_001),
     "ExecutionsFailed": once(600, 1),
     "ExecutionsTimedOut": once(600, 1),
     "ExecutionsAborted": once(600, 1),
     Own.EVENTS_UNAVAILABLE: from_(600, 15, 1),
     Own.COUNTER_DRIFT: once(600, 1),
+    Own.INBOX_FILES_FAILED: once(600, 1),
     Own.REPORT_DELAY: [(600 * MINUTE, 2.0), (615 * MINUTE, 2.25)],
     Own.HELD_AGE_DAYS: once(600, 7.01),
     Own.STATEMENTS_DUE: [((600 + 15 * tick) * MINUTE, 1) for tick in range(8)],
@@ -200,6 +204,9 @@ HICCUPS: dict[str, list[tuple[float, float]]] = {
     "CountersBehindAlarm": from_(600, 10, 2_000_000),
     "SnapshotsBehindAlarm": from_(600, 10, 2_000_000),
     "OverlongReportAlarm": once(600, 719_000),
+    "IntakeErrorsAlarm": once(600, 7),
+    "IntakeBehindAlarm": from_(600, 10, 2_000),
+    "InboxBehindAlarm": from_(600, 10, 2_000),
 }
 
 
@@ -292,7 +299,19 @@ def test_every_stream_function_is_watched_for_its_lag(known: dict[str, Alarm], s
         for one in alarm.metrics
         if one.name == "IteratorAge"
     }
-    assert watched == {one["FunctionName"]["Ref"] for one in stack.of("AWS::Lambda::EventSourceMapping").values()}
+    mappings = stack.of("AWS::Lambda::EventSourceMapping").values()
+    assert watched == {one["FunctionName"]["Ref"] for one in mappings if "StartingPosition" in one}
+
+
+def test_every_queue_that_a_function_reads_is_watched_for_its_age(known: dict[str, Alarm], stack: Stack) -> None:
+    watched = {
+        dict(one.dimensions)["QueueName"].partition(".")[0]
+        for alarm in known.values()
+        for one in alarm.metrics
+        if one.name == "ApproximateAgeOfOldestMessage"
+    }
+    mappings = stack.of("AWS::Lambda::EventSourceMapping").values()
+    assert watched == {arn_of(one["EventSourceArn"]) for one in mappings if "StartingPosition" not in one}
 
 
 def test_every_queue_is_watched(known: dict[str, Alarm], stack: Stack) -> None:
@@ -311,7 +330,7 @@ def test_the_state_of_the_operation_has_the_names_and_the_threshold_of_the_alarm
         for alarm in known.values()
         for metric in alarm.metrics
         for name, value in metric.dimensions
-        if name == "QueueName"
+        if name == "QueueName" and metric.name == "ApproximateNumberOfMessagesVisible"
     }
     assert {name: url.partition(".")[0] for name, url in module.queues.items()} == looked_at
     assert stack.of("AWS::CloudWatch::Alarm")["ReportLateAlarm"]["Threshold"] == LATE_FIRINGS
@@ -329,7 +348,14 @@ def test_every_metric_of_ours_is_written(written: set[Metric]) -> None:
 def test_the_operations_page_tells_what_the_metrics_cost(
     known: dict[str, Alarm], stack: Stack, written: set[Metric]
 ) -> None:
-    looked_at = sum(len(alarm.metrics) for alarm in known.values())
+    of_intake = {name for name, one in stack.resources.items() if one.get("Condition") in OF_INTAKE}
+    looked_at = sum(len(alarm.metrics) for name, alarm in known.items() if name not in of_intake)
+    more = sum(len(alarm.metrics) for name, alarm in known.items() if name in of_intake)
+    of_function = {one for one in written if ("service", "intake") in one.dimensions}
+    written = written - of_function
+    price = more * ALARM_METRIC_MONTH + len(of_function) * METRIC_MONTH
+    assert f"up to ${price} with `Intake`, for {more} more metrics of alarms and {len(of_function)} of" in OPERATIONS
+    assert (more, len(of_function)) == (cost.INTAKE_ALARM_METRICS, cost.INTAKE_METRICS)
     of_routes = len(detailed(stack)) * len(AWS_METRICS["AWS/ApiGateway"][0])
     documented = re.findall(r"\$(\d+\.\d\d) for [^(]*\((\d+) x \$(0\.\d\d)\)", OPERATIONS)
     assert [(Decimal(sum_), int(count), Decimal(each)) for sum_, count, each in documented] == [
@@ -346,12 +372,14 @@ def test_the_operations_page_tells_what_the_metrics_cost(
 # ---------------------------------------------------------------- the dashboard
 
 
-def test_the_dashboard_shows_every_alarm_that_always_stands(
+def test_the_dashboard_shows_every_alarm_that_always_stands_and_those_of_the_intake_if_it_is_on(
     known: dict[str, Alarm], stack: Stack, template: Template
 ) -> None:
     (widget,) = (one for one in dashboard(stack, template) if one["type"] == "alarm")
     assert sorted(widget["properties"]["alarms"]) == [
-        f"{name}.Arn" for name, alarm in sorted(known.items()) if not alarm.conditional
+        f"{name}.Arn"
+        for name, alarm in sorted(known.items())
+        if not alarm.conditional or stack.resources[name]["Condition"] in OF_INTAKE
     ]
 
 

@@ -8,7 +8,7 @@ from tests.template.stack import attribute
 
 FUNCTIONS = [
     *("ingest", "write", "read", "counters", "snapshots"),
-    *("report", "statements", "watch", "repair", "billing", "console"),
+    *("report", "statements", "watch", "repair", "billing", "intake", "console"),
 ]
 LIBRARIES = ("AWS_", "POWERTOOLS_")
 

@@ -4,10 +4,11 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 import pytest
 
+from quarterhour.intake.keys import INBOX
 from tests.support.repository import ROOT
 from tests.template.stack import Properties, Stack, aliased, arn_of, listed
 
@@ -22,6 +23,7 @@ FUNCTIONS = [
     "WatchFunction",
     "RepairFunction",
     "BillingFunction",
+    "IntakeFunction",
     "ConsoleFunction",
 ]
 REPORTS_SCHEDULE = (
@@ -35,6 +37,8 @@ STACK_NAME = "quarterhour-" + "s" * 16
 """With a stage as long as the parameter permits."""
 LONGEST_POLICY = 20_480
 STREAMS = {"CountersFunction": "LedgerTable", "SnapshotsFunction": "EntityTable", "BillingFunction": "EntityTable"}
+QUEUES = {"IntakeQueue": 500, "InboxQueue": 1}
+"""The queues that the intake reads, and how many messages at most at a time."""
 
 
 def test_the_functions_are_those_known_here(stack: Stack) -> None:
@@ -72,7 +76,7 @@ class TestEachFunction:
             for resource in listed(one["Resource"]):
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
-                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports|statements|totals|work)/\*(?:/manifest\.json)?)"
+                    r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports|statements|totals|work)/\*(?:/manifest\.json)?|InboxBucket\.Arn\}/(?:inbox|maps|results)/\*)"
                     rf"|{'|'.join(map(re.escape, (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS, STATEMENT_RUNS)))}",
                     resource["Fn::Sub"],
                 )
@@ -83,7 +87,11 @@ class TestEachFunction:
         named |= {"ScheduleRole"} if "SCHEDULE_NAME" in variables else set()
         plumbing = {
             stack.of("AWS::Lambda::Function")[name]["LoggingConfig"]["LogGroup"]["Ref"],
-            *(STREAMS.get(name, ""), f"{name.removesuffix('Function')}DeadLetterQueue"),
+            *(
+                STREAMS.get(name, ""),
+                *(QUEUES if name == "IntakeFunction" else ()),
+                f"{name.removesuffix('Function')}DeadLetterQueue",
+            ),
         }
         touched = {resource for one in stack.statements(name) for resource in resources(one)}
         assert touched - plumbing <= named
@@ -308,6 +316,104 @@ class TestAStateMachine:
         maps = [one for one in self.states(stack, machine) if one["Type"] == "Map"]
         assert maps
         assert not {name for one in maps for name in one if name.startswith("Tolerated")}
+
+
+class TestTheIntake:
+    def mappings(self, stack: Stack) -> dict[str, Properties]:
+        """Return its mappings by queue."""
+        mappings = stack.of("AWS::Lambda::EventSourceMapping").values()
+        own = [one for one in mappings if one["FunctionName"] == {"Ref": "IntakeFunction"}]
+        return {arn_of(one["EventSourceArn"]): one for one in own}
+
+    def test_reads_its_queues_and_says_which_messages_have_to_come_again(self, stack: Stack) -> None:
+        mappings = self.mappings(stack)
+        assert {name: one["BatchSize"] for name, one in mappings.items()} == QUEUES
+        for one in mappings.values():
+            assert one["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+            assert one["ScalingConfig"]["MaximumConcurrency"] >= 2
+        # SQS takes more than ten messages a batch only with a window.
+        assert mappings["IntakeQueue"]["MaximumBatchingWindowInSeconds"] >= 1
+
+    def test_may_call_itself_by_its_queue_for_as_many_parts_as_a_file_has(self, stack: Stack) -> None:
+        assert stack.of("AWS::Lambda::Function")["IntakeFunction"]["RecursiveLoop"] == "Allow"
+
+    @pytest.mark.parametrize("name", QUEUES)
+    def test_gets_a_message_again_for_days_and_no_message_while_it_may_still_work_on_it(
+        self, stack: Stack, name: str
+    ) -> None:
+        queue = stack.of("AWS::SQS::Queue")[name]
+        assert queue["VisibilityTimeout"] >= 6 * stack.of("AWS::Lambda::Function")["IntakeFunction"]["Timeout"]
+        redrive = queue["RedrivePolicy"]
+        assert arn_of(redrive["deadLetterTargetArn"]) == "IntakeDeadLetterQueue"
+        assert queue["VisibilityTimeout"] * redrive["maxReceiveCount"] > 3 * 24 * 3600
+
+    def test_parks_any_message_with_its_reason_however_its_letters_are_escaped(self, stack: Stack) -> None:
+        queues = stack.of("AWS::SQS::Queue")
+        assert 3 * queues["IntakeQueue"]["MaximumMessageSize"] < queues["IntakeParkedQueue"]["MaximumMessageSize"]
+
+    def test_exists_only_if_it_is_on_and_so_does_all_that_it_needs(self, document: Properties) -> None:
+        own = {name: one for name, one in document["Resources"].items() if re.match("Intake|Inbox", name)}
+        assert len(own) > 15
+        assert {one.get("Condition") for one in own.values()} == {"TakesIn", "TakesFromBus", "OthersSendToBus"}
+        assert document["Conditions"]["TakesIn"] == {"Fn::Equals": [{"Ref": "Intake"}, "on"]}
+        assert document["Parameters"]["Intake"]["Default"] == "off"
+
+
+class TestWhoSendsToTheIntake:
+    OTHERS: ClassVar[Properties] = {"AWS": {"Fn::Split": [",", {"Ref": "IntakeSenders"}]}}
+
+    def statements(self, stack: Stack, name: str) -> dict[str, Properties]:
+        """Return the statements of a queue's policy by their names."""
+        policy = stack.of("AWS::SQS::QueuePolicy")[f"{name}Policy"]
+        assert policy["Queues"] == [{"Ref": name}]
+        found = policy["PolicyDocument"]["Statement"]
+        assert {arn_of(one["Resource"]) for one in found} == {name}
+        return {one["Sid"]: one for one in found}
+
+    @pytest.mark.parametrize("name", ["IntakeQueue", "InboxQueue", "IntakeDeadLetterQueue"])
+    def test_uses_tls(self, stack: Stack, name: str) -> None:
+        tls = self.statements(stack, name)["TlsOnly"]
+        assert (tls["Effect"], tls["Principal"], tls["Action"]) == ("Deny", "*", "sqs:*")
+        assert tls["Condition"] == {"Bool": {"aws:SecureTransport": False}}
+
+    def test_may_send_to_the_queue_if_it_is_named_and_only_send(self, stack: Stack, document: Properties) -> None:
+        others = self.statements(stack, "IntakeQueue")["FromOthers"]
+        assert (others["Principal"], others["Action"]) == (self.OTHERS, ["sqs:SendMessage", "sqs:GetQueueUrl"])
+        written = document["Resources"]["IntakeQueuePolicy"]["Properties"]["PolicyDocument"]["Statement"]
+        assert [one["Fn::If"][0] for one in written if "Fn::If" in one] == ["TakesFromBus", "OthersSend"]
+        named = {"Fn::Not": [{"Fn::Equals": [{"Ref": "IntakeSenders"}, ""]}]}
+        assert document["Conditions"]["OthersSend"]["Fn::And"][1] == named
+
+    def test_may_upload_files_if_it_is_named_and_read_none(self, stack: Stack) -> None:
+        found = stack.of("AWS::S3::BucketPolicy")["InboxBucketPolicy"]["PolicyDocument"]["Statement"]
+        upload = {one["Sid"]: one for one in found}["Upload"]
+        assert (upload["Principal"], upload["Action"]) == (self.OTHERS, ["s3:PutObject", "s3:AbortMultipartUpload"])
+        assert upload["Resource"] == {"Fn::Sub": "${InboxBucket.Arn}/inbox/*"}
+
+    def test_may_put_events_of_the_one_kind_on_the_bus_if_it_is_named(self, stack: Stack) -> None:
+        bus = stack.of("AWS::Events::EventBusPolicy")["IntakeBusPolicy"]
+        assert (bus["Statement"]["Principal"], bus["Statement"]["Action"]) == (self.OTHERS, "events:PutEvents")
+        assert bus["Statement"]["Condition"] == {"StringEquals": {"events:detail-type": "quarterhour.event"}}
+        rule = stack.of("AWS::Events::Rule")["IntakeRule"]
+        assert rule["EventPattern"] == {"detail-type": ["quarterhour.event"]}
+        assert rule["EventBusName"] == bus["EventBusName"] == {"Ref": "IntakeBusName"}
+        (target,) = rule["Targets"]
+        ends = (target["Arn"], target["DeadLetterConfig"]["Arn"])
+        assert list(map(arn_of, ends)) == ["IntakeQueue", "IntakeDeadLetterQueue"]
+
+    @pytest.mark.parametrize("name", ["IntakeQueue", "IntakeDeadLetterQueue"])
+    def test_the_rule_alone_may_send_for_eventbridge(self, stack: Stack, name: str) -> None:
+        bus = self.statements(stack, name)["FromBus"]
+        assert bus["Principal"] == {"Service": "events.amazonaws.com"}
+        assert bus["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["IntakeRule", "Arn"]}}}
+
+    def test_s3_tells_of_files_below_inbox_alone(self, stack: Stack) -> None:
+        (notice,) = stack.of("AWS::S3::Bucket")["InboxBucket"]["NotificationConfiguration"]["QueueConfigurations"]
+        assert (notice["Event"], arn_of(notice["Queue"])) == ("s3:ObjectCreated:*", "InboxQueue")
+        assert notice["Filter"]["S3Key"]["Rules"] == [{"Name": "prefix", "Value": INBOX}]
+        from_s3 = self.statements(stack, "InboxQueue")["FromBuckets"]
+        assert from_s3["Principal"] == {"Service": "s3.amazonaws.com"}
+        assert from_s3["Condition"] == {"StringEquals": {"aws:SourceAccount": {"Ref": "AWS::AccountId"}}}
 
 
 class TestTheWatch:

@@ -22,6 +22,8 @@ ORDER: Final = [
     {"AWS::Serverless::Function"},
     {"AWS::IAM::Role"},
     {"AWS::Logs::LogGroup"},
+    {"AWS::SQS::QueuePolicy"},
+    {"AWS::Events::Rule", "AWS::Events::EventBusPolicy"},
     {"AWS::StepFunctions::StateMachine"},
     {"AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Route", "AWS::Lambda::Permission"},
     {"AWS::CloudWatch::Alarm"},
@@ -72,6 +74,8 @@ def triggers(name: str) -> Iterator[str]:
                 yield f"{properties['Method']} /{properties['Path'].split('/')[1]}"
             case "DynamoDB":
                 yield f"stream of {arn_of(properties['Stream'])}"
+            case "SQS":
+                yield arn_of(properties["Queue"])
             case "ScheduleV2":
                 expression = properties["ScheduleExpression"]
                 yield f"schedule {expression['Ref'] if isinstance(expression, dict) else expression}"
@@ -116,7 +120,7 @@ def alarmed(stack: Stack, alarm: Alarm, name: str) -> bool:
     service = service_of(stack, name)
     own = {("service", service), ("FunctionName", f"{logical_id(name, 'Function')}.Ref")}
     own |= {("StateMachineArn", f"{machine}.Ref") for machine in machines(name)}
-    own |= {("QueueName", f"{queue}.QueueName") for queue in given_up_to(stack, name)}
+    own |= {("QueueName", f"{queue}.QueueName") for queue in given_up_to(stack, name) | set(triggers(name))}
     for metric in alarm.metrics:
         dimensions = dict(metric.dimensions)
         if own & metric.dimensions or f"{dimensions.get('Method')} {dimensions.get('Resource')}" in triggers(name):
@@ -159,7 +163,7 @@ class TestEachRow:
 
 def test_an_alarm_in_no_row_is_named_below_the_table(known: dict[str, Alarm]) -> None:
     comment, _, _ = TEXT.partition("AWSTemplateFormatVersion")
-    (whole,) = re.findall(r"^# Alarms on a whole API: (.+)\.$", comment, re.MULTILINE)
+    (whole,) = re.findall(r"^# Alarms of no function: (.+)\.$", comment, re.MULTILINE)
     in_rows = {name for row in rows() for name in row.alarms}
     assert items(whole) == {one.name for one in known.values()} - in_rows
 

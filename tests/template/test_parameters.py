@@ -154,11 +154,13 @@ def test_a_business_time_zone_has_the_form_of_a_zone_s_name(zone: str, *, taken:
     assert accepts("BusinessTimeZone", zone) is taken
 
 
-@pytest.mark.parametrize("name", ["ingest", "billing"])
+@pytest.mark.parametrize("name", ["ingest", "billing", "intake"])
 def test_a_zone_that_only_code_can_judge_stops_the_functions_that_record(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    function = Template(parsed(), ROOT, {"BusinessTimeZone": "Europe/Atlantis"}).functions(attribute)[name]
+    function = Template(parsed(), ROOT, {"BusinessTimeZone": "Europe/Atlantis", "Intake": "on"}).functions(attribute)[
+        name
+    ]
     expected = "BUSINESS_TIME_ZONE is 'Europe/Atlantis': expected a time zone of the tz database such as Europe/London"
     with pytest.raises(SettingsError, match=expected):
         started(function, monkeypatch)
@@ -178,6 +180,19 @@ def test_a_first_period_is_a_month_or_none(first: str, *, taken: bool) -> None:
 )
 def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
     assert accepts("AlarmTopicArn", topic)
+
+
+@pytest.mark.parametrize(
+    ("senders", "taken"),
+    [
+        *(("", True), ("210987654321", True), ("210987654321,109876543210", True)),
+        *(("arn:aws:iam::210987654321:role/shops/till-1", True), ("arn:aws-cn:iam::210987654321:user/ann", True)),
+        *(("210987654321,", False), (",210987654321", False), ("210987654321, 109876543210", False), ("*", False)),
+        *(("arn:aws:iam::*:root", False), ("shop", False), ("21098765432", False), ("arn:aws:s3:::shop", False)),
+    ],
+)
+def test_senders_are_accounts_roles_and_users_and_never_everybody(senders: str, *, taken: bool) -> None:
+    assert accepts("IntakeSenders", senders) is taken
 
 
 @pytest.mark.parametrize(
@@ -209,7 +224,7 @@ def test_streams_and_counters_follow_their_parameters() -> None:
     assert chosen["counters"].memory == 3008
 
 
-@pytest.mark.parametrize("name", ["Ingest", "Billing"])
+@pytest.mark.parametrize("name", ["Ingest", "Billing", "Intake"])
 def test_every_appending_function_knows_its_timeout_and_the_grace_is_longer(
     document: Properties, stack: Stack, name: str
 ) -> None:

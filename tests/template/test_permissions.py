@@ -22,10 +22,11 @@ from tests.template.stack import Properties, Stack, arn_of, listed, logical_id, 
 
 FUNCTIONS = [
     *("ingest", "write", "read", "counters", "snapshots"),
-    *("report", "statements", "watch", "repair", "billing"),
+    *("report", "statements", "watch", "repair", "billing", "intake"),
 ]
-STANDARD = {"Log", "ReadStream", "GiveUp"}
+STANDARD = {"Log", "ReadStream", "ReadQueues", "GiveUp"}
 """Statements for what Lambda does in the function's name: no call of the code shows it, so it has its own rules."""
+QUEUE_READING = ["DeleteMessage", "GetQueueAttributes", "ReceiveMessage"]
 STREAM_READING = ["DescribeStream", "GetRecords", "GetShardIterator", "ListStreams"]
 BY_KEY = {
     *("BatchGetItem", "BatchWriteItem", "ConditionCheckItem", "DeleteItem", "GetItem", "PartiQLInsert"),
@@ -118,6 +119,10 @@ def test_lambda_may_do_in_a_functions_name_what_its_events_need_and_no_more(stac
         one for one in stack.of("AWS::Lambda::EventInvokeConfig").values() if one["FunctionName"] == function
     ]
     needed = {f"logs:{action} {logical_id(name, 'LogGroup')}" for action in ("CreateLogStream", "PutLogEvents")}
+    of_queues = [one for one in mappings if "StartingPosition" not in one]
+    mappings = [one for one in mappings if "StartingPosition" in one]
+    for mapping in of_queues:
+        needed |= {f"sqs:{action} {arn_of(mapping['EventSourceArn'])}" for action in QUEUE_READING}
     for mapping in mappings:
         needed |= {f"dynamodb:{action} {arn_of(mapping['EventSourceArn'])}" for action in STREAM_READING}
     for one in mappings + invocations:

@@ -20,6 +20,8 @@ REPLACEABLE = {
     "AWS::ApiGatewayV2::Stage",
     "AWS::CloudWatch::Alarm",
     "AWS::CloudWatch::Dashboard",
+    "AWS::Events::EventBusPolicy",
+    "AWS::Events::Rule",
     "AWS::IAM::Role",
     "AWS::Lambda::Alias",
     "AWS::Lambda::EventInvokeConfig",
@@ -27,6 +29,7 @@ REPLACEABLE = {
     "AWS::Lambda::LayerVersion",
     "AWS::Lambda::Permission",
     "AWS::Lambda::Version",
+    "AWS::SQS::QueuePolicy",
     "AWS::Scheduler::Schedule",
     "AWS::StepFunctions::StateMachine",
 }

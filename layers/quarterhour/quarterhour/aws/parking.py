@@ -1,9 +1,9 @@
-"""The parking queue, which holds stream records that can never be applied, with their content if it fits."""
+"""The parking queue, which holds records that can never be applied, with their content if it fits."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
@@ -57,11 +57,15 @@ class Parking:
         Raises ``UnavailableError`` unless all are sent. Then the batch is delivered again, so none is skipped.
         """
         parked = list(poison)
-        for some in _batches(map(_body, parked)):
-            self._send(some)
+        self.send(map(_body, parked))
         for one in parked:
             # The reason may quote the content, so neither is logged.
             logger.error("record parked", sequence=one.record["dynamodb"].get("SequenceNumber"))
+
+    def send(self, bodies: Iterable[str]) -> None:
+        """Send messages with these bodies, in ASCII; raise ``UnavailableError`` unless all are sent."""
+        for some in _batches(bodies):
+            self._send(some)
 
     def _send(self, bodies: Sequence[str]) -> None:
         """Send the bodies of up to 10 messages with one call; repeat it for those that the response names as failed."""
@@ -77,7 +81,12 @@ class Parking:
         codes = ", ".join(sorted({one["Code"] for one in failed}))
         raise UnavailableError(f"SQS did not accept {len(failed)} messages: {codes}")
 
-    def replay(self, apply: Callable[[Record], bool], in_time: Callable[[], bool]) -> Unparked:
+    def replay(
+        self,
+        apply: Callable[[Record], bool],
+        in_time: Callable[[], bool],
+        parse: Callable[[str], Any] = json.loads,
+    ) -> Unparked:
         """Apply each parked record once, delete those that ``apply`` accepts, and return both numbers.
 
         A record that stays is hidden until the run ends, so that the run does not receive it again. Then it becomes
@@ -89,7 +98,7 @@ class Parking:
             while in_time() and (messages := self._receive()):
                 hidden |= {message["ReceiptHandle"]: None for message in messages}
                 for message in messages:
-                    if in_time() and apply(json.loads(message["Body"])["record"]):
+                    if in_time() and apply(parse(message["Body"])["record"]):
                         self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"])
                         del hidden[message["ReceiptHandle"]]
                         applied += 1

@@ -50,6 +50,9 @@ class Metric(StrEnum):
     COUNTER_DRIFT = "CounterDrift"
     """Sealed quarter-hours whose counters differ from the ledger."""
 
+    INBOX_FILES_FAILED = "InboxFilesFailed"
+    """Files of the inbox that have ended, and have an event or a row that is not recorded: 1 or 0."""
+
     STATEMENTS_SEALED = "StatementsSealed"
     STATEMENTS_DUE = "StatementsDue"
     """Whether a period is due and not sealed: 1 or 0."""
@@ -89,7 +92,7 @@ def correlation_id(event: Mapping[str, Any], context: LambdaContext) -> str:
     match event:
         case {"requestContext": {"requestId": str(request)}}:
             return request
-        case {"Records": [{"eventID": str(record)}, *_]}:
+        case {"Records": [{"eventID": str(record)} | {"messageId": str(record)}, *_]}:
             return record
         case {"id": str(tick)} if is_tick(event):
             return tick

@@ -79,13 +79,16 @@ class PartPlace:
 class ConvertedPart(NamedTuple):
     """What a part gives: events, bad rows, the number of its rows, the bytes that were read, and the next place.
 
-    The next part begins behind these bytes; `next` is `None` at the end of the file.
+    `lines` has the line of each event, `line` is the last one that was read. The next part begins behind these bytes;
+    `next` is `None` at the end of the file.
     """
 
     events: list[dict[str, Any]]
+    lines: list[int]
     bad: list[BadRow]
     rows: int
     read: int
+    line: int
     next: PartPlace | None
 
 
@@ -106,7 +109,7 @@ def convert_part(
     # Of the first part, the lines up to its header were read above.
     left = lines[place.line - first :]
     end = first + len(lines)
-    events, bad, size, behind = [], [], 0, end
+    events, numbers, bad, size, behind = [], list[int](), [], 0, end
     rows = records(_of_part(left, end, last=last), place.delimiter, csv_map.file.quote)
     try:
         for row in rows:
@@ -119,6 +122,7 @@ def convert_part(
                     size += len(bad[-1].reason)
                 else:
                     events.append(outcome.body)
+                    numbers.append(converter.line)
                     size += len(exact_json.write(outcome.body))
     except PartEndError as cut:
         behind = cut.line
@@ -129,7 +133,13 @@ def convert_part(
     if not (is_over or read):
         raise FileError(f"line {behind}: the row does not fit into a part; {_ONLY_BY_COMMAND}")
     return ConvertedPart(
-        events, bad, converter.rows - place.rows, read, None if is_over else _after(converter, place, behind)
+        events,
+        numbers,
+        bad,
+        converter.rows - place.rows,
+        read,
+        behind - 1,
+        None if is_over else _after(converter, place, behind),
     )
 
 

@@ -100,10 +100,11 @@ def _events_of_lines(body: bytes) -> Sent:
     lines = enumerate(body.removeprefix(BOM_UTF8).split(b"\n"), 1)
     filled = {number: line for number, line in lines if line and not line.isspace()}
     _check_number(len(filled))
-    return Sent([_event_of_line(line) for line in filled.values()], tuple(filled))
+    return Sent([event_of_line(line) for line in filled.values()], tuple(filled))
 
 
-def _event_of_line(line: bytes) -> Event | Rejection:
+def event_of_line(line: bytes) -> Event | Rejection:
+    """Return the event in a line of NDJSON, or its rejection."""
     try:
         item = exact_json.parse(line.decode())
     except ValueError as error:

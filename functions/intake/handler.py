@@ -1,0 +1,52 @@
+"""Records what comes by the queue, the bus and the inbox, by the same recorder as POST /events.
+
+Invoked with `{}` by an operator, it records the parked events again, once the cause is fixed.
+"""
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from quarterhour.aws import clients
+from quarterhour.aws.parking import Parking
+from quarterhour.aws.settings import Environment
+from quarterhour.aws.telemetry import logger, observed
+from quarterhour.aws.workers import Workers
+from quarterhour.intake.inbox import InboxIntake
+from quarterhour.intake.service import QueueIntake
+from quarterhour.intake.store import InboxStore
+from quarterhour.ledger.service import recorder_of
+from quarterhour.model.errors import UnavailableError
+
+env = Environment.of_process()
+sqs = clients.sqs()
+workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
+recorder = recorder_of(env, clients.dynamodb(), workers, "INTAKE_TIMEOUT_SECONDS")
+queue = QueueIntake(recorder, Parking(sqs, env.text("PARKED_QUEUE_URL")))
+inbox_queue = env.text("INBOX_QUEUE_URL")
+inbox = InboxIntake(recorder, InboxStore(clients.s3(), env.text("INBOX_BUCKET")), sqs, inbox_queue)
+
+RESERVE_SECONDS = 8
+"""Time that is kept to park what is refused, to write a result, and for the response."""
+
+
+@observed
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    """Record a batch of messages and return those that SQS must deliver again; or record the parked events."""
+
+    def seconds() -> float:
+        return context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
+
+    if "Records" not in event:
+        return {"intake": queue.unpark(context.aws_request_id, seconds).as_dict()}
+    records = event["Records"]
+    if records[0]["eventSourceARN"].rpartition(":")[2] != inbox_queue.rpartition("/")[2]:
+        return queue.take(records, context.aws_request_id, seconds)
+    failed = []
+    for record in records:
+        try:
+            inbox.take(record["body"], context.aws_request_id, seconds)
+        except UnavailableError as error:
+            logger.warning("part of a file not recorded", message_id=record["messageId"], error=str(error))
+            failed.append({"itemIdentifier": record["messageId"]})
+    return {"batchItemFailures": failed}

@@ -1,0 +1,99 @@
+"""Reads a file's content in chunks of bounded size: events with their lines, problems, and where it goes on."""
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple, Protocol
+
+from quarterhour.csv.map import CsvMap
+from quarterhour.csv.parts import PartPlace, convert_part
+from quarterhour.intake.file_result import BAD_ROW, Problem
+from quarterhour.ledger.event import Event, Rejection, read_event
+from quarterhour.ledger.http import MAX_BATCH, event_of_line
+from quarterhour.model.errors import FieldProblem
+from quarterhour.orders.events import unreserved
+
+LONGEST_LINE: Final = 1 << 18
+"""The most bytes of a line; the most that a message of the queue has, too."""
+_BLOCK: Final = 1 << 18
+_MAX_CHUNK: Final = 4 << 20
+_PART: Final = 700_000
+"""Bytes of a CSV file that are converted at a time."""
+_BOM: Final = b"\xef\xbb\xbf"
+_TOO_LONG: Final = Rejection(
+    None, None, (FieldProblem("", f"is a line of more than {LONGEST_LINE:,} bytes", "one event a line"),)
+)
+
+
+class Content(Protocol):
+    """The content of a file as a stream."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return up to ``size`` bytes; none at the end."""
+
+
+class Chunk(NamedTuple):
+    """Some events with their lines, the problems of rows without one, and the place behind them.
+
+    ``offset``, ``line`` and ``place`` are those of ``FileResult``.
+    """
+
+    events: list[Event | Rejection]
+    lines: list[int]
+    problems: list[Problem]
+    offset: int
+    line: int
+    place: str | None = None
+
+
+def chunks_of_lines(content: Content, offset: int, line: int) -> Iterator[Chunk]:
+    """Yield the chunks of NDJSON whose first byte is at ``offset``, behind ``line`` lines; skips blank lines."""
+    events: list[Event | Rejection] = []
+    numbers: list[int] = []
+    begun = offset
+    for text, size in _lines(content):
+        offset += size
+        line += 1
+        if line == 1 and text is not None:
+            text = text.removeprefix(_BOM)  # noqa: PLW2901 - the mark is no part of the line
+        if text is None or text.strip():
+            events.append(_TOO_LONG if text is None else unreserved(event_of_line(text)))
+            numbers.append(line)
+        if len(events) == MAX_BATCH or offset - begun > _MAX_CHUNK:
+            yield Chunk(events, numbers, [], offset, line)
+            events, numbers, begun = [], [], offset
+    yield Chunk(events, numbers, [], offset, line)
+
+
+def _lines(content: Content) -> Iterator[tuple[bytes | None, int]]:
+    """Yield each line without its end, ``None`` if it is too long, and the bytes that it takes."""
+    rest, dropped = b"", 0
+    while block := content.read(_BLOCK):
+        *whole, rest = (rest + block).split(b"\n")
+        for text in whole:
+            yield (None if dropped or len(text) > LONGEST_LINE else text), dropped + len(text) + 1
+            dropped = 0
+        if dropped or len(rest) > LONGEST_LINE:
+            dropped, rest = dropped + len(rest), b""
+    if rest or dropped:
+        yield (None if dropped else rest), dropped + len(rest)
+
+
+def chunks_of_csv(
+    content: Content, csv_map: CsvMap, settings: dict[str, str], offset: int, place: str | None
+) -> Iterator[Chunk]:
+    """Yield the chunks of a CSV file whose first byte is at ``offset``.
+
+    Raises ``MapError`` or ``FileError`` if the file cannot be read by the map.
+    """
+    begins = PartPlace.parse(place) if place else None
+    buffer, is_over = b"", False
+    while True:
+        while not is_over and len(buffer) < _PART:
+            block = content.read(_PART - len(buffer))
+            buffer, is_over = buffer + block, not block
+        part = convert_part(buffer, csv_map, settings, begins, last=is_over)
+        problems = [Problem(one.line, BAD_ROW, None, None, one.reason) for one in part.bad]
+        buffer, offset, begins = buffer[part.read :], offset + part.read, part.next
+        token = begins.token if begins else None
+        yield Chunk(list(map(read_event, part.events)), part.lines, problems, offset, part.line, token)
+        if begins is None:
+            return
