@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from quarterhour.model import money
+from quarterhour.model.identifiers import Identity
 from quarterhour_tools.reconciliation.lines import (
     LedgerLine,
     Line,
@@ -94,7 +95,7 @@ def explain(provider: Sequence[ProviderLine], ledger: Sequence[LedgerLine]) -> I
     if fees:
         # A fee alone belongs to the line with an amount.
         units[:1] = [[*(units[0] if units else []), *fees]]
-    yield from _paired(units, sorted(ledger))
+    yield from _paired(units, sorted(ledger, key=_identity))
 
 
 def _paired(units: list[list[ProviderLine]], ledger: list[LedgerLine]) -> Iterator[Finding]:
@@ -114,7 +115,7 @@ def _paired(units: list[list[ProviderLine]], ledger: list[LedgerLine]) -> Iterat
                 yield _together(unit, [found.pop()])
             else:
                 left.append(unit)
-        units, ledger = left, sorted(line for lines in same.values() for line in lines)
+        units, ledger = left, sorted((line for lines in same.values() for line in lines), key=_identity)
     if units and ledger and (corrected or 1 in {len(units), len(ledger)}):
         yield _together([line for unit in units for line in unit], ledger)
         return
@@ -128,6 +129,10 @@ def _paired(units: list[list[ProviderLine]], ledger: list[LedgerLine]) -> Iterat
         yield Finding(Status.MISSING_HERE, tuple(unit), note=f"names no {missing}" if missing else "")
     for one in ledger[pairs:]:
         yield Finding(Status.MISSING_THERE, ledger=(one,))
+
+
+def _identity(line: LedgerLine) -> Identity:
+    return line.identity
 
 
 def _signature(lines: Sequence[Line], *, by_agency: bool) -> frozenset[tuple[object, Decimal]]:

@@ -92,7 +92,7 @@ function Sums({ total, sums }) {
           <th scope="row">${one.label}</th><td class="n">${format.count(one.findings)}</td>
           <${Figures} of=${one} />
         </tr>`)}
-      <tr class="total"><th scope="row">Total</th><td></td><${Figures} of=${total} /></tr>
+      <tr class="sum"><th scope="row">Total</th><td></td><${Figures} of=${total} /></tr>
     <//>`;
 }
 
