@@ -76,9 +76,9 @@ def test_every_command_of_the_page_runs_and_its_proposals_are_recorded_once(
                 assert code == (1 if arguments[0] == "reconcile" else 0), shown[-1]
             compared, sent = shown
             assert "\n".join(map(str.rstrip, compared.out.splitlines())).strip("\n") in PAGE
-            assert "2 recorded" in sent.err
+            assert "2 recorded" in sent.out
             assert main(["send", "reviewed.ndjson", "--url", url, "--receipts", "again.receipts"]) == 0
-            assert "2 duplicate" in capsys.readouterr().err
+            assert "2 duplicate" in capsys.readouterr().out
         seal(world)
         with serving(world) as url:
             assert main([url if one == ADDRESS else one for one in COMMANDS[0][1:]]) == 1
