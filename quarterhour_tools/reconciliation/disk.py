@@ -12,8 +12,8 @@ from typing import Final
 
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.reconciliation.lines import (
+    ComparedLine,
     LedgerLine,
-    Line,
     ProviderLine,
     ledger_line,
     packed,
@@ -28,7 +28,7 @@ _CACHE: Final = 32_000
 """KiB of memory for pages and for sorting."""
 _PROVIDER, _LEDGER = 0, 1
 
-Group = tuple[list[ProviderLine], list[LedgerLine]]
+GroupLines = tuple[list[ProviderLine], list[LedgerLine]]
 
 
 class Disk:
@@ -39,7 +39,7 @@ class Disk:
         self._lines: list[tuple[bytes, int, str]] = []
         self._rows: list[tuple[int, str]] = []
 
-    def add(self, line: Line) -> None:
+    def add(self, line: ComparedLine) -> None:
         """Keep a line."""
         side = _PROVIDER if isinstance(line, ProviderLine) else _LEDGER
         self._lines.append((_digest(line.group), side, packed(line)))
@@ -59,7 +59,7 @@ class Disk:
         )
         return next((one for (body,) in found if not (one := ledger_line(body)).corrects), None)
 
-    def groups(self) -> Iterator[Group]:
+    def groups(self) -> Iterator[GroupLines]:
         """Yield the lines of each group; raise ``ToolError`` if a group has too many."""
         self._write()
         found = self._connection.execute("SELECT grp, side, body FROM line ORDER BY grp, n")

@@ -60,7 +60,7 @@ class LedgerLine(NamedTuple):
         return self.identity.source == SOURCE
 
 
-Line = ProviderLine | LedgerLine
+ComparedLine = ProviderLine | LedgerLine
 
 
 def group_of(kind: str, values: Sequence[str]) -> str:
@@ -77,7 +77,7 @@ def kind_of_group(group: str) -> str:
     return kind if isinstance(kind, str) else ""
 
 
-def packed(line: Line) -> str:
+def packed(line: ComparedLine) -> str:
     """Return a line as text; ``provider_line`` and ``ledger_line`` reverse it."""
     return json.dumps([money.plain(one) if isinstance(one, Decimal) else one for one in line], ensure_ascii=False)
 
@@ -106,7 +106,7 @@ def _decimal(text: Any) -> Decimal | None:  # noqa: ANN401 - what JSON holds
 class Sums(dict[tuple[str, str], Decimal]):
     """Sums by measure, which is ``amount`` or ``fee``, and currency."""
 
-    def add(self, line: Line, period: str) -> None:
+    def add(self, line: ComparedLine, period: str) -> None:
         """Add a line if it counts in the period."""
         if counts(line, period):
             if line.amount is not None:
@@ -119,17 +119,17 @@ class Sums(dict[tuple[str, str], Decimal]):
         self[key] = money.add(self.get(key, money.ZERO), value)
 
 
-def counts(line: Line, period: str) -> bool:
+def counts(line: ComparedLine, period: str) -> bool:
     """Return whether a line is a part of the totals of a period."""
     return line.period == period and (isinstance(line, ProviderLine) or line.counts)
 
 
-def fee_currency(line: Line) -> str:
+def fee_currency(line: ComparedLine) -> str:
     """Return the currency of a line's fee."""
     return line.fee_currency if isinstance(line, ProviderLine) else line.currency
 
 
-def sums(lines: Sequence[Line], period: str) -> Sums:
+def sums(lines: Sequence[ComparedLine], period: str) -> Sums:
     """Return the sums of lines that count in a period."""
     total = Sums()
     for line in lines:

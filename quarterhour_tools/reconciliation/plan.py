@@ -14,8 +14,8 @@ from typing import Final, NamedTuple
 from quarterhour.model import money
 from quarterhour.model.identifiers import Identity
 from quarterhour_tools.reconciliation.lines import (
+    ComparedLine,
     LedgerLine,
-    Line,
     ProviderLine,
     Sums,
     counts,
@@ -53,7 +53,7 @@ class Finding(NamedTuple):
     note: str = ""
 
     @property
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ComparedLine]:
         """The lines of both sides."""
         return [*self.provider, *self.ledger]
 
@@ -135,11 +135,11 @@ def _identity(line: LedgerLine) -> Identity:
     return line.identity
 
 
-def _signature(lines: Sequence[Line], *, by_agency: bool) -> frozenset[tuple[object, Decimal]]:
+def _signature(lines: Sequence[ComparedLine], *, by_agency: bool) -> frozenset[tuple[object, Decimal]]:
     return frozenset(net(lines, by_agency=by_agency).items())
 
 
-def net(lines: Iterable[Line], *, by_agency: bool, measure: str = AMOUNT) -> Net:
+def net(lines: Iterable[ComparedLine], *, by_agency: bool, measure: str = AMOUNT) -> Net:
     """Return the sums of a measure by currency, agency (if it is compared) and period, without those that are 0."""
     total: dict[tuple[str, str, str], Decimal] = {}
     for line in lines:
