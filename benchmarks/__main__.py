@@ -580,6 +580,17 @@ def statements(extent: Extent) -> Iterator[Line]:
         )
 
 
+def reconciling(extent: Extent) -> Iterator[Line]:
+    """Time the comparison of a provider's file with sealed files against reading both; measure its memory."""
+    lines = extent.tables[-1]
+    measured: dict[str, float] = children.run("read", ["-m", "benchmarks.reconciling", str(lines)])
+    yield Line(
+        f"`reconcile` of {_shown(lines)} lines of each side, lines per second and core, against csv.reader",
+        f"{measured['ratio']:.2f}x",
+    )
+    yield Line("  its memory", f"{measured['mib']:.0f} MiB", "<= 256 MiB", at_most(256, measured["mib"]), (LARGEST,))
+
+
 def starting(extent: Extent) -> Iterator[Line]:
     """Time the start of the functions behind the API against that of boto3 alone."""
     for function in ("ingest", "read", "write"):
@@ -728,6 +739,7 @@ MEASUREMENTS: Final[Sequence[Callable[[Extent], Iterator[Line]]]] = (
     sealing_speed,
     memory,
     statements,
+    reconciling,
     starting,
     replaying,
     sending,

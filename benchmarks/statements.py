@@ -63,7 +63,7 @@ def measure(lines: int, accounts: int) -> dict[str, float]:
         with using(ManualClock(CUT_OFF)):
             statements = releases.run(lambda: 1e9).documents
         ours = process_time() - start
-        mib = _peak()
+        mib = peak()
         _expect(statements, made)
         _expect(statements, min(accounts, lines))
         start = process_time()
@@ -295,7 +295,7 @@ def _rows(sealed: tuple[SealedFile, bytes]) -> Iterator[list[str]]:
         yield from csv.reader(cast("IO[str]", text))
 
 
-def _peak() -> float:
+def peak() -> float:
     """Return the most memory that this process ever held, in MiB (on Linux)."""
     status = Path("/proc/self/status").read_text(encoding="ascii")
     (peak,) = (line for line in status.splitlines() if line.startswith("VmHWM:"))

@@ -40,6 +40,7 @@ from quarterhour_tools.loading.event_through import WAYS
 from quarterhour_tools.operations import bill, deployment, drafts, held, intake, rerate, restore, statements
 from quarterhour_tools.operations.check import command as check
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
+from quarterhour_tools.reconciliation import command as reconcile
 from quarterhour_tools.replay import demo, year, year_run
 from quarterhour_tools.replay.replay import VERDICTS, Accounts, Prepared, Replay, ReplayResult, replaying
 from quarterhour_tools.sign_in import provider
@@ -52,6 +53,7 @@ _ACCOUNTING: Final[dict[str, Any]] = {
     "dac7": dac7,
     "payouts": payouts,
     "payments": payments,
+    "reconcile": reconcile,
 }
 _FIGURES: Final = ("events", "gross", "refunds", "commission", "payments")
 _MOST_DAYS: Final = 36_500

@@ -43,6 +43,7 @@ from quarterhour.rate_cards.queries import RateCardQueries
 from quarterhour.rate_cards.rate_card import RATE_CARDS
 from quarterhour.receivables import routes as receivables
 from quarterhour.receivables.queries import ReceivableQueries
+from quarterhour.reconciliation.result import RESULTS
 from quarterhour.releases import routes as releases
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.queries import DraftQueries
@@ -140,7 +141,7 @@ statement_status.read(routes, StatementStatusQueries(entities), statement_querie
 releases.read(routes, draft_queries)
 orders.read(routes, order_queries)
 search.read(routes, SearchQueries(entities, events, account_queries, order_queries, workers))
-documents.read(routes, document_queries, (AGENCIES, OWNERS, RATE_CARDS))
+documents.read(routes, document_queries, (AGENCIES, OWNERS, RATE_CARDS, RESULTS))
 agencies.read(routes, agency_queries)
 rate_cards.read(routes, rate_card_queries, agency_queries, document_queries)
 exchange_rates.read(routes, ExchangeRateQueries(entities), rate_snapshots, layers)

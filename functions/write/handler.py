@@ -32,6 +32,7 @@ from quarterhour.orders import routes as orders
 from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
 from quarterhour.rate_cards.rate_card import RATE_CARDS
+from quarterhour.reconciliation.result import RESULTS
 from quarterhour.releases import routes as releases
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.service import ReleaseService
@@ -71,7 +72,7 @@ schedule_store = ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), e
 
 routes = Routes(env)
 orders.write(routes, OrderService(order_store))
-documents.write(routes, document_service, (AGENCIES, OWNERS, RATE_CARDS))
+documents.write(routes, document_service, (AGENCIES, OWNERS, RATE_CARDS, RESULTS))
 agencies.write(routes, document_service)
 exchange_rates.write(routes, rate_service)
 threads.write(

@@ -55,7 +55,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--set",
         action="append",
         default=[],
-        type=_setting,
+        type=setting,
         metavar="NAME=VALUE",
         help="a value that the map asks for in [settings], such as agency=42; may be repeated",
     )
@@ -67,7 +67,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _setting(text: str) -> tuple[str, str]:
+def setting(text: str) -> tuple[str, str]:
+    """Parse a value that a map asks for; raise `ArgumentTypeError` for any other text."""
     name, equals, value = text.partition("=")
     if not (name and equals and value):
         raise argparse.ArgumentTypeError("expected NAME=VALUE")
@@ -93,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
         if args.guess:
             return _guess(args.file, as_json=args.json)
         csv_map = load_map(read_map(args.map))
-        settings = _settings(csv_map, dict(args.set))
+        settings = settings_of(csv_map, dict(args.set))
         with open_text(args.file, csv_map.file.encoding) as file:
             if file.detected and file.encoding != UTF_8:
                 print(f"{printable(args.file)}: read as {file.encoding}, which was detected", file=sys.stderr)
@@ -163,7 +164,7 @@ def read_map(name: str) -> str:
         raise MapError("map", f"cannot be read: {error}; the maps that come with the tools are {shipped}") from None
 
 
-def _settings(csv_map: CsvMap, given: dict[str, str]) -> dict[str, str]:
+def settings_of(csv_map: CsvMap, given: dict[str, str]) -> dict[str, str]:
     """Return the values that a map asks for; raise `MapError` if one is missing or unknown."""
     for name, meaning in csv_map.settings.items():
         if name not in given:

@@ -48,7 +48,8 @@ PATH: Final[Mapping[str, Parameter]] = {
     "customer": Parameter("The customer.", Name, "ann"),
     "document": Parameter(
         "The document's name: `rate-card:<agency>`, `rate-card:group/<group>` or `rate-card:default` is a rate card, "
-        "`agency:<agency>` an agency's registration, `owner` the marketplace's owner.",
+        "`agency:<agency>` an agency's registration, `owner` the marketplace's owner, "
+        "`reconciliation:<period>:<provider>` the result of a reconciliation.",
         Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern="^[^#]+$")],
         "rate-card:42",
     ),

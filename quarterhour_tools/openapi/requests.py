@@ -14,6 +14,9 @@ from quarterhour.ledger.event import OF_DATA
 from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.orders.keys import MAX_ITEMS
 from quarterhour.rate_cards.rate_card import MAX_RULES
+from quarterhour.reconciliation.result import MAX_DIFFERENCES, MAX_SUMS
+from quarterhour.reconciliation.result import MAX_PROBLEMS as MAX_RESULT_PROBLEMS
+from quarterhour.reconciliation.result import MAX_TEXT as MAX_TEXT_OF_RESULT
 from quarterhour.statement_status.keys import MOST_CHANGES
 from quarterhour.statements.owner import MAX_LOGO, MAX_PAYMENT_DAYS
 from quarterhour.threads.message import MAX_TEXT
@@ -25,6 +28,7 @@ from quarterhour_tools.openapi.values import (
     Kind,
     Location,
     Maybe,
+    Month,
     Name,
     Omittable,
     Percent,
@@ -457,13 +461,74 @@ class OwnerData(Body):
     """The instant from which the version is in force; without it, always."""
 
 
+ResultText = Annotated[str, Field(max_length=MAX_TEXT_OF_RESULT)]
+
+
+class ReconciliationTotal(Body):
+    """What provider and ledger have of a measure in a currency, and the difference."""
+
+    measure: Literal["amount", "fee"]
+    currency: Currency
+    provider: SentDecimal
+    ledger: SentDecimal
+    difference: SentDecimal
+
+
+class ReconciliationSum(ReconciliationTotal):
+    """What one label, such as `missing here`, explains of a total."""
+
+    label: ResultText
+    findings: Count
+
+
+class ReconciliationDifference(Body):
+    """Lines that do not match; one for each currency."""
+
+    line: ResultText
+    """Where they begin in the file; empty if they are not in it."""
+    name: ResultText
+    kind: ResultText
+    label: ResultText
+    currency: Currency
+    provider: SentDecimal
+    ledger: SentDecimal
+    difference: SentDecimal
+    agency: ResultText
+    events: ResultText
+    note: ResultText
+
+
+class ReconciliationData(Body):
+    """The result of comparing a provider's file with the sealed ledger."""
+
+    period: Month
+    provider: Name
+    file: ResultText
+    made_at: SentInstant
+    sealed_until: Omittable[SentInstant]
+    """The end of the last sealed quarter-hour; without it, none is sealed."""
+    rows: Count
+    others: Count
+    """The rows of which the map makes no line."""
+    outside: Count
+    """The lines of other months."""
+    difference_count: Count
+    problem_count: Count
+    proposals: Count
+    problems: Annotated[list[ResultText], Field(max_length=MAX_RESULT_PROBLEMS)]
+    totals: Annotated[list[ReconciliationTotal], Field(max_length=MAX_SUMS)]
+    sums: Annotated[list[ReconciliationSum], Field(max_length=MAX_SUMS)]
+    differences: Annotated[list[ReconciliationDifference], Field(max_length=MAX_DIFFERENCES)]
+
+
 class Draft(Body):
     """A new version of a document, based on the version that the writer has seen."""
 
     seen: Count
     """The number of the version seen; 0 for a new document."""
-    content: RateCard | AgencyData | OwnerData | Any
-    """Any JSON of up to 200,000 bytes; for `rate-card:…`, `agency:<agency>` and `owner`, what their schema allows."""
+    content: RateCard | AgencyData | OwnerData | ReconciliationData | Any
+    """Any JSON of up to 200,000 bytes; for `rate-card:…`, `agency:<agency>`, `owner` and `reconciliation:…`, what their
+    schema allows."""
 
 
 class Registration(Body):

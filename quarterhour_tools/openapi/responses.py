@@ -1378,7 +1378,7 @@ class DocumentMetadata(Answer):
     """The data of a document as a whole."""
 
     document: str
-    kind: Literal["document", "rate-card", "agency", "owner"]
+    kind: Literal["document", "rate-card", "agency", "owner", "reconciliation"]
     created_at: Instant
     created_by: str
 

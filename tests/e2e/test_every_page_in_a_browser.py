@@ -37,6 +37,17 @@ SUBJECTS = {
     "reports": "2026-10-30T1200-2400",
 }
 """A subject of each kind of a thread."""
+FIGURES = {"currency": "GBP", "provider": "10.00", "ledger": "0", "difference": "10.00"}
+RESULT = {
+    "period": "2026-10",
+    "made_at": "2026-11-03T10:00:00Z",
+    **dict.fromkeys(("rows", "others", "outside", "difference_count", "problem_count", "proposals"), 1),
+    "problems": [f"line 3: {NAME}"],
+    "totals": [{"measure": "amount", **FIGURES}],
+    "sums": [{"measure": "amount", "label": "missing here", "findings": 1, **FIGURES}],
+    "differences": [dict.fromkeys(("line", "name", "kind", "label", "agency", "events", "note"), NAME) | FIGURES],
+}
+"""The result of a reconciliation."""
 PAGES = {
     "/": NAME,
     "/console/accounts": NAME,
@@ -61,6 +72,8 @@ PAGES = {
     f"/console/receivables/{IN_NAME}": "Balance now",
     "/console/payouts": "No payout was recorded",
     "/console/bank-file": "Choose a file of your bank",
+    "/console/reconciliations": NAME,
+    f"/console/reconciliations/2026-10/{IN_NAME}": "What explains the difference",
     "/console/reports": "verified",
     RUN: NAME,
     f"/console/locations?location=GB%23{IN_NAME}": NAME,
@@ -106,6 +119,8 @@ def address(issuer: Issuer) -> Iterator[str]:
             for owner in (NAME, f"group/{NAME}", "default"):
                 content = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"category": NAME, "percent": "8"}]}
                 put(world, f"/documents/{segment(f'rate-card:{owner}')}", {"seen": 0, "content": content})
+            result = {**RESULT, "provider": NAME, "file": NAME}
+            put(world, f"/documents/{segment(f'reconciliation:2026-10:{NAME}')}", {"seen": 0, "content": result})
             rate = {"units_per_base": "0.8712", "source": NAME, "as_of": "2026-10-23T14:15:00Z"}
             put(world, "/exchange-rates/GBP", rate)
             assert verdicts(post(world, [sale(NAME, "10.00", agency=NAME, **named)])) == ["recorded"]

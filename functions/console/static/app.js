@@ -19,6 +19,7 @@ import { Operations } from "./pages/operations.js";
 import { Overview } from "./pages/overview.js";
 import { Payouts } from "./pages/payouts.js";
 import { Receivables, accountStatementAddress } from "./pages/receivables.js";
+import { Reconciliation, Reconciliations } from "./pages/reconciliations.js";
 import { Report } from "./pages/report.js";
 import { Reports } from "./pages/reports.js";
 import { Rerate } from "./pages/rerate.js";
@@ -44,6 +45,7 @@ const MENU = [
   { title: "Receivables", parts: ["receivables"], content: Receivables, roles: STAFF, group: "Money" },
   { title: "Bank file", parts: ["bank-file"], content: BankFile, roles: ["finance"], group: "Money" },
   { title: "Payouts", parts: ["payouts"], content: Payouts, roles: STAFF, group: "Money" },
+  { title: "Reconciliations", parts: ["reconciliations"], content: Reconciliations, roles: STAFF, group: "Money" },
   { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true, group: "Money" },
   { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates, group: "Money" },
   { title: "Events", parts: ["events"], content: Events, oneAgency: true, group: "Activity" },
@@ -96,6 +98,12 @@ function pageAt({ parts, query }) {
     const title = (name) => ["Account statement of ", name, ""];
     if (!may(...STAFF) && !reader().agencies.includes(agency)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
     return [title, html`<${AccountStatement} agency=${agency} query=${query} />`];
+  }
+  if (first === "reconciliations" && rest.length === 2) {
+    const [period, provider] = rest;
+    const title = `Reconciliation of ${isolated(provider)}, ${format.month(period)}`;
+    if (!may(...STAFF)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
+    return [title, html`<${Reconciliation} key=${rest.join(":")} period=${period} provider=${provider} />`];
   }
   if (first === "exchange-rates" && rest.length === 1) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];

@@ -19,7 +19,7 @@ OTHER_VERSION: Final = (
 
 _KIND: Final = Parameter(
     "The kind of documents; `document` is any other.",
-    Literal["document", "rate-card", "agency", "owner"],
+    Literal["document", "rate-card", "agency", "owner", "reconciliation"],
     "rate-card",
     required=True,
 )
@@ -77,6 +77,9 @@ DOCUMENTS: Final = Group(
             **The owner** of the marketplace is the document `owner`. It is what statements show of who issues them, as
             of the cut-off. A complete statement needs `legal_name`, `address`, `country`, `vat_id`, `iban` and
             `payment_days`.
+
+            **The result of a reconciliation** is the document `reconciliation:<period>:<provider>`. It is written by
+            `quarterhour reconcile --store`, and staff see it in the console.
             """,
             {200: SAME_VERSION, 409: OTHER_VERSION},
             bodies=json_body(b.Draft),
@@ -107,8 +110,8 @@ DOCUMENTS: Final = Group(
             "documents_get_metadata",
             a.DocumentMetadata,
             """
-            What belongs to the document as a whole: its `kind` (`document`, `rate-card`, `agency` or `owner`), when it
-            was created, and by whom.
+            What belongs to the document as a whole: its `kind` (`document`, `rate-card`, `agency`, `owner` or
+            `reconciliation`), when it was created, and by whom.
             """,
             missing=_NO_DOCUMENT,
         ),

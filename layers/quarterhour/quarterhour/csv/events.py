@@ -78,14 +78,24 @@ class Converter:
         if isinstance(cells, BadRow):
             return [cells]
         try:
-            if self.totals and self.totals.is_total(cells):
-                self.totals.compare(self.line, cells)
+            if self.take_totals(cells):
                 return []
-            if self.totals:
-                self.totals.add(cells)
             return [_event(cells, each, self._map.numbers) for each in self._map.events if each.when(cells)]
         except CellError as error:
             return [BadRow(self.line, str(error))]
+
+    def take_totals(self, cells: Cells) -> bool:
+        """Return whether a row is a line of totals, which is kept; any other row is added to the sums.
+
+        Raises `CellError` if one of its numbers is none.
+        """
+        if self.totals is None:
+            return False
+        if self.totals.is_total(cells):
+            self.totals.compare(self.line, cells)
+            return True
+        self.totals.add(cells)
+        return False
 
     def problems_of_totals(self) -> list[BadRow]:
         """Return a bad row for each total of the file that the rows do not add up to."""
@@ -122,7 +132,7 @@ def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> MappedEven
     body["data"] = data
     if currency := data.get("currency"):
         data["currency"] = currency.strip().upper()
-        _check_signs(cells, event_map.money, data["currency"], numbers)
+        check_signs(cells, event_map.money, data["currency"], numbers)
     if extra := _filled(event_map.extra, cells, amount):
         data["extra"] = extra
     read = unreserved(read_event(body))
@@ -131,7 +141,7 @@ def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> MappedEven
     return MappedEvent(read.time, body)
 
 
-def _check_signs(cells: Cells, columns: Iterable[str], currency: str, numbers: NumberForm) -> None:
+def check_signs(cells: Cells, columns: Iterable[str], currency: str, numbers: NumberForm) -> None:
     """Raise `CellError` if the sign of an amount names another currency than that of the event."""
     if numbers.currencies:
         for column in sorted(columns):

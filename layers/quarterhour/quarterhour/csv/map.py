@@ -25,6 +25,7 @@ from quarterhour.csv.numbers import OPEN, NumberForm
 from quarterhour.csv.table import DELIMITERS, FileForm
 from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
 from quarterhour.model import money
+from quarterhour.model.fields import NAME, is_name
 from quarterhour.receivables.bank.table import OPTIONAL
 
 ENVELOPE: Final = ("id", "source", "type", "subject")
@@ -34,6 +35,14 @@ MONEY: Final = ("amount", "unit_price", "commission")
 _MOST_HEADER: Final = 1000
 _SHIPPED: Final = resources.files("quarterhour.csv") / "maps"
 CURRENCY: Final = "currency"
+KINDS: Final = ("sale", "refund", "adjustment", "payout")
+"""The kinds of a provider's lines."""
+EXTRA: Final = "extra"
+MATCHED_FIELDS: Final = (
+    *("source", "id", "order_id", "line", "product", "customer", "statement", "reason", "refers_to", "location"),
+)
+"""The fields of the ledger's lines by which a provider's lines are matched, beside those in `extra`."""
+FEE_FIELDS: Final = frozenset({"commission"})
 ROW: Final = "row"
 """A column that every file has: the row's ordinal."""
 
@@ -70,6 +79,41 @@ class LineMap:
 
 
 @dataclass(frozen=True, slots=True)
+class ProviderLineMap:
+    """Converts a row into a line of a payment provider, if `when` is true.
+
+    `name` is the provider's own name of the line. A line without `amount` is a fee alone. `match` has, by field of the
+    ledger's lines, what the line of the ledger has there, and `sale` the same of the sale that a refund refers to.
+    `texts` has the currency, and the agency and the currency of the fee if the map names them. `money` are the columns
+    of its amounts of money.
+    """
+
+    when: Callable[[Cells], bool]
+    kind: str
+    name: Value
+    amount: Callable[[Cells], Decimal] | None
+    fee: Callable[[Cells], Decimal] | None
+    time: Callable[[Cells, Decimal], datetime] | None
+    texts: dict[str, Value]
+    match: dict[str, Value]
+    sale: dict[str, Value]
+    money: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderMap:
+    """The lines of a payment provider. `match` has the fields by which each kind of line is matched.
+
+    `fee_field` is the field of the ledger's lines that holds the provider's fee.
+    """
+
+    provider: str
+    fee_field: str
+    lines: list[ProviderLineMap]
+    match: dict[str, tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
 class TotalMap:
     """Tells the lines of totals. `sums` has, for each of their columns, its number and what it adds up of each row."""
 
@@ -79,7 +123,7 @@ class TotalMap:
 
 @dataclass(frozen=True, slots=True)
 class CsvMap:
-    """A whole map: the form of the file, and the events of a row, or the line of a bank.
+    """A whole map: the form of the file, and the events of a row, the line of a bank, or the lines of a provider.
 
     For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it. `settings` are
     the values that a command line gives, with what each means.
@@ -93,6 +137,7 @@ class CsvMap:
     used_by: dict[str, str]
     events: list[EventMap]
     line: LineMap | None
+    provider: ProviderMap | None
     total: TotalMap | None
 
 
@@ -104,8 +149,9 @@ def load_map(text: str) -> CsvMap:
         raise MapError("event", "at least one [[event]] is needed")
     return _csv_map(
         top,
-        lambda compiler: [_event_map(_Section(table, f"event[{n}]"), compiler) for n, table in enumerate(tables, 1)],
-        lambda _: None,
+        events_of=lambda compiler: [
+            _event_map(_Section(table, f"event[{n}]"), compiler) for n, table in enumerate(tables, 1)
+        ],
     )
 
 
@@ -113,7 +159,28 @@ def load_line_map(text: str) -> CsvMap:
     """Return the map of a TOML text to the lines of a bank; raise `MapError` as `load_map` does."""
     top = _top(text)
     table = top.take("line")
-    return _csv_map(top, lambda _: [], lambda compiler: _line_map(_Section(table, "line"), compiler))
+    return _csv_map(top, line_of=lambda compiler: _line_map(_Section(table, "line"), compiler))
+
+
+def load_provider_map(text: str) -> CsvMap:
+    """Return the map of a TOML text to the lines of a payment provider; raise `MapError` as `load_map` does."""
+    top = _top(text)
+    provider, fee_field = top.text("provider"), top.text("fee_field", f"{EXTRA}.fee")
+    if not is_name(provider):
+        raise MapError("provider", f"must be {NAME}")
+    if fee_field not in FEE_FIELDS and not fee_field.startswith(f"{EXTRA}."):
+        raise MapError("fee_field", f"must be {', '.join(sorted(FEE_FIELDS))} or {EXTRA}.NAME")
+    tables = top.take("provider_line", [])
+    if not isinstance(tables, list) or not tables:
+        raise MapError("provider_line", "at least one [[provider_line]] is needed")
+    return _csv_map(
+        top,
+        provider_of=lambda compiler: _provider_map(
+            provider,
+            fee_field,
+            [_provider_line_map(_Section(one, f"provider_line[{n}]"), compiler) for n, one in enumerate(tables, 1)],
+        ),
+    )
 
 
 def _top(text: str) -> "_Section":
@@ -125,8 +192,10 @@ def _top(text: str) -> "_Section":
 
 def _csv_map(
     top: "_Section",
-    events_of: Callable[["_Compiler"], list[EventMap]],
-    line_of: Callable[["_Compiler"], LineMap | None],
+    *,
+    events_of: Callable[["_Compiler"], list[EventMap]] = lambda _: [],
+    line_of: Callable[["_Compiler"], LineMap | None] = lambda _: None,
+    provider_of: Callable[["_Compiler"], ProviderMap | None] = lambda _: None,
 ) -> CsvMap:
     with (
         top,
@@ -139,7 +208,7 @@ def _csv_map(
     ):
         numbers, times = _number_form(numbers_section), _time_form(time)
         compiler = _Compiler(numbers, times)
-        events, line = events_of(compiler), line_of(compiler)
+        events, line, provider = events_of(compiler), line_of(compiler), provider_of(compiler)
         total = _total_map(top.section("total"), compiler) if "total" in top else None
         given = {name: settings.text(name) for name in settings.names()}
         used_by = {column: field for column, field in compiler.used_by.items() if column not in given}
@@ -152,6 +221,7 @@ def _csv_map(
             used_by=used_by,
             events=events,
             line=line,
+            provider=provider,
             total=total,
         )
 
@@ -336,6 +406,64 @@ def _line_map(line: _Section, compiler: "_Compiler") -> LineMap:
                 if name in line or name == CURRENCY
             },
         )
+
+
+def _provider_line_map(line: _Section, compiler: "_Compiler") -> ProviderLineMap:
+    with line, line.section("match") as match, line.section("sale") as sale:
+        kind = line.text("kind")
+        if kind not in KINDS:
+            raise MapError(line.path("kind"), f"must be one of {', '.join(KINDS)}")
+        if not match.names():
+            raise MapError(match.name, "must name a field of the ledger's lines, such as order_id")
+        if "amount" not in line and "fee" not in line:
+            raise MapError(line.path("amount"), "is missing: a line has an amount, a fee, or both")
+        compiler.money = set()
+        return ProviderLineMap(
+            when=compiler.tests(line, "when"),
+            kind=kind,
+            name=compiler.value(line, "name", compiler.text),
+            amount=compiler.money_amount(line.text("amount"), line.path("amount")) if "amount" in line else None,
+            fee=compiler.number(line.text("fee"), line.path("fee")) if "fee" in line else None,
+            time=compiler.time(line) if "time" in line else None,
+            texts={
+                name: compiler.value(line, name, compiler.text)
+                for name in (CURRENCY, "fee_currency", "agency")
+                if name in line or name == CURRENCY
+            },
+            match=_fields_of_ledger(match, compiler),
+            sale=_fields_of_ledger(sale, compiler),
+            money=frozenset(compiler.money),
+        )
+
+
+def _fields_of_ledger(section: _Section, compiler: "_Compiler") -> dict[str, Value]:
+    """Return the values of a section by field of the ledger's lines, in the order of the fields."""
+    found = {}
+    if EXTRA in section:
+        with section.section(EXTRA) as extra:
+            found = {f"{EXTRA}.{name}": compiler.value(extra, name, compiler.text) for name in extra.names()}
+    for name in section.names():
+        if name not in MATCHED_FIELDS:
+            raise MapError(section.path(name), f"is no field to match: {', '.join(MATCHED_FIELDS)}, {EXTRA}.NAME")
+        found[name] = compiler.value(section, name, compiler.text)
+    return dict(sorted(found.items()))
+
+
+def _provider_map(provider: str, fee_field: str, lines: list[ProviderLineMap]) -> ProviderMap:
+    """Return the whole map; raise `MapError` if a kind is matched by different fields."""
+    match: dict[str, tuple[str, ...]] = {}
+    for number, line in enumerate(lines, 1):
+        names = tuple(line.match)
+        if match.setdefault(line.kind, names) != names:
+            expected = ", ".join(match[line.kind])
+            raise MapError(
+                f"provider_line[{number}].match", f"must have the fields of the other {line.kind}: {expected}"
+            )
+    for number, line in enumerate(lines, 1):
+        if line.sale and tuple(line.sale) != match.get("sale"):
+            expected = ", ".join(match.get("sale", ())) or "none, as the map has no sale"
+            raise MapError(f"provider_line[{number}].sale", f"must have the fields by which sales match: {expected}")
+    return ProviderMap(provider, fee_field, lines, match)
 
 
 def _total_map(total: _Section, compiler: "_Compiler") -> TotalMap:

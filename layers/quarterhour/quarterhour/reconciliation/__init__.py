@@ -1,0 +1,1 @@
+"""The results of comparing a payment provider's file with the ledger, as documents."""

@@ -1,0 +1,1 @@
+"""Compares the lines of a payment provider's file with the ledger, and explains every difference."""

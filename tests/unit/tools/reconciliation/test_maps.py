@@ -1,0 +1,124 @@
+"""The maps of providers' reports that come with the tools, on the published layouts."""
+
+from decimal import Decimal
+from pathlib import Path
+
+import pytest
+
+from quarterhour.csv.errors import CellError, MapError
+from quarterhour.csv.map import load_provider_map
+from quarterhour.csv.table import BadRow, read_table
+from quarterhour.model.periods import Period, time_zone
+from quarterhour_tools.csv.file import open_text
+from quarterhour_tools.reconciliation.lines import ProviderLine
+from quarterhour_tools.reconciliation.maps import map_text, shipped
+from quarterhour_tools.reconciliation.provider_file import MapInUse, Place, ProviderFile, agency_by
+from tests.support.repository import ROOT
+
+EXPORTS = ROOT / "tests" / "support" / "exports"
+FILES = {
+    "adyen": "adyen.csv",
+    "amazon": "amazon.txt",
+    "amazon_comma": "amazon_comma.txt",
+    "paypal": "paypal.csv",
+    "stripe": "stripe_with_charges.csv",
+    "stripe_payouts": "stripe_payouts.csv",
+}
+
+
+def lines_of(name: str, file: Path) -> tuple[list[ProviderLine], list[BadRow], int]:
+    csv_map = load_provider_map(map_text(name))
+    assert csv_map.provider
+    place = Place(Period.parse("2026-10"), time_zone("UTC"))
+    with open_text(str(file), csv_map.file.encoding) as text:
+        table = read_table(text.lines(), csv_map.file, csv_map.used_by)
+        rows = ProviderFile(table, MapInUse(csv_map, csv_map.provider, {}), place, agency_by(None, None))
+        found = list(rows.lines())
+    bad = [one for one in found if isinstance(one, BadRow)]
+    return [one for one in found if isinstance(one, ProviderLine)], bad, rows.others
+
+
+def shown(line: ProviderLine) -> tuple[str, str, str, str, str, str | None]:
+    amount, fee = ("" if one is None else str(one) for one in (line.amount, line.fee))
+    return line.kind, line.group, amount, fee, line.period, line.sale
+
+
+EXPECTED = {
+    "adyen": [
+        ("sale", '["sale", "order-1"]', "50.00", "1.20", "2026-10", None),
+        ("refund", '["refund", "order-2"]', "-12.50", "0", "2026-11", '["sale", "order-2"]'),
+        ("refund", '["refund", "order-3"]', "-349.99", "7.5", "2026-10", '["sale", "order-3"]'),
+        ("adjustment", '["adjustment", "order-3"]', "349.99", "0", "2026-10", '["sale", "order-3"]'),
+        ("payout", '["payout", "HarbourEU:4"]', "-36.30", "", "2026-10", None),
+    ],
+    "amazon": [
+        ("sale", '["sale", "77", "206-1"]', "30.00", "", "2026-10", None),
+        ("sale", '["sale", "77", "206-1"]', "-3.00", "", "2026-10", None),
+        ("sale", '["sale", "77", "206-1"]', "", "4.50", "2026-10", None),
+        ("refund", '["refund", "78", "206-0"]', "-9.40", "", "2026-10", '["sale", "78", "206-0"]'),
+        ("refund", '["refund", "78", "206-0"]', "1.00", "", "2026-10", '["sale", "78", "206-0"]'),
+    ],
+    "paypal": [
+        ("sale", '["sale", "order-1"]', "1250.00", "43.90", "2026-10", None),
+        ("refund", '["refund", "order-1"]', "-20.00", "-0.58", "2026-11", '["sale", "order-1"]'),
+        ("payout", '["payout", "WD-1"]', "-900.00", "0.00", "2026-10", None),
+    ],
+    "stripe": [
+        ("sale", '["sale", "ch_1"]', "120.00", "2.05", "2026-10", None),
+        ("refund", '["refund", "re_1"]', "-20.00", "0.00", "2026-10", '["sale", "ch_1"]'),
+        ("adjustment", '["adjustment", "du_1"]', "100.00", "-15.00", "2026-10", '["sale", "ch_1"]'),
+    ],
+    "stripe_payouts": [("payout", '["payout", "po_1"]', "-97.95", "0.00", "2026-10", None)],
+}
+EXPECTED["amazon_comma"] = EXPECTED["amazon"]
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_map_reads_the_published_layout(name: str) -> None:
+    lines, bad, others = lines_of(name, EXPORTS / FILES[name])
+    assert not bad
+    assert [shown(line) for line in lines] == EXPECTED[name]
+    assert others > 0 or name == "stripe_payouts"
+
+
+def test_the_fee_of_a_settlement_in_another_currency_keeps_its_currency() -> None:
+    lines, _, _ = lines_of("adyen", EXPORTS / "adyen.csv")
+    assert (lines[0].currency, lines[0].fee_currency, lines[0].agency) == ("GBP", "GBP", "HarbourEU")
+    assert lines[0].fee == Decimal("1.20")
+
+
+START = 'provider = "p"\n[[provider_line]]\nkind = "sale"\nname = "{a}"\ncurrency = "EUR"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('provider = "p"', "provider_line: at least one"),
+        ("[[provider_line]]", "provider: is missing"),
+        (f'{START}match = {{ order_id = "{{a}}" }}', r"provider_line\[1\].amount: is missing"),
+        (f'{START}amount = "{{b}}"', r"provider_line\[1\].match: must name a field"),
+        (f'{START}amount = "{{b}}"\nmatch = {{ order = "{{a}}" }}', r"match.order: is no field to match"),
+        (START.replace("sale", "sold"), r"provider_line\[1\].kind: must be one of sale, refund"),
+        (f'fee_field = "x"\n{START}', "fee_field: must be commission or extra.NAME"),
+        (START.replace('"p"', '"a#b"'), "provider: must be"),
+        (
+            (
+                f'{START}amount = "{{b}}"\nmatch = {{ order_id = "{{a}}" }}\n'
+                f'{START.partition(chr(10))[2]}amount = "{{b}}"\nmatch = {{ id = "{{a}}" }}'
+            ),
+            r"provider_line\[2\].match: must have the fields of the other sale: order_id",
+        ),
+        (
+            f'{START}amount = "{{b}}"\nmatch = {{ order_id = "{{a}}" }}\nsale = {{ id = "{{a}}" }}',
+            r"provider_line\[1\].sale: must have the fields by which sales match: order_id",
+        ),
+    ],
+)
+def test_a_wrong_map_is_refused_with_its_entry(text: str, message: str) -> None:
+    with pytest.raises(MapError, match=message):
+        load_provider_map(text)
+
+
+def test_an_agency_that_no_agency_can_be_named_is_refused() -> None:
+    with pytest.raises(CellError, match="the agency is 'a#b'"):
+        agency_by(None, None)("a#b")
