@@ -737,6 +737,15 @@ class ListedDraft(NamedStatement, DraftFigures):
     checks: list[DraftCheck]
 
 
+class PreviewedDraft(ListedDraft):
+    """A draft in a list, with figures of the statement that it would be, if they were requested."""
+
+    tax: Maybe[Decimal | None]
+    """Null if its statement was released at this moment, as `closing`."""
+    closing: Maybe[Decimal | None]
+    """The closing balance after the last document and the earlier drafts of the account."""
+
+
 class DraftDecisions(Answer):
     """The state of a draft, with all decisions about it."""
 
