@@ -15,7 +15,8 @@ from typing import Any, Final
 
 from benchmarks import children
 from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CALLS_AT_A_TIME
-from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, VISITS, growth, timings
+from benchmarks.console import AGENCIES as SHOWN_AGENCIES
+from benchmarks.console import LATENCY_MS, MOST_GROWTH, VISITS, growth, timings
 from benchmarks.cost import stream_units
 from benchmarks.crosscheck import crosscheck
 from benchmarks.functions import ROOT
@@ -656,7 +657,7 @@ def showing(extent: Extent) -> Iterator[Line]:
         )
     slower = growth(extent.rounds)
     yield Line(
-        f"time to show the tenth hundred of {MANY:,} accounts, against the second",
+        f"time to show the tenth hundred of {SHOWN_AGENCIES:,} accounts, against the second",
         f"{slower:.2f}x",
         f"<= {MOST_GROWTH}x",
         at_most(MOST_GROWTH, slower),

@@ -1512,7 +1512,7 @@ class Message(Answer):
     """A message about the subject of a thread."""
 
     user: Name
-    role: Maybe[Literal["agency", "support"]]
+    role: Maybe[Literal["agency", "finance", "support"]]
     """The role in which a person wrote it."""
     at: Instant
     id: Name
