@@ -295,7 +295,7 @@ class Streams:
         """Return the records after an iterator; raise ``ExpiredIteratorException`` if it is forgotten."""
         backend = dynamodbstreams_backends[ACCOUNT][REGION]
         if ShardIterator not in backend.shard_iterators:
-            error = {"Error": {"Code": "ExpiredIteratorException", "Message": "the iterator is forgotten"}}
+            error: Any = {"Error": {"Code": "ExpiredIteratorException", "Message": "the iterator is forgotten"}}
             raise self.plain.exceptions.ExpiredIteratorException(error, "GetRecords")
         return backend.get_records(ShardIterator, Limit)
 
