@@ -116,6 +116,24 @@ def test_a_script_that_does_not_arrive_leaves_what_to_do(browser: Tab, address: 
     shown(browser, "Lifetime totals")
 
 
+def test_a_read_without_a_response_is_repeated_once(browser: Tab, address: str) -> None:
+    lost: list[str] = []
+
+    def lose_once(route: Route) -> None:
+        if route.request.url in lost:
+            return route.continue_()
+        lost.append(route.request.url)
+        return route.abort("failed")
+
+    browser.open(f"{address}/console/accounts")
+    shown(browser, "Lifetime totals")
+    browser.page.route("**/statements?*", lose_once)
+    browser.click("Statements")
+    shown(browser, PAGES["/console/statements"])
+    browser.page.unroute("**/statements?*")
+    assert lost
+
+
 def test_a_request_without_a_response_is_given_up(browser: Tab, address: str) -> None:
     browser.open(f"{address}/console/accounts")
     shown(browser, "Lifetime totals")

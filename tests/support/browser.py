@@ -12,6 +12,7 @@ from datetime import datetime
 from importlib.resources import files
 from pathlib import Path
 from typing import Any, Final, Literal
+from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import ConsoleMessage, Page, sync_playwright
@@ -56,6 +57,7 @@ class Tab:
         """The addresses that pages requested since the last was opened."""
         self.errors: list[str] = []
         """What pages wrote to the console as an error since the last was opened."""
+        self._lacks_a_file = False
         self._reachable = page.locator(_REACHABLE)
         page.set_default_timeout(_PATIENCE)
         page.on("request", lambda request: self.requested.append(request.url))
@@ -97,8 +99,8 @@ class Tab:
         # Playwright's wait_for_function evaluates the text within the page, where the security policy forbids it.
         ends = time.monotonic() + _PATIENCE / 1000
         while not self._holds(expression):
-            if any(_NETWORK_CHANGED in error for error in self.errors):
-                self.errors = []
+            if self._lacks_a_file:
+                self._lacks_a_file = False
                 self.page.reload()
             assert time.monotonic() < ends, (expression, self.page.inner_text("body"), self.errors)
             self.page.wait_for_timeout(_PAUSE)
@@ -148,8 +150,12 @@ class Tab:
             raise
 
     def _remember(self, message: ConsoleMessage) -> None:
-        if message.type == "error":
-            self.errors.append(f"{message.text} {message.location.get('url', '')}")
+        address = message.location.get("url", "")
+        if _NETWORK_CHANGED in message.text:
+            # The page reads again what it asks of the API, but not its own files.
+            self._lacks_a_file |= "." in urlsplit(address).path.rpartition("/")[2]
+        elif message.type == "error":
+            self.errors.append(f"{message.text} {address}")
 
 
 def shown(browser: Tab, text: str) -> None:

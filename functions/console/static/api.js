@@ -82,15 +82,22 @@ export const recordAll = (events) =>
 /** Sends a file to a path, and returns what the API says of it. */
 export const sendFile = (path, file) => request("POST", path, file, "application/octet-stream");
 
+/** Tries again what had no response, unless it took too long: a change of the network ends all requests of a page. */
+const onceMore = (attempt) => (problem) => {
+  if (problem.name === "TimeoutError") throw problem;
+  return attempt();
+};
+
 async function request(method, path, body, type = "application/json", isAnswer = () => false) {
   const headers = await headersOf();
   if (body) headers["content-type"] = type;
+  const attempt = () => fetch(path, {
+    method, headers, body: body instanceof Blob ? body : body && JSON.stringify(body),
+    signal: AbortSignal.timeout(LONGEST),
+  });
   let response;
   try {
-    response = await fetch(path, {
-      method, headers, body: body instanceof Blob ? body : body && JSON.stringify(body),
-      signal: AbortSignal.timeout(LONGEST),
-    });
+    response = await (method === "GET" ? attempt().catch(onceMore(attempt)) : attempt());
   } catch {
     throw new Problem(0, "No response", "The API did not respond. Try again: nothing is done twice.", "");
   }
