@@ -1,48 +1,60 @@
 """Times the console's pages in Chromium from click to figures, against the calls to the API that each page makes."""
 
+import json
 import os
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
-from benchmarks.marketplace import accounts, days_before, fill
-from quarterhour.model.clock import ManualClock, using
+from benchmarks.marketplace import accounts, days_before, fill, write
+from quarterhour.agencies.rows import AgencyRow
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.model.clock import ManualClock, iso_millis, using
+from quarterhour.model.identifiers import Account
+from quarterhour.model.instants import midnight
+from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
+from quarterhour.statements.keys import open_drafts
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.stack import open_stack
+from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading.exchange_rates import RateFile, RateRow
+from quarterhour_tools.replay.replay import Document, replaying
+from quarterhour_tools.replay.year_agencies import OWNER
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request
 
-NOW: Final = datetime(2026, 11, 30, 12, tzinfo=UTC)
-AGENCIES: Final = 300
-DAYS: Final = 61
-MANY: Final = 1000
+NOW: Final = datetime(2026, 12, 8, 12, tzinfo=UTC)
+AGENCIES: Final = 1000
+FIRST_DAY: Final = date(2026, 10, 1)
 MOST_GROWTH: Final = 3
 LATENCY_MS: Final = 50
 """Milliseconds that each request takes longer, as to the API in a region that is not far."""
+PARAMETERS: Final = {"BaseCurrency": "EUR", "StatementRelease": "manual", "ReportRate": "rate(1 day)"}
+_PAGE: Final = 500
+_RELEASED_AT: Final = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
 _BROWSER: Final = "chromium"
-_CLICK: Final = """(href) => new Promise((resolve) => {
+_CLICK: Final = """([selector, path, figures]) => new Promise((resolve) => {
   const began = performance.now();
   const watch = new MutationObserver(() => {
     const text = document.querySelector("main").textContent;
-    const shown = window.location.pathname === new URL(href, window.location).pathname && /[0-9][.][0-9]/.test(text);
-    if (!shown || /Loading…|More follow…/.test(text)) return;
+    const shown = window.location.pathname === path && new RegExp(figures).test(text);
+    if (!shown || /Loading…|More follow…|Reading…|Searching…/.test(text)) return;
     watch.disconnect();
     requestAnimationFrame(() => setTimeout(() => resolve((performance.now() - began) / 1000)));
   });
   watch.observe(document.body, { childList: true, subtree: true, characterData: true });
-  document.querySelector(`a[href="${href}"]`).click();
+  document.querySelector(selector).click();
 })"""
-"""Clicks a link, and waits until a page with figures is painted that loads nothing more."""
+"""Clicks a link or a button, and waits until a page with figures is painted that loads nothing more."""
 
-_AT_ONCE: Final = """async (paths) => {
+_AT_ONCE: Final = """async (calls) => {
   const began = performance.now();
-  await Promise.all(paths.map(async (path) => (await fetch(path)).text()));
+  await Promise.all(calls.map(async ({ path, ...call }) => (await fetch(path, call)).text()));
   return (performance.now() - began) / 1000;
 }"""
 """Makes the same calls, all at once."""
@@ -66,20 +78,70 @@ _SHOW_MORE: Final = """() => new Promise((resolve) => {
 class Visit:
     """A page, its address, the page whose link leads to it, and the budget: its time as a multiple of its calls'.
 
-    The budget allows for calls that have to wait for each other.
+    The budget allows for calls that have to wait for each other. ``figures``: a pattern of what the page shows in the
+    end. ``file``: the content of a file that is chosen at ``start``, and ``fields`` the values of its form, before its
+    button is clicked.
     """
 
     name: str
     address: str
     start: str
     budget: float
+    figures: str = r"\d[.]\d"
+    file: Callable[[], bytes] | None = None
+    fields: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def selector(self) -> str:
+        """The link or the button to be clicked."""
+        return "main form button.first" if self.file or self.fields else f'a[href="{self.address}"]'
 
 
+def _bank_file() -> bytes:
+    """Return a bank's file of a payment of each October statement."""
+    rows = (f"2026-12-07,100.00,{_CURRENCY[number % 2]},S-{number + 1:06}\n" for number in range(AGENCIES))
+    return ("date,amount,currency,reference\n" + "".join(rows)).encode()
+
+
+def _sales() -> bytes:
+    """Return a file of an agency's payouts, as Stripe exports it."""
+    head = "Type,ID,Created,Description,Amount,Currency,Converted Amount,Fees,Net,Converted Currency,Details"
+    rows = (
+        f"charge,ch_{number},2026-12-07 10:00,,{number % 90 + 10}.00,eur,{number % 90 + 10}.00,0.50,9.50,eur,\n"
+        for number in range(AGENCIES)
+    )
+    return (head + "\n" + "".join(rows)).encode()
+
+
+_CURRENCY: Final = ("EUR", "GBP")
 _AGENCY: Final = "/console/agencies/agency%200000?currency=EUR"
+_RERATED: Final = {"agency": "agency 0000", "rate_card": "rate-card:default", "reason": "a new contract"}
 VISITS: Final = (
-    Visit(f"the overview of {AGENCIES} agencies", "/", "/console/accounts", 2),
+    Visit("the overview", "/", "/console/accounts", 2),
+    Visit("the accounts", "/console/accounts", "/", 2),
+    Visit("the agencies", "/console/agencies", "/", 2, "agency 00"),
     Visit("an agency", _AGENCY, "/console/accounts", 4),
-    Visit("a statement", "/console/statements/2026-11/agency%200000/EUR", _AGENCY, 3),
+    Visit("the close of a month", "/console/close", "/", 4, r"Net sales[^]*\d[.]\d"),
+    Visit("the statements", "/console/statements", "/", 3),
+    Visit("a statement", "/console/statements/2026-10/agency%200000/EUR", f"{_AGENCY}&tab=statements", 3),
+    Visit("receivables", "/console/receivables", "/", 3),
+    Visit(
+        "an account statement",
+        "/console/receivables/agency%200000?currency=EUR",
+        "/console/receivables?currency=EUR",
+        4,
+    ),
+    Visit("payouts", "/console/payouts", "/", 4),
+    Visit("the events", "/console/events", "/", 2),
+    Visit("the exchange rates", "/console/exchange-rates", "/", 2),
+    Visit("the reports", "/console/reports", "/", 2, "verified"),
+    Visit("operations", "/console/operations", "/", 2, r"\d"),
+    Visit("a bank's file of 1,000 payments", "/console/bank-file", "/console/bank-file", 2, file=_bank_file),
+    Visit("an upload of 1,000 sales", "/console/upload", "/console/upload", 2, file=_sales),
+    Visit(
+        *("a re-rating", "/console/rerate", "/console/rerate", 2, "Nothing changes|Would be"),
+        fields={**_RERATED, "from": "2026-11-01", "to": "2026-12-01"},
+    ),
 )
 
 
@@ -97,20 +159,16 @@ class Timing:
         return self.page_seconds / self.calls_seconds
 
 
-def timings(rounds: int) -> list[Timing]:
-    """Make each visit so many times, and return the fastest timing of each; raise ``ToolError`` without Chromium."""
-    with _page() as page, _marketplace(AGENCIES, DAYS) as url:
-        return [_fastest([_timing(page, url, visit) for _ in range(rounds)]) for visit in VISITS]
+def timings(rounds: int) -> tuple[list[Timing], float]:
+    """Make each visit so many times; return the fastest timing of each, and how a long list grows.
 
-
-def growth(rounds: int) -> float:
-    """Return how long the tenth hundred of ``MANY`` accounts takes to be shown, as a multiple of the second hundred.
-
-    Raises ``ToolError`` without Chromium.
+    That is how long the tenth hundred of the accounts takes to be shown, as a multiple of the second hundred. Raises
+    ``ToolError`` without Chromium.
     """
-    with _page() as page, _marketplace(MANY, 1) as url:
-        found = [_growing(page, url) for _ in range(rounds)]
-    return min(last for _, last in found) / min(first for first, _ in found)
+    with _page() as page, _marketplace() as url:
+        found = [_fastest([_timing(page, url, visit) for _ in range(rounds)]) for visit in VISITS]
+        grown = [_growing(page, url) for _ in range(rounds)]
+    return found, min(last for _, last in grown) / min(first for first, _ in grown)
 
 
 def _growing(page: "Page", url: str) -> tuple[float, float]:
@@ -127,18 +185,31 @@ def _growing(page: "Page", url: str) -> tuple[float, float]:
 
 def _timing(page: "Page", url: str, visit: Visit) -> Timing:
     page.goto(url + visit.start)
-    page.locator(f'a[href="{visit.address}"]').first.wait_for()
+    page.locator(visit.selector).first.wait_for()
     page.wait_for_load_state("networkidle")
-    requested: list[str] = []
+    for name, value in visit.fields.items():
+        page.locator(f"main form [name={name}]").fill(value)
+    if visit.file:
+        page.locator("main form [name=file]").set_input_files(
+            {"name": "file.csv", "mimeType": "text/csv", "buffer": visit.file()}
+        )
+    requested: list[Request] = []
 
     def remember(request: "Request") -> None:
-        requested.append(request.url.removeprefix(url))
+        requested.append(request)
 
     page.on("request", remember)
-    page_seconds = page.evaluate(_CLICK, visit.address)
+    path = visit.address.partition("?")[0]
+    page_seconds = page.evaluate(_CLICK, [visit.selector, path, visit.figures])
     page.remove_listener("request", remember)
-    calls = [one for one in requested if not one.startswith("/assets/")]
+    calls = [_call(one, url) for one in requested if not one.url.startswith(f"{url}/assets/")]
     return Timing(page_seconds, page.evaluate(_AT_ONCE, calls), len(calls))
+
+
+def _call(request: "Request", url: str) -> dict[str, Any]:
+    """Return a call of a page; those of these pages write nothing."""
+    kind = {"headers": {"content-type": request.headers["content-type"]}} if request.post_data else {}
+    return {"path": request.url.removeprefix(url), "method": request.method, "body": request.post_data, **kind}
 
 
 def _fastest(found: Sequence[Timing]) -> Timing:
@@ -147,13 +218,61 @@ def _fastest(found: Sequence[Timing]) -> Timing:
 
 
 @contextmanager
-def _marketplace(agencies: int, days: int) -> Iterator[str]:
-    """Serve a marketplace of some agencies with some days each, and yield its address."""
+def _marketplace() -> Iterator[str]:
+    """Serve a marketplace, and yield its address.
+
+    Each agency has a released statement of October and a draft of November, and sales on each day. The marketplace
+    collects for every fourth agency.
+    """
     server = Server(0)
-    with using(ManualClock(NOW)), open_stack("moto", s3_url=server.url, virtual=True) as stack:
-        fill(stack, accounts(agencies), days_before(date(2026, 12, 1), days))
-        with server.serving(stack):
+    every = accounts(AGENCIES)
+    with open_stack("moto", PARAMETERS, s3_url=server.url, virtual=True) as stack:
+        with replaying(stack) as replay:
+            replay.prepare(_documents(every))
+            replay.expect_exchange_rates(RateFile([RateRow(midnight("2026-10-01"), "GBP", "0.86", "ECB", 0, "EUR")]))
+            replay.play(_sales_of(every, datetime(2026, 10, 20, 12, tzinfo=UTC)))
+            replay.advance(_RELEASED_AT)
+            _release(stack)
+            replay.play(_sales_of(every, datetime(2026, 11, 20, 12, tzinfo=UTC)))
+            replay.advance(NOW)
+            stack.invoke("report", {})
+            stack.invoke("statements", {})
+            replay.drain()
+        fill(stack, every, days_before(NOW.date(), (NOW.date() - FIRST_DAY).days))
+        stack.engine.forget_records({pump.mapping.stream for pump in stack.pumps})
+        with using(ManualClock(NOW)), server.serving(stack):
             yield server.url
+
+
+def _documents(every: Sequence[Account]) -> Iterator[Document | AgencyRow]:
+    """Yield the owner, a rate card, and the agencies."""
+    yield Document("/documents/owner", OWNER)
+    rules = {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "12.5"}]}
+    yield Document("/documents/rate-card%253Adefault", rules)
+    for number, account in enumerate(every):
+        tax = {"scheme": "standard", "percent": "19"}
+        content = {"legal_name": f"Shop {number:04}", "address": "1 Quay", "country": "DE", "tax": tax}
+        collects = {"collects": "marketplace", "iban": "DE62370400440532013001"} if number % 4 == 0 else {}
+        yield AgencyRow(0, account.agency, {**content, **collects})
+
+
+def _sales_of(every: Sequence[Account], at: datetime) -> Iterator[bytes]:
+    """Yield a sale of each account at an instant, as NDJSON."""
+    for account in every:
+        data = {"amount": "800.00", "currency": account.currency, "order_id": f"{at:%m} {account.agency}"}
+        sale = {"specversion": "1.0", "source": "shop", "id": data["order_id"], "type": "sale.recorded"}
+        yield json.dumps({**sale, "subject": account.agency, "time": at.isoformat(), "data": data}).encode() + b"\n"
+
+
+def _release(stack: Stack) -> None:
+    """Make the drafts of the month that is over, decide to release all of them, and release them."""
+    stack.invoke("report", {})
+    stack.invoke("statements", {})
+    table = stack.ref("EntityTable")
+    decision = DraftDecision(DraftState.RELEASING, "finance", iso_millis(_RELEASED_AT), "")
+    drafts = list(EntityReader(stack.dynamodb, table).read_index(open_drafts(), _PAGE))
+    write(stack, [DraftItem.of(values).decided(decision).as_item() for values in drafts])
+    stack.invoke("statements", {})
 
 
 @contextmanager
@@ -184,6 +303,7 @@ def _page() -> Iterator["Page"]:
 
 
 if __name__ == "__main__":
-    for one, timing in zip(VISITS, timings(5), strict=True):
+    every, slower = timings(5)
+    for one, timing in zip(VISITS, every, strict=True):
         print(f"{one.name}: {timing.ratio:.2f}x ({timing.page_seconds * 1000:.0f} ms, calls: {timing.calls})")
-    print(f"the tenth hundred of {MANY:,} accounts: {growth(5):.2f}x the second")
+    print(f"the tenth hundred of {AGENCIES:,} accounts: {slower:.2f}x the second")

@@ -1,6 +1,6 @@
 """Makes up the counters of a marketplace with many agencies and days, as recording would have written them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, timedelta
 from decimal import Decimal
 from random import Random
@@ -47,8 +47,13 @@ def counters(account: Account, days: Sequence[date]) -> Iterator[Values]:
 
 def fill(stack: Stack, every: Sequence[Account], days: Sequence[date]) -> None:
     """Write the counters of accounts with sales on each of these days into a stack's table."""
+    write(stack, [values for account in every for values in counters(account, days)])
+
+
+def write(stack: Stack, every: Iterable[Values]) -> None:
+    """Write items into a stack's Entity table."""
     table = stack.ref("EntityTable")
-    items = [to_item(values) for account in every for values in counters(account, days)]
+    items = [to_item(values) for values in every]
     for some in chunks(items, BATCH_WRITE):
         stack.dynamodb.batch_write_item(RequestItems={table: [{"PutRequest": {"Item": item}} for item in some]})
 

@@ -114,6 +114,8 @@ draft_queries = DraftQueries(
     DraftContexts(entities, cache(partial(plan_of_period, entities))),
     SealedFiles(s3, bucket),
     ProgressStore(dynamodb, entities.table),
+    statement_queries,
+    workers,
 )
 order_queries = OrderQueries(entities)
 receivable_queries = ReceivableQueries(entities, statement_queries, account_queries, workers)

@@ -292,8 +292,11 @@ class Streams:
         return getattr(self.plain, name)
 
     def get_records(self, *, ShardIterator: str, Limit: int = 1000) -> dict[str, Any]:  # noqa: N803 - as in boto3
-        """Return the records after an iterator."""
+        """Return the records after an iterator; raise ``ExpiredIteratorException`` if it is forgotten."""
         backend = dynamodbstreams_backends[ACCOUNT][REGION]
+        if ShardIterator not in backend.shard_iterators:
+            error: Any = {"Error": {"Code": "ExpiredIteratorException", "Message": "the iterator is forgotten"}}
+            raise self.plain.exceptions.ExpiredIteratorException(error, "GetRecords")
         return backend.get_records(ShardIterator, Limit)
 
 

@@ -121,7 +121,14 @@ LISTED_STATEMENTS: Final = {
     ),
 }
 """The parameters of the list of statements."""
-DRAFTS: Final = {"period": LISTED_STATEMENTS["period"]}
+DRAFTS: Final = {
+    "period": LISTED_STATEMENTS["period"],
+    "preview": Parameter(
+        "With tax and closing balance of the statement that each draft would be now; without it, `false`.",
+        Literal["true", "false"],
+        "true",
+    ),
+}
 """The parameters of the list of drafts."""
 SEARCHED: Final = {
     "q": Parameter(

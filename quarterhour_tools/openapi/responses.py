@@ -737,6 +737,15 @@ class ListedDraft(NamedStatement, DraftFigures):
     checks: list[DraftCheck]
 
 
+class PreviewedDraft(ListedDraft):
+    """A draft in a list, with figures of the statement that it would be, if they were requested."""
+
+    tax: Maybe[Decimal | None]
+    """Null if its statement was released at this moment, as `closing`."""
+    closing: Maybe[Decimal | None]
+    """The closing balance after the last document and the earlier drafts of the account."""
+
+
 class DraftDecisions(Answer):
     """The state of a draft, with all decisions about it."""
 
@@ -1503,7 +1512,7 @@ class Message(Answer):
     """A message about the subject of a thread."""
 
     user: Name
-    role: Maybe[Literal["agency", "support"]]
+    role: Maybe[Literal["agency", "finance", "support"]]
     """The role in which a person wrote it."""
     at: Instant
     id: Name

@@ -10,8 +10,8 @@ from quarterhour_tools.emulator.server import Server
 from tests.handlers.test_approvals import record
 from tests.handlers.test_held import watch
 from tests.support.agencies import OWNER, tax
-from tests.support.browser import IN_A_BROWSER, PHONE, Tab, shown
-from tests.support.events import payment, void
+from tests.support.browser import IN_A_BROWSER, PHONE, Tab, shown, texts
+from tests.support.events import payment, refund, sale, void
 from tests.support.openid import Issuer
 from tests.support.requests import post, put
 from tests.support.served import call, served
@@ -105,6 +105,35 @@ def test_a_second_person_approves_a_payout_and_discards_what_cannot_be_posted(
     assert (recorded["recorded_by"], recorded["approved_by"]) == ("fay", "bob")
     browser.resize(*PHONE)
     assert browser.evaluate("document.documentElement.scrollWidth <= window.innerWidth")
+
+
+def test_one_decision_is_made_about_several_held_events_of_those_that_it_fits(
+    browser: Tab, market: tuple[Server, World], desk: Desk
+) -> None:
+    server, world = market
+    with server.turns.taken():
+        post(world, [void("v2", "nobody knows"), refund("r2", "-1.00", "none"), refund("r3", "-2.00", "none")])
+    desk.opens("fay", "operations", "r3")
+    browser.follow("button", "Choose all 3")
+    shown(browser, "3 chosen")
+    browser.page.get_by_label("Choose shop r3").uncheck()
+    assert texts(browser, "[aria-label=Selection] button") == ["Release 1", "Discard 2", "Choose none"]
+    sent(browser, "Discard 2", "sent by a test")
+    browser.until("!document.querySelector('main').innerText.includes('shop r2')")
+    assert [one["id"] for one in call(f"{server.url}/held")[1]["items"]] == ["r3"]
+    discarded = call(f"{server.url}/held?status=discarded")[1]["items"]
+    assert {one["id"] for one in discarded} >= {"v2", "r2"}
+    browser.page.get_by_label("Choose shop r3").check()
+    with server.turns.taken():
+        post(world, sale("none", "5.00"))
+        assert watch(world)["posted"] == 1
+    browser.follow("button", "Discard 1")
+    browser.fill("Reason", "too late")
+    browser.press("Enter")
+    browser.until("document.querySelector('dialog [role=alert]')")
+    browser.press("Escape")
+    browser.press("Escape")
+    browser.errors.clear()
 
 
 def test_a_second_person_agrees_to_a_cancellation(browser: Tab, market: tuple[Server, World], desk: Desk) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from playwright.sync_api import Response
 
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.operations.remote import segment
@@ -163,6 +164,31 @@ def test_a_page_with_hostile_names_fits_a_phone(browser: Tab, address: str, page
     assert browser.evaluate(LOOSE) == []
     absent = page.endswith(("none", "nobody"))
     assert [one for one in browser.errors if not (absent and "404" in one)] == []
+
+
+@pytest.mark.parametrize("role", ["support", "auditor", "agency"])
+def test_no_page_requests_what_its_reader_may_not_see(browser: Tab, address: str, issuer: Issuer, role: str) -> None:
+    """Walk every page within one visit; the API refuses with 403 what a role may not see. Finance sees everything."""
+    refused: list[tuple[int, str]] = []
+
+    def remember(response: Response) -> None:
+        if response.status in {401, 403}:
+            refused.append((response.status, response.url.removeprefix(address)))
+
+    issuer.role = role
+    issuer.agency = NAME
+    browser.page.on("response", remember)
+    browser.open(address)
+    browser.until("document.querySelector('nav a')")
+    for page in PAGES:
+        if "nobody" in page:  # an agency that somebody else has typed into the address
+            continue
+        browser.evaluate(f"window.history.pushState(null, '', {page!r}), dispatchEvent(new PopStateEvent('popstate'))")
+        browser.until(f"document.querySelector('h1') && {COMPLETE}")
+    browser.page.wait_for_load_state("networkidle")
+    browser.page.remove_listener("response", remember)
+    issuer.role = "finance"
+    assert refused == []
 
 
 def test_the_keyboard_walks_a_page_in_the_order_in_which_it_is_read(browser: Tab, address: str) -> None:

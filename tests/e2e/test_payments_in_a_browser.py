@@ -163,10 +163,10 @@ def running(browser: Tab) -> list[list[str]]:
 
 
 def reminded(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> None:
-    """See what is open as support, and remind agency 42 of what is overdue by a message that begins with Hello."""
+    """See what is open as finance, and remind agency 42 of what is overdue by a message that begins with Hello."""
     server, _ = market
     browser.set_clock(datetime(2026, 12, 5, 12, tzinfo=UTC))
-    open_as(browser, f"{server.url}/console/receivables", issuer, "support")
+    open_as(browser, f"{server.url}/console/receivables", issuer, "finance")
     shown(browser, "Harbour Books Ltd 43")
     shown(browser, "none")
     assert texts(browser, ".card .figure") == ["37.50", "12.50", "0.00"]
@@ -187,7 +187,7 @@ def reminded(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> None
     pressed(browser, times=2)
     shown(browser, "Reminded: Harbour Books Ltd 42.")
     (sent,) = call(f"{server.url}/threads/agencies/42/messages")[1]["items"]
-    assert (sent["text"], sent["role"]) == (f"Hello.\n{text}", "support")
+    assert (sent["text"], sent["role"]) == (f"Hello.\n{text}", "finance")
 
 
 def test_open_items_lead_to_reminders_and_to_the_running_statement_that_the_agency_sees_too(
@@ -228,6 +228,19 @@ def test_open_items_lead_to_reminders_and_to_the_running_statement_that_the_agen
     assert before == documents
     assert (paid[1].endswith(f"payment for {OCTOBER} Reference ref 7"), paid[4:]) == (True, ["12.50", "25.00"])
     assert last[-1] == "25.00"
+
+    with server.turns.taken():
+        market[1].pass_time(days=1)
+        for sent in (payment("wrong", "7.00"), payment("back", "-7.00")):
+            assert verdicts(post(market[1], sent)) == ["recorded"]
+            market[1].pass_time(minutes=1)
+        market[1].drain()
+    browser.set_clock(market[1].clock.now())
+    open_as(browser, f"{server.url}/console/receivables/42", issuer, "finance")
+    assert len(running(browser)) == len(documents) + 2
+    browser.follow("button", "Show them, too")
+    shown(browser, "shop wrong, payment")
+    assert [row[4:] for row in running(browser) if "shop " in row[1]] == [["7.00", "18.00"], ["-7.00", "25.00"]]
     assert browser.errors == []
 
 

@@ -46,15 +46,20 @@ export const getOr = (path, fallback) =>
     throw problem;
   });
 
-/** Returns all items of a list of the API, page by page. */
-export async function all(path, parameters) {
-  const items = [];
+/** Yields the items of each page of a list of the API. */
+export async function* pages(path, parameters) {
   let next;
   do {
     const page = await get(withQuery(path, { limit: MOST, ...parameters, next }));
-    items.push(...page.items);
+    yield page.items;
     next = page.next;
   } while (next);
+}
+
+/** Returns all items of a list of the API. */
+export async function all(path, parameters) {
+  const items = [];
+  for await (const some of pages(path, parameters)) items.push(...some);
   return items;
 }
 

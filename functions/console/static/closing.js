@@ -26,7 +26,7 @@ export function rowOf(draft, { name, last, preview }) {
   const { commission_exact: commission, checks } = draft;
   return {
     ...draft, key: keyOf(draft), name, commission, last,
-    tax: preview?.tax, closing: preview?.closing,
+    tax: preview?.tax ?? undefined, closing: preview?.closing ?? undefined,
     change: last === undefined ? undefined : difference(commission, last),
     failed: failedOf(checks).length, warnings: warningsOf(checks).length,
   };

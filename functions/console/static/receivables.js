@@ -40,16 +40,21 @@ export async function lastPayment({ agency, currency }) {
 
 /**
  * Returns the payments of an account that were recorded from a day on, as events. Only the events of days with payments
- * are read; the payments of a day that add up to 0 are left out.
+ * are read, so the payments of a day that add up to 0 are left out, unless `every` event of the agency is looked at.
  */
-export async function paymentsSince({ agency, currency }, from) {
+export async function paymentsSince({ agency, currency }, from, every = false) {
+  const isOfAccount = (one) => one.currency === currency;
+  if (every) {
+    const span = { from, to: laterDay(today(), 1) };
+    return (await all("/events", { agency, type: "payment.recorded", ...span })).filter(isOfAccount);
+  }
   const days = await all(accountPath(agency, currency, "days"), { from, to: laterDay(today(), 1) });
   const found = [];
   await inTurns(days.filter(isPaid), AT_ONCE, async ({ day }) => {
     const span = { from: day, to: laterDay(day, 1) };
     found.push(...await all("/events", { agency, type: "payment.recorded", ...span }));
   });
-  return found.filter((one) => one.currency === currency);
+  return found.filter(isOfAccount);
 }
 
 /** Returns the payments that `quarterhour payouts` has recorded from a day on, as events. */

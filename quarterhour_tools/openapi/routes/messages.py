@@ -28,9 +28,9 @@ MESSAGES: Final = Group(
             | a statement | `statements/<agency>%23<currency>%23<period>` | it is sealed |
 
             People of an agency take part in the threads on the agency, its statements and its lines, and on the reports
-            that they may read. Support takes part in all. Finance and auditors only read them: to write too, a person
-            also needs the role `support`. A message that a person wrote shows the `role`, `agency` or `support`, in
-            which they wrote it.
+            that they may read. Finance and support take part in all. Auditors only read them. A message that a person
+            wrote shows the `role` in which they wrote it: `agency`, `support`, or `finance` for those who are not
+            support, too.
             """,
             {
                 201: "The stored message.",

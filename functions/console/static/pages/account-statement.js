@@ -120,7 +120,9 @@ const Open = ({ row: { agency, currency, statements } }) => html`
 function Running({ row, statements, from, first }) {
   const { agency, currency } = row;
   const start = `${from}-01`;
-  const { value, problem, again } = useLoaded(() => paymentsSince(row, start), `${agency} ${currency} ${start}`);
+  const [every, setEvery] = useState(false);
+  const load = () => paymentsSince(row, start, every);
+  const { value, problem, again } = useLoaded(load, `${agency} ${currency} ${start} ${every}`);
   if (!value) return html`<h2>Running statement</h2><${Pending} problem=${problem} retry=${again} />`;
   const { opening, entries } = runningStatement({
     statements: statements.filter((one) => one.currency === currency), balance: row.balance, from: start, dayOf,
@@ -153,8 +155,11 @@ function Running({ row, statements, from, first }) {
         Download as CSV
       </button>
     </p>
-    <p class="note">Payments of one day that add up to 0 are left out. Sales that are on no statement yet do not count
-      here.</p>`;
+    <p class="note">
+      ${!every && html`Payments of one day that add up to 0 are left out.
+        ${" "}<button type="button" class="link" onClick=${() => setEvery(true)}>Show them, too</button>. `}
+      Sales that are on no statement yet do not count here.
+    </p>`;
 }
 
 const Document = ({ document, statement, change }) => html`

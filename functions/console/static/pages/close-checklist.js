@@ -108,7 +108,7 @@ function ofMoney({ disputes, receivables }) {
     [stateOf(disputes.items.length), "Open disputes", counted(disputes),
       link(["statements"], "Show the statements", { status: "disputed" })],
     [stateOf(unmatched.length), "Unmatched payments", sums.join(", ") || "0",
-      unmatched.slice(0, 2).map(({ agency }, index) => html`
-        ${index > 0 && ", "}${link(["agencies", agency], agency)}`)],
+      unmatched.slice(0, 2).map(({ agency, currency }, index) => html`
+        ${index > 0 && ", "}${link(["receivables", agency], agency, { currency })}`)],
   ];
 }

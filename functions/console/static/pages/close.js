@@ -1,8 +1,8 @@
 /** The close of a period: a checklist, all drafts with what keeps each from a statement, and what was released. */
 import { html, useEffect, useMemo, useRef, useState } from "../vendor/htm-preact.js";
-import { all, get, post, statementPath, withQuery } from "../api.js";
+import { all, get, pages, post, withQuery } from "../api.js";
 import { isMonth, laterMonth } from "../calendar.js";
-import { COLUMNS, countsOf, filtered, grouped, inTurns, keyOf, rowOf, sumsOf } from "../closing.js";
+import { COLUMNS, countsOf, filtered, grouped, keyOf, rowOf, sumsOf } from "../closing.js";
 import { download, writeCsv } from "../csv.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
@@ -15,8 +15,6 @@ import { Released } from "./close-released.js";
 import { DraftTable } from "./close-table.js";
 import { DUE } from "./operations.js";
 
-const AT_ONCE = 4;
-const FLUSH = 250;
 const AGAIN = 30_000;
 const SHOWN = {
   all: "All", ready: "Ready", warning: "Warnings", failed: "Failed", held: "Held", proposed: "Proposed",
@@ -101,7 +99,7 @@ function Month({ periods, period, query, again }) {
     const checks = one.checks.filter(({ check }) => check !== "held");
     return later?.seen > one.seen ? { ...one, ...later, checks } : one;
   }), [drafts.value, decided]);
-  const [previews, reload] = usePreviews(present);
+  const [previews, reload] = usePreviews(period.period, present);
   const names = useMemo(() => new Map(agencies.value?.map((one) => [one.agency, one.legal_name])), [agencies.value]);
   const rows = useRows(present, names, last.value, previews);
   const isReleasing = rows?.some((row) => row.state === "releasing");
@@ -155,33 +153,27 @@ async function lastOf(period) {
   return new Map([...statements, ...drafts].map((one) => [keyOf(one), one.commission_exact]));
 }
 
-/** Returns what is known of drafts by key: tax and closing balance of each, loaded one after another; and a reset. */
-function usePreviews(drafts) {
+/** Returns tax and closing balance of the drafts of a period by key, as they are read page by page; and a reset. */
+function usePreviews(period, drafts) {
   const [known, setKnown] = useState(new Map());
-  const cache = useRef(new Map());
-  const isGone = useRef(false);
   const [turn, setTurn] = useState(0);
+  const read = useRef(new Set());
+  const isGone = useRef(false);
   useEffect(() => () => { isGone.current = true; }, []);
   useEffect(() => {
-    const missing = (drafts ?? []).filter((one) => !cache.current.get(keyOf(one))?.isRead);
-    const read = async (one) => {
-      cache.current.set(keyOf(one), { ...cache.current.get(keyOf(one)), isRead: true });
-      try {
-        const { tax, closing } = await get(statementPath(one));
-        cache.current.set(keyOf(one), { isRead: true, tax, closing });
-      } catch {
-        cache.current.delete(keyOf(one)); // The table shows that it is not known; the next reading tries again.
+    if (!drafts?.some((one) => !read.current.has(keyOf(one)))) return;
+    read.current = new Set(drafts.map(keyOf));
+    const load = async () => {
+      for await (const some of pages("/drafts", { period, preview: "true" })) {
+        if (isGone.current) return;
+        setKnown((before) => new Map([...before, ...some.map((one) => [keyOf(one), one])]));
       }
     };
-    if (!missing.length) return undefined;
-    const flush = () => setKnown(new Map(cache.current));
-    const timer = setInterval(flush, FLUSH);
-    const end = () => { clearInterval(timer); if (!isGone.current) flush(); };
-    inTurns(missing, AT_ONCE, read, () => isGone.current).then(end);
-    return () => clearInterval(timer);
+    // The table shows what is not known; the next reading tries again.
+    load().catch(() => { read.current = new Set(); });
   }, [drafts, turn]);
   const reset = () => {
-    for (const one of cache.current.values()) one.isRead = false;
+    read.current = new Set();
     setTurn((before) => before + 1);
   };
   return [known, reset];

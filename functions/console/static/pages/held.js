@@ -1,7 +1,8 @@
-/** Held events: what each waits for, its content, and what finance decides about it. */
+/** Held events: what each waits for, its content, and what finance decides about one or several. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { problemOf } from "../advice.js";
 import { heldPath, put } from "../api.js";
+import { inTurns } from "../closing.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { may, reader } from "../me.js";
@@ -12,6 +13,7 @@ import { AgencyLink, agencyColumn } from "./agency-link.js";
 import { EventLink, typeColumn } from "./events.js";
 import { Runbooks } from "./runbook.js";
 
+const AT_ONCE = 4;
 const APPROVAL = "needs_approval";
 const REASONS = {
   "": "anything",
@@ -40,6 +42,19 @@ const MADE = { approved: "Approved", released: "Released" };
 export function Held({ reason = "" }) {
   const [turn, setTurn] = useState(0);
   const [asking, setAsking] = useState(null);
+  const [chosen, setChosen] = useState(new Map());
+  const pick = (some, isOn) => setChosen((before) => {
+    const next = new Map(before);
+    for (const held of some) {
+      if (isOn) next.set(keyOf(held), held);
+      else next.delete(keyOf(held));
+    }
+    return next;
+  });
+  const done = () => {
+    setChosen(new Map());
+    setTurn((before) => before + 1);
+  };
   const choose = (event) => navigate(address(["operations"], { reason: event.target.value }));
   return html`
     <h2>Held events</h2>
@@ -51,14 +66,29 @@ export function Held({ reason = "" }) {
       </label>
     </p>
     <${List} key=${turn} name="held" caption="Events that wait for something, the oldest first" size="25"
-      columns=${columnsOf(useNames(), setAsking)} path="/held" parameters=${{ reason }}
+      columns=${columnsOf(useNames(), setAsking, chosen, pick)} path="/held" parameters=${{ reason }}
+      above=${(rows) => may("finance") && rows.length > 1 && html`
+        <p class="bar"><button type="button" onClick=${() => pick(rows, true)}>
+          Choose all ${format.count(rows.length)}
+        </button></p>`}
       empty=${html`<p class="empty">No event is held${reason && ` for this`}.</p>`} />
-    ${asking && html`
-      <${Decide} ...${asking} onDone=${() => setTurn(turn + 1)} onClose=${() => setAsking(null)} />`}
+    ${chosen.size > 0 && html`
+      <${Selection} events=${[...chosen.values()]} ask=${setAsking} clear=${() => setChosen(new Map())} />`}
+    ${asking && html`<${Decide} ...${asking} onDone=${done} onClose=${() => setAsking(null)} />`}
     <${Runbooks} names=${["held-overdue"]} />`;
 }
 
-const columnsOf = (names, ask) => [
+const keyOf = ({ source, id }) => JSON.stringify([source, id]);
+
+const columnsOf = (names, ask, chosen, pick) => [
+  ...(may("finance")
+    ? [{
+        key: "pick", title: "", value: null, kind: "pick",
+        cell: (held) => html`
+          <input type="checkbox" aria-label=${`Choose ${held.source} ${held.id}`} checked=${chosen.has(keyOf(held))}
+            onChange=${({ target }) => pick([held], target.checked)} />`,
+      }]
+    : []),
   { key: "held_at", title: "Held since", type: "time" },
   { key: "source", title: "Source", kind: "long", hidden: true },
   {
@@ -83,7 +113,22 @@ const columnsOf = (names, ask) => [
 /** The buttons of the decisions that the reader can make about an event. */
 const Decisions = ({ held, ask }) => offered(held).map((name) => html`
   <button key=${name} type="button" aria-label=${`${DECISIONS[name].action} ${held.source} ${held.id}`}
-    onClick=${() => ask({ held, name })}>${DECISIONS[name].action}</button>`);
+    onClick=${() => ask({ events: [held], name })}>${DECISIONS[name].action}</button>`);
+
+/** What is chosen, and the decisions that the reader can make about it, each with the number of its events. */
+const Selection = ({ events, ask, clear }) => html`
+  <section class="selection" aria-label="Selection">
+    <p><strong>${format.count(events.length)} chosen</strong></p>
+    <div class="bar">
+      ${Object.keys(DECISIONS).map((name) => [name, events.filter((held) => offered(held).includes(name))])
+        .filter(([, some]) => some.length > 0)
+        .map(([name, some]) => html`
+          <button key=${name} type="button" onClick=${() => ask({ events: some, name })}>
+            ${DECISIONS[name].action} ${format.count(some.length)}
+          </button>`)}
+      <button type="button" onClick=${clear}>Choose none</button>
+    </div>
+  </section>`;
 
 /** Returns what the reader can decide: nobody approves what they have recorded, and some events need their sale. */
 function offered({ reason, event, approved, released }) {
@@ -113,22 +158,40 @@ function Why({ held }) {
       <div>Its sale: <${EventLink} ...${sale} /></div>`}`;
 }
 
-/** Shows the whole event, asks for a reason, and sends a decision. */
-function Decide({ held, name, onDone, onClose }) {
+/** Shows the whole event, or the names of several; asks for a reason, and sends a decision about each. */
+function Decide({ events, name, onDone, onClose }) {
   const { decision, title, action, note } = DECISIONS[name];
-  const send = (form) => put(heldPath(held), { decision, reason: form.get("reason").trim() });
-  const sending = useSending(send, onDone);
-  const facts = Object.entries({ source: held.source, id: held.id, ...held.event });
+  const [left, setLeft] = useState(events);
+  const send = async (form) => {
+    const body = { decision, reason: form.get("reason").trim() };
+    const refused = new Map();
+    await inTurns(left, AT_ONCE, (held) => put(heldPath(held), body).catch((problem) => refused.set(held, problem)));
+    if (refused.size < left.length) onDone();
+    if (!refused.size) return;
+    setLeft([...refused.keys()]);
+    throw refused.values().next().value;
+  };
+  const sending = useSending(send, () => {});
+  const [only] = events.length === 1 ? events : [];
+  const many = `${format.count(left.length)} ${left.length === 1 ? "event" : "events"}`;
   return html`
-    <${Dialog} ...${{ title, action, onClose }} ...${sending}>
+    <${Dialog} title=${only ? title : `${action} ${many}`} ...${{ action, onClose }} ...${sending}>
       <p>${note}</p>
-      <dl class="facts">
-        ${facts.map(([fact, value]) => html`
-          <div key=${fact}>
-            <dt>${format.words(fact)}</dt>
-            <dd><${Name}>${typeof value === "string" ? value : JSON.stringify(value)}<//></dd>
-          </div>`)}
-      </dl>
+      ${only ? html`<${Facts} held=${only} />` : html`
+        <ul class="plain">
+          ${left.map((held) => html`<li key=${keyOf(held)}><${Name}>${held.source}<//> <${Name}>${held.id}<//></li>`)}
+        </ul>`}
+      ${left.length < events.length && html`
+        <p role="status">${format.count(events.length - left.length)} of ${format.count(events.length)} done.</p>`}
       <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
     <//>`;
 }
+
+const Facts = ({ held }) => html`
+  <dl class="facts">
+    ${Object.entries({ source: held.source, id: held.id, ...held.event }).map(([fact, value]) => html`
+      <div key=${fact}>
+        <dt>${format.words(fact)}</dt>
+        <dd><${Name}>${typeof value === "string" ? value : JSON.stringify(value)}<//></dd>
+      </div>`)}
+  </dl>`;

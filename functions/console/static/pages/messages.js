@@ -5,7 +5,7 @@ import { List } from "../list.js";
 import { may, reader } from "../me.js";
 import { Failure, Name, Time, useSending } from "../parts.js";
 
-const WRITERS = ["agency", "support"];
+const WRITERS = ["agency", "support", "finance"];
 const MOST_CHARACTERS = 4000;
 const COLUMNS = [
   { key: "at", title: "Written", type: "time" }, { key: "user", title: "By" }, { key: "role", title: "Role" },
@@ -34,7 +34,7 @@ export function Messages({ kind, subject }) {
       <h2>Messages</h2>
       ${may(...WRITERS)
         ? html`<${Form} path=${path} onSent=${(one) => setSent((before) => [...before, one])} />`
-        : html`<p class="note">People of the agency and support write messages.</p>`}
+        : html`<p class="note">People of the agency, finance and support write messages.</p>`}
       <${List} name="messages" caption="Messages" size="25" columns=${COLUMNS} path=${path} parameters=${{ order }}
         draw=${draw} empty=${sent.length ? draw([]) : html`<p class="note">Nobody has written a message yet.</p>`}>
         <button type="button" onClick=${() => setOrder(other)}>Show the ${other} first</button>

@@ -165,7 +165,7 @@ function Accounts({ currency, rows, chosen, choose, setAsked }) {
           Choose all with overdue statements
         </button>
       </p>`}
-    ${!reminds && late.length > 0 && html`<p class="note">People with the role support send reminders.</p>`}`;
+    ${!reminds && late.length > 0 && html`<p class="note">People of finance and support send reminders.</p>`}`;
 }
 
 const pick = (chosen, choose) => ({ key, agency, late }) => late.length > 0 && html`

@@ -12,7 +12,7 @@ import { AgencyName } from "./agency-link.js";
 const AT_ONCE = 4;
 const MOST_CHARACTERS = 4000;
 /** The role of staff who write messages to agencies. */
-export const REMINDERS = ["support"];
+export const REMINDERS = ["finance", "support"];
 
 /**
  * The dialog. `agencies`: each with its overdue statements (`late`). Of one agency, the text is the whole message; of

@@ -6,8 +6,10 @@ from datetime import datetime
 from itertools import islice
 from typing import Any, Final
 
+from quarterhour.aws.workers import Workers
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_seconds
+from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.releases.checks import Check, checks
@@ -19,6 +21,7 @@ from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.drafts import FIGURES
 from quarterhour.statements.keys import draft_place, open_drafts
+from quarterhour.statements.queries import StatementQueries
 from quarterhour.statements.store import ProgressStore
 from quarterhour.statements.unreleased import UnreleasedStatements
 from quarterhour.web.paging import Page, Paging
@@ -28,19 +31,30 @@ _OF_RELEASE: Final = ("planned_at", "code_version", "manifest_sha256", "currenci
 _COUNTS: Final = ("statements", "credit_notes", "lines")
 EXAMINED: Final = 1_000
 """The most drafts that a page examines; a page of one agency can be short though more follow."""
+PREVIEWED: Final = 200
+"""The most drafts of a page with previews: each reads the file of its draft."""
+_PREVIEW: Final = ("tax", "closing")
 
 
 @dataclass(frozen=True, slots=True)
 class DraftQueries:
-    """Reads drafts and releases."""
+    """Reads drafts and releases. Previews are read side by side."""
 
     store: ReleaseStore
     contexts: DraftContexts
     files: SealedFiles
-    statements: ProgressStore
+    progress: ProgressStore
+    statements: StatementQueries
+    workers: Workers
 
-    def drafts(self, period: Period | None, agency: str | None, paging: Paging) -> Page:
-        """Return a page of the drafts without a statement, by period and account, with the checks they do not pass."""
+    def drafts(self, period: Period | None, agency: str | None, paging: Paging, *, previewed: bool = False) -> Page:
+        """Return a page of the drafts without a statement, by period and account, with the checks they do not pass.
+
+        ``previewed``: with tax and closing balance of the statement that each would be now. Such a page has at most
+        ``PREVIEWED`` drafts.
+        """
+        if previewed:
+            paging = replace(paging, limit=min(paging.limit, PREVIEWED))
         after = paging.start(str, "")
         examined = list(islice(self._after(after), EXAMINED))
         published = {one for one in {draft.period for draft in examined} if self.contexts.is_published(one)}
@@ -52,6 +66,10 @@ class DraftQueries:
         shown_drafts = {
             _place(one): shown_draft(one, checks(one, context)) for one, context in zip(fitting, contexts, strict=True)
         }
+        if previewed:
+            shown = fitting[: paging.limit]
+            for one, preview in zip(shown, self.workers.map(self._preview, shown), strict=True):
+                shown_drafts[_place(one)] |= preview
         page = paging.cut(fitting, lambda one: shown_drafts[_place(one)], _place)
         if page.after is None and len(examined) == EXAMINED:
             return Page(page.items, (_place(examined[-1]),))
@@ -60,6 +78,14 @@ class DraftQueries:
     def _after(self, place: str) -> Iterator[DraftItem]:
         entries = self.store.entities.read_index(open_drafts(place) if place else open_drafts(), _PAGE)
         return (DraftItem.of(values) for values in entries if values["gsi1sk"] > place)
+
+    def _preview(self, draft: DraftItem) -> dict[str, str | None]:
+        """Return tax and closing balance of a draft; ``None`` if a release has just made its statement."""
+        try:
+            preview = self.statements.preview(draft.account, draft.period)
+        except NotFoundError:
+            return dict.fromkeys(_PREVIEW)
+        return {name: preview[name] for name in _PREVIEW}
 
     def draft(self, period: Period, account: Account) -> dict[str, Any]:
         """Return a draft with its decisions, its checks, and the statement that it would be now, if it has none.
@@ -79,7 +105,7 @@ class DraftQueries:
     def _statement(self, draft: DraftItem, now: datetime) -> dict[str, Any]:
         """Return the content of ``statement.json`` as it would be without a number, if it were released now."""
         account = draft.account
-        last = self.store.last_documents([account], self.statements.progress().last_of_0_2).get(account)
+        last = self.store.last_documents([account], self.progress.progress().last_of_0_2).get(account)
         unreleased = UnreleasedStatements(self.store.entities, self.files, self.contexts.plan_of)
         content, statement = unreleased.read(draft.period, account, now, last, is_reissued=draft.revision > 0)
         document = document_of(content.sums.commission, account.currency, statement.plan.rounding)

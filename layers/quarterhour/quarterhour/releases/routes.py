@@ -1,5 +1,7 @@
 """The routes of drafts and releases."""
 
+from typing import Final
+
 from quarterhour.counters.queries import read_currency
 from quarterhour.model import instants
 from quarterhour.model.fields import CURRENCY, NAME
@@ -11,21 +13,24 @@ from quarterhour.releases.service import ReleaseService
 from quarterhour.statements.starting import StatementStarter
 from quarterhour.web import http, parameters
 from quarterhour.web.access import Role, people, staff
-from quarterhour.web.parameters import PAGE
+from quarterhour.web.parameters import PAGE, among, one_of
 from quarterhour.web.routing import Routes
+
+_PREVIEW: Final = {"true": True, "false": False}
 
 
 def read(routes: Routes, queries: DraftQueries) -> None:
     """Register the reading routes."""
 
-    @routes.get("/drafts", allow=staff, query=("period", "agency", *PAGE))
+    @routes.get("/drafts", allow=staff, query=("period", "agency", "preview", *PAGE))
     def list_drafts() -> http.Response:
         """Return the drafts without a statement, by period and account, with the checks that they do not pass."""
         query = routes.parameters()
         period = query.optional("period", PERIOD, instants.month, None)
         agency = query.optional("agency", NAME, parameters.name, None)
+        previewed = query.optional("preview", one_of(_PREVIEW), lambda name: among(_PREVIEW, name), default=False)
         paging = query.paging()
-        return http.response(200, paging.body(queries.drafts(period, agency, paging)))
+        return http.response(200, paging.body(queries.drafts(period, agency, paging, previewed=previewed)))
 
     @routes.get("/drafts/<agency>/<currency>/<period>", allow=staff)
     def draft(agency: str, currency: str, period: str) -> http.Response:

@@ -15,8 +15,8 @@ from quarterhour.model.fields import NAME, Fields
 from quarterhour.threads.keys import MessageKey, Thread, claim_hash, claim_key
 from quarterhour.web.access import Caller, Role
 
-WRITERS: Final = frozenset({Role.AGENCY, Role.SUPPORT})
-"""The roles of people who may write messages."""
+WRITERS: Final = (Role.AGENCY, Role.SUPPORT, Role.FINANCE)
+"""The roles of people who may write messages. Who has two of them writes as the first."""
 MAX_TEXT: Final = 4000
 """The largest number of characters in a message."""
 
@@ -81,7 +81,7 @@ def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Mes
             # A name that is not valid in a key would make the thread unreadable for everybody.
             raise ForbiddenError(f"your token's subject (sub) can name no writer: that takes {NAME}")
         user = caller.name
-    return Message(thread, user, id_, text, caller.role_among(WRITERS))
+    return Message(thread, user, id_, text, caller.first_role(WRITERS))
 
 
 def shown(values: Mapping[str, Any]) -> dict[str, Any]:

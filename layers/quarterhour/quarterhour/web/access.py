@@ -6,7 +6,7 @@ API Gateway authenticates a request by its IAM signature (a machine or an operat
 person). It passes the identity in the event. A request without an identity is refused.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -29,7 +29,8 @@ class Role(StrEnum):
     FINANCE = "finance"
     """Sees everything, changes the status of statements, resolves disputes, registers agencies, writes rate cards.
 
-    Records payments, adjustments and re-ratings, enters exchange rates, and changes the schedule of reports.
+    Records payments, adjustments and re-ratings, enters exchange rates, writes messages, and changes the schedule of
+    reports.
     """
     SUPPORT = "support"
     """Sees everything, writes messages."""
@@ -72,9 +73,9 @@ class Caller:
         """Return whether the caller is a machine, or has one of these roles."""
         return self.roles is None or not roles.isdisjoint(self.roles)
 
-    def role_among(self, roles: frozenset[Role]) -> Role | None:
-        """Return the caller's role among these, of which nobody has two; ``None`` for a machine."""
-        return next(iter(roles & self.roles), None) if self.roles is not None else None
+    def first_role(self, roles: Sequence[Role]) -> Role | None:
+        """Return the first of these roles that the caller has; ``None`` for a machine."""
+        return next((role for role in roles if role in self.roles), None) if self.roles is not None else None
 
     def may_see(self, agency: str) -> bool:
         """Return whether the caller may see an agency's data."""

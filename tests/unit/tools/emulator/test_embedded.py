@@ -411,6 +411,12 @@ def test_records_that_all_readers_have_read_are_forgotten_and_later_ones_are_not
         assert [one["dynamodb"]["Keys"] for one in records(arn)[0]] == [{"pk": {"S": "after"}}]
         numbers = [int(one["dynamodb"]["SequenceNumber"]) for one in (*first, *again)]
         assert numbers == sorted(set(numbers))
+        _, unused = records(arn)
+        for _ in range(200):
+            _, start = records(arn, start)
+        MOTO.forget_records([arn])
+        with pytest.raises(ClientError, match="ExpiredIteratorException"):
+            records(arn, unused)
 
 
 def records(arn: str, iterator: str = "") -> tuple[list[Any], str]:
