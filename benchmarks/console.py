@@ -17,6 +17,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import midnight
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
 from quarterhour.statements.keys import open_drafts
+from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
@@ -239,7 +240,7 @@ def _marketplace() -> Iterator[str]:
             stack.invoke("statements", {})
             replay.drain()
         fill(stack, every, days_before(NOW.date(), (NOW.date() - FIRST_DAY).days))
-        stack.engine.forget_records({pump.mapping.stream for pump in stack.pumps})
+        stack.engine.forget_records({pump.mapping.stream for pump in stack.pumps if isinstance(pump, Pump)})
         with using(ManualClock(NOW)), server.serving(stack):
             yield server.url
 
