@@ -127,7 +127,7 @@ def test_the_chart_says_its_figures_to_the_keyboard_and_in_a_table(browser: Tab,
         browser.press("ArrowRight")
     assert chart.get_attribute("aria-valuetext") == "To the end of Nov 23. This month: 55.25. Last month: 80.00"
     browser.page.get_by_text("The same as a table").click()
-    shown(browser, "2026-11-25\t0.50\t55.76\t2026-10-25\t80.00")
+    shown(browser, "Nov 25, 2026\t0.50\t55.76\tOct 25, 2026\t80.00")
 
 
 OVERDUE = {
@@ -170,7 +170,7 @@ def test_what_needs_attention_is_ranked_money_first_with_sums_by_currency(
     shown(browser, "Kestrel Travel plc 43")
     rows = lines(browser, ".attention li")
     browser.page.unroute_all()
-    oldest = "Record the payment, or remind them. The oldest: Kestrel Travel plc 43 · EUR, due on 2026-10-04"
+    oldest = "Record the payment, or remind them. The oldest: Kestrel Travel plc 43 · EUR, due on Oct 4, 2026"
     assert rows == [
         f"3 statements are overdue 100.50 EUR, 5,000 JPY {oldest}",
         "4 drafts have failed checks 8,580.00 EUR, 8.71 GBP, 100,000 JPY Mend what the checks name",

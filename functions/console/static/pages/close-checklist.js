@@ -1,5 +1,6 @@
 /** The checklist of a period: what has to be right before its statements are released, and where to correct it. */
 import { html } from "../vendor/htm-preact.js";
+import { AgencyLink } from "./agency-link.js";
 import { all, get, withQuery } from "../api.js";
 import { failedOf } from "../closing.js";
 import { compare, sum } from "../decimal.js";
@@ -109,6 +110,6 @@ function ofMoney({ disputes, receivables }) {
       link(["statements"], "Show the statements", { status: "disputed" })],
     [stateOf(unmatched.length), "Unmatched payments", sums.join(", ") || "0",
       unmatched.slice(0, 2).map(({ agency }, index) => html`
-        ${index > 0 && ", "}${link(["agencies", agency], agency)}`)],
+        ${index > 0 && ", "}<${AgencyLink} agency=${agency} />`)],
   ];
 }
