@@ -27,10 +27,10 @@ const countries = new Intl.DisplayNames(undefined, { type: "region" });
 export const country = (code) => (/^[A-Z]{2}$/.test(code) ? countries.of(code) : code);
 
 /** Returns the names of a location, the country first. */
-export function places(location) {
+export function locationNames(location) {
   const [first, ...within] = location.split("#");
   return [country(first), ...within];
 }
 
 /** Returns a location as people read it, the nearest name first: Leith, Edinburgh, United Kingdom. */
-export const place = (location) => places(location).toReversed().map(isolated).join(", ");
+export const locationText = (location) => locationNames(location).toReversed().map(isolated).join(", ");

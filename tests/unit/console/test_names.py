@@ -25,5 +25,5 @@ def test_a_rate_card_is_named_by_whom_it_is_for() -> None:
 
 
 def test_a_location_begins_with_the_nearest_name_and_ends_with_its_country() -> None:
-    places = named("place", ["GB#Edinburgh#Leith", "elsewhere"])
-    assert places == ["Leith, Edinburgh, United Kingdom", "elsewhere"]
+    names = named("locationText", ["GB#Edinburgh#Leith", "elsewhere"])
+    assert names == ["Leith, Edinburgh, United Kingdom", "elsewhere"]

@@ -7,7 +7,7 @@ import { extraFacts } from "../extra.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { STAFF, may } from "../me.js";
-import { place, rateCard } from "../names.js";
+import { locationText, rateCard } from "../names.js";
 import { isViews } from "../open_items.js";
 import { Day, Failure, Link, Money, Name, Pending, Person, Table, Time, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
@@ -47,7 +47,7 @@ const FACTS = [
     customer && html`<${Link} to=${address(["events"], { customer })}><${Name}>${customer}<//><//>`],
   ["Product", ({ product }) => product && html`<${Name}>${product}<//>`],
   ["Category", ({ category }) => category && html`<${Name}>${category}<//>`],
-  ["Location", ({ location }) => location && place(location)],
+  ["Location", ({ location }) => location && locationText(location)],
   ["Refers to", ({ refers_to: id, refers_to_source: other, source }) =>
     id && html`<${EventLink} source=${other || source} id=${id} />`],
   ["Period", ({ period }) => period && format.month(period)],
@@ -104,7 +104,7 @@ const Story = ({ path, event }) => html`
 /** Returns a rule as people read it: category rare books, 12.5 %. */
 const ruleText = (rule) => Object.entries(rule).map(([name, value]) => {
   if (name === "percent") return `${value} %`;
-  return `${format.words(name)} ${name === "location" ? place(value) : value}`;
+  return `${format.words(name)} ${name === "location" ? locationText(value) : value}`;
 }).join(", ");
 
 /** Where the terms of a commission come from, and the steps that compute it. */

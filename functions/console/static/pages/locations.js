@@ -6,7 +6,7 @@ import { BarChart } from "../chart.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
-import { places } from "../names.js";
+import { locationNames } from "../names.js";
 import { Link, Name, Pending, useLoaded } from "../parts.js";
 import { Problem } from "../problem.js";
 import { address } from "../routes.js";
@@ -36,7 +36,7 @@ async function spanOf({ from, to }) {
 /** Links to the locations that hold the one shown. */
 function Path({ query: { location = "", ...span } }) {
   const parts = location ? location.split("#") : [];
-  const names = location ? places(location) : [];
+  const names = location ? locationNames(location) : [];
   return html`
     <nav class="bar" aria-label="Locations">
       <${Link} to=${address(["locations"], span)} aria-current=${location ? undefined : "true"}>All countries<//>
@@ -116,7 +116,7 @@ function Sales({ query, span }) {
 const columnsOf = (shown, to) => [
   {
     key: "location", title: "Location", head: true, kind: "long",
-    text: ({ location }) => [...places(location), location].join(" "),
+    text: ({ location }) => [...locationNames(location), location].join(" "),
     cell: ({ location }) => html`<${Location} ...${{ shown, location, to }} />`,
   },
   { key: "currency", title: "Currency" },
@@ -127,5 +127,5 @@ const columnsOf = (shown, to) => [
 /** A location, linked to those within it; without a link for sales that name nothing below the location shown. */
 const Location = ({ shown, location, to }) =>
   location === shown
-    ? html`<${Name}>${places(location).at(-1)}<//> itself`
-    : html`<${Link} to=${to({ location })}><${Name}>${places(location).at(-1)}<//><//>`;
+    ? html`<${Name}>${locationNames(location).at(-1)}<//> itself`
+    : html`<${Link} to=${to({ location })}><${Name}>${locationNames(location).at(-1)}<//><//>`;
