@@ -26,7 +26,8 @@ import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.
 import { get, withQuery } from "./api.js";
 import { download } from "./csv.js";
 import * as format from "./format.js";
-import { Amount, Day, Failure, Name, Status, Time } from "./parts.js";
+import { person } from "./names.js";
+import { Amount, Day, Failure, Name, Person, Status, Time } from "./parts.js";
 import { restoreScroll } from "./routes.js";
 import { csvOf, currencyIn, hashOf, loaderOf, matching, sorted, valueOf, valued, viewOf } from "./rows.js";
 
@@ -38,7 +39,7 @@ const MOST = 10_000;
 const FEW = 10;
 const FIGURES = ["number", "money", "time", "day", "month"];
 /** What is shown in place of the values of some types: rows are found by both, and ordered by the value. */
-const WORDS = { day: format.day, month: format.month };
+const WORDS = { day: format.day, month: format.month, person };
 const KINDS = { number: "n", money: "n", time: "short", day: "short", month: "short" };
 
 /** Returns a column by whose words its rows are found, too. */
@@ -260,6 +261,7 @@ function shownAs(column, row) {
   if (type === "time") return html`<${Time} at=${value} />`;
   if (type === "day") return html`<${Day} on=${value} />`;
   if (type === "month") return format.month(value);
+  if (type === "person") return html`<${Person} by=${value} />`;
   if (type === "status") return html`<${Status} value=${value} />`;
   return html`<${Name}>${value}<//>`;
 }

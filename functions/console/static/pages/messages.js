@@ -3,13 +3,12 @@ import { html, useRef, useState } from "../vendor/htm-preact.js";
 import { post, segment } from "../api.js";
 import { List } from "../list.js";
 import { may, reader } from "../me.js";
-import { person } from "../names.js";
 import { Failure, Person, Time, useSending } from "../parts.js";
 
 const WRITERS = ["agency", "support"];
 const MOST_CHARACTERS = 4000;
 const COLUMNS = [
-  { key: "at", title: "Written", type: "time" }, { key: "user", title: "By", text: (one) => person(one.user) },
+  { key: "at", title: "Written", type: "time" }, { key: "user", title: "By", type: "person" },
   { key: "role", title: "Role" }, { key: "text", title: "Message" },
 ];
 

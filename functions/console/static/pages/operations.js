@@ -32,7 +32,7 @@ const CHANGES_COLUMNS = [
   { key: "at", title: "Changed", type: "time", head: true },
   { key: "from", title: "From", value: ({ from }) => setting(from) },
   { key: "to", title: "To", value: ({ to }) => setting(to) },
-  { key: "by", title: "By", kind: "long" },
+  { key: "by", title: "By", type: "person", kind: "long" },
   { key: "reason", title: "Reason", kind: "long" },
 ];
 

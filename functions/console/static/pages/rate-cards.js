@@ -7,8 +7,8 @@ import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { may } from "../me.js";
-import { person, rateCard } from "../names.js";
-import { Link, Pending, Person, Table, fieldsOf, useLoaded } from "../parts.js";
+import { rateCard } from "../names.js";
+import { Link, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
 import { WriteRateCard } from "./rate-card-form.js";
 
@@ -16,10 +16,7 @@ const HISTORY_COLUMNS = [
   { key: "version", title: "Version", type: "number", head: true },
   { key: "valid_from", title: "Valid from", type: "time" },
   { key: "written_at", title: "Written", type: "time" },
-  {
-    key: "written_by", title: "By", kind: "long", text: (one) => person(one.written_by),
-    cell: (one) => html`<${Person} by=${one.written_by} />`,
-  },
+  { key: "written_by", title: "By", type: "person", kind: "long" },
 ];
 /** A column of a decimal of a rule, which may have none. */
 const figure = (key, title) => ({
