@@ -73,8 +73,9 @@ def test_this_month_is_compared_with_the_last_to_the_same_share_of_the_same_day(
     assert yen == "Commission in JPY 75,000 -25% against 100,000 On net sales of 150,000"
     assert pound == "Commission in GBP 0.00 -100% against 8.71 On net sales of 0.00"
     # 80 + 8.712 / 0.8712 = 90.
-    assert in_base.startswith("All in EUR 55.76 -38% against 90.00 1 EUR = 0.8712 GBP (ECB, Oct 22, 2026")
-    assert in_base.endswith("Without JPY: there is no rate.")
+    assert in_base == "All in EUR 55.76 -38% against 90.00 Without JPY: there is no rate"
+    (rates,) = lines(browser, ".rates")
+    assert rates.startswith("All in EUR is added up at the rates in force now: 1 EUR = 0.8712 GBP (ECB, Oct 22, 2026")
     assert browser.evaluate("document.querySelector('.figure data[title]').title") == "55.755"
     assert browser.violations() == []
     assert browser.errors == []
@@ -86,7 +87,7 @@ def test_agencies_are_ranked_within_one_currency_by_their_legal_names(browser: T
     assert texts(browser, ".board.even h2") == ["Top agencies in EUR", "Falling agencies in EUR"]
     rows = lines(browser, ".board.even tbody tr")
     assert rows == [
-        "Kestrel Travel plc 43 45.76 30.00 15.76 +53%",
+        "Kestrel Travel plc 43 45.76 30.00 +15.76 +53%",
         "Harbour Books Ltd 42 10.00 50.00 -40.00 -80%",
         "Harbour Books Ltd 42 10.00 50.00 -40.00 -80%",
     ]
