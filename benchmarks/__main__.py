@@ -19,6 +19,7 @@ from benchmarks.console import LATENCY_MS, MANY, MOST_GROWTH, VISITS, growth, ti
 from benchmarks.cost import stream_units
 from benchmarks.crosscheck import crosscheck
 from benchmarks.functions import ROOT
+from benchmarks.killing import measure as measure_killing
 from benchmarks.made_up import ITEM_BYTES
 from benchmarks.many_accounts import ACCOUNTS as COUNTED_ACCOUNTS
 from benchmarks.many_accounts import BUDGETED, own_memory
@@ -131,6 +132,10 @@ PRODUCED: Final = (
     f"which takes {ANSWER_SECONDS * 1000:.0f} ms for each. Bare httpx posts bodies that are in memory. The library "
     "also stores the events in its spool, synchronized, and removes them."
 )
+KILLED: Final = (
+    "Over HTTP to `quarterhour up`. 5 % of the requests fail, before or after their effect. `kill -9` ends the process "
+    "while requests are under way. The events in the ledger are counted, and the account's sums are exact."
+)
 SHOWN: Final = (
     f"By the clock, in Chromium, with the embedded engine and {LATENCY_MS} ms more for each request: from the click "
     "until figures are painted and nothing loads any more. The same calls again, all at once, and nothing shown."
@@ -161,6 +166,7 @@ COUNTED_IN_LAMBDA: Final = (
 )
 LEAST_SENT: Final = 0.9
 LEAST_PRODUCED: Final = 0.9
+KILLS: Final = 20
 MOST_SENT: Final = 12
 BARE_SENT: Final = 2
 """Microseconds of the bare client's CPU time, for which ``MOST_SENT`` is the budget of ours."""
@@ -194,6 +200,8 @@ class Extent:
     """Items of the orders that are sent to a table of one write unit a second."""
     sent: int
     """The events that are sent."""
+    killed: int
+    """The events that are sent by a job that is killed."""
     days: int
     """Days of the events that are replayed."""
     accounts: Sequence[int]
@@ -220,6 +228,7 @@ FULL: Final = Extent(
     calls=500,
     slow_orders=SIZES,
     sent=100_000,
+    killed=100_000,
     days=DAYS,
     accounts=COUNTED_ACCOUNTS,
     account_batches_an_hour=tuple(DAYS_METERED),
@@ -240,6 +249,7 @@ QUICK: Final = Extent(
     calls=100,
     slow_orders=SIZES[:-1],
     sent=40_000,
+    killed=5_000,
     days=1,
     accounts=(BUDGETED,),
     account_batches_an_hour=(16,),
@@ -637,6 +647,18 @@ def producing(extent: Extent) -> Iterator[Line]:
         (PRODUCED,),
     )
     yield Line("  events of a full spool sent", f"{measured['sending']:.2f}x")
+    outcome = measure_killing(extent.killed, KILLS)
+    yield Line(
+        f"events lost or doubled, {extent.killed:,} of the producer library, {KILLS} kills, 5 % of requests fail",
+        f"{outcome.lost + outcome.doubled}{'' if outcome.exact else ', sums differ'}",
+        "0",
+        at_most(0, outcome.lost + outcome.doubled + (not outcome.exact)),
+        (KILLED,),
+    )
+    yield Line(
+        "  requests (of these failed), events sent again",
+        f"{outcome.requests:,} ({outcome.faults:,}), {outcome.duplicates:,}",
+    )
 
 
 def showing(extent: Extent) -> Iterator[Line]:

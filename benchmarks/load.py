@@ -148,7 +148,7 @@ def problems(url: str, load: Load, since: datetime, name: str) -> list[str]:
     found += _differences("events sent and not in the ledger", sent - ledger)
     found += _differences("events in the ledger that were not sent, or more than once", ledger - sent)
     for agency, totals in sorted(load.recorded.items()):
-        counted = _caught_up(url, agency, totals)
+        counted = caught_up(url, agency, totals)
         if counted != totals:
             found.append(f"{agency}: the account says {counted}, sent were {totals}")
     return found
@@ -167,7 +167,7 @@ def in_ledger(url: str, since: datetime, name: str) -> Counter[tuple[str, str]]:
     return found
 
 
-def _caught_up(url: str, agency: str, expected: Totals) -> Totals:
+def caught_up(url: str, agency: str, expected: Totals) -> Totals:
     """Return an account's totals once all events are counted, or the current totals after a timeout."""
     until = time.monotonic() + CATCH_UP_SECONDS
     while True:

@@ -37,6 +37,7 @@ from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, owner, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.operations import bill, deployment, drafts, held, rerate, restore, statements
+from quarterhour_tools.operations.check import command as check
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.replay import demo, year, year_run
 from quarterhour_tools.replay.replay import VERDICTS, Accounts, Prepared, Replay, ReplayResult, replaying
@@ -91,6 +92,15 @@ def _parser() -> argparse.ArgumentParser:
     _add_sealed(commands)
     _add_accounting(commands)
     _add_loading(commands)
+    checked = commands.add_parser(
+        "check",
+        help="try a deployed stack from outside, and write what AWS answered to a page",
+        description="Try a deployed stack: record events of an agency that only checks use, send them again, wait "
+        "until they are counted and sealed, download the files, look at the console, release the statements of "
+        "earlier checks, and void the events. The amounts of the agency are 0 afterwards, also after Ctrl-C. After a "
+        "crash, the next check first voids what is left. Exit code 1 if a step failed.",
+    )
+    check.configure(checked)
     rebuild = commands.add_parser(
         "rebuild",
         help="repair counters from the sealed ledger",

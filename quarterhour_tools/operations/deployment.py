@@ -3,8 +3,9 @@
 import argparse
 import getpass
 import json
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, NamedTuple
 from urllib.parse import urlsplit
 
 import boto3
@@ -19,7 +20,7 @@ from quarterhour.reports.keys import is_run_id
 from quarterhour.web import parameters
 from quarterhour_tools.bucket import Bucket, Folder, Objects
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.operations.remote import Answered, Remote
 from quarterhour_tools.output import counted
 
 _LONGEST_RUN = 905
@@ -205,8 +206,11 @@ def api(args: argparse.Namespace, connections: int = 1) -> Remote:
     return Remote(args.url, connections=connections)
 
 
-def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> Any:  # noqa: ANN401 - JSON is any value
-    """Invoke a function and return its result; raise ``ToolError`` if it fails."""
+def invoke(args: argparse.Namespace, function: str, event: dict[str, Any], answered: Answered | None = None) -> Any:  # noqa: ANN401 - JSON is any value
+    """Invoke a function and return its result; raise ``ToolError`` if it fails.
+
+    ``answered`` is called with the status and the headers of Lambda's answer.
+    """
     try:
         name = function.lower() if args.url else deployed(args.stack, f"{function}FunctionName")
         # No retries: the first invocation may still run.
@@ -214,6 +218,9 @@ def invoke(args: argparse.Namespace, function: str, event: dict[str, Any]) -> An
         answer = _client("lambda", args.url, config).invoke(FunctionName=name, Payload=json.dumps(event))
     except (BotoCoreError, ClientError) as error:
         raise ToolError(f"{function} could not be invoked: {error}") from error
+    if answered:
+        meta = answer["ResponseMetadata"]
+        answered(f"Invoke {function}", meta["HTTPStatusCode"], meta["HTTPHeaders"])
     payload = json.loads(answer["Payload"].read())
     if "FunctionError" in answer:
         raise ToolError(f"{function} failed: {payload.get('errorType')}: {payload.get('errorMessage')}")
@@ -237,8 +244,23 @@ def _client(service: Literal["lambda", "s3"], url: str | None, config: Config) -
 
 def deployed(stack: str, output: str) -> str:
     """Return the value of an output of a deployed stack; raise ``ToolError`` if it has no such output."""
+    outputs = described(stack).outputs
+    if output not in outputs:
+        raise ToolError(f"the stack {stack} has no {output}: is it a stack of Quarterhour?")
+    return outputs[output]
+
+
+class Described(NamedTuple):
+    """The outputs and the parameters of a deployed stack by name."""
+
+    outputs: Mapping[str, str]
+    parameters: Mapping[str, str]
+
+
+def described(stack: str) -> Described:
+    """Return the outputs and the parameters of a deployed stack."""
     (found,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
-    for one in found.get("Outputs", []):
-        if one["OutputKey"] == output:
-            return str(one["OutputValue"])
-    raise ToolError(f"the stack {stack} has no {output}: is it a stack of Quarterhour?")
+    return Described(
+        {one["OutputKey"]: str(one["OutputValue"]) for one in found.get("Outputs", [])},
+        {one["ParameterKey"]: str(one["ParameterValue"]) for one in found.get("Parameters", [])},
+    )

@@ -3,7 +3,7 @@
 import json
 import socket
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any, Final
@@ -23,6 +23,8 @@ from quarterhour_tools.errors import ToolError
 
 Json = Any
 """Any JSON value."""
+Answered = Callable[[str, int, Mapping[str, str]], None]
+"""Is called with a call, such as ``GET /accounts``, and with the status and the headers of its answer."""
 IN_LEDGER: Final = frozenset({"recorded", "duplicate"})
 """The verdicts of an event that is in the ledger."""
 
@@ -36,6 +38,10 @@ _TIMEOUT: Final = 35
 _LARGEST_ANSWER: Final = 16 << 20
 """Bytes. Lambda's limit is 6 MB."""
 _PIECE: Final = 1 << 16
+
+
+def _unobserved(_call: str, _status: int, _headers: Mapping[str, str]) -> None:
+    """Do nothing."""
 
 
 def segment(name: str) -> str:
@@ -74,6 +80,8 @@ class Remote:
     def __init__(self, url: str, credentials: Credentials | None = None, connections: int = 1) -> None:
         """Take the address, the credentials for AWS (``None`` for an emulator), and how many requests at a time."""
         self.url = url.rstrip("/")
+        self.answered: Answered = _unobserved
+        """Is called with each answer to a request that the methods parse."""
         self._credentials = credentials
         self._http = URLLib3Session(timeout=_TIMEOUT, max_pool_connections=connections, socket_options=_AT_ONCE)
 
@@ -142,6 +150,7 @@ class Remote:
     def _send(self, request: AWSRequest) -> tuple[int, Json]:
         self._sign(request)
         response = self._http.send(request.prepare())
+        self.answered(f"{request.method} {urlsplit(str(request.url)).path}", response.status_code, response.headers)
         try:
             # Figures in the content of a document stay exact.
             return response.status_code, json.loads(response.content, parse_float=Decimal)

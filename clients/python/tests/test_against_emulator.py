@@ -1,27 +1,18 @@
 """The library and the real system: the functions of the emulator, over HTTP, with faults and deaths on the way."""
 
 import json
-import os
-import random
 import re
-import subprocess
-import sys
-import threading
-import time
-from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from clients.python.tests import sending_job
+from benchmarks.killing import measure, start_job
+from clients.python.tests.sending_job import SOURCE
 from clients.python.tests.support import URL, made
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.http_api import Request
-from quarterhour_tools.emulator.server import Server
 from tests.support.served import served
 from tests.support.system import START, World, opened
 
@@ -42,7 +33,7 @@ from quarterhour_client.testing import FakeQuarterhour
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1800)]
 
-EVENTS = int(os.environ.get("QUARTERHOUR_CLIENT_EVENTS", "5000"))
+EVENTS = 3000
 KILLS = 20
 ROOT = Path(__file__).parents[3]
 BLOCK = re.compile(r"```python\n(.*?)```", re.DOTALL)
@@ -126,45 +117,19 @@ def test_an_order_is_created_and_paid(world: World) -> None:
 def test_two_processes_share_a_spool(tmp_path: Path) -> None:
     with served(ManualClock(START), {"Stage": "shared"}) as (server, world):
         spool = tmp_path / "sales.spool"
-        jobs = [_job(server.url, spool, 400, seed) for seed in (1, 2)]
+        jobs = [start_job(server.url, spool, 400, seed) for seed in (1, 2)]
         assert [job.wait(120) for job in jobs] == [0, 0]
         with server.turns.taken():
             assert sorted(_recorded(world), key=int) == [str(number) for number in range(400)]
 
 
-def test_faults_and_kills_lose_and_double_nothing(
-    tmp_path: Path, record_property: Any, capfd: pytest.CaptureFixture[str]
-) -> None:
-    """Drop 5 % of the requests, and kill the sender 20 times while requests are under way."""
-    chance = random.Random(7)  # noqa: S311 - the times of deaths
-    spool = tmp_path / "sales.spool"
-    began = time.monotonic()
-    with served(ManualClock(START), {"Stage": "killed"}) as (server, world), _counted(server) as count:
-        killed = 0
-        while killed < KILLS:
-            job = _job(server.url, spool, EVENTS, seed=killed)
-            target = count["requests"] + 2
-            while count["requests"] < target and job.poll() is None:
-                time.sleep(0.001)
-            time.sleep(chance.random() * 0.05)
-            assert job.poll() is None, f"the job ended before {KILLS} kills, after {killed}"
-            job.kill()
-            job.wait()
-            killed += 1
-        assert _job(server.url, spool, EVENTS, seed=99).wait(1200) == 0
-        with server.turns.taken():
-            world.drain()
-            found = _recorded(world)
-            account = world.read("/accounts/42/EUR")
+def test_faults_and_kills_lose_and_double_nothing(capfd: pytest.CaptureFixture[str]) -> None:
+    """5 % of the requests fail, and the sender is killed 20 times while requests are under way."""
+    outcome = measure(EVENTS, KILLS)
     capfd.readouterr()
-    assert sorted(found, key=int) == [str(number) for number in range(EVENTS)]
-    total = sum((sending_job.amount(number) for number in range(EVENTS)), Decimal())
-    assert (account["events"], Decimal(account["gross"])) == (EVENTS, total)
-    verdicts = {name: number for name, number in count.items() if name != "requests"}
-    assert count["duplicate"] > 0
-    seconds = time.monotonic() - began
-    what = f"{EVENTS:,} events, {KILLS} kills, {count['requests']} requests in {seconds:.0f} s"
-    record_property("producer library", f"{what}: {verdicts}")
+    assert (outcome.recorded, outcome.lost, outcome.doubled, outcome.exact) == (EVENTS, 0, 0, True)
+    assert outcome.faults > 0
+    assert outcome.duplicates > 0
 
 
 def test_the_client_says_what_the_system_says_of_each_event(world: World, tmp_path: Path) -> None:
@@ -181,34 +146,10 @@ def test_the_client_says_what_the_system_says_of_each_event(world: World, tmp_pa
     )
 
 
-def _job(url: str, spool: Path, events: int, seed: int) -> "subprocess.Popen[bytes]":
-    command = [sys.executable, "-m", "clients.python.tests.sending_job", url, str(spool), str(events), str(seed)]
-    environment = {**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'clients' / 'python' / 'src'}"}
-    return subprocess.Popen(command, cwd=ROOT, env=environment)  # noqa: S603 - our own interpreter
-
-
-@contextmanager
-def _counted(server: Server) -> Iterator[Counter[str]]:
-    """Count the requests with events that a server answers, and their verdicts."""
-    count: Counter[str] = Counter()
-    answer, lock = server.answer, threading.Lock()
-
-    def counted(request: Request) -> Any:
-        found = answer(request)
-        if request.path == "/events" and request.method == "POST":
-            with lock:
-                count["requests"] += 1
-                count.update(json.loads(found.body).get("counts", {}))
-        return found
-
-    server.answer = counted  # type: ignore[method-assign] # to look on
-    yield count
-
-
 def _recorded(world: World) -> list[str]:
     """Return the ids of all events of the job that are in the ledger."""
     span = {"from_": START.isoformat(), "to": START.replace(hour=3).isoformat()}
-    return [one["id"] for one in world.all("/events", **span, source="job", limit=1000)]
+    return [one["id"] for one in world.all("/events", **span, source=SOURCE, limit=1000)]
 
 
 def test_the_sale_of_getting_data_in_is_the_one_of_its_request(world: World) -> None:

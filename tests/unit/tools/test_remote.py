@@ -15,7 +15,7 @@ def test_an_answer_that_is_no_readable_json_is_an_error_with_a_message(
     content: bytes, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def answered(*_: Any) -> Any:
-        return SimpleNamespace(status_code=200, content=content)
+        return SimpleNamespace(status_code=200, headers={}, content=content)
 
     monkeypatch.setattr(URLLib3Session, "send", answered)
     remote = Remote("http://127.0.0.1:9")

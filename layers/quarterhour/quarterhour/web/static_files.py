@@ -29,7 +29,7 @@ _ACCEPTED: Final = re.compile(r"([^\s;]+)(?:[ \t]*;[ \t]*q=(0(?:\.[0-9]{0,3})?|1
 _VENDOR: Final = "vendor/"
 _COMMENT: Final = re.compile(rb"^ *(?:/\*\*.*?\*/|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 """Whole lines of a module that are a comment."""
-_PROTECTION: Final = {
+PROTECTION: Final = {
     "x-content-type-options": "nosniff",
     "referrer-policy": "no-referrer",
     "cross-origin-opener-policy": "same-origin",
@@ -69,7 +69,7 @@ class Served:
     def of(cls, name: str, content: bytes, headers: Mapping[str, str]) -> "Served":
         """Return a file by its name and content, with more headers."""
         kind = {"content-type": TYPES[PurePosixPath(name).suffix], "vary": "accept-encoding"}
-        return cls({**kind, **_PROTECTION, **headers}, content, gzip.compress(content, mtime=0))
+        return cls({**kind, **PROTECTION, **headers}, content, gzip.compress(content, mtime=0))
 
 
 def tree_hash(files: Mapping[str, bytes]) -> str:
