@@ -35,6 +35,9 @@ _CLOSING, _RELEASED = (f"{_CALENDAR.month(before):%Y-%m}" for before in (1, 2))
 _COMPLETE: Final = "[...document.querySelectorAll('main [role=status]')].every((one) => !one.innerText.includes('…'))"
 
 
+_DRAWN: Final = "document.querySelector('.spark') && !document.querySelector('.spark polyline[points=\\'\\']')"
+
+
 Opening = Callable[[Tab, str], None]
 """Opens a page of the console at an address in a browser."""
 
@@ -46,6 +49,17 @@ def _open(path: str, text: str, *, color_scheme: str = "light", size: tuple[int,
         browser.resize(*size)
         browser.open(f"{address}{path}", color_scheme)
         shown(browser, text)
+
+    return open_
+
+
+def _overview(color_scheme: str, size: tuple[int, int]) -> Opening:
+    """Return the opening of the overview, which is complete with its exchange rates and the line of each agency."""
+
+    def open_(browser: Tab, address: str) -> None:
+        _open("/", "Falling agencies", color_scheme=color_scheme, size=size)(browser, address)
+        shown(browser, "All in EUR")
+        browser.until(_DRAWN)
 
     return open_
 
@@ -82,9 +96,9 @@ def _close(browser: Tab, address: str) -> None:
 
 _MANY: Final = 15
 PICTURES: Final[dict[str, Opening]] = {
-    "overview": _open("/", "Falling agencies", size=TALL),
-    "overview-dark": _open("/", "Falling agencies", color_scheme="dark", size=TALL),
-    "overview-phone": _open("/", "Falling agencies", size=PHONE),
+    "overview": _overview("light", TALL),
+    "overview-dark": _overview("dark", TALL),
+    "overview-phone": _overview("light", PHONE),
     "operations": _open("/console/operations", "Next runs"),
     "agency": _open(f"/console/agencies/{CLIENT}?currency=GBP", "Details"),
     "statement": _open(f"/console/statements/{_RELEASED}/{CLIENT}/GBP", "Commission by terms", size=TALL),

@@ -108,7 +108,7 @@ def test_an_agency_is_found_and_its_figures_lead_down_to_quarter_hours(browser: 
     assert HOSTILE in browser.evaluate("document.querySelector('h1').innerText")
     assert browser.evaluate("document.images.length") == 0
     browser.click("October 2026")
-    browser.click("2026-10-30")
+    browser.click("Oct 30, 2026")
     browser.until("document.querySelector('.chart canvas') && document.querySelector('th time')")
     assert browser.evaluate("document.querySelector('th time').innerText") == "Oct 30, 2026, 9:00 PM"
     row = browser.evaluate("document.querySelector('th time').closest('tr').innerText").split()
@@ -216,14 +216,14 @@ def test_an_exchange_rate_shows_its_history(browser: Tab, address: str) -> None:
 
 def test_locations_lead_from_a_country_to_a_city(browser: Tab, address: str) -> None:
     browser.open(f"{address}/console/locations")
-    shown(browser, "FR")
-    browser.click("GB")
+    shown(browser, "France")
+    browser.click("United Kingdom")
     browser.click("London")
     shown(browser, "London itself")
     cells = browser.evaluate("[...document.querySelectorAll('tbody tr')].map((one) => one.innerText.split('\\t'))")
     assert [(one[0], one[2], one[3]) for one in cells] == [("Soho", "2", "200.00"), ("London itself", "2", "20.00")]
     browser.click("All countries")
-    shown(browser, "FR")
+    shown(browser, "France")
     browser.open(f"{address}/console/locations?from=2026-09-01&to=2026-09-02")
     shown(browser, "No sale of these days")
     browser.open(f"{address}/console/locations?from=2026-09-02&to=2026-09-01")

@@ -55,6 +55,9 @@ def test_a_person_records_what_is_certain_and_what_they_have_checked_once(
     assert browser.page.get_by_role("button", name="Review 0 lines").is_disabled()
     browser.resize(*PHONE)
     assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert browser.evaluate("getComputedStyle(document.querySelector('.rows tbody tr')).display") == "grid", "a box"
+    browser.page.emulate_media(color_scheme="dark")
+    assert browser.violations() == []
     drained(market)
     paid = sorted((one["amount"], one.get("statement")) for one in recorded(market, "payment.recorded"))
     assert paid == [("12.50", OCTOBER), ("25.00", NOVEMBER), ("5.00", None)]

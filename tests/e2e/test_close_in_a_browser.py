@@ -17,6 +17,9 @@ from tests.support.served import call, served
 from tests.support.system import World
 
 pytestmark = IN_A_BROWSER
+GRID = "document.querySelector('.grid')"
+NARROWEST = (1024, 1216, 1264)
+"""Widths at which the table of drafts has the least space: below the menu, and beside it."""
 
 UNKNOWN = "\N{EN DASH}"
 NAMES = f"[...document.querySelectorAll('{ROWS} .agency')].map((one) => one.innerText.replace(/\\s+/g, ' '))"
@@ -241,6 +244,10 @@ def test_the_page_fits_a_phone_and_both_themes_pass_axe(
     browser.resize(*PHONE)
     opened(browser, market, issuer)
     assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
+    for width in NARROWEST:
+        browser.resize(width, 900)
+        assert browser.evaluate(f"{GRID}.scrollWidth <= {GRID}.clientWidth"), width
+    browser.resize(*PHONE)
     browser.page.locator(ROWS, has_text="harbour · GBP").get_by_role("checkbox").click()
     expect(browser.page.locator(".selection")).to_contain_text("1 selected")
     for scheme in ("light", "dark"):

@@ -118,7 +118,7 @@ def test_the_overview_shows_two_spans_their_days_and_what_needs_attention(
     browser.until("document.querySelector('.chart canvas')")
     assert browser.evaluate("document.querySelector('.chart').clientHeight") > 100
     browser.page.get_by_text("The same as a table").click()
-    shown(browser, "2026-11-04\t2.50\t2.50\t2026-10-04\t0.00")
+    shown(browser, "Nov 4, 2026\t2.50\t2.50\tOct 4, 2026\t0.00")
     assert browser.violations() == []
     assert browser.errors == []
     browser.resize(*PHONE)

@@ -58,7 +58,7 @@ PAGES = {
     f"{AGENCY}?tab=rates": "Calculator",
     f"{AGENCY}?tab=messages": NAME,
     f"{AGENCY}?tab=registration": "of the registration",
-    f"{AGENCY}?currency=GBP&month=2026-10": "2026-10-30",
+    f"{AGENCY}?currency=GBP&month=2026-10": "Oct 30, 2026",
     f"{AGENCY}?currency=GBP&day=2026-10-30": "Events",
     "/console/agencies/nobody": "No event of this agency is recorded yet",
     f"/console/events?from=2026-10-30&to=2026-10-31&agency={IN_NAME}&order={IN_NAME}": NAME,

@@ -202,7 +202,7 @@ def test_a_rate_card_is_written_and_shown_in_the_persons_language(german: Tab) -
     german.page.locator("main form [name=amount]").fill("1.000,50")
     german.click("Calculate")
     german.until("document.querySelector('main form').nextElementSibling.innerText.includes('150,075')")
-    german.click("New version of rate-card:43")
+    german.click("New version: Rate card of the agency")
     filled(german, percent="12.5")
     pressed(german)
     assert message(german, "percent") == "Write a number such as 1.234,50."
@@ -214,8 +214,8 @@ def test_a_rate_card_is_written_and_shown_in_the_persons_language(german: Tab) -
     ]
     filled(german, fixed="")
     pressed(german)
-    shown(german, "rate-card:43, version 2, in force")
-    german.click("New version of rate-card:43")
+    shown(german, "Rate card of the agency, version 2, in force")
+    german.click("New version: Rate card of the agency")
     assert field(german, "percent").input_value() == "12,5"
 
 
@@ -425,7 +425,7 @@ def test_a_rate_card_is_written_and_the_calculator_uses_it(
     browser: Tab, market: tuple[Server, World], as_finance: Any
 ) -> None:
     as_finance("agencies/42?tab=rates", "Calculator")
-    browser.click("New version of rate-card:42")
+    browser.click("New version: Rate card of the agency")
     assert field(browser, "percent").input_value() == "15"
     browser.click("Add a rule")
     browser.click("Add a rule")
@@ -449,7 +449,7 @@ def test_a_rate_card_is_written_and_the_calculator_uses_it(
 
 def test_of_two_rate_cards_at_once_both_are_shown(browser: Tab, market: tuple[Server, World], as_finance: Any) -> None:
     as_finance("agencies/42?tab=rates", "Calculator")
-    browser.click("New version of rate-card:default")
+    browser.click("New version: General rate card")
     filled(browser, percent="9")
     put(market[1], "/documents/rate-card:default", {"seen": 1, "content": {**RATE_CARD, "rules": [OTHER]}})
     pressed(browser)
@@ -516,7 +516,7 @@ def test_a_form_is_kept_when_the_sign_in_ends_and_sent_after_the_same_person_sig
 
 @pytest.mark.parametrize("color_scheme", ["light", "dark"])
 @pytest.mark.parametrize(
-    "button", ["Record a payment", "Record an adjustment", "Register this agency", "New version of rate-card:default"]
+    "button", ["Record a payment", "Record an adjustment", "Register this agency", "New version: General rate card"]
 )
 def test_axe_finds_nothing_in_a_dialog_and_it_fits_a_phone(
     browser: Tab, as_finance: Any, button: str, color_scheme: str

@@ -75,7 +75,8 @@ def test_the_sums_of_a_thousand_accounts_are_those_of_the_api(
             one["commission"] for page in pages for one in page["days"] if (one["currency"], one["day"]) == ("EUR", day)
         ]
         assert len(sums) == PAGES
-        shown(browser, f"{day}\t{called(browser, 'format.js', 'amount', str(sum(map(Decimal, sums))), 'EUR')}")
+        summed = called(browser, "format.js", "amount", str(sum(map(Decimal, sums))), "EUR")
+        shown(browser, f"{called(browser, 'format.js', 'day', day)}\t{summed}")
     assert browser.violations() == []
     assert browser.errors == []
 

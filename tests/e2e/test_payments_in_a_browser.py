@@ -170,7 +170,7 @@ def reminded(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> None
     shown(browser, "Harbour Books Ltd 43")
     shown(browser, "none")
     assert texts(browser, ".card .figure") == ["37.50", "12.50", "0.00"]
-    shown(browser, "1 statement, the oldest due on 2026-12-04")
+    shown(browser, "1 statement, the oldest due on Dec 4, 2026")
     assert texts(browser, "td.age + td + td") == ["25.00", "12.50", "0.00", "0.00", "0.00"]
     assert texts(browser, "[aria-label^='Agencies with'] tbody th") == [
         *("Harbour Books Ltd 42", "Harbour Books Ltd 43"),
@@ -201,11 +201,11 @@ def test_open_items_lead_to_reminders_and_to_the_running_statement_that_the_agen
     browser.follow("link", "Account statement")
     shown(browser, "Hello.")
     assert texts(browser, ".card .figure") == ["37.50", "12.50", "37.50"]
-    shown(browser, "The next is due on 2027-01-04")
+    shown(browser, "The next is due on Jan 4, 2027")
     documents = [
         ["", "Brought forward", "", "", "", "0.00"],
-        ["2026-11-04", "S-000001, statement of October 2026", "2026-12-04", "12.50", "", "12.50"],
-        ["2026-12-05", "S-000003, statement of November 2026", "2027-01-04", "25.00", "", "37.50"],
+        ["Nov 4, 2026", "S-000001, statement of October 2026", "Dec 4, 2026", "12.50", "", "12.50"],
+        ["Dec 5, 2026", "S-000003, statement of November 2026", "Jan 4, 2027", "25.00", "", "37.50"],
     ]
     assert running(browser) == [*documents, ["", "Balance now, owed by the agency", "", "", "", "37.50"]]
     assert "Record a payment" not in browser.evaluate("document.body.innerText")

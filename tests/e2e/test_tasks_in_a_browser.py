@@ -121,7 +121,7 @@ def test_a_controller_finds_an_order_and_says_how_its_commission_was_computed(co
     controller.follows("button", "Show")
     controller.sees("7100")
     controller.follows("link", "shop e5")
-    controller.sees("rate-card:default, version 1.", "8 % of 20", "0.30 for each of 2", "2.20")
+    controller.sees("General rate card, version 1.", "8 % of 20", "0.30 for each of 2", "2.20")
 
 
 def test_a_controller_finds_an_order_of_months_ago(controller: Person, browser: Tab) -> None:

@@ -120,7 +120,7 @@ def test_finance_enters_a_rate_and_rerates_what_the_preview_shows(
     browser.page.get_by_label("To, not included").fill("2026-10-31")
     browser.fill("Reason", "new contract")
     browser.click("Preview")
-    shown(browser, "Events of nord, by version 1 of rate-card:nord")
+    shown(browser, "Events of nord. Rate card of the agency, version 1")
     rows = texts(browser, "main tbody tr")
     assert [row.split("\t")[-2] for row in rows] == ["20.00", "20.00"]
     assert browser.violations() == []

@@ -4,6 +4,7 @@ import { inWords } from "./advice.js";
 import { useLegalName } from "./agencies.js";
 import * as format from "./format.js";
 import { STAFF, load, may, reader } from "./me.js";
+import { isolated } from "./names.js";
 import { AccountStatement } from "./pages/account-statement.js";
 import { Accounts } from "./pages/accounts.js";
 import { Agencies } from "./pages/agencies.js";
@@ -60,8 +61,6 @@ const LINKED = [
   { title: "Upload a file", parts: ["upload"], content: Upload, roles: ["finance"] },
   { title: "Re-rate events", parts: ["rerate"], content: Rerate, roles: ["finance"] },
 ];
-
-const { isolated } = format;
 
 /** Returns the title and the content of the page at an address, as far as the reader may see it. */
 function pageAt({ parts, query }) {

@@ -135,9 +135,6 @@ export function month(period) {
   return cached(Intl.DateTimeFormat, { month: "long", year: "numeric", timeZone: "UTC" }).format(begins);
 }
 
-/** Returns a name that others have given for use within a text: its direction changes nothing around it. */
-export const isolated = (name) => `\u2068${name}\u2069`;
-
 /** Returns a word of the API, such as not_issued, as text. */
 export const words = (name) => name.replaceAll("_", " ");
 
@@ -148,9 +145,6 @@ const EVENT_TYPES = {
 
 /** Returns a type of event as people read it: Sale for sale.recorded; another type as it is. */
 export const eventType = (type) => EVENT_TYPES[type] ?? type;
-
-/** Returns a country's code as its name. */
-export const country = (code) => cached(Intl.DisplayNames, { type: "region" }).of(code);
 
 /** Returns a day, such as 2026-12-04, as people read it. */
 export const day = (text) =>

@@ -8,7 +8,7 @@
  *       agencyColumn(useNames()),
  *       { key: "open", title: "Open", type: "money" },
  *       { key: "status", title: "Status", type: "status" },
- *       { key: "due_on", title: "Due on", hidden: true },
+ *       { key: "due_on", title: "Due on", type: "day", hidden: true },
  *     ];
  *     html`<${List} name="receivables" caption="Open statements" columns=${COLUMNS} path="/receivables"
  *       parameters=${{ agency }} empty=${html`<p class="empty">Nothing is open.</p>`} />`
@@ -26,7 +26,8 @@ import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.
 import { get, withQuery } from "./api.js";
 import { download } from "./csv.js";
 import * as format from "./format.js";
-import { Amount, Failure, Name, Status, Time } from "./parts.js";
+import { person } from "./names.js";
+import { Amount, Day, Failure, Name, Person, Status, Time } from "./parts.js";
 import { restoreScroll } from "./routes.js";
 import { csvOf, currencyIn, hashOf, loaderOf, matching, sorted, valueOf, valued, viewOf } from "./rows.js";
 
@@ -36,7 +37,18 @@ const SIZES = { 25: "25 rows", 100: "100 rows", [ALL]: "All rows" };
 const MOST = 10_000;
 /** A list that is a part of a page needs no filter for so few rows. */
 const FEW = 10;
-const KINDS = { number: "n", money: "n", time: "short" };
+const FIGURES = ["number", "money", "time", "day", "month"];
+/** What is shown in place of the values of some types: rows are found by both, and ordered by the value. */
+const WORDS = { day: format.day, month: format.month, person };
+const KINDS = { number: "n", money: "n", time: "short", day: "short", month: "short" };
+
+/** Returns a column by whose words its rows are found, too. */
+function withWords(column) {
+  const words = WORDS[column.type];
+  if (!words || column.text) return column;
+  const text = (row) => [valueOf(column, row)].filter(Boolean).map((value) => `${value} ${words(value)}`).join("");
+  return { ...column, text };
+}
 
 /** Returns the view of a list, which is in the address, and what changes parts of it. */
 function useView(name, usual) {
@@ -76,9 +88,10 @@ function useRows({ rows, path, parameters, load, least }) {
  * whether it is the one that the page is of.
  */
 export function List({
-  name, caption, columns, sort, size = "100", empty, above, draw, rowClass, current, children, ...source
+  name, caption, columns: given, sort, size = "100", empty, above, draw, rowClass, current, children, ...source
 }) {
   const usual = { size };
+  const columns = useMemo(() => given.map(withWords), [given]);
   const [view, change] = useView(name, usual);
   const needsAll = view.size === ALL || view.sort || view.text.trim();
   const least = needsAll ? MOST : view.size * view.pages;
@@ -191,7 +204,7 @@ function Choices({ columns, visible, sort, view, change }) {
 }
 
 /** Returns whether a column has figures, whose largest come first. */
-const isFigure = (columns, key) => ["number", "money", "time"].includes(columns.find((one) => one.key === key)?.type);
+const isFigure = (columns, key) => FIGURES.includes(columns.find((one) => one.key === key)?.type);
 
 /** The head of a column that can be sorted. `sort`: {by, down}; `isFigure`: the first click shows the largest first. */
 export function SortHead({ name, text, kind, isFigure: first, sort, onSort }) {
@@ -246,6 +259,9 @@ function shownAs(column, row) {
   if (type === "money") return html`<${Amount} ...${{ value, exact }} currency=${currencyIn(column, row)} />`;
   if (type === "number") return format.count(value);
   if (type === "time") return html`<${Time} at=${value} />`;
+  if (type === "day") return html`<${Day} on=${value} />`;
+  if (type === "month") return format.month(value);
+  if (type === "person") return html`<${Person} by=${value} />`;
   if (type === "status") return html`<${Status} value=${value} />`;
   return html`<${Name}>${value}<//>`;
 }

@@ -14,7 +14,6 @@ these statements are overdue.
 
 Please pay them. If something is wrong, write to us here.`;
 
-/** The currency of the account of page views, which has no money. */
 const VIEWS = "XXX";
 const EURO = "EUR";
 const BY_MARKETPLACE = "marketplace";
@@ -24,8 +23,11 @@ const isZero = (value) => !/[1-9]/.test(value);
 const isCredit = ({ open }) => open.startsWith("-");
 const byText = (one, other) => (one < other ? -1 : Number(one > other));
 
-/** Returns those accounts that have money: all but those of page views. */
-export const withMoney = (accounts) => accounts.filter(({ currency }) => currency !== VIEWS);
+/** Returns whether an account is that of a page's views: it has no money, and is named by its page, not an agency. */
+export const isViews = ({ currency }) => currency === VIEWS;
+
+/** Returns those accounts that have money. */
+export const withMoney = (accounts) => accounts.filter((one) => !isViews(one));
 
 /**
  * Returns an account of the API with what a list shows of it: its key, what is overdue, its overdue statements

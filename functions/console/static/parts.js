@@ -6,6 +6,7 @@ import { inWords } from "./advice.js";
 import { get, withQuery } from "./api.js";
 import * as format from "./format.js";
 import { reader } from "./me.js";
+import { person } from "./names.js";
 import { navigate } from "./routes.js";
 import { colourOf, statusWords } from "./status.js";
 
@@ -55,6 +56,12 @@ export const Status = ({ value, children }) => html`
 /** An instant in the marketplace's time zone; UTC on demand. */
 export const Time = ({ at }) =>
   html`<time datetime=${at} title=${`${format.time(at, "UTC")} UTC`}>${format.time(at)}</time>`;
+
+/** A day, such as 2026-12-04, as people read it; nothing without one. */
+export const Day = ({ on }) => on && html`<time datetime=${on}>${format.day(on)}</time>`;
+
+/** Who did something; the full name of a machine on demand. */
+export const Person = ({ by }) => html`<bdi title=${person(by) === by ? undefined : by}>${person(by)}</bdi>`;
 
 /** A table with a caption, or else a label; it scrolls by itself if it is wider than the page. */
 export const Table = ({ caption, label = caption, head, children }) => html`

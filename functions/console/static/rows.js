@@ -1,10 +1,10 @@
 /**
  * The rows of a list, pure: their columns, which match a text, their order, their CSV, and the view in the address.
  *
- * A column has a `key` and a `title`, and may have a `type` (text, number, money, time, status), `value(row)`, which is
- * `row[key]` without it, and `text(row)`, by which rows are found and ordered in place of the value. `value: null` is
- * a column without a value: it is not found, ordered or saved. The currency of money is `row.currency`, or
- * `currencyOf(row)`.
+ * A column has a `key` and a `title`, and may have a `type` (text, number, money, time, day, month, person, status),
+ * `value(row)`, which is `row[key]` without it, and `text(row)`, by which rows are found and ordered in place of the
+ * value. `value: null` is a column without a value: it is not found, ordered or saved. The currency of money is
+ * `row.currency`, or `currencyOf(row)`.
  */
 import { writeCsv } from "./csv.js";
 import { compare } from "./decimal.js";

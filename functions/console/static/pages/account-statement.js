@@ -7,9 +7,9 @@ import { negative } from "../decimal.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
 import { lateAgencies, rowOf, runningStatement, withMoney } from "../open_items.js";
-import { Amount, Link, Money, NoEvents, Pending, Status, Table, useLoaded } from "../parts.js";
+import { Amount, Day, Link, Money, NoEvents, Pending, Status, Table, useLoaded } from "../parts.js";
 import { openAccounts, paymentsSince } from "../receivables.js";
-import { AgencyLink } from "./agency-link.js";
+import { agencyAddress } from "./agency-link.js";
 import { EventLink, Reference } from "./events.js";
 import { Messages } from "./messages.js";
 import { accountStatementAddress } from "./receivables.js";
@@ -45,7 +45,7 @@ export function AccountStatement({ agency, query }) {
   const late = lateAgencies(open.map(rowOf));
   const version = accounts.map((one) => one.version).join();
   return html`
-    <p><${AgencyLink} agency=${agency} currency=${currency} /></p>
+    <p><${Link} to=${agencyAddress(agency, { currency })}>Figures and rate cards of the agency<//></p>
     ${currencies.length > 1 && html`
       <nav class="switch" aria-label="Currencies">
         ${currencies.map((one) => html`
@@ -82,18 +82,20 @@ function Owed({ row: { currency, open, overdue, late, credits, unallocated, bala
       <section class="card total">
         <h2>Owed in ${currency}</h2>
         <p class="figure">${sumOf(open)}</p>
-        <p class="note">${due.length ? `The next is due on ${due[0]}.` : "Nothing else becomes due."}</p>
+        <p class="note">${due.length ? `The next is due on ${format.day(due[0])}.` : "Nothing else becomes due."}</p>
       </section>
       <section class="card total">
         <h2>Overdue</h2>
         <p class=${`figure ${late.length ? "down" : ""}`}>${sumOf(overdue)}</p>
-        <p class="note">${late.length ? `Since ${late.map((one) => one.due_on).sort()[0]}.` : "Nothing is overdue."}</p>
+        <p class="note">
+          ${late.length ? `Since ${format.day(late.map((one) => one.due_on).sort()[0])}.` : "Nothing is overdue."}
+        </p>
       </section>
       <section class="card total">
         <h2>Balance</h2>
         <p class="figure">${sumOf(balance)}</p>
         <p class="note">
-          ${format.owed(balance)}, after all statements and payments.
+          After all statements and payments: ${format.owed(balance)}.
           ${Number(credits) < 0 && html` Open credits: ${sumOf(credits)}.`}
           ${Number(unallocated) !== 0 && html` Payments that clear nothing: ${sumOf(unallocated)}.`}
         </p>
@@ -108,8 +110,9 @@ const Open = ({ row: { agency, currency, statements } }) => html`
         <th scope="row" class="short">
           <${Link} to=${statementAddress({ ...one, agency, currency })}>${one.number}<//>
         </th>
-        <td class="short wide">${one.period}</td><td class="short wide">${one.issued_on}</td>
-        <td class="short">${one.due_on}</td>
+        <td class="short wide">${format.month(one.period)}</td>
+        <td class="short wide"><${Day} on=${one.issued_on} /></td>
+        <td class="short"><${Day} on=${one.due_on} /></td>
         <${Money} value=${one.amount} currency=${currency} />
         <${Money} value=${one.open} currency=${currency} />
         <td><${Status} value=${one.status} /></td>
@@ -140,7 +143,7 @@ function Running({ row, statements, from, first }) {
       </tr>
       ${entries.map((one) => html`
         <tr key=${one.document?.number ?? `${one.payment.source} ${one.payment.id}`}>
-          <td class="short">${one.date}</td>
+          <td class="short"><${Day} on=${one.date} /></td>
           ${one.document ? html`<${Document} ...${one} />` : html`<${Payment} ...${one} />`}
           <${Money} value=${one.balance} currency=${currency} />
         </tr>`)}
@@ -168,7 +171,7 @@ const Document = ({ document, statement, change }) => html`
     ${" "}${format.words(document.document)} of ${format.month(statement.period)}
     ${document.cancels && html`<div class="note">cancels ${document.cancels}</div>`}
   </th>
-  <td class="short wide">${document.due_on}</td>
+  <td class="short wide"><${Day} on=${document.due_on} /></td>
   <${Money} value=${change} currency=${statement.currency} />
   <td></td>`;
 

@@ -2,12 +2,11 @@
 import { html } from "../vendor/htm-preact.js";
 import { List } from "../list.js";
 import { useNames } from "../agencies.js";
+import { isViews } from "../open_items.js";
 import { Name, NoEvents } from "../parts.js";
 import { AgencyLink, agencyColumn } from "./agency-link.js";
 
-const VIEWS = "XXX"; // The currency of an account of page views, which is named by its page, not an agency.
 const EMPTY = html`<${NoEvents}>No event is recorded yet.<//>`;
-const isViews = (one) => one.currency === VIEWS;
 /** A column of sums, which page views do not have. */
 const figure = (key, title, more) => ({
   key, title, type: "money", value: (one) => (isViews(one) ? "" : one[key]), ...more,

@@ -2,6 +2,7 @@
 import { html } from "../vendor/htm-preact.js";
 import { List } from "../list.js";
 import { may } from "../me.js";
+import { country } from "../names.js";
 import { Link } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyLink, agencyColumn } from "./agency-link.js";
@@ -13,7 +14,10 @@ const COLUMNS = [
     cell: (one) => html`<${AgencyLink} agency=${one.agency} />`,
   }),
   { key: "legal_name", title: "Legal name", kind: "long", hidden: true },
-  { key: "country", title: "Country" },
+  {
+    key: "country", title: "Country", text: (one) => [one.country && country(one.country), one.country].join(" "),
+    cell: (one) => one.country && country(one.country),
+  },
   { key: "currency", title: "Currency" },
   { key: "group", title: "Group", kind: "long" },
   { key: "status", title: "Status", type: "status" },

@@ -1,7 +1,7 @@
 /** The filters of lists, and their field of an agency: an id, or a part of one agency's name. */
 import { html, useEffect, useState } from "../vendor/htm-preact.js";
 import { agencyIdOf, allAgencies } from "../agencies.js";
-import { isolated } from "../format.js";
+import { isolated } from "../names.js";
 import { fieldsOf } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { firstPages } from "../rows.js";

@@ -10,7 +10,7 @@ import {
 import { BarChart } from "../chart.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
-import { Link, NoEvents, Pending, Time, useLoaded } from "../parts.js";
+import { Amount, Link, NoEvents, Pending, Time, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
 import { agencyAddress } from "./agency-link.js";
 import { LiveChanges } from "./live-changes.js";
@@ -114,8 +114,8 @@ function Now({ account, balance, again }) {
       </section>
       <section class="card total">
         <h2>Commission, lifetime</h2>
-        <p class="figure">${format.money(account.commission, currency)}</p>
-        <p class="note">on net sales of ${format.money(account.net, currency)}</p>
+        <p class="figure"><${Amount} value=${account.commission} currency=${currency} /></p>
+        <p class="note">on net sales of <${Amount} value=${account.net} currency=${currency} /></p>
       </section>
       <section class="card total">
         <h2>Events</h2>
@@ -159,7 +159,7 @@ function Spans({ account, spans }) {
       ${span === "period"
         ? html`
           <${Link} to=${to({ month: monthOf(updated) })}>${format.month(monthOf(updated))} by day<//>
-          <${Link} to=${to({ day: dayOf(updated) })}>${dayOf(updated)} by quarter-hour<//>`
+          <${Link} to=${to({ day: dayOf(updated) })}>${format.day(dayOf(updated))} by quarter-hour<//>`
         : html`<${Nearby} ...${spans} to=${to} />`}
     </nav>
     ${!value && html`<${Pending} problem=${problem} retry=${again} />`}
@@ -177,9 +177,11 @@ function Spans({ account, spans }) {
 }
 
 /** Returns the columns of the figures of spans. */
+const TYPES = { quarter_hour: "time", day: "day", period: "month" };
+
 const columnsOf = ({ account, span, name, head, to }) => [
   {
-    key: name, title: head, head: true, kind: "short", type: span === "quarter_hour" ? "time" : "text",
+    key: name, title: head, head: true, kind: "short", type: TYPES[span],
     cell: (one) => html`<${Start} span=${span} start=${one[name]} to=${to} />`,
   },
   { key: "events", title: "Events", type: "number" },
@@ -196,9 +198,9 @@ function Nearby({ day, month, to }) {
     const [before, after] = [laterDay(day, -1), laterDay(day, 1)];
     return html`
       <${Link} to=${to({ month: monthOf(day) })}>${format.month(monthOf(day))}<//>
-      <${Link} to=${to({ day: before })}>${before}<//>
-      <${Link} to=${to({ day })} aria-current="true">${day}<//>
-      <${Link} to=${to({ day: after })}>${after}<//>`;
+      <${Link} to=${to({ day: before })}>${format.day(before)}<//>
+      <${Link} to=${to({ day })} aria-current="true">${format.day(day)}<//>
+      <${Link} to=${to({ day: after })}>${format.day(after)}<//>`;
   }
   const [before, after] = [laterMonth(month, -1), laterMonth(month, 1)];
   return html`
@@ -210,7 +212,7 @@ function Nearby({ day, month, to }) {
 /** The beginning of a span, linked to the spans within it. */
 function Start({ span, start, to }) {
   if (span === "quarter_hour") return html`<${Time} at=${start} />`;
-  if (span === "day") return html`<${Link} to=${to({ day: start })}>${start}<//>`;
+  if (span === "day") return html`<${Link} to=${to({ day: start })}>${format.day(start)}<//>`;
   return html`<${Link} to=${to({ month: start })}>${format.month(start)}<//>`;
 }
 

@@ -71,7 +71,8 @@ function overdueRow({ items, next }) {
   const [oldest] = late.toSorted((one, other) => (one.due_on < other.due_on ? -1 : 1));
   const todo = oldest && html`
     ${may(...STAFF) ? "Record the payment, or remind them. The oldest:" : "Pay it. The oldest:"}
-    ${" "}<${Link} to=${statementAddress(oldest)}><${AccountName} ...${oldest} /><//>, due on ${oldest.due_on}`;
+    ${" "}<${Link} to=${statementAddress(oldest)}><${AccountName} ...${oldest} /><//>,
+    ${" "}due on ${format.day(oldest.due_on)}`;
   return row({ items: late, next }, "statement is overdue", "statements are overdue", todo, (one) => one.open);
 }
 
@@ -143,8 +144,10 @@ export function Attention({ value, problem, again, accounts }) {
         <ul class="plain">
           ${rows.map(({ many, text, sums: money, todo }) => html`
             <li key=${text}>
-              <p>${many && html`<strong>${many}</strong> `}${text}</p>
-              ${money && html`<p class="sums">${format.amounts(money)}</p>`}
+              <div class="bar between">
+                <p>${many && html`<strong>${many}</strong> `}${text}</p>
+                ${money && html`<p class="sums">${format.amounts(money)}</p>`}
+              </div>
               <p class="note">${todo}</p>
             </li>`)}
         </ul>`}

@@ -1,9 +1,10 @@
 /** A bank's file: what each line pays and why, and the recording of the payments that a person of finance chooses. */
-import { html, useRef, useState } from "../vendor/htm-preact.js";
+import { html, useMemo, useRef, useState } from "../vendor/htm-preact.js";
 import { record, sendFile } from "../api.js";
 import { inTurns } from "../closing.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
+import { List } from "../list.js";
 import { Amount, Dialog, Failure, Link, Money, Name, Table, useSending } from "../parts.js";
 import { Problem } from "../problem.js";
 import { AgencyLink } from "./agency-link.js";
@@ -11,7 +12,6 @@ import { eventAddress } from "./events.js";
 
 const LARGEST = 4_000_000;
 const AT_ONCE = 4;
-const SHOWN = 200;
 const NONE = [];
 const GROUPS = [
   { title: "Certain", note: "These lines name their statement, or have the exact amount of the agency that paid.",
@@ -21,7 +21,6 @@ const GROUPS = [
   { title: "Recorded before", has: (line) => line.match === "recorded" },
   { title: "Without a match", has: (line) => line.match === "none" },
 ];
-const HEAD = [["Date"], ["Payer and reference"], ["Amount", "n"], ["Pays"], ["Why"]];
 const LINES = (many) => `${format.count(many)} ${many === 1 ? "line" : "lines"}`;
 const PAYMENTS = (many) => `${format.count(many)} ${many === 1 ? "payment" : "payments"}`;
 
@@ -67,6 +66,7 @@ function Lines({ name, lines, problems }) {
     for (const { line } of some) next[isOn ? "add" : "delete"](line);
     setChosen(next);
   };
+  const groups = useMemo(() => GROUPS.map((one) => [one, lines.filter(one.has)]), [lines]);
   const isOpen = ({ line, events }) => events.length > 0 && !results.get(line)?.every((one) => one.outcome);
   const picked = lines.filter((one) => chosen.has(one.line) && isOpen(one));
   return html`
@@ -82,8 +82,8 @@ function Lines({ name, lines, problems }) {
       </button>
       <span role="status">${results.size > 0 && resultOf([...results.values()].flat())}</span>
     </div>
-    ${GROUPS.map(({ title, note, has }) => html`
-      <${Group} key=${title} ...${{ title, note, chosen, select, results, isOpen }} lines=${lines.filter(has)} />`)}
+    ${groups.map(([{ title, note }, some]) => html`
+      <${Group} key=${title} ...${{ title, note, chosen, select, results, isOpen }} lines=${some} />`)}
     ${asks && html`
       <${Review} lines=${picked} onRecorded=${(more) => setResults(new Map([...results, ...more]))}
         onClose=${() => setAsks(false)} />`}`;
@@ -100,52 +100,60 @@ function resultOf(results) {
   ].filter(Boolean).join(", ");
 }
 
+/** The lines of a group. Those that can be recorded have a box. */
 function Group({ title, note, lines, chosen, select, results, isOpen }) {
-  const [most, setMost] = useState(SHOWN);
+  const columns = useMemo(() => columnsOf({ lines, chosen, select, results, isOpen }), [lines, chosen, results]);
   if (!lines.length) return null;
   const open = lines.filter(isOpen);
-  const hasBoxes = lines.some((one) => one.events.length > 0);
   const all = open.length > 0 && open.every((one) => chosen.has(one.line));
-  const box = open.length > 1 && html`
-    <label class="check">
-      <input type="checkbox" checked=${all} onChange=${({ target }) => select(open, target.checked)} />
-      Select all ${format.count(open.length)} of this group
-    </label>`;
   return html`
     <h3>${title}: ${LINES(lines.length)}</h3>
     ${note && html`<p class="note">${note}</p>`}
-    ${box}
-    <${Table} label=${`${title}: lines`} head=${hasBoxes ? [["Record"], ...HEAD] : HEAD}>
-      ${lines.slice(0, most).map((one) => html`
-        <${Line} key=${one.line} line=${one} hasBoxes=${hasBoxes} isOpen=${isOpen(one)} isOn=${chosen.has(one.line)}
-          select=${select} results=${results.get(one.line) ?? NONE} />`)}
-    <//>
-    ${lines.length > most && html`
-      <p><button type="button" onClick=${() => setMost(lines.length)}>Show all ${LINES(lines.length)}</button></p>`}`;
+    ${open.length > 1 && html`
+      <label class="check">
+        <input type="checkbox" checked=${all} onChange=${({ target }) => select(open, target.checked)} />
+        Select all ${format.count(open.length)} of this group
+      </label>`}
+    <${List} name=${title.toLowerCase().replaceAll(" ", "-")} caption=${`${title}: lines`} columns=${columns}
+      rows=${lines} />`;
 }
 
-function Line({ line: one, hasBoxes, isOpen, isOn, select, results }) {
-  const amount = `${format.money(one.amount, one.currency)} ${one.currency}`;
-  const label = `Record ${amount} of ${one.name || one.iban || one.date}`;
-  return html`
-    <tr>
-      ${hasBoxes && html`
-        <td>
-          ${isOpen && html`
-            <input type="checkbox" aria-label=${label} checked=${isOn}
-              onChange=${({ target }) => select([one], target.checked)} />`}
-        </td>`}
-      <td class="short"><time datetime=${one.date}>${one.date}</time></td>
-      <td class="long">
-        ${(one.name || one.iban) && html`<div><${Name}>${one.name || one.iban}<//></div>`}
-        ${one.reference && html`<small><${Name}>${one.reference}<//></small>`}
-      </td>
-      <td class="n"><${Amount} value=${one.amount} currency=${one.currency} exact /> ${one.currency}</td>
-      <td class="long">${one.events.map((event) => html`<${Pays} key=${event.id} event=${event} />`)}</td>
-      <td class="long"><${Name}>${one.reason}<//>
-        ${results.map((result) => html`<${Result} key=${result.event.id} ...${result} />`)}</td>
-    </tr>`;
-}
+const columnsOf = ({ lines, chosen, select, results, isOpen }) => [
+  ...(lines.some((one) => one.events.length > 0)
+    ? [{
+      key: "record", title: "", value: null, kind: "pick",
+      cell: (one) => isOpen(one) && html`
+        <input type="checkbox" aria-label=${labelOf(one)} checked=${chosen.has(one.line)}
+          onChange=${({ target }) => select([one], target.checked)} />`,
+    }]
+    : []),
+  { key: "date", title: "Date", type: "day" },
+  {
+    key: "payer", title: "Payer and reference", head: true, kind: "long",
+    value: (one) => [one.name || one.iban, one.reference].filter(Boolean).join(" "),
+    cell: (one) => html`
+      ${(one.name || one.iban) && html`<div><${Name}>${one.name || one.iban}<//></div>`}
+      ${one.reference && html`<small><${Name}>${one.reference}<//></small>`}`,
+  },
+  { key: "amount", title: "Amount", type: "money", exact: true },
+  { key: "currency", title: "Currency" },
+  {
+    key: "pays", title: "Pays", kind: "long", value: ({ events }) => events.map(paidBy).join(", "),
+    cell: ({ events }) => events.map((event) => html`<${Pays} key=${event.id} event=${event} />`),
+  },
+  {
+    key: "reason", title: "Why", kind: "long",
+    cell: (one) => html`
+      <${Name}>${one.reason}<//>
+      ${(results.get(one.line) ?? NONE).map((result) => html`<${Result} key=${result.event.id} ...${result} />`)}`,
+  },
+];
+
+const labelOf = ({ amount, currency, name, iban, date }) =>
+  `Record ${format.money(amount, currency)} ${currency} of ${name || iban || date}`;
+
+/** Returns what a payment pays, for a file. */
+const paidBy = ({ subject, data: { statement } }) => [subject, statement].filter(Boolean).join(" ");
 
 const Pays = ({ event: { subject, data: { statement, amount, currency } } }) => html`
   <div><${AgencyLink} agency=${subject} currency=${currency} />: ${statement ?? "the oldest statements"},

@@ -6,6 +6,7 @@ import { compare, sum } from "../decimal.js";
 import * as format from "../format.js";
 import { Link, Pending, Status, Time, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
+import { AgencyName } from "./agency-link.js";
 import { DUE, lateness } from "./operations.js";
 import { reportAddress } from "./reports.js";
 
@@ -109,6 +110,6 @@ function ofMoney({ disputes, receivables }) {
       link(["statements"], "Show the statements", { status: "disputed" })],
     [stateOf(unmatched.length), "Unmatched payments", sums.join(", ") || "0",
       unmatched.slice(0, 2).map(({ agency, currency }, index) => html`
-        ${index > 0 && ", "}${link(["receivables", agency], agency, { currency })}`)],
+        ${index > 0 && ", "}${link(["receivables", agency], html`<${AgencyName} agency=${agency} />`, { currency })}`)],
   ];
 }

@@ -4,7 +4,7 @@ import { draftPath, get, statementPath } from "../api.js";
 import { canHold, releaseOf } from "../closing.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
-import { Link, Modal, Name, Pending, Status, Table, Time, useLoaded } from "../parts.js";
+import { Link, Modal, Name, Pending, Person, Status, Table, Time, useLoaded } from "../parts.js";
 import { AccountId, AccountTitle, AgencyLink } from "./agency-link.js";
 import { Checks } from "./close-checks.js";
 import { Figures } from "./statement.js";
@@ -79,7 +79,7 @@ const Decisions = ({ draft }) => html`
   <ul class="plain">
     ${draft.decisions.map((one, index) => html`
       <li key=${index}>
-        <${Status} value=${one.state} /> <${Time} at=${one.at} /> <span class="note"><${Name}>${one.by}<//></span>
+        <${Status} value=${one.state} /> <${Time} at=${one.at} /> <span class="note"><${Person} by=${one.by} /></span>
         ${one.reason && html`<div><${Name}>${one.reason}<//></div>`}
       </li>`)}
     ${draft.decisions.length === 0 && html`<li class="note">Nobody has decided yet.</li>`}

@@ -3,6 +3,7 @@ import { html, useLayoutEffect, useMemo, useRef } from "../vendor/htm-preact.js"
 import { COLUMNS, growth, sumsOf } from "../closing.js";
 import * as format from "../format.js";
 import { SortHead } from "../list.js";
+import { isolated } from "../names.js";
 import { Amount, Name, Status } from "../parts.js";
 import { AccountId, AccountTitle } from "./agency-link.js";
 
@@ -131,7 +132,7 @@ const Row = ({ row, isSelected, canSelect }) => useMemo(() => {
       <td role="gridcell" class="pick">
         ${canSelect && html`
           <input type="checkbox" tabindex="-1" checked=${isSelected}
-            aria-label=${`Select ${format.isolated(agency)} · ${currency}`} />`}
+            aria-label=${`Select ${isolated(agency)} · ${currency}`} />`}
       </td>
       <th role="rowheader" scope="row" class="agency">
         <button type="button" class="link" tabindex="-1"><${AccountTitle} ...${row} /></button>

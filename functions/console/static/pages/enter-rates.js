@@ -4,6 +4,7 @@ import { put, segment } from "../api.js";
 import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
+import { isolated } from "../names.js";
 import { Dialog, Status, Table } from "../parts.js";
 import { unmistakable } from "../numbers.js";
 
@@ -83,7 +84,7 @@ function Ask({ items, onDone, onClose }) {
         <p><button type="button" onClick=${() => setLines([...lines, identified("")])}>Add a rate</button></p>
       </div>
       ${review && html`
-        <p>In force from ${format.time(review.as_of)}, by ${format.isolated(review.source)}:</p>
+        <p>In force from ${format.time(review.as_of)}, by ${isolated(review.source)}:</p>
         <${Table} label="The rates to enter" head=${HEAD}>
           ${review.rates.map((rate) => html`
             <${Line} key=${rate.currency} ...${{ rate, base: review.base, result: results[rate.currency] }}

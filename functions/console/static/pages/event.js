@@ -1,12 +1,16 @@
 /** One event: its story with the figures after each step, how its commission was computed, and its sealed line. */
 import { html, useState } from "../vendor/htm-preact.js";
+import { AgencyLink } from "./agency-link.js";
 import { eventPath, get, runPath, withQuery } from "../api.js";
 import { dayOf } from "../calendar.js";
 import { extraFacts } from "../extra.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { STAFF, may } from "../me.js";
-import { Failure, Link, Money, Name, Pending, Table, Time, useLoaded } from "../parts.js";
+import { locationText, rateCard } from "../names.js";
+import { isViews } from "../open_items.js";
+import { Day, Failure, Link, Money, Name, Pending, Person, Table, Time, useLoaded } from "../parts.js";
+import { address } from "../routes.js";
 import { sealedLines } from "../sealed.js";
 import { EventLink, Reference, typeColumn } from "./events.js";
 import { Recording } from "./recording.js";
@@ -33,9 +37,25 @@ const TERMS = {
   default: "No rate card covers the event, so the default rate applies.",
   payment: "A payment bears no commission.",
 };
+/** The facts of an event: its name, and what is shown; those without a value are left out. */
 const FACTS = [
-  "agency", "order_id", "customer", "product", "category", "location", "refers_to", "period", "tax_point", "reason",
-  "statement", "recorded_by", "approved_by",
+  ["Page", (event) => isViews(event) && html`<${Name}>${event.agency}<//>`],
+  ["Agency", (event) => !isViews(event) && html`<${AgencyLink} ...${event} />`],
+  ["Order", ({ order_id: order }) =>
+    order && html`<${Link} to=${address(["events"], { order })}><${Name}>${order}<//><//>`],
+  ["Customer", ({ customer }) =>
+    customer && html`<${Link} to=${address(["events"], { customer })}><${Name}>${customer}<//><//>`],
+  ["Product", ({ product }) => product && html`<${Name}>${product}<//>`],
+  ["Category", ({ category }) => category && html`<${Name}>${category}<//>`],
+  ["Location", ({ location }) => location && locationText(location)],
+  ["Refers to", ({ refers_to: id, refers_to_source: other, source }) =>
+    id && html`<${EventLink} source=${other || source} id=${id} />`],
+  ["Period", ({ period }) => period && format.month(period)],
+  ["Tax point", ({ tax_point: day }) => day && html`<${Day} on=${day} />`],
+  ["Reason", ({ reason }) => reason && html`<${Name}>${reason}<//>`],
+  ["Statement", ({ statement }) => statement && html`<${Name}>${statement}<//>`],
+  ["Recorded by", ({ recorded_by: by }) => by && html`<${Person} by=${by} />`],
+  ["Approved by", ({ approved_by: by }) => by && html`<${Person} by=${by} />`],
 ];
 const SEALED = [
   "quarter_hour", "position", "recorded_at", "source", "id", "type", "agency", "currency", "amount", "commission_rate",
@@ -58,24 +78,22 @@ export function Event({ source, id }) {
         onRecorded=${() => setTurn(turn + 1)} />`}
     <${Story} path=${path} event=${event} key=${turn} />
     <h2>Commission</h2>
-    <${Computation} caption="How the commission was computed" of=${explanation} currency=${event.currency} />
+    <${Computation} caption="How the commission was computed" of=${explanation} event=${event} />
     ${explanation.in_force && html`
       <h2>In force after a re-rating</h2>
       <${Computation} caption="The commission of the whole amount" of=${explanation.in_force}
-        currency=${event.currency} />`}
+        event=${event} />`}
     ${may(...STAFF) && html`<${Sealed} event=${event} />`}
     <${Messages} kind="lines" subject=${`${event.source}#${event.id}`} />`;
 }
 
 const Facts = ({ event }) => html`
-  <ul class="plain">
-    ${FACTS.filter((name) => event[name]).map((name) => html`
-      <li key=${name}><span class="note">${format.words(name)}</span> <${Name}>${event[name]}<//></li>`)}
+  <dl class="facts">
+    ${FACTS.map(([name, fact]) => [name, fact(event)]).filter(([, shown]) => shown).map(([name, shown]) => html`
+      <div key=${name}><dt>${name}</dt><dd>${shown}</dd></div>`)}
     ${event.extra && extraFacts(event.extra).map(([name, fact]) => html`
-      <li key=${`extra ${name}`}>
-        <span class="note"><${Name}>${name}<//></span> <${Name}>${fact}<//>
-      </li>`)}
-  </ul>`;
+      <div key=${`extra ${name}`}><dt><${Name}>${name}<//></dt><dd><${Name}>${fact}<//></dd></div>`)}
+  </dl>`;
 
 const Story = ({ path, event }) => html`
   <h2>Story</h2>
@@ -83,21 +101,25 @@ const Story = ({ path, event }) => html`
     columns=${STORY_COLUMNS} path=${`${path}/story`} sort=${{ by: "recorded_at", down: false }}
     current=${(one) => one.source === event.source && one.id === event.id} />`;
 
-const ruleText = (rule) => Object.entries(rule).map(([name, value]) => `${name} ${value}`).join(", ");
+/** Returns a rule as people read it: category rare books, 12.5 %. */
+const ruleText = (rule) => Object.entries(rule).map(([name, value]) => {
+  if (name === "percent") return `${value} %`;
+  return `${format.words(name)} ${name === "location" ? locationText(value) : value}`;
+}).join(", ");
 
 /** Where the terms of a commission come from, and the steps that compute it. */
-function Computation({ caption, of, currency }) {
+function Computation({ caption, of, event: { agency, currency } }) {
   const { terms, steps } = of;
   return html`
     <p>${TERMS[terms.from] || "The event was recorded by a version that stored no terms."}
-      ${terms.document && html` <${Name}>${terms.document}<//>, version ${terms.version}.`}
+      ${terms.document && ` ${rateCard(terms.document, agency)}, version ${terms.version}.`}
       ${terms.note && html` ${terms.note}.`}
     </p>
     ${terms.looked_at && html`
       <ul class="plain">
         ${terms.looked_at.map((one) => html`
           <li key=${one.document}>
-            <${Name}>${one.document}<//>${one.version ? `, version ${one.version}` : ""}: ${one.result}
+            ${rateCard(one.document, agency)}${one.version ? `, version ${one.version}` : ""}: ${one.result}
           </li>`)}
       </ul>`}
     ${terms.rule && html`

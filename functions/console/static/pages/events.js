@@ -43,7 +43,7 @@ const columnsOf = (names) => [
   { key: "commission_rate", title: "Commission rate", kind: "n", hidden: true },
   { key: "commission", title: "Commission", type: "money" },
   { key: "refers_to", title: "Refers to", kind: "long", hidden: true },
-  { key: "period", title: "Period", hidden: true },
+  { key: "period", title: "Period", type: "month", hidden: true },
   { key: "extra", title: "Extra", kind: "long", hidden: true },
 ];
 

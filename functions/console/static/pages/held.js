@@ -7,7 +7,7 @@ import * as format from "../format.js";
 import { List } from "../list.js";
 import { may, reader } from "../me.js";
 import { useNames } from "../agencies.js";
-import { Dialog, Name, Status, Time, useSending } from "../parts.js";
+import { Dialog, Name, Person, Status, Time, useSending } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyLink, agencyColumn } from "./agency-link.js";
 import { EventLink, typeColumn } from "./events.js";
@@ -150,9 +150,10 @@ function Why({ held }) {
   return html`
     <${Status} value=${reason} />
     ${problems.map((one, index) => html`<div key=${index}><${Name}>${problemOf(one)}<//></div>`)}
-    ${event.recorded_by && html`<div>Recorded by <${Name}>${event.recorded_by}<//>: <${Name}>${event.reason}<//></div>`}
+    ${event.recorded_by && html`
+      <div>Recorded by <${Person} by=${event.recorded_by} />: <${Name}>${event.reason}<//></div>`}
     ${Object.entries(MADE).filter(([name]) => held[name]).map(([name, text]) => html`
-      <div key=${name}>${text} by <${Name}>${held[name].by}<//> <${Time} at=${held[name].at} />:
+      <div key=${name}>${text} by <${Person} by=${held[name].by} /> <${Time} at=${held[name].at} />:
         ${" "}<${Name}>${held[name].reason}<//></div>`)}
     ${sale.id && html`
       <div>Its sale: <${EventLink} ...${sale} /></div>`}`;

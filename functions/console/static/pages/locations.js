@@ -6,6 +6,7 @@ import { BarChart } from "../chart.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
+import { locationNames } from "../names.js";
 import { Link, Name, Pending, useLoaded } from "../parts.js";
 import { Problem } from "../problem.js";
 import { address } from "../routes.js";
@@ -34,12 +35,13 @@ async function spanOf({ from, to }) {
 
 /** Links to the locations that hold the one shown. */
 function Path({ query: { location = "", ...span } }) {
-  const names = location ? location.split("#") : [];
+  const parts = location ? location.split("#") : [];
+  const names = location ? locationNames(location) : [];
   return html`
     <nav class="bar" aria-label="Locations">
       <${Link} to=${address(["locations"], span)} aria-current=${location ? undefined : "true"}>All countries<//>
       ${names.map((name, index) => {
-        const to = names.slice(0, index + 1).join("#");
+        const to = parts.slice(0, index + 1).join("#");
         return html`
           <${Link} key=${to} to=${address(["locations"], { ...span, location: to })}
             aria-current=${to === location ? "true" : undefined}><${Name}>${name}<//><//>`;
@@ -114,6 +116,7 @@ function Sales({ query, span }) {
 const columnsOf = (shown, to) => [
   {
     key: "location", title: "Location", head: true, kind: "long",
+    text: ({ location }) => [...locationNames(location), location].join(" "),
     cell: ({ location }) => html`<${Location} ...${{ shown, location, to }} />`,
   },
   { key: "currency", title: "Currency" },
@@ -124,5 +127,5 @@ const columnsOf = (shown, to) => [
 /** A location, linked to those within it; without a link for sales that name nothing below the location shown. */
 const Location = ({ shown, location, to }) =>
   location === shown
-    ? html`<${Name}>${location.split("#").pop()}<//> itself`
-    : html`<${Link} to=${to({ location })}><${Name}>${location.split("#").pop()}<//><//>`;
+    ? html`<${Name}>${locationNames(location).at(-1)}<//> itself`
+    : html`<${Link} to=${to({ location })}><${Name}>${locationNames(location).at(-1)}<//><//>`;

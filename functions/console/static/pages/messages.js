@@ -3,13 +3,13 @@ import { html, useRef, useState } from "../vendor/htm-preact.js";
 import { post, segment } from "../api.js";
 import { List } from "../list.js";
 import { may, reader } from "../me.js";
-import { Failure, Name, Time, useSending } from "../parts.js";
+import { Failure, Person, Time, useSending } from "../parts.js";
 
 const WRITERS = ["agency", "support", "finance"];
 const MOST_CHARACTERS = 4000;
 const COLUMNS = [
-  { key: "at", title: "Written", type: "time" }, { key: "user", title: "By" }, { key: "role", title: "Role" },
-  { key: "text", title: "Message" },
+  { key: "at", title: "Written", type: "time" }, { key: "user", title: "By", type: "person" },
+  { key: "role", title: "Role" }, { key: "text", title: "Message" },
 ];
 
 const keyOf = ({ user, id }) => `${user}#${id}`;
@@ -45,7 +45,7 @@ export function Messages({ kind, subject }) {
 const Message = ({ message: { user, role, at, text } }) => html`
   <li>
     <span class="note">
-      <${Name}>${user}<//>${user === reader().name && " (you)"}${role && `, ${role}`}, <${Time} at=${at} />
+      <${Person} by=${user} />${user === reader().name && " (you)"}${role && `, ${role}`}, <${Time} at=${at} />
     </span>
     <p class="text" dir="auto">${text}</p>
   </li>`;

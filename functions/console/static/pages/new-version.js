@@ -1,7 +1,7 @@
 /** The dialog that writes a new version of an agency's registration or of a rate card, on top of the one shown. */
 import { html, useState } from "../vendor/htm-preact.js";
 import * as format from "../format.js";
-import { Conflict, Dialog, Name, Time, useConflict } from "../parts.js";
+import { Conflict, Dialog, Name, Person, Time, useConflict } from "../parts.js";
 
 /**
  * A form of `fields`, which get the content of the version that it begins with.
@@ -29,7 +29,8 @@ export function NewVersion({
       ${conflict && html`
         <${Conflict} rows=${rowsOf(factsOf(conflict.theirs.content), factsOf(conflict.yours))}
           label="Start from their version" onTheirs=${!begun && (() => setBase(conflict.theirs))}>
-          Version ${format.count(conflict.theirs.version)} was written by <${Name}>${conflict.theirs.written_by}<//>,
+          Version ${format.count(conflict.theirs.version)} was written by
+          ${" "}<${Person} by=${conflict.theirs.written_by} />,
           ${" "}<${Time} at=${conflict.theirs.written_at} />.
           ${begun && " The form has its content now. Make your changes again, and send it."}
         <//>`}

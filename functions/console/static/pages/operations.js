@@ -4,7 +4,7 @@ import { get, put } from "../api.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { may } from "../me.js";
-import { Conflict, Dialog, Name, Pending, Status, Time, useConflict, useLoaded } from "../parts.js";
+import { Conflict, Dialog, Pending, Person, Status, Time, useConflict, useLoaded } from "../parts.js";
 import { Held } from "./held.js";
 import { RunbookLink, Runbooks } from "./runbook.js";
 
@@ -32,7 +32,7 @@ const CHANGES_COLUMNS = [
   { key: "at", title: "Changed", type: "time", head: true },
   { key: "from", title: "From", value: ({ from }) => setting(from) },
   { key: "to", title: "To", value: ({ to }) => setting(to) },
-  { key: "by", title: "By", kind: "long" },
+  { key: "by", title: "By", type: "person", kind: "long" },
   { key: "reason", title: "Reason", kind: "long" },
 ];
 
@@ -183,7 +183,7 @@ function Change({ title, button, note, body, schedule, onClose }) {
       ${conflict && html`
         <${Conflict} rows=${rowsOf(conflict, schedule)} label="Keep theirs and close" onTheirs=${onClose}>
           You saw <code>${setting(schedule.desired)}</code>.
-          ${" "}<${Name}>${conflict.now.items[0].by}<//> changed it <${Time} at=${conflict.now.items[0].at} />.
+          ${" "}<${Person} by=${conflict.now.items[0].by} /> changed it <${Time} at=${conflict.now.items[0].at} />.
         <//>`}
     <//>`;
 }

@@ -6,7 +6,7 @@ import { GrowthChart, Sparkline } from "../chart.js";
 import { compare, difference, negative, quotient, sum } from "../decimal.js";
 import * as format from "../format.js";
 import {
-  Amount, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useLoaded, usePages,
+  Amount, Day, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useLoaded, usePages,
 } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { AgencyLink } from "./agency-link.js";
@@ -112,21 +112,19 @@ function Figures({ list, span, currency, to, attention }) {
       <span role="status">${progress(list)}</span>
     </div>
     <${Totals} ...${{ items, currencies, page }} />
-    <div class="board">
-      <${Attention} ...${attention} accounts=${items} />
-      <section class="card" aria-label="Commission day by day">
-        <div class="bar between">
-          <h2>Commission in ${chosen}</h2>
-          ${currencies.length > 1 && html`
-            <nav class="switch" aria-label="Currency">
-              ${currencies.map((one) => html`
-                <${Link} key=${one} to=${to({ currency: one })} aria-current=${one === chosen ? "true" : undefined}>
-                  ${one}<//>`)}
-            </nav>`}
-        </div>
-        <${Growth} ...${{ pages, page, span, currency: chosen }} />
-      </section>
-    </div>
+    <${Attention} ...${attention} accounts=${items} />
+    <section class="card" aria-label="Commission day by day">
+      <div class="bar between">
+        <h2>Commission in ${chosen}</h2>
+        ${currencies.length > 1 && html`
+          <nav class="switch" aria-label="Currency">
+            ${currencies.map((one) => html`
+              <${Link} key=${one} to=${to({ currency: one })} aria-current=${one === chosen ? "true" : undefined}>
+                ${one}<//>`)}
+          </nav>`}
+      </div>
+      <${Growth} ...${{ pages, page, span, currency: chosen }} />
+    </section>
     ${!list.busy && html`<${Agencies} ...${{ accounts: of, currency: chosen, page, span, key: chosen }} />`}
     <${More} list=${list} />
     <${LastRun} reports=${attention.value?.reports} />`;
@@ -139,23 +137,36 @@ function progress({ items, busy, more }) {
   return items.length === 1 ? "1 account is added up." : `All ${many} accounts are added up.`;
 }
 
-/** The commission of each currency, and of all in the base currency. */
+/** The commission of each currency, and of all in the base currency, with the exchange rates of that sum. */
 function Totals({ items, currencies, page }) {
+  const { value } = useLoaded(() => get("/exchange-rates?limit=1000"), "");
   const sums = currencies.map((currency) => {
     const of = items.filter((one) => one.currency === currency);
     const [now, before, net] = [["now", "commission"], ["before", "commission"], ["now", "net"]]
       .map(([when, figure]) => total(of, when, figure));
     return { currency, now, before, net };
   });
+  const all = value && inBase(sums, value.items);
   return html`
     <div class="cards">
-      <${InBase} ...${{ sums, page }} />
+      ${all && html`
+        <${Total} title=${`All in ${all.currency}`} page=${page} ...${all}>
+          ${all.missing.length ? `Without ${all.missing.join(", ")}: there is no rate` : "At the rates in force now"}
+        <//>`}
       ${sums.map((one) => html`
         <${Total} key=${one.currency} title=${`Commission in ${one.currency}`} page=${page} ...${one}>
           On net sales of <${Amount} value=${one.net} currency=${one.currency} />
         <//>`)}
-    </div>`;
+    </div>
+    ${all && html`<${RatesNote} ...${all} />`}`;
 }
+
+/** The exchange rates of a sum in the base currency. */
+const RatesNote = ({ currency, used }) => html`
+  <p class="rates">All in ${currency} is added up at the rates in force now:
+    ${used.map((one, index) => html`
+      <span key=${one.currency}>${index > 0 && ","} 1 ${currency} = ${format.exact(one.units_per_base)} ${one.currency}
+        ${" "}(<${Name}>${one.source}<//>, <${Time} at=${one.as_of} />)</span>`)}.</p>`;
 
 function Total({ title, currency, now, before, page, children }) {
   const change = page.before_complete && trend(now, before);
@@ -174,25 +185,21 @@ function Total({ title, currency, now, before, page, children }) {
 export const trend = (now, before) =>
   (Number(before) > 0 && Number(now) >= 0 ? format.change(Number(now) / Number(before) - 1) : "");
 
-/** Everything in the base currency, at the rates in force now; nothing without rates, or with that currency alone. */
-function InBase({ sums, page }) {
-  const { value } = useLoaded(() => get("/exchange-rates?limit=1000"), "");
-  const base = value?.items.find((one) => one.base)?.base;
+/**
+ * Returns everything in the base currency, at the rates in force now: now, before, the rates that are used, and the
+ * currencies that have none; null without rates, or with that currency alone.
+ */
+function inBase(sums, rates) {
+  const base = rates.find((one) => one.base)?.base;
   if (!base || sums.every((one) => one.currency === base)) return null;
-  const rates = Object.fromEntries(value.items.filter((one) => one.base === base).map((one) => [one.currency, one]));
-  const known = sums.filter(({ currency }) => currency === base || rates[currency]);
+  const found = Object.fromEntries(rates.filter((one) => one.base === base).map((one) => [one.currency, one]));
+  const known = sums.filter(({ currency }) => currency === base || found[currency]);
+  const used = known.filter(({ currency }) => currency !== base).map(({ currency }) => found[currency]);
+  if (!used.length) return null;
+  const all = (when) => sum(known.map(({ currency, ...of }) =>
+    (currency === base ? of[when] : quotient(of[when], found[currency].units_per_base, BASE_PLACES))));
   const missing = sums.filter((one) => !known.includes(one)).map((one) => one.currency);
-  const inBase = (when) => sum(known.map(({ currency, ...of }) =>
-    (currency === base ? of[when] : quotient(of[when], rates[currency].units_per_base, BASE_PLACES))));
-  const used = known.filter(({ currency }) => currency !== base).map(({ currency }) => rates[currency]);
-  if (!known.length) return null;
-  return html`
-    <${Total} title=${`All in ${base}`} currency=${base} now=${inBase("now")} before=${inBase("before")} page=${page}>
-      ${used.map((one) => html`
-        <span key=${one.currency} class="rate">1 ${base} = ${format.exact(one.units_per_base)} ${one.currency}
-          ${" "}(<${Name}>${one.source}<//>, <${Time} at=${one.as_of} />)</span>${" "}`)}
-      ${missing.length > 0 && `Without ${missing.join(", ")}: there is no rate.`}
-    <//>`;
+  return { currency: base, now: all("now"), before: all("before"), used, missing };
 }
 
 /** Returns the commission of each day in a currency, of the accounts of all pages. */
@@ -247,9 +254,9 @@ function Growth({ pages, page, span, currency }) {
         head=${[["Day"], ["Commission", "n"], ["Added up", "n"], ["Day before"], ["Added up", "n"]]}>
         ${Array.from({ length: many }, (_, index) => [now[index], before[index]]).map(([one, last], index) => html`
           <tr key=${index}>
-            <th scope="row" class="short">${one?.day}</th>
+            <th scope="row" class="short"><${Day} on=${one?.day} /></th>
             <${Money} value=${one?.value} currency=${currency} /><${Money} value=${one?.all} currency=${currency} />
-            <td class="short">${last?.day}</td><${Money} value=${last?.all} currency=${currency} />
+            <td class="short"><${Day} on=${last?.day} /></td><${Money} value=${last?.all} currency=${currency} />
           </tr>`)}
       <//>
     </details>`;
@@ -294,7 +301,8 @@ function Ranked({ title, accounts, page, span, empty }) {
                 ${page.before_complete
                   && html`<${Figure} of=${one} value=${one.before.commission} month=${months.before} />`}
               </td>
-              <${Money} kind="wide" value=${page.before_complete ? one.change : undefined} currency=${one.currency} />
+              <${Money} kind="wide" value=${page.before_complete ? one.change : undefined} currency=${one.currency}
+                change />
               <td class="n">${page.before_complete && trend(one.now.commission, one.before.commission)}</td>
               <td><${Days} account=${one} page=${page} /></td>
             </tr>`)}

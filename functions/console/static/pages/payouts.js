@@ -8,7 +8,7 @@ import { NumberField, numberOf, wordsIn } from "../fields.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { payoutRuns, planPayouts } from "../open_items.js";
-import { Amount, Command, Link, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
+import { Amount, Command, Day, Link, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
 import { openAccounts, payoutsSince } from "../receivables.js";
 import { address } from "../routes.js";
 import { AgencyName, agencyColumn } from "./agency-link.js";
@@ -114,7 +114,7 @@ function Credits({ name, caption, credits, reasons }) {
       key: "number", title: "Statement", kind: "short",
       cell: (one) => html`<${Link} to=${statementAddress(one)}>${one.number}<//>`,
     },
-    { key: "period", title: "Period", kind: "short" },
+    { key: "period", title: "Period", type: "month" },
     { key: "currency", title: "Currency" },
     { key: "amount", title: "Amount", type: "money" },
     ...(reasons ? [{ key: "reason", title: "Reason", kind: "long" }] : []),
@@ -129,7 +129,7 @@ function Before() {
   return html`
     <h2>Past payouts</h2>
     ${!value && html`<${Pending} problem=${problem} retry=${again} />`}
-    ${value?.length === 0 && html`<p class="note">No payout was recorded since ${from}.</p>`}
+    ${value?.length === 0 && html`<p class="note">No payout was recorded since ${format.day(from)}.</p>`}
     ${value?.length > 0 && html`
       <${Table} caption="Runs of the last twelve months, the newest first" head=${RUNS_HEAD}>
         ${payoutRuns(value, dayOf).map((one) => html`
@@ -138,7 +138,7 @@ function Before() {
               <${Link} to=${address(["events"], { source: "quarterhour/payouts", type: "payment.recorded", from })}>
                 ${one.run}<//>
             </th>
-            <td class="short">${one.date}</td>
+            <td class="short"><${Day} on=${one.date} /></td>
             <td class="n">${format.count(one.transfers)}</td>
             <td class="n">${format.amounts(one.sums)}</td>
           </tr>`)}

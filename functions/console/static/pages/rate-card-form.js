@@ -5,8 +5,9 @@ import { decimalText } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
+import { rateCard } from "../names.js";
 import { spelled } from "../numbers.js";
-import { Name, Pending, useLoaded } from "../parts.js";
+import { Pending, useLoaded } from "../parts.js";
 import { NewVersion } from "./new-version.js";
 
 const DEFAULT = "rate-card:default";
@@ -41,21 +42,21 @@ export function WriteRateCard({ agency, group, onDone }) {
     <p class="bar">
       ${documentsOf(agency, group).map((one) => html`
         <button key=${one} type="button" onClick=${() => setDocument(one)}>
-          New version of <${Name}>${one}<//>
+          New version: ${rateCard(one, agency)}
         </button>`)}
     </p>
     ${document && html`
-      <${Write} key=${document} document=${document} onDone=${onDone} onClose=${() => setDocument(null)} />`}`;
+      <${Write} key=${document} ...${{ document, agency, onDone }} onClose=${() => setDocument(null)} />`}`;
 }
 
-function Write({ document, onDone, onClose }) {
+function Write({ document, agency, onDone, onClose }) {
   const { value: latest, problem, again } = useLoaded(() => latestOf(document), document);
   if (!latest) return html`<${Pending} problem=${problem} retry=${again} />`;
   return html`
     <${NewVersion} ...${{ latest, onDone, onClose, contentOf, factsOf }} fields=${Fields} wide
       title=${`New version of a rate card: version ${latest.version + 1}`} action="Save"
       read=${() => latestOf(document)} write=${(body) => put(documentPath(document), body)}>
-      <p><${Name}>${document}<//> is for ${scopeOf(document)}. The most specific rule counts: by category, then
+      <p>${rateCard(document, agency)}, for ${scopeOf(document)}. The most specific rule counts: by category, then
         location, then currency. Recorded events keep their terms.</p>
     <//>`;
 }

@@ -7,7 +7,8 @@ import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { may } from "../me.js";
-import { Link, Name, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
+import { rateCard } from "../names.js";
+import { Link, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
 import { WriteRateCard } from "./rate-card-form.js";
 
@@ -15,7 +16,7 @@ const HISTORY_COLUMNS = [
   { key: "version", title: "Version", type: "number", head: true },
   { key: "valid_from", title: "Valid from", type: "time" },
   { key: "written_at", title: "Written", type: "time" },
-  { key: "written_by", title: "By", kind: "long" },
+  { key: "written_by", title: "By", type: "person", kind: "long" },
 ];
 /** A column of a decimal of a rule, which may have none. */
 const figure = (key, title) => ({
@@ -42,39 +43,41 @@ export function RateCards({ agency, group, currency }) {
     ${rateCards && !rateCards.length && html`
       <p class="note">You can see no rate card in force. An event that names no commission rate is charged the
         default rate.</p>`}
-    ${rateCards?.map((one) => html`<${RateCard} key=${`${one.document} ${one.version}`} rateCard=${one} />`)}
+    ${rateCards?.map((one) => html`
+      <${RateCard} key=${`${one.document} ${one.version}`} rateCard=${one} agency=${agency} />`)}
     <${WriteRateCard} agency=${agency} group=${group} onDone=${again} />
     ${may("finance") && html`
       <p><${Link} to=${address(["rerate"], { agency })}>Re-rate events of this agency<//></p>`}
-    ${rateCards?.length > 0 && html`<${Calculator} rateCards=${rateCards} currency=${currency} />`}`;
+    ${rateCards?.length > 0 && html`<${Calculator} ...${{ agency, rateCards, currency }} />`}`;
 }
 
-function RateCard({ rateCard: { document, version, rules } }) {
+function RateCard({ rateCard: { document, version, rules }, agency }) {
   const [open, setOpen] = useState(false);
+  const name = rateCard(document, agency);
   return html`
-    <${List} name=${document} caption=${`${format.isolated(document)}, version ${version}, in force`} size="25"
+    <${List} name=${document} caption=${`${name}, version ${version}, in force`} size="25"
       columns=${COLUMNS} rows=${rules} />
     ${rules.some((rule) => rule.refund_fixed === false) && html`
       <p class="note">Refunds do not give back the fixed fee.</p>`}
     <details onToggle=${(event) => setOpen(event.target.open)}>
-      <summary>History of <${Name}>${document}<//></summary>
-      ${open && html`<${History} document=${document} />`}
+      <summary>History: ${name}</summary>
+      ${open && html`<${History} document=${document} name=${name} />`}
     </details>`;
 }
 
-const History = ({ document }) => html`
-  <${List} name=${`${document} versions`} caption=${`Versions of ${format.isolated(document)}, the newest first`}
-    size="25" columns=${HISTORY_COLUMNS} path=${`/documents/${segment(document)}/versions`} />`;
+const History = ({ document, name }) => html`
+  <${List} name=${`${document} versions`} caption=${`${name}: its versions, the newest first`} size="25"
+    columns=${HISTORY_COLUMNS} path=${`/documents/${segment(document)}/versions`} />`;
 
 /** What a sale would be charged now: the first rate card with a rule for it, and each step. */
-function Calculator({ rateCards, currency }) {
+function Calculator({ agency, rateCards, currency }) {
   const [sale, setSale] = useState(null);
   const send = (event) => {
     const { amount, quantity, ...texts } = fieldsOf(event);
     setSale({ ...texts, amount: numberOf(amount), quantity: numberOf(quantity) });
   };
   const rules = sale ? rateCards.map((one) => [one, ruleFor(one.rules, sale)]) : [];
-  const [rateCard, rule] = rules.find(([, found]) => found) || [];
+  const [used, rule] = rules.find(([, found]) => found) || [];
   return html`
     <h3>Calculator</h3>
     <form class="bar" onSubmit=${send}>
@@ -90,7 +93,7 @@ function Calculator({ rateCards, currency }) {
     ${sale && !rule && html`
       <p role="status">No rule of these rate cards covers this sale. It pays the default rate of the deployment.</p>`}
     ${rule && html`
-      <${Table} caption=${`By ${format.isolated(rateCard.document)}, version ${rateCard.version}`}
+      <${Table} caption=${`${rateCard(used.document, agency)}, version ${used.version}`}
         head=${[["Step"], [sale.currency, "n"]]}>
         ${charge(rule, sale).map(([words, value]) => html`
           <tr key=${words}><th scope="row">${words}</th><td class="n">${format.exact(value)}</td></tr>`)}

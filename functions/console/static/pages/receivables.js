@@ -95,7 +95,8 @@ function Currency({ currency, rows, month, chosen, choose, setAsked, ...sums }) 
           <p class=${`figure ${late.length ? "down" : ""}`}>${sumOf(overdue)}</p>
           <p class="note">
             ${late.length
-              ? `${many(late.length, "statement", "statements")}, the oldest due on ${oldestDue}` : "nothing"}
+              ? `${many(late.length, "statement", "statements")}, the oldest due on ${format.day(oldestDue)}`
+              : "nothing"}
           </p>
         </section>
         <section class="card total">
@@ -148,7 +149,7 @@ function Accounts({ currency, rows, chosen, choose, setAsked }) {
     ...["Open", "Overdue", "Credits"].map((title) => ({ key: title.toLowerCase(), title, type: "money" })),
     { key: "unallocated", title: "Unallocated", type: "money", hidden: true },
     { key: "balance", title: "Balance", type: "money", hidden: true },
-    { key: "oldestDue", title: "Oldest due", kind: "short" },
+    { key: "oldestDue", title: "Oldest due", type: "day" },
     {
       key: "paid", title: "Last payment", value: null, kind: "short",
       cell: (one) => html`<${LastPayment} ...${one} />`,
@@ -184,5 +185,5 @@ function LastPayment({ agency, currency }) {
   if (problem) return "unknown";
   if (!value) return "…";
   const { found } = value;
-  return found ? html`${found.day}: <${Amount} value=${found.amount} currency=${currency} />` : "none";
+  return found ? html`${format.day(found.day)}: <${Amount} value=${found.amount} currency=${currency} />` : "none";
 }

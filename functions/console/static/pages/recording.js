@@ -5,6 +5,7 @@ import { difference, negative, sum } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf, wordsIn } from "../fields.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
+import { isolated } from "../names.js";
 import { spelledMoney } from "../numbers.js";
 import { Dialog, Link, Name, Pending, useConflict, useLoaded, useSending } from "../parts.js";
 import { openStatements } from "../receivables.js";
@@ -241,7 +242,7 @@ function Review({
   ];
   return html`
     <section ref=${place} tabindex="-1" aria-label="What will be recorded">
-      <p><strong>${says({ agency: format.isolated(agency), currency, ...data })}</strong></p>
+      <p><strong>${says({ agency: isolated(agency), currency, ...data })}</strong></p>
       <dl class="facts">
         ${facts.filter(([, fact]) => fact).map(([name, fact]) => html`
           <div key=${name}><dt>${name}</dt><dd><${Name}>${fact}<//></dd></div>`)}
@@ -324,7 +325,7 @@ function paymentData({ amount, payer, statement }) {
 }
 
 function paymentSays({ agency, amount, currency, statement }) {
-  const about = statement ? ` for statement ${format.isolated(statement)}` : "";
+  const about = statement ? ` for statement ${isolated(statement)}` : "";
   return amount.startsWith("-")
     ? `The marketplace paid ${sumOf(negative(amount), currency)} to agency ${agency}${about}.`
     : `Agency ${agency} paid ${sumOf(amount, currency)} to the marketplace${about}.`;
@@ -361,7 +362,7 @@ function adjustmentSays({ agency, amount, commission, currency, refers_to, refer
   const moved = (value) => (isZero(value)
     ? "stays as it is"
     : `${value.startsWith("-") ? "falls" : "rises"} by ${sumOf(value.replace("-", ""), currency)}`);
-  const about = refers_to ? `, for the sale ${format.isolated(`${refers_to_source} ${refers_to}`)}` : "";
+  const about = refers_to ? `, for the sale ${isolated(`${refers_to_source} ${refers_to}`)}` : "";
   const sales = isZero(amount) ? "" : ` Its amount of net sales ${moved(amount)}.`;
   return `The commission of agency ${agency} ${moved(commission)}${about}.${sales}`;
 }

@@ -6,6 +6,7 @@ import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { may } from "../me.js";
 import { forgetAgencies } from "../agencies.js";
+import { country } from "../names.js";
 import { Name, Status, Time } from "../parts.js";
 import { navigate } from "../routes.js";
 import { agencyAddress } from "./agency-link.js";
@@ -52,7 +53,8 @@ const Registered = ({ version, written_at: writtenAt, content }) => html`
 
 /** Returns what a registration says, as people read it. */
 const factsOf = (content) => [
-  ["Legal name", content.legal_name], ["Address", content.address], ["Country", content.country],
+  ["Legal name", content.legal_name], ["Address", content.address],
+  ["Country", content.country && country(content.country)],
   ["Tax", content.tax && taxWords(content.tax)], ["Currency", content.currency], ["Group", content.group],
   ["Contact", content.contact], ["Status", content.status],
   ["Language of its statements", LANGUAGES[content.language]],

@@ -11,7 +11,7 @@ const COLUMNS = [
     key: "run", title: "Run", head: true, kind: "short",
     cell: ({ run }) => html`<${Link} to=${reportAddress(run)}>${run}<//>`,
   },
-  { key: "day", title: "Day (UTC)", kind: "short", value: ({ run }) => dayOf(run) }, // No run crosses midnight UTC.
+  { key: "day", title: "Day (UTC)", type: "day", value: ({ run }) => dayOf(run) }, // No run crosses midnight UTC.
   { key: "from", title: "From", type: "time" },
   { key: "to", title: "To", type: "time" },
   { key: "planned_at", title: "Planned", type: "time", hidden: true },

@@ -3,6 +3,7 @@ import { html, useRef, useState } from "../vendor/htm-preact.js";
 import { inTheWordsOfTheApi, previewOf, reasonsOf, sendBatches } from "../files.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
+import { rateCard } from "../names.js";
 import { Failure, Link, Money, Name, Status, Table, fieldsOf } from "../parts.js";
 import { address } from "../routes.js";
 import { AgencyField, withAgency } from "./agency-field.js";
@@ -94,7 +95,7 @@ export function Rerate({ query }) {
 
 function Preview({ preview: { agency, rate_card: card, version, accounts, changes } }) {
   return html`
-    <h2>Events of <${AgencyName} agency=${agency} />, by version ${format.count(version)} of <${Name}>${card}<//></h2>
+    <h2>Events of <${AgencyName} agency=${agency} />. ${rateCard(card, agency)}, version ${format.count(version)}</h2>
     ${accounts.length === 0 && html`<p class="empty">It has no rule for an event of this span.</p>`}
     ${accounts.length > 0 && html`
       <${Table} caption="Sums by currency" head=${SUMS}>

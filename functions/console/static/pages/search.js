@@ -5,6 +5,8 @@ import { get, withQuery } from "../api.js";
 import { isMonth } from "../calendar.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
+import { isolated } from "../names.js";
+import { withMoney } from "../open_items.js";
 import { Failure, Name } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { folded } from "../rows.js";
@@ -17,7 +19,6 @@ const PAUSE = 200; // Milliseconds without a key before the request.
 const AGENCIES = 8;
 const LIST = "search-results";
 const NONE = [];
-const VIEWS = "XXX"; // The currency of an account of page views.
 const RUN = /^\d{4}-\d{2}-\d{2}T\d{4}-\d{4}$/;
 const ACTIONS = [
   { title: "Register an agency", parts: ["agencies"], roles: ["finance"] },
@@ -194,7 +195,7 @@ function exactOf({ accounts, statements, events, orders, customers }) {
     },
     {
       title: "Accounts",
-      options: accounts.filter((one) => one.currency !== VIEWS).map(({ agency, currency }) => ({
+      options: withMoney(accounts).map(({ agency, currency }) => ({
         text: `${agency} in ${currency}`, to: address(["agencies", agency], { currency }),
       })),
     },
@@ -208,7 +209,7 @@ function lookFor(text) {
       ? [{ text: `Statements of ${format.month(text)}`, to: address(["statements"], { period: text }) }]
       : []),
     ...(RUN.test(text) && may(...STAFF) ? [{ text: `Run ${text}`, to: reportAddress(text) }] : []),
-    { text: `Events of the order ${format.isolated(text)}`, to: address(["events"], { order: text }) },
-    { text: `Events of the customer ${format.isolated(text)}`, to: address(["events"], { customer: text }) },
+    { text: `Events of the order ${isolated(text)}`, to: address(["events"], { order: text }) },
+    { text: `Events of the customer ${isolated(text)}`, to: address(["events"], { customer: text }) },
   ];
 }

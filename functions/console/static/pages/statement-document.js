@@ -4,6 +4,7 @@ import { days as daysOf, laterMonth } from "../calendar.js";
 import { BarChart } from "../chart.js";
 import { negative, product } from "../decimal.js";
 import * as format from "../format.js";
+import { country, rateCard } from "../names.js";
 import { Amount, Link, Money, Name, Table } from "../parts.js";
 import { sealedContent } from "../sealed.js";
 import { parseSealed } from "../sealed_json.js";
@@ -53,7 +54,7 @@ const Party = ({ title, party, fallback }) => html`
     <dt>${title}</dt>
     <dd>
       <strong><${Name}>${party.legal_name || fallback}<//></strong>
-      ${[party.address, party.country && format.country(party.country), party.vat_id && `VAT id ${party.vat_id}`,
+      ${[party.address, party.country && country(party.country), party.vat_id && `VAT id ${party.vat_id}`,
         party.contact].filter(Boolean).map((text) => html`<br /><${Name}>${text}<//>`)}
     </dd>
   </div>`;
@@ -113,11 +114,8 @@ function Taxes({ content: { currency, taxes = [] } }) {
 
 /** Returns whose terms these are: those of a version of a rate card, or others. */
 function originOf(terms, agency) {
-  const [, version, owner = agency] = /^card (\d+)(?: rate-card:(.*))?$/s.exec(terms) ?? [];
-  if (!version) return ORIGINS[terms] ?? "Unknown";
-  if (owner === agency) return `Rate card of the agency, version ${version}`;
-  const [, group] = owner.split(/^group\//);
-  return `${group ? `Rate card of the group ${format.isolated(group)}` : "General rate card"}, version ${version}`;
+  const [, version, document = `rate-card:${agency}`] = /^card (\d+)(?: (rate-card:.*))?$/s.exec(terms) ?? [];
+  return version ? `${rateCard(document, agency)}, version ${version}` : ORIGINS[terms] ?? "Unknown";
 }
 
 const rateOf = ({ commission_rate: rate, commission }) =>

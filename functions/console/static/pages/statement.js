@@ -8,8 +8,8 @@ import { sum } from "../decimal.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import {
-  Conflict, Dialog, Failure, Link, LinksNote, Money, Name, Pending, Status, Table, Time, useConflict, useLoaded,
-  useSending,
+  Conflict, Dialog, Failure, Link, LinksNote, Money, Name, Pending, Person, Status, Table, Time, useConflict,
+  useLoaded, useSending,
 } from "../parts.js";
 import { STAFF, may, reader } from "../me.js";
 import { address } from "../routes.js";
@@ -110,8 +110,8 @@ export function Statement({ name }) {
     </p>
     ${statement.cancelled && html`
       <p class="mark">
-        Cancelled by ${statement.cancelled.number} on ${statement.cancelled.issued_on}: this statement owes nothing.
-        A new one can follow from the same lines.
+        Cancelled by ${statement.cancelled.number} on ${format.day(statement.cancelled.issued_on)}: this statement owes
+        nothing. A new one can follow from the same lines.
       </p>`}
     ${statement.status === "not_issued" && html`
       <p class="mark">
@@ -169,7 +169,7 @@ function Cancellation({ draft, ask }) {
   return html`
     ${agree && html`
       <p class="mark">
-        <${Name}>${by}<//> proposed to cancel this statement <${Time} at=${at} />: <${Name}>${reason}<//>.
+        <${Person} by=${by} /> proposed to cancel this statement <${Time} at=${at} />: <${Name}>${reason}<//>.
         ${" "}${isOwn ? "Somebody else must agree." : "A second person must agree."}
       </p>`}
     ${!isOwn && html`
@@ -244,7 +244,7 @@ function History({ changes, from = 0, resolve }) {
       ${changes.map((one, index) => index >= from && html`
         <li key=${index}>
           <${Time} at=${one.at} /> <${Status} value=${one.status} />
-          ${" "}The ${one.party}${one.by && html` (<${Name}>${one.by}<//>)`}${did(one.line, index)}:
+          ${" "}The ${one.party}${one.by && html` (<${Person} by=${one.by} />)`}${did(one.line, index)}:
           ${" "}<${Name}>${one.reason}<//>
           ${resolve && one.line && open[identity(one.line)] && html`
             ${" "}<button type="button" aria-label=${`Resolve ${one.line.id}`} onClick=${() => resolve(one.line)}>
@@ -294,7 +294,7 @@ const Documents = ({ statement }) => html`
         <a href=${one.files.find((file) => file.key.endsWith(".html")).url} target="_blank" rel="noopener">
           ${one.number}
         </a>
-        ${" "}of ${one.issued_on}${one.cancels && `, which cancels ${one.cancels}`}:
+        ${" "}of ${format.day(one.issued_on)}${one.cancels && `, which cancels ${one.cancels}`}:
         ${" "}closing balance ${format.money(one.closing, statement.currency)}
       </li>`)}
   </ul>`;

@@ -57,7 +57,7 @@ const columnsOf = (names, open) => [
     key: "number", title: "Number", head: true, kind: "short",
     cell: (one) => html`<${Link} to=${statementAddress(one)}>${one.number}<//>`,
   },
-  { key: "period", title: "Period", kind: "short" },
+  { key: "period", title: "Period", type: "month" },
   agencyColumn(names),
   { key: "currency", title: "Currency" },
   { key: "net", title: "Net sales", type: "money" },
