@@ -9,7 +9,7 @@ from typing import Any, Final
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from quarterhour.intake.file_result import FileResult, Status
+from quarterhour.intake.file_result import FileResult, FileStatus
 from quarterhour.intake.keys import INBOX, UnreadableError, form_of, result_key
 from quarterhour.model import clock
 from quarterhour.model.fields import printable
@@ -128,7 +128,7 @@ def _awaited(s3: Any, bucket: str, key: str, give_up_after: int) -> FileResult: 
             content = b""
         if content != seen:
             seen, waited = content, 0.0
-        if content and (result := FileResult.parse(content)).status is not Status.READING:
+        if content and (result := FileResult.parse(content)).status is not FileStatus.READING:
             return result
         clock.sleep(_POLL_SECONDS)
         waited += _POLL_SECONDS

@@ -34,7 +34,7 @@ from quarterhour_tools.reconciliation.page import MAX_ROWS, reconciliation_page
 from quarterhour_tools.reconciliation.plan import Explanation, Finding, Status, explain
 from quarterhour_tools.reconciliation.proposals import propose
 from quarterhour_tools.reconciliation.provider_file import MapInUse, Place, ProviderFile, agency_by, read_agencies
-from quarterhour_tools.reconciliation.result import COLUMNS, Result, cells, result_rows
+from quarterhour_tools.reconciliation.result import COLUMNS, Reconciliation, cells, result_rows
 from quarterhour_tools.reconciliation.sealed_lines import Scope, SealedLines
 
 HELP: Final = "compare a payment provider's file with the ledger, and explain every difference"
@@ -132,7 +132,7 @@ def _map(args: argparse.Namespace) -> MapInUse:
     return MapInUse(csv_map, csv_map.provider, settings_of(csv_map, dict(args.set)))
 
 
-def _reconciled(args: argparse.Namespace, given: MapInUse, file: TextFile, disk: Disk) -> Result:
+def _reconciled(args: argparse.Namespace, given: MapInUse, file: TextFile, disk: Disk) -> Reconciliation:
     provider = given.provider
     try:
         zone = time_zone(args.zone)
@@ -143,7 +143,9 @@ def _reconciled(args: argparse.Namespace, given: MapInUse, file: TextFile, disk:
     fees = any(line.fee for line in provider.lines)
     sealed = SealedLines(sealed_files(args), args.period, provider, Scope(agencies, frozenset(args.source)), fees=fees)
     explanation = Explanation(str(args.period))
-    result = Result(args.period, provider.provider, Path(args.file).name, clock.now(), sealed.until, explanation)
+    result = Reconciliation(
+        args.period, provider.provider, Path(args.file).name, clock.now(), sealed.until, explanation
+    )
     table = read_table(file.lines(), given.csv_map.file, given.csv_map.used_by)
     rows = ProviderFile(table, given, Place(args.period, zone), agency_by(args.agency, known))
     for line in rows.lines():
@@ -166,13 +168,13 @@ def _reconciled(args: argparse.Namespace, given: MapInUse, file: TextFile, disk:
     return result
 
 
-def _problem(result: Result, row: BadRow) -> None:
+def _problem(result: Reconciliation, row: BadRow) -> None:
     result.problem_count += 1
     if len(result.problems) < _MOST_PROBLEMS:
         result.problems.append(printable(f"line {row.line}: {row.reason}"))
 
 
-def _explain(args: argparse.Namespace, provider: ProviderMap, disk: Disk, result: Result) -> None:
+def _explain(args: argparse.Namespace, provider: ProviderMap, disk: Disk, result: Reconciliation) -> None:
     """Explain each group, and write what was found in the order of the provider's file."""
     period = result.explanation.period
     with ExitStack() as files:
@@ -218,7 +220,7 @@ def _files(out: Path | None, files: ExitStack) -> tuple[Write, Write]:
     )
 
 
-def _store(remote: Remote, result: Result) -> None:
+def _store(remote: Remote, result: Reconciliation) -> None:
     """Write the result as the next version of its document; raise ``ToolError`` if it is refused."""
     name = document_of(result.period, result.provider)
     path = f"/documents/{segment(name)}"
@@ -231,7 +233,7 @@ def _store(remote: Remote, result: Result) -> None:
         raise ToolError(failure("PUT", path, status, answer))
 
 
-def _show(args: argparse.Namespace, result: Result) -> None:
+def _show(args: argparse.Namespace, result: Reconciliation) -> None:
     console = plain_console()
     right = [Column(title, justify="right") for title in ("findings", "provider", "ledger", "difference")]
     table = Table("", "of", "reason", *right, box=box.SIMPLE, padding=(0, 1, 0, 0))
@@ -252,7 +254,7 @@ def _show(args: argparse.Namespace, result: Result) -> None:
         console.print(printable(f"written: {args.out / REPORT}, {LINES}, {PROPOSALS}"))
 
 
-def _warn(args: argparse.Namespace, result: Result) -> None:
+def _warn(args: argparse.Namespace, result: Reconciliation) -> None:
     for one in result.problems:
         print(printable(one), file=sys.stderr)
     if result.problem_count > len(result.problems):

@@ -20,14 +20,14 @@ from quarterhour.html.markup import (
 )
 from quarterhour.model.clock import iso_millis
 from quarterhour_tools.output import counted
-from quarterhour_tools.reconciliation.result import Result
+from quarterhour_tools.reconciliation.result import Reconciliation
 
 MAX_ROWS: Final = 500
 """The most differences that a page shows; the CSV has all."""
 _FIGURES: Final = ("Provider", "Ledger", "Difference")
 
 
-def reconciliation_page(result: Result) -> bytes:
+def reconciliation_page(result: Reconciliation) -> bytes:
     """Return the page in UTF-8."""
     title = "Reconciliation"
     return page(
@@ -40,7 +40,7 @@ def reconciliation_page(result: Result) -> bytes:
     )
 
 
-def _what(result: Result) -> Html:
+def _what(result: Reconciliation) -> Html:
     until = iso_millis(result.sealed_until) if result.sealed_until else ""
     return joined(
         [
@@ -66,7 +66,7 @@ def _what(result: Result) -> Html:
     )
 
 
-def _sums(result: Result) -> Html:
+def _sums(result: Reconciliation) -> Html:
     rows = []
     for total in result.totals():
         key = (total["measure"], total["currency"])
@@ -89,7 +89,7 @@ def _sums(result: Result) -> Html:
     return section(title, table(title, ["Currency", "Of", "Reason"], ["Findings", *_FIGURES], rows))
 
 
-def _differences(result: Result) -> Html:
+def _differences(result: Reconciliation) -> Html:
     title = "Lines that do not match"
     if not result.differences:
         return section(title, paragraph(Html("Every line matches.")))
@@ -113,7 +113,7 @@ def _differences(result: Result) -> Html:
     return section(title, table(title, texts, _FIGURES, rows), paragraph(escaped(more)))
 
 
-def _problems(result: Result) -> Html:
+def _problems(result: Reconciliation) -> Html:
     if not result.problems:
         return NOTHING
     title = "Problems of the file"

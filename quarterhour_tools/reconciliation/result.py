@@ -43,7 +43,7 @@ ResultRow = dict[str, str]
 
 
 @dataclass(slots=True)
-class Result:
+class Reconciliation:
     """What a reconciliation found. ``outside``: the provider's lines that no total of the period has."""
 
     period: Period

@@ -180,6 +180,7 @@ class Listening:
 
     def __init__(self, status: int, content: bytes) -> None:
         self.status_code, self.content = status, content
+        self.headers: dict[str, str] = {}
         self.sent: list[AWSPreparedRequest] = []
 
     def send(self, request: AWSPreparedRequest) -> "Listening":

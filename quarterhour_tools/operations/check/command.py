@@ -18,7 +18,7 @@ from quarterhour.model.fields import printable
 from quarterhour.model.money import is_currency
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.check import plan
-from quarterhour_tools.operations.check.outcome import AnsweredCall, NotDoneError, Outcome, Result, request_id
+from quarterhour_tools.operations.check.outcome import AnsweredCall, NotDoneError, Outcome, StepResult, request_id
 from quarterhour_tools.operations.check.outside import Outside
 from quarterhour_tools.operations.check.page import Checked, check_page, lines, summary
 from quarterhour_tools.operations.check.steps import CLEAN, PEOPLE, STEPS, Check, Step, Target
@@ -104,11 +104,11 @@ def _run(args: argparse.Namespace) -> int:
     began, trail = clock.now(), Trail()
     check = _check(args, trail)
     region = str(boto3.Session().region_name) if check.target.aws else ""
-    results: list[Result] = []
+    results: list[StepResult] = []
     with args.out.open("ab"):
         pass  # If the page cannot be written, nothing is sent.
 
-    def add(result: Result) -> Outcome:
+    def add(result: StepResult) -> Outcome:
         results.append(result)
         for line in lines(result):
             print(line, flush=True)
@@ -128,7 +128,7 @@ def _run(args: argparse.Namespace) -> int:
     return 1 if Outcome.FAILED in outcomes else 0
 
 
-def _cleaned(check: Check, trail: Trail, before: Sequence[Result]) -> Result:
+def _cleaned(check: Check, trail: Trail, before: Sequence[StepResult]) -> StepResult:
     """Cancel the events out, by a few attempts; return the result of the last one."""
     for _ in range(_ATTEMPTS - 1):
         result = _done(CLEAN, check, trail, before)
@@ -156,14 +156,14 @@ def _invoked(args: argparse.Namespace, trail: Trail, function: str, event: dict[
     return invoke(args, function, event, trail.note)
 
 
-def _done(step: Step, check: Check, trail: Trail, before: Sequence[Result]) -> Result:
+def _done(step: Step, check: Check, trail: Trail, before: Sequence[StepResult]) -> StepResult:
     """Do a step and return its result, also if it fails."""
     at = clock.now()
 
-    def result(outcome: Outcome, note: str) -> Result:
+    def result(outcome: Outcome, note: str) -> StepResult:
         seconds = (clock.now() - at).total_seconds()
         shown = plan.redacted(printable(note, _LONGEST_NOTE))
-        return Result(step.name, step.title, outcome, at, seconds, shown, step.only_aws, trail.taken())
+        return StepResult(step.name, step.title, outcome, at, seconds, shown, step.only_aws, trail.taken())
 
     passed = {one.step for one in before if one.outcome is Outcome.PASSED}
     if missing := [one for one in step.after if one not in passed]:
@@ -173,7 +173,7 @@ def _done(step: Step, check: Check, trail: Trail, before: Sequence[Result]) -> R
     return _ended(partial(step.run, check), result)
 
 
-def _ended(run: Callable[[], str], result: Callable[[Outcome, str], Result]) -> Result:
+def _ended(run: Callable[[], str], result: Callable[[Outcome, str], StepResult]) -> StepResult:
     try:
         return result(Outcome.PASSED, run())
     except KeyboardInterrupt:

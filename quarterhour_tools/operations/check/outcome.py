@@ -43,7 +43,7 @@ class AnsweredCall(NamedTuple):
     request_id: str
 
 
-class Result(NamedTuple):
+class StepResult(NamedTuple):
     """The outcome of a step. ``only_aws``: what no other engine shows of it."""
 
     step: str

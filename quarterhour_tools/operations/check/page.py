@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from quarterhour.html.markup import Html, Row, code, escaped, facts, heading, instant, page, paragraph, section, short
 from quarterhour.html.markup import table as table_of
 from quarterhour.model.clock import iso_millis
-from quarterhour_tools.operations.check.outcome import AnsweredCall, Outcome, Result
+from quarterhour_tools.operations.check.outcome import AnsweredCall, Outcome, StepResult
 
 _TITLE: Final = "Check of a Quarterhour stack"
 _LABELS: Final = max(map(len, Outcome))
@@ -24,7 +24,7 @@ class Checked(NamedTuple):
     at: datetime
 
 
-def check_page(checked: Checked, results: Sequence[Result]) -> bytes:
+def check_page(checked: Checked, results: Sequence[StepResult]) -> bytes:
     """Return the page: what was checked, each step with what only AWS shows of it, and each call."""
     where = f"AWS, {checked.region}" if checked.aws else "an emulator"
     known = facts(
@@ -62,13 +62,13 @@ def check_page(checked: Checked, results: Sequence[Result]) -> bytes:
     return page(_TITLE, [heading(_TITLE)], [*parts, paragraph(Html(note))])
 
 
-def summary(results: Sequence[Result]) -> str:
+def summary(results: Sequence[StepResult]) -> str:
     """Return how many steps had which outcome: ``9 passed, 1 skipped``."""
     counts = Counter(one.outcome for one in results)
     return ", ".join(f"{counts[one]} {one}" for one in Outcome if counts[one])
 
 
-def lines(result: Result) -> Iterator[str]:
+def lines(result: StepResult) -> Iterator[str]:
     """Yield a step as lines of text: the outcome, then the calls; equal calls in a row are one."""
     yield f"{result.outcome:<{_LABELS}} {result.seconds:>7.1f} s  {result.title}: {result.note}"
     for call, times in _repeated(result.calls):

@@ -137,7 +137,6 @@ def test_sums_that_differ_from_the_balances_are_reported(closing: str, problem: 
         (mt940(*[("C1,00NTRF", "x")] * 50_000).encode(), "has more than 5,000 lines"),
         (camt(*[entry("1.00", inner="")] * 50_000), "has more than 5,000 lines"),
     ],
-    ids=str,
 )
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(content: bytes, problem: str) -> None:
     assert problem in refused(content).problem

@@ -16,7 +16,7 @@ MAX_PROBLEMS: Final = 100
 _LONGEST_REASON: Final = 500
 
 
-class Status(StrEnum):
+class FileStatus(StrEnum):
     """What became of a file as a whole."""
 
     READING = "reading"
@@ -59,7 +59,7 @@ class FileResult:
     """
 
     file: FileVersion
-    status: Status
+    status: FileStatus
     began_at: str
     ended_at: str | None = None
     reason: str | None = None
@@ -74,7 +74,7 @@ class FileResult:
     @property
     def is_complete(self) -> bool:
         """Whether the whole file was read, and each of its events is recorded, a duplicate or held."""
-        return self.status is Status.DONE and not self.problems
+        return self.status is FileStatus.DONE and not self.problems
 
     def plus(self, outcomes: Sequence[Outcome], problems: Iterable[Problem]) -> Self:
         """Return the result with the outcomes of more events, and the problems of more events and rows."""
@@ -102,7 +102,7 @@ class FileResult:
         values: dict[str, Any] = json.loads(content)
         file = FileVersion(*(values.pop(name) for name in ("key", "etag", "upload")))
         problems = tuple(Problem(**one) for one in values.pop("problems"))
-        return cls(file, Status(values.pop("status")), problems=problems, **values)
+        return cls(file, FileStatus(values.pop("status")), problems=problems, **values)
 
 
 BAD_ROW: Final = "bad row"

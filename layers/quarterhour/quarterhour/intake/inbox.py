@@ -11,8 +11,8 @@ from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.csv.errors import FileError, MapError
 from quarterhour.csv.map import load_map, shipped_map
 from quarterhour.intake.chunks import Chunk, Content, chunks_of_csv, chunks_of_lines
-from quarterhour.intake.file_result import FileResult, FileVersion, Status, problems_of
-from quarterhour.intake.keys import INBOX, FileForm, UnreadableError, form_of
+from quarterhour.intake.file_result import FileResult, FileStatus, FileVersion, problems_of
+from quarterhour.intake.keys import INBOX, InboxForm, UnreadableError, form_of
 from quarterhour.intake.service import Seconds, record_all
 from quarterhour.intake.store import InboxStore, ReplacedError
 from quarterhour.ledger.metrics import count_outcomes
@@ -63,15 +63,15 @@ class InboxIntake:
             known = None if part == 0 else known
         if part and (known is None or known.file.upload != file.upload):
             return  # The file was uploaded again, and is read from its beginning.
-        before = known or FileResult(file, Status.READING, iso_millis(clock.now()))
-        if before.status is not Status.READING:
+        before = known or FileResult(file, FileStatus.READING, iso_millis(clock.now()))
+        if before.status is not FileStatus.READING:
             return
         if before.part > part:  # The message has come again: the one that it was to send may not have been sent.
             self._go_on(before)
             return
         after = self._read(before, request_id, seconds)
         self._store.put(after)
-        if after.status is Status.READING:
+        if after.status is FileStatus.READING:
             self._go_on(after, _LATER_SECONDS if seconds() > ENOUGH_SECONDS else 0)
             return
         count(Metric.INBOX_FILES_FAILED, int(not after.is_complete))
@@ -95,12 +95,12 @@ class InboxIntake:
                 raise
             return replace(result, part=before.part + 1)
         except ReplacedError:
-            return _ended(result, Status.REPLACED, "the file was replaced or deleted before it was read to its end")
+            return _ended(result, FileStatus.REPLACED, "the file was replaced or deleted before it was read to its end")
         except (MapError, FileError, UnreadableError) as error:
-            return _ended(result, Status.FAILED, printable(error))
-        return _ended(result, Status.DONE)
+            return _ended(result, FileStatus.FAILED, printable(error))
+        return _ended(result, FileStatus.DONE)
 
-    def _chunks(self, content: Content, form: FileForm, place: FileResult) -> Iterator[Chunk]:
+    def _chunks(self, content: Content, form: InboxForm, place: FileResult) -> Iterator[Chunk]:
         if not form.map:
             return chunks_of_lines(content, place.offset, place.line)
         text = self._store.map(form.map) or shipped_map(form.map)
@@ -148,7 +148,7 @@ def _check_written(outcomes: list[Outcome]) -> None:
         raise UnavailableError("events of a file could not be written in time")
 
 
-def _ended(result: FileResult, status: Status, reason: str | None = None) -> FileResult:
+def _ended(result: FileResult, status: FileStatus, reason: str | None = None) -> FileResult:
     return replace(
         result, status=status, reason=reason, part=result.part + 1, place=None, ended_at=iso_millis(clock.now())
     )

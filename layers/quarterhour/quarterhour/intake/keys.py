@@ -19,7 +19,7 @@ class UnreadableError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class FileForm:
+class InboxForm:
     """What the key of a file says of its content.
 
     ``map``: the name of the map of a CSV file; empty for NDJSON. ``settings``: the values that the map asks for.
@@ -30,7 +30,7 @@ class FileForm:
     settings: dict[str, str]
 
 
-def form_of(key: str) -> FileForm:
+def form_of(key: str) -> InboxForm:
     """Return the form of a file by its key; raise ``UnreadableError`` if it has none.
 
     ``inbox/stripe/agency=42/2026-11.csv.gz``: gzip of CSV, with the map ``stripe`` and the setting ``agency``.
@@ -39,13 +39,13 @@ def form_of(key: str) -> FileForm:
     is_gzip = name.endswith(_GZIP)
     name = name.removesuffix(_GZIP)
     if name.endswith(_LINES):
-        return FileForm(is_gzip, "", {})
+        return InboxForm(is_gzip, "", {})
     if not name.endswith(_CSV):
         raise UnreadableError(f"the key does not tell the form of the file: write {FORMS}")
     if not folders:
         raise UnreadableError(f"the key names no map for the CSV file: write {INBOX}MAP/{name}")
     settings = dict(one.split("=", 1) for one in folders[1:] if "=" in one)
-    return FileForm(is_gzip, folders[0], settings)
+    return InboxForm(is_gzip, folders[0], settings)
 
 
 def result_key(key: str, etag: str) -> str:

@@ -9,7 +9,7 @@ from quarterhour.ledger.event import Event, read_event
 from quarterhour.model.clock import parse_iso
 from quarterhour.web.static_files import PROTECTION, security_policy
 from quarterhour_tools.operations.check import plan
-from quarterhour_tools.operations.check.outcome import AnsweredCall, Outcome, Result, request_id
+from quarterhour_tools.operations.check.outcome import AnsweredCall, Outcome, StepResult, request_id
 from quarterhour_tools.operations.check.page import Checked, check_page, lines, summary
 from quarterhour_tools.operations.check.steps import CLEAN, STEPS
 from tests.support.html import Page
@@ -101,8 +101,8 @@ def test_what_identifies_an_account_or_a_person_is_not_shown(text: str, shown: s
 
 
 RESULTS = [
-    Result("record", "Events recorded", Outcome.PASSED, NOW, 0.24, "4 events recorded", "latency"),
-    Result(
+    StepResult("record", "Events recorded", Outcome.PASSED, NOW, 0.24, "4 events recorded", "latency"),
+    StepResult(
         "count",
         "Events counted",
         Outcome.FAILED,
