@@ -89,10 +89,9 @@ def address(market: tuple[Server, World]) -> str:
     return market[0].url
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
 @pytest.mark.parametrize("page", PAGES)
-def test_axe_finds_nothing_and_the_page_fits_a_phone(browser: Tab, address: str, page: str, color_scheme: str) -> None:
-    browser.open(f"{address}{page}", color_scheme)
+def test_axe_finds_nothing_and_the_page_fits_a_phone(browser: Tab, address: str, page: str) -> None:
+    browser.open(f"{address}{page}")
     shown(browser, PAGES[page])
     assert browser.violations() == []
     assert browser.errors == []
@@ -168,13 +167,13 @@ def test_the_calculator_takes_the_first_rate_card_with_a_rule(browser: Tab, addr
     browser.open(f"{address}{agency_page(AGENCY, '?tab=rates')}")
     shown(browser, "Calculator")
     own = calculated(browser, amount="200.00", currency="GBP", category="books")
-    assert AGENCY in own
+    assert "Rate card of the agency" in own
     assert "16.00" in own
     group = calculated(browser, category="toys", location="GB#London#Soho", quantity="2")
-    assert "group/a/b" in group
+    assert "Rate card of the group \u2068a/b\u2069" in group
     assert group.split()[-1] == "20.00", "it keeps what was typed, and charges the maximum"
     browser.evaluate("[...document.querySelectorAll('summary')].at(-1).click()")
-    shown(browser, "Versions of")
+    shown(browser, "its versions, the newest first")
     assert browser.errors == []
 
 

@@ -56,7 +56,6 @@ def test_a_person_records_what_is_certain_and_what_they_have_checked_once(
     browser.resize(*PHONE)
     assert browser.evaluate("document.documentElement.scrollWidth <= innerWidth")
     assert browser.evaluate("getComputedStyle(document.querySelector('.rows tbody tr')).display") == "grid", "a box"
-    browser.page.emulate_media(color_scheme="dark")
     assert browser.violations() == []
     drained(market)
     paid = sorted((one["amount"], one.get("statement")) for one in recorded(market, "payment.recorded"))

@@ -41,9 +41,8 @@ def address() -> Iterator[str]:
         yield server.url
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_the_page_of_accounts_shows_them_and_axe_finds_nothing(browser: Tab, address: str, color_scheme: str) -> None:
-    browser.open(f"{address}/console/accounts", color_scheme)
+def test_the_page_of_accounts_shows_them_and_axe_finds_nothing(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/accounts")
     shown(browser, "50% off / outlet")
     shown(browser, "154,322.14")
     assert "154,322.1375" in browser.evaluate("[...document.querySelectorAll('data')].map((one) => one.title)")
@@ -106,11 +105,8 @@ def test_the_keyboard_reaches_the_content_and_the_menu(browser: Tab, address: st
     browser.until("document.activeElement.id === 'main' && window.location.pathname === '/'")
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_the_overview_shows_two_spans_their_days_and_what_needs_attention(
-    browser: Tab, address: str, color_scheme: str
-) -> None:
-    browser.open(address, color_scheme)
+def test_the_overview_shows_two_spans_their_days_and_what_needs_attention(browser: Tab, address: str) -> None:
+    browser.open(address)
     shown(browser, "Top agencies in GBP")
     text = browser.evaluate("document.querySelector('main').innerText")
     assert "Commission in GBP\n\n2.50\n\nagainst 0.00" in text, "nothing was recorded up to 4 October"
@@ -145,10 +141,9 @@ def disputed(browser: Tab, reason: str) -> None:
     browser.until("!document.querySelector('dialog')")
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["/console/statements", statement(HOSTILE)])
-def test_axe_finds_nothing_on_the_pages_of_statements(browser: Tab, address: str, path: str, color_scheme: str) -> None:
-    browser.open(f"{address}{path}", color_scheme)
+def test_axe_finds_nothing_on_the_pages_of_statements(browser: Tab, address: str, path: str) -> None:
+    browser.open(f"{address}{path}")
     shown(browser, "30,864.43" if path == "/console/statements" else "Closing balance")
     assert browser.violations() == []
     assert browser.errors == []

@@ -59,11 +59,8 @@ def lines(browser: Tab, selector: str) -> list[str]:
     return [" ".join(one.split()) for one in texts(browser, selector)]
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_this_month_is_compared_with_the_last_to_the_same_share_of_the_same_day(
-    browser: Tab, address: str, color_scheme: str
-) -> None:
-    browser.open(address, color_scheme)
+def test_this_month_is_compared_with_the_last_to_the_same_share_of_the_same_day(browser: Tab, address: str) -> None:
+    browser.open(address)
     shown(browser, "All 4 accounts are added up.")
     shown(browser, "All in EUR")
     assert SAME_POINT in " ".join(browser.page.inner_text("main").replace("\u2013", "-").split())

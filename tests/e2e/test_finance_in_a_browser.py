@@ -50,9 +50,9 @@ def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
 def as_finance(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> Any:
     """Return a function that opens a page as a person of finance."""
 
-    def opened(path: str, text: str, color_scheme: str = "light") -> None:
+    def opened(path: str, text: str) -> None:
         issuer.role = "finance"
-        browser.open(f"{market[0].url}/console/{path}", color_scheme)
+        browser.open(f"{market[0].url}/console/{path}")
         shown(browser, text)
 
     return opened
@@ -168,9 +168,8 @@ def test_a_payment_is_recorded_once_though_its_response_is_lost_and_the_balance_
     assert (paid["amount"], paid["time"], paid["recorded_by"]) == ("10.00", "2026-11-05T09:00:00Z", "ann")
     assert (paid["reason"], paid["extra"]) == ("transfer 8", '{"reference":"ref-8"}')
     browser.click(f"finance {paid['id']}")
-    shown(browser, "recorded by")
-    shown(browser, "reference ref-8")
-    shown(browser, "Reference ref-8")
+    shown(browser, "Recorded by\nann")
+    shown(browser, "reference\nref-8")
     assert browser.errors == [f"Failed to load resource: net::ERR_FAILED {lost[0]}"]
 
 
@@ -514,15 +513,12 @@ def test_a_form_is_kept_when_the_sign_in_ends_and_sent_after_the_same_person_sig
     assert "eyJ" not in browser.evaluate("JSON.stringify([{...sessionStorage}, {...localStorage}, document.cookie])")
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
 @pytest.mark.parametrize(
     "button", ["Record a payment", "Record an adjustment", "Register this agency", "New version: General rate card"]
 )
-def test_axe_finds_nothing_in_a_dialog_and_it_fits_a_phone(
-    browser: Tab, as_finance: Any, button: str, color_scheme: str
-) -> None:
-    as_finance(f"agencies/{quote(HOSTILE, safe='')}", "Balance in GBP", color_scheme)
-    if "rate-card" in button:
+def test_axe_finds_nothing_in_a_dialog_and_it_fits_a_phone(browser: Tab, as_finance: Any, button: str) -> None:
+    as_finance(f"agencies/{quote(HOSTILE, safe='')}", "Balance in GBP")
+    if "rate card" in button:
         browser.click("Rate cards")
     browser.click(button)
     browser.until("document.querySelector('dialog[open]')")

@@ -136,11 +136,10 @@ def test_people_of_agencies_see_the_story_of_an_event_without_its_run(
     shown(browser, "Compare with the sealed line")
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
 def test_axe_finds_nothing_on_the_choice_of_agencies_with_difficult_names(
-    browser: Tab, address: str, issuer: Issuer, color_scheme: str
+    browser: Tab, address: str, issuer: Issuer
 ) -> None:
-    open_as(browser, address, issuer, "agency", "42", RIGHT_TO_LEFT.replace(" ", ""), color_scheme=color_scheme)
+    open_as(browser, address, issuer, "agency", "42", RIGHT_TO_LEFT.replace(" ", ""))
     shown(browser, "Choose the one to show")
     browser.evaluate("document.querySelector('header summary').click()")
     assert browser.violations() == []

@@ -75,7 +75,7 @@ def test_support_and_a_person_of_the_agency_write_to_each_other(
     time.advance(MINUTE)
     for role, agency in (("auditor", ""), ("agency", "42")):
         issuer.subject = "ann"
-        open_as(browser, f"{address}/console/{page}", issuer, role, agency, color_scheme="dark")
+        open_as(browser, f"{address}/console/{page}", issuer, role, agency)
         assert messages(browser) == [f"{question} Again.", answer, question], "the newest first, each once"
         assert [one.split(",")[:2] for one in texts(browser, "li .note:has(+ .text)")] == [
             [HOSTILE, " support"],

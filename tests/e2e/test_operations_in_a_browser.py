@@ -53,10 +53,10 @@ def operated(issuer: Issuer, *, paused: bool = False) -> Iterator[str]:
         yield server.url
 
 
-def opened(browser: Tab, address: str, issuer: Issuer, role: str, color_scheme: str = "light") -> None:
+def opened(browser: Tab, address: str, issuer: Issuer, role: str) -> None:
     """Open the page as a person with a role."""
     issuer.role = role
-    browser.open(f"{address}/console/operations", color_scheme)
+    browser.open(f"{address}/console/operations")
     shown(browser, "Next runs")
     shown(browser, "report-dead-letters")
     shown(browser, "r1")
@@ -73,11 +73,8 @@ def send(browser: Tab) -> None:
     browser.evaluate("[1, 2].forEach(() => document.querySelector('dialog button').click())")
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_an_operator_sees_what_waits_and_why_an_event_is_held(
-    browser: Tab, late: str, issuer: Issuer, color_scheme: str
-) -> None:
-    opened(browser, late, issuer, "auditor", color_scheme)
+def test_an_operator_sees_what_waits_and_why_an_event_is_held(browser: Tab, late: str, issuer: Issuer) -> None:
+    opened(browser, late, issuer, "auditor")
     rows = browser.evaluate("[...document.querySelectorAll('main tbody tr')].map((one) => one.innerText)")
     texts = [" ".join(one.split()) for one in rows]
     assert any(one.startswith("counters-parked") and one.endswith("1 0") for one in texts), texts
@@ -120,7 +117,7 @@ def test_an_operator_pauses_the_schedule_and_resumes_it(browser: Tab, address: s
 def test_an_invalid_expression_shows_what_the_api_expects_and_a_valid_one_applies(
     browser: Tab, address: str, issuer: Issuer
 ) -> None:
-    opened(browser, address, issuer, "finance", "dark")
+    opened(browser, address, issuer, "finance")
     ask(browser, "Change", "weekdays only")
     browser.fill("Expression", "rate(5 minutes)")
     send(browser)
@@ -179,14 +176,11 @@ def test_a_queue_leads_to_its_runbook_and_that_to_others(browser: Tab, address: 
     assert browser.errors == []
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_every_alarm_has_a_runbook_without_marks_of_its_format(
-    browser: Tab, address: str, issuer: Issuer, color_scheme: str
-) -> None:
+def test_every_alarm_has_a_runbook_without_marks_of_its_format(browser: Tab, address: str, issuer: Issuer) -> None:
     issuer.role = "auditor"
     chapter = (ROOT / "docs" / "operations.md").read_text("utf-8").partition("\n## Alarms\n")[2].partition("\n## ")[0]
     for name in re.findall(r"^### (.+)$", chapter, re.MULTILINE):
-        browser.open(f"{address}/console/runbooks/{name}", color_scheme)
+        browser.open(f"{address}/console/runbooks/{name}")
         shown(browser, "Means")
         prose = "[...document.querySelectorAll('main :is(p, th, td)')].map((one) => one.cloneNode(true))"
         texts = browser.evaluate(
@@ -204,10 +198,9 @@ def test_a_runbook_that_is_not_there_leads_back_to_operations(browser: Tab, addr
     shown(browser, "Records set aside")
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_the_overview_leads_staff_to_what_waits(browser: Tab, late: str, issuer: Issuer, color_scheme: str) -> None:
+def test_the_overview_leads_staff_to_what_waits(browser: Tab, late: str, issuer: Issuer) -> None:
     issuer.role = "support"
-    browser.open(late, color_scheme)
+    browser.open(late)
     shown(browser, "1 record is set aside")
     shown(browser, "2 dead letters wait")
     delay = "223 min (runs of the schedule meanwhile: 3.7)"

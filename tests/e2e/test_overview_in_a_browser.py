@@ -55,11 +55,8 @@ def queries(browser: Tab, path: str) -> list[str]:
     return [split.query for one in browser.requested if (split := urlsplit(one)).path == path]
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_the_sums_of_a_thousand_accounts_are_those_of_the_api(
-    browser: Tab, address: str, pages: list[Any], color_scheme: str
-) -> None:
-    browser.open(address, color_scheme)
+def test_the_sums_of_a_thousand_accounts_are_those_of_the_api(browser: Tab, address: str, pages: list[Any]) -> None:
+    browser.open(address)
     shown(browser, ADDED_UP)
     items = [one for page in pages for one in page["items"]]
     assert len(items) == AGENCIES

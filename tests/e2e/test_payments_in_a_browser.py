@@ -214,7 +214,7 @@ def test_open_items_lead_to_reminders_and_to_the_running_statement_that_the_agen
     open_as(browser, f"{server.url}/console/receivables/43", issuer, "agency", "42")
     shown(browser, "see this page")
 
-    open_as(browser, f"{server.url}/console/receivables/42", issuer, "finance", color_scheme="dark")
+    open_as(browser, f"{server.url}/console/receivables/42", issuer, "finance")
     running(browser)
     assert browser.violations() == []
     browser.click("Record a payment")

@@ -99,9 +99,8 @@ def verified(browser: Tab, address: str) -> tuple[str, list[list[str]]]:
     return result, steps
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_the_runs_are_listed_by_day_and_lead_to_their_pages(browser: Tab, address: str, color_scheme: str) -> None:
-    browser.open(f"{address}/console/reports?date=2026-10-30", color_scheme)
+def test_the_runs_are_listed_by_day_and_lead_to_their_pages(browser: Tab, address: str) -> None:
+    browser.open(f"{address}/console/reports?date=2026-10-30")
     shown(browser, "Runs, the newest first")
     assert browser.evaluate("document.querySelectorAll('tbody tr').length") == RUNS
     assert browser.violations() == []
@@ -246,12 +245,9 @@ def event_page(source: str, id_: str) -> str:
     return f"/console/events/{quote(source, safe='')}/{quote(id_, safe='')}"
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_events_are_found_by_agency_and_customer_and_lead_to_their_story(
-    browser: Tab, address: str, color_scheme: str
-) -> None:
+def test_events_are_found_by_agency_and_customer_and_lead_to_their_story(browser: Tab, address: str) -> None:
     query = urlencode({"from": "2026-10-30", "to": "2026-10-31", "agency": HOSTILE})
-    browser.open(f"{address}/console/events?{query}", color_scheme)
+    browser.open(f"{address}/console/events?{query}")
     browser.until("document.querySelectorAll('tbody tr').length === 4")
     assert browser.violations() == []
     browser.evaluate("""document.querySelector('input[name=customer]').value = "'=1+1" """)

@@ -33,10 +33,10 @@ def address(issuer: Issuer) -> Iterator[str]:
         yield server.url
 
 
-def opened(browser: Tab, address: str, issuer: Issuer, role: str, color_scheme: str = "light") -> list[str]:
+def opened(browser: Tab, address: str, issuer: Issuer, role: str) -> list[str]:
     """Open the statement as a person with a role; return the buttons of its page."""
     issuer.role = role
-    browser.open(f"{address}/console/statements/2026-10/42/GBP", color_scheme)
+    browser.open(f"{address}/console/statements/2026-10/42/GBP")
     shown(browser, "Closing balance")
     buttons = "[...document.querySelectorAll('main button:not(form *)')]"
     texts: list[str] = browser.evaluate(f"{buttons}.map((one) => one.innerText)")
@@ -67,7 +67,7 @@ def test_finance_resolves_a_line_that_its_agency_disputes_and_may_cancel_the_sta
     assert call(f"{path}/disputes", body, "application/json")[0] == 201
 
     assert opened(browser, address, issuer, "auditor") == []
-    assert opened(browser, address, issuer, "finance", "dark") == ["Cancel the statement", "Resolve"]
+    assert opened(browser, address, issuer, "finance") == ["Cancel the statement", "Resolve"]
     sent(browser, "Resolve", "agreed by telephone")
     assert browser.violations() == []
     found = call(path)[1]

@@ -67,9 +67,8 @@ def page(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return path
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
-def test_axe_finds_nothing_and_nothing_but_the_page_is_requested(browser: Tab, page: Path, color_scheme: str) -> None:
-    browser.open(page, color_scheme)
+def test_axe_finds_nothing_and_nothing_but_the_page_is_requested(browser: Tab, page: Path) -> None:
+    browser.open(page)
     assert browser.violations() == []
     assert [address for address in browser.requested if not address.startswith("data:")] == [page.as_uri()]
 

@@ -131,12 +131,11 @@ def forged(browser: Tab, name: str, old: bytes, new: bytes) -> Iterator[None]:
     browser.page.unroute(is_file)
 
 
-@pytest.mark.parametrize("color_scheme", ["light", "dark"])
 def test_an_agency_proves_its_statement_and_reads_what_was_not_proven(
-    browser: Tab, address: str, issuer: Issuer, color_scheme: str
+    browser: Tab, address: str, issuer: Issuer
 ) -> None:
     page = f"{address}/console/statements/2026-10/42/GBP"
-    open_as(browser, page, issuer, "agency", "42", color_scheme=color_scheme)
+    open_as(browser, page, issuer, "agency", "42")
     shown(browser, "Closing balance")
     assert proven(browser) == "Proven: 4 lines, 4 files as sealed, all sums exact."
     shown(browser, "What this does not prove")

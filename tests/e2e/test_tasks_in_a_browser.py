@@ -110,7 +110,7 @@ def test_a_controller_finds_the_disputed_statements_of_last_month_and_why(contro
     controller.sees("quay")
     controller.follows("link", "S-000003")
     controller.sees("Statement of Quay Ltd quay in GBP, October 2026", "disputed The marketplace (")
-    controller.sees("user/local) disputed the line shop e3: this parcel came back")
+    controller.sees(") disputed the line shop e3: this parcel came back")
     controller.follows("link", "shop e3")
     controller.sees("a parcel", "7004")
 

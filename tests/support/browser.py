@@ -88,11 +88,16 @@ class Tab:
         return self.page.evaluate(expression)
 
     def violations(self) -> list[str]:
-        """Return what axe-core finds wrong with the page."""
-        self.evaluate((files("axe_core_python") / "axe.min.js").read_text("utf-8"))
-        found = self.evaluate("axe.run().then(({violations, passes}) => ({violations, passes: passes.length}))")
-        assert found["passes"], "axe-core checked nothing"
-        return [f"{one['id']}: {node['html']}" for one in found["violations"] for node in one["nodes"]]
+        """Return what axe-core finds wrong with the page, in either color scheme."""
+        if not self.evaluate("'axe' in window"):
+            self.evaluate((files("axe_core_python") / "axe.min.js").read_text("utf-8"))
+        found = {scheme: self._checked(scheme) for scheme in ("dark", "light")}
+        return [
+            f"{scheme}, {one['id']}: {node['html']}"
+            for scheme, violations in found.items()
+            for one in violations
+            for node in one["nodes"]
+        ]
 
     def until(self, expression: str) -> None:
         """Wait until an expression has a true value."""
@@ -141,6 +146,12 @@ class Tab:
         command = ["pdftotext", form, str(file), "-"]
         return subprocess.run(command, capture_output=True, text=True, check=True).stdout  # noqa: S603 - our own file
 
+    def _checked(self, scheme: Literal["dark", "light"]) -> Any:
+        self.page.emulate_media(color_scheme=scheme)
+        found = self.evaluate("axe.run().then(({violations, passes}) => ({violations, passes: passes.length}))")
+        assert found["passes"], "axe-core checked nothing"
+        return found["violations"]
+
     def _holds(self, expression: str) -> bool:
         try:
             return bool(self.evaluate(f"Boolean({expression})"))
@@ -170,10 +181,10 @@ def proven(browser: Tab, what: str = "statement") -> str:
     return str(browser.evaluate("document.querySelector('main [role=status] :is(.proven, .mark)').innerText"))
 
 
-def open_as(browser: Tab, address: str, issuer: Issuer, role: str, *agencies: str, color_scheme: str = "light") -> None:
+def open_as(browser: Tab, address: str, issuer: Issuer, role: str, *agencies: str) -> None:
     """Open an address as a person with a role at agencies, and wait until they are signed in."""
     issuer.role, issuer.agency = role, list(agencies) if len(agencies) > 1 else "".join(agencies)
-    browser.open(address, color_scheme)
+    browser.open(address)
     browser.until("document.querySelector('nav a')")
 
 

@@ -106,13 +106,15 @@ function Figures({ list, span, currency, to, attention }) {
   const currencies = currenciesOf(items);
   const chosen = currencies.includes(currency) ? currency : usual(page.items);
   const of = items.filter((one) => one.currency === chosen);
+  const { value: rates } = useLoaded(() => get("/exchange-rates?limit=1000"), "");
+  const sums = sumsBy(items, currencies);
+  const all = rates && inBase(sums, rates.items);
   return html`
     <div class="bar between note">
       <${Compared} page=${page} />
       <span role="status">${progress(list)}</span>
     </div>
-    <${Totals} ...${{ items, currencies, page }} />
-    <${Attention} ...${attention} accounts=${items} />
+    <${Totals} ...${{ sums, all, page }} />
     <section class="card" aria-label="Commission day by day">
       <div class="bar between">
         <h2>Commission in ${chosen}</h2>
@@ -125,8 +127,10 @@ function Figures({ list, span, currency, to, attention }) {
       </div>
       <${Growth} ...${{ pages, page, span, currency: chosen }} />
     </section>
+    <${Attention} ...${attention} accounts=${items} />
     ${!list.busy && html`<${Agencies} ...${{ accounts: of, currency: chosen, page, span, key: chosen }} />`}
     <${More} list=${list} />
+    ${all && html`<${RatesNote} ...${all} />`}
     <${LastRun} reports=${attention.value?.reports} />`;
 }
 
@@ -137,29 +141,26 @@ function progress({ items, busy, more }) {
   return items.length === 1 ? "1 account is added up." : `All ${many} accounts are added up.`;
 }
 
-/** The commission of each currency, and of all in the base currency, with the exchange rates of that sum. */
-function Totals({ items, currencies, page }) {
-  const { value } = useLoaded(() => get("/exchange-rates?limit=1000"), "");
-  const sums = currencies.map((currency) => {
-    const of = items.filter((one) => one.currency === currency);
-    const [now, before, net] = [["now", "commission"], ["before", "commission"], ["now", "net"]]
-      .map(([when, figure]) => total(of, when, figure));
-    return { currency, now, before, net };
-  });
-  const all = value && inBase(sums, value.items);
-  return html`
-    <div class="cards">
-      ${all && html`
-        <${Total} title=${`All in ${all.currency}`} page=${page} ...${all}>
-          ${all.missing.length ? `Without ${all.missing.join(", ")}: there is no rate` : "At the rates in force now"}
-        <//>`}
-      ${sums.map((one) => html`
-        <${Total} key=${one.currency} title=${`Commission in ${one.currency}`} page=${page} ...${one}>
-          On net sales of <${Amount} value=${one.net} currency=${one.currency} />
-        <//>`)}
-    </div>
-    ${all && html`<${RatesNote} ...${all} />`}`;
-}
+/** Returns the sums of each currency: now, before, and the net sales. */
+const sumsBy = (items, currencies) => currencies.map((currency) => {
+  const of = items.filter((one) => one.currency === currency);
+  const [now, before, net] = [["now", "commission"], ["before", "commission"], ["now", "net"]]
+    .map(([when, figure]) => total(of, when, figure));
+  return { currency, now, before, net };
+});
+
+/** The commission of each currency, and of all in the base currency. */
+const Totals = ({ sums, all, page }) => html`
+  <div class="cards">
+    ${all && html`
+      <${Total} title=${`All in ${all.currency}`} page=${page} ...${all}>
+        ${all.missing.length ? `Without ${all.missing.join(", ")}: there is no rate` : "At the rates in force now"}
+      <//>`}
+    ${sums.map((one) => html`
+      <${Total} key=${one.currency} title=${`Commission in ${one.currency}`} page=${page} ...${one}>
+        On net sales of <${Amount} value=${one.net} currency=${one.currency} />
+      <//>`)}
+  </div>`;
 
 /** The exchange rates of a sum in the base currency. */
 const RatesNote = ({ currency, used }) => html`
