@@ -78,6 +78,10 @@ INTAKE_ALARM_METRICS: Final = 7
 """More metrics that alarms use with the parameter Intake, docs/operations.md."""
 INTAKE_METRICS: Final = 7
 """Metrics that the function of the intake writes, docs/operations.md."""
+NOTIFICATION_ALARM_METRICS: Final = 5
+"""More metrics that alarms use with the parameter Notifications, docs/operations.md."""
+NOTIFICATION_METRICS: Final = 3
+"""Metrics that the function of the notifications writes, docs/operations.md."""
 ROUTE_METRICS: Final = 6
 """Metrics of the route POST /events, docs/operations.md."""
 WATCHES: Final = 2_880
@@ -207,6 +211,8 @@ def estimate(month: Month, units: Units, template: Template) -> Iterator[CostLin
     metrics = ALARM_METRICS * ALARM_METRIC_MONTH + (OWN_METRICS + ROUTE_METRICS) * METRIC_MONTH + DASHBOARD_MONTH
     if template.parameters["Intake"] == "on":
         metrics += INTAKE_ALARM_METRICS * ALARM_METRIC_MONTH + INTAKE_METRICS * METRIC_MONTH
+    if template.parameters["Notifications"] == "on":
+        metrics += NOTIFICATION_ALARM_METRICS * ALARM_METRIC_MONTH + NOTIFICATION_METRICS * METRIC_MONTH
     yield CostLine("metrics, alarms, dashboard", "the same at any load", metrics)
     keys = key_requests(invocations, functions)
     calculation = f"{keys:,.0f} requests at most x {_dollars(KEY_REQUEST * 10_000)}/10,000"

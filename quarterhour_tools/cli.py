@@ -239,6 +239,11 @@ def _add_up(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the
         metavar="N",
         help=f"with --demo, the full months of the year, {_FEWEST_MONTHS} to {year.MONTHS} (default {year.MONTHS})",
     )
+    up.add_argument(
+        "--local-receivers",
+        action="store_true",
+        help="let webhooks be sent to this machine, such as http://127.0.0.1:9000/hook; on AWS, this is impossible",
+    )
     _add_stack_options(up)
     up.set_defaults(run=_up)
 
@@ -464,13 +469,25 @@ def _up(args: argparse.Namespace) -> int:
     plain = args.engine in {MOTO, DYNAMODB_LOCAL}
     with ExitStack() as context:
         server = context.enter_context(_server(args.port, args.host))
-        given = {**_ways_in(args), **(year_run.PARAMETERS if args.demo else {})}
+        given = {
+            "Notifications": "off" if args.demo else "on",
+            **_ways_in(args),
+            **(year_run.PARAMETERS if args.demo else {}),
+        }
         if args.sign_in:
             print("Starting the OpenID provider. Its first start installs it.", file=sys.stderr)
             origins = (server.url, f"http://localhost:{server.server_port}")
             given |= provider.parameters(context.enter_context(provider.running(origins)))
         stack = context.enter_context(
-            open_stack(args.engine, given, s3_url=server.url, plain=plain, virtual=args.demo, **logs)
+            open_stack(
+                args.engine,
+                given,
+                s3_url=server.url,
+                plain=plain,
+                virtual=args.demo,
+                local_receivers=args.local_receivers,
+                **logs,
+            )
         )
         stack.start()
         if args.demo:

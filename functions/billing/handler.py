@@ -1,5 +1,8 @@
 """Bills orders from the entity stream: a sale of each item when an order is paid, refunds when it is cancelled.
 
+A stream takes two readers. So this one also puts changes of statements and held events into the log of notifications,
+if the deployment sends some.
+
 Invoked with `{}` by an operator, it bills the parked orders, once the cause is fixed.
 """
 
@@ -8,22 +11,36 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.settings import Environment
+from quarterhour.aws.streams import Record
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.billing.service import Biller
+from quarterhour.ledger.held.keys import HELD
 from quarterhour.ledger.service import recorder_of
+from quarterhour.notifications.service import ChangeLog, NotificationLog
+from quarterhour.notifications.sources import STATEMENTS
+from quarterhour.notifications.store import NotificationStore
 from quarterhour.orders.store import OrderStore
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
+table = env.text("ENTITY_TABLE")
+parking = Parking(clients.sqs(), env.text("PARKED_QUEUE_URL"))
 biller = Biller(
-    OrderStore(dynamodb, dynamodb, env.text("ENTITY_TABLE"), workers),  # only reads
+    OrderStore(dynamodb, dynamodb, table, workers),  # only reads
     recorder_of(env, dynamodb, workers, "BILLING_TIMEOUT_SECONDS"),
-    Parking(clients.sqs(), env.text("PARKED_QUEUE_URL")),
+    parking,
     workers,
+)
+queue = env.optional("NOTIFICATION_QUEUE_URL", "the URL of a queue", str)
+changes = ChangeLog(
+    NotificationLog(NotificationStore(dynamodb, EntityReader(dynamodb, table))),
+    parking,
+    Parking(clients.sqs(), queue or ""),
 )
 
 RESERVE_SECONDS = 5
@@ -35,5 +52,14 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Bill a batch and return the records from which on Lambda must deliver again; or bill the parked orders."""
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     if "Records" in event:
-        return biller.apply(event["Records"], context.aws_request_id, seconds)
+        orders, others = split(event["Records"])
+        changes.apply(others)
+        return biller.apply(orders, context.aws_request_id, seconds)
     return {"billing": biller.unpark(context.aws_request_id, seconds).as_dict()}
+
+
+def split(records: list[Record]) -> tuple[list[Record], list[Record]]:
+    """Return the records of orders, and the others, which are about statements and held events."""
+    keys = [str(record["dynamodb"].get("Keys", {}).get("pk", {}).get("S", "")) for record in records]
+    others = [record for key, record in zip(keys, records, strict=True) if key.startswith((HELD, STATEMENTS))]
+    return [record for record in records if record not in others], others

@@ -36,6 +36,8 @@ from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQu
 from quarterhour.ledger.rerating_queries import ReratingQueries
 from quarterhour.locations import routes as locations
 from quarterhour.locations.queries import LocationQueries
+from quarterhour.notifications import routes as notifications
+from quarterhour.notifications.queries import SubscriptionQueries
 from quarterhour.orders import routes as orders
 from quarterhour.orders.queries import OrderQueries
 from quarterhour.rate_cards import routes as rate_cards
@@ -95,6 +97,7 @@ queues = {
     "billing-dead-letters": env.text("BILLING_DEAD_LETTERS_QUEUE_URL"),
     "report-dead-letters": env.text("REPORT_DEAD_LETTERS_QUEUE_URL"),
     "intake-parked": env.optional("INTAKE_PARKED_QUEUE_URL", "the URL of a queue", str),
+    "notifications-dead-letters": env.optional("NOTIFICATION_DEAD_LETTERS_QUEUE_URL", "the URL of a queue", str),
     "intake-dead-letters": env.optional("INTAKE_DEAD_LETTERS_QUEUE_URL", "the URL of a queue", str),
 }
 """The URLs of the queues by the names of their alarms; ``None`` for those that the deployment does not have."""
@@ -141,6 +144,7 @@ statements.read(routes, statement_queries, account_queries)
 receivables.read(routes, receivable_queries)
 statement_status.read(routes, StatementStatusQueries(entities), statement_queries, receivable_queries, account_queries)
 releases.read(routes, draft_queries)
+notifications.read(routes, SubscriptionQueries(entities))
 orders.read(routes, order_queries)
 search.read(routes, SearchQueries(entities, events, account_queries, order_queries, workers))
 documents.read(routes, document_queries, (AGENCIES, OWNERS, RATE_CARDS, RESULTS))

@@ -1,4 +1,4 @@
-"""Answers every POST and PUT of the API, but not POST /events, which is ingest's.
+"""Answers every POST, PUT and DELETE of the API, but not POST /events, which is ingest's.
 
 Each feature registers its routes in its ``routes.py``.
 """
@@ -28,6 +28,10 @@ from quarterhour.ledger.held import routes as held
 from quarterhour.ledger.held.decision_service import HeldDecisionService
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.queries import EventLookup
+from quarterhour.notifications import routes as notifications
+from quarterhour.notifications.secrets import SecretStore
+from quarterhour.notifications.store import NotificationStore
+from quarterhour.notifications.subscription_service import SubscriptionService
 from quarterhour.orders import routes as orders
 from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
@@ -100,6 +104,16 @@ releases.write(
 )
 held.write(routes, HeldDecisionService(HeldStore(dynamodb, identity_table, table, entities)))
 statement_status.write(routes, StatementStatusService(StatementStatusStore(dynamodb, entities), events))
+notifications.write(
+    routes,
+    SubscriptionService(
+        NotificationStore(dynamodb, entities),
+        SecretStore(clients.ssm(), env.text("SECRETS_PATH")),
+        env.text("NOTIFICATIONS") == "on",
+    ),
+    # Only the emulator sets this: no address of the deployment's own network is allowed on AWS.
+    local=bool(env.variables.get("QUARTERHOUR_LOCAL_RECEIVERS")),
+)
 
 
 @observed

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Final
 
-from quarterhour.schedule.expression import Expression, ExpressionError, parse
+from quarterhour.schedule.expression import Expression, ExpressionError, FixedRate, parse
 from quarterhour_tools.errors import ToolError
+
+_EVERY_MINUTE: Final = "rate(1 minute)"
+"""The shortest rate of AWS. Reports may not have it, but a function's own timer may."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +50,8 @@ def actual_schedule(function: str, answer: Mapping[str, Any]) -> Schedule:
 
 def parsed(text: str) -> Expression:
     """Parse an expression; raise ``ToolError`` for one that Quarterhour does not accept."""
+    if text == _EVERY_MINUTE:
+        return FixedRate(timedelta(minutes=1))
     try:
         return parse(text)
     except ExpressionError as error:

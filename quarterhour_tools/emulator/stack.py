@@ -7,7 +7,7 @@ import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
 from importlib.util import module_from_spec, spec_from_file_location
@@ -113,13 +113,15 @@ class Stack:
         anonymous: bool = True,
         logs: TextIO = _NOWHERE,
         faults: Faults | None = None,
+        local_receivers: bool = False,
     ) -> None:
         """Create the resources.
 
         ``plain``: name tables, S3 buckets and queues by their logical ids, as `sam local` does; only for an engine that
         holds no other stack. ``expires``: let the engine delete expired items, by the machine's clock. ``anonymous``:
         take a request without token and signature for a machine's; else it is refused. ``logs`` receives the functions'
-        logs. ``faults`` occur while a function runs; one that is killed raises ``DiedError``.
+        logs. ``faults`` occur while a function runs; one that is killed raises ``DiedError``. ``local_receivers``:
+        webhooks may be sent to this machine, too, which no deployment on AWS allows.
         """
         self.template = template
         self.engine = engine
@@ -140,6 +142,8 @@ class Stack:
         self._create_rules()
         self._machines = self._state_machines()
         self.functions = template.functions(self._attribute)
+        if local_receivers:
+            self.functions = {name: _with_local_receivers(one) for name, one in self.functions.items()}
         self._people = self._authorizer()
         self._open = template.open_routes()
         self._modules: dict[str, ModuleType] = {}
@@ -337,8 +341,9 @@ class Stack:
             self._s3.create_bucket(Bucket=name)
             self._known[logical, REF] = name
             self._known[logical, "Arn"] = f"arn:aws:s3:::{name}"
-            if notifications := properties.get("NotificationConfiguration"):
-                request: Any = notifications_request(self.template.resolve(notifications, self._attribute))
+            given = {one: properties[one] for one in ("NotificationConfiguration",) if one in properties}
+            if notifications := self.template.resolve(given, self._attribute).get("NotificationConfiguration"):
+                request: Any = notifications_request(notifications)
                 self._s3.put_bucket_notification_configuration(Bucket=name, NotificationConfiguration=request)
 
     def _create_rules(self) -> None:
@@ -422,19 +427,29 @@ def open_stack(  # noqa: PLR0913 - all but two are options
     anonymous: bool = True,
     logs: TextIO = _NOWHERE,
     faults: Faults | None = None,
+    local_receivers: bool = False,
 ) -> Iterator[Stack]:
     """Open an engine and deploy the template on it for the length of the block.
 
     ``s3_url``: the address in the API's signed links. ``virtual``: the ledger's clock differs from the machine's, so
     the engine must not expire items. ``executes``: execute the state machines that functions start. ``plain``,
-    ``anonymous``, ``logs`` and ``faults`` are as for ``Stack``.
+    ``anonymous``, ``logs``, ``faults`` and ``local_receivers`` are as for ``Stack``.
     """
     with open_engine(choice, s3_url, executes=executes) as engine:
         own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
         if not engine.concurrent:
             own["MaxConcurrency"] = 1
         template = Template.load(TEMPLATE, {**own, **(parameters or {})})
-        stack = Stack(template, engine, plain=plain, expires=not virtual, anonymous=anonymous, logs=logs, faults=faults)
+        stack = Stack(
+            template,
+            engine,
+            plain=plain,
+            expires=not virtual,
+            anonymous=anonymous,
+            logs=logs,
+            faults=faults,
+            local_receivers=local_receivers,
+        )
         try:
             yield stack
         finally:
@@ -451,6 +466,10 @@ def load(function: Function, name: str) -> ModuleType:
     with environment(function.environment, shared=True):
         spec.loader.exec_module(module)
     return module
+
+
+def _with_local_receivers(function: Function) -> Function:
+    return replace(function, environment={**function.environment, "QUARTERHOUR_LOCAL_RECEIVERS": "on"})
 
 
 def _function_arn(name: str) -> str:

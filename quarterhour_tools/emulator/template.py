@@ -19,8 +19,11 @@ Attributes = Callable[[str, str], str]
 
 REF: Final = "Ref"
 _SUBSTITUTED: Final = re.compile(r"\$\{([^!}][^}]*)\}")
+_NOTHING: Final = "AWS::NoValue"
+"""What a property or an item of a list is resolved to that is left out."""
 _PSEUDO: Final = {
     "AWS::AccountId": "123456789012",
+    "AWS::NoValue": _NOTHING,
     "AWS::Partition": "aws",
     "AWS::Region": "us-east-1",
     "AWS::StackName": "quarterhour",
@@ -222,9 +225,10 @@ class Template:
                 unknown = next((key for key in value if key.startswith("Fn::")), None)
                 if unknown:
                     raise ToolError(f"the emulator does not support {unknown}")
-                return {key: self.resolve(one, attributes) for key, one in value.items()}
+                resolved = {key: self.resolve(one, attributes) for key, one in value.items()}
+                return {key: one for key, one in resolved.items() if one != _NOTHING}
             case list():
-                return [self.resolve(one, attributes) for one in value]
+                return [one for one in (self.resolve(each, attributes) for each in value) if one != _NOTHING]
             case _:
                 return value
 

@@ -58,6 +58,11 @@ PATH: Final[Mapping[str, Parameter]] = {
         "The kind of the discussed thing.", Literal["orders", "lines", "reports", "agencies", "statements"], "orders"
     ),
     "layer": Parameter("The layer of snapshots, one with windows.", Layer, "5m"),
+    "name": Parameter(
+        "The subscription's name: lower-case letters, digits and hyphens; `bus` is the EventBridge bus.",
+        Annotated[str, Field(max_length=50, pattern="^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$")],
+        "erp",
+    ),
     "order": Parameter("The order's id.", ShortName, "1001"),
     "period": Parameter("The period.", Month, "2026-10"),
     "location": Parameter("The location, a path that begins with the country, such as `GB#London`.", Location, "GB"),

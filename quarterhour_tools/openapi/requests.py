@@ -12,6 +12,7 @@ from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE
 from quarterhour.ledger.cloud_event import ABSOLUTE_URI, MAX_INTEGER, MIN_INTEGER, NAME
 from quarterhour.ledger.event import OF_DATA
 from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.notifications.addresses import LONGEST
 from quarterhour.orders.keys import MAX_ITEMS
 from quarterhour.rate_cards.rate_card import MAX_RULES
 from quarterhour.reconciliation.result import MAX_DIFFERENCES, MAX_SUMS
@@ -20,7 +21,7 @@ from quarterhour.reconciliation.result import MAX_TEXT as MAX_TEXT_OF_RESULT
 from quarterhour.statement_status.keys import MOST_CHANGES
 from quarterhour.statements.owner import MAX_LOGO, MAX_PAYMENT_DAYS
 from quarterhour.threads.message import MAX_TEXT
-from quarterhour_tools.openapi.responses import StatementStatus, Status
+from quarterhour_tools.openapi.responses import NotificationKind, StatementStatus, Status
 from quarterhour_tools.openapi.values import (
     Count,
     Country,
@@ -573,6 +574,24 @@ class SentMessage(Body):
     """Printable characters and line breaks."""
     user: Omittable[Name]
     """The author, whom a machine names; of a person, the subject of the token."""
+
+
+class SubscriptionContent(Body):
+    """What a subscription is to be."""
+
+    address: Annotated[str, Field(min_length=1, max_length=LONGEST, pattern="^https://")]
+    """`https://`, a lower-case name of the public DNS, perhaps a port of 443, 8443 or 1024 to 65535, and a path."""
+    kinds: Omittable[Annotated[list[NotificationKind], Field(min_length=1)]]
+    """Without them, all kinds."""
+    agency: Omittable[Name]
+    """With it, only what is about this agency: kinds that begin with `statement.` or `event.`."""
+
+
+class Replay(Body):
+    """From when on everything is delivered again."""
+
+    from_: Annotated[SentInstant, Field(alias="from")]
+    """Within the last 31 days."""
 
 
 class ScheduleUpdate(Body):

@@ -1526,6 +1526,88 @@ class Messages(Page[Message]):
     """The parameter `next` of the previous page; null on the first page."""
 
 
+# ---------------------------------------------------------------- subscriptions
+
+NotificationKind = Literal[
+    "report.sealed",
+    "drafts.sealed",
+    "release.sealed",
+    "statement.issued",
+    "statement.answered",
+    "event.held",
+    "event.posted",
+    "event.discarded",
+    "records.parked",
+]
+DeliveryOutcome = Literal[
+    "delivered",
+    "bad_status",
+    "redirected",
+    "timed_out",
+    "disconnected",
+    "bad_answer",
+    "bad_certificate",
+    "tls_failed",
+    "unknown_host",
+    "refused_address",
+    "no_secret",
+    "bus_failed",
+]
+
+
+class Subscription(Answer):
+    """A subscription, without its secret."""
+
+    name: str
+    address: str
+    """Empty for the subscription `bus`."""
+    kinds: list[NotificationKind]
+    agency: Name | None
+    created_at: Instant
+    version: Count
+    """It rises with each change that people or programs make."""
+    status: Literal["active", "disabled"]
+    """`disabled`: a delivery has failed for three days."""
+    attempts: Count
+    """Failed attempts to deliver the next notification."""
+    failing_since: Instant | None
+    retry_at: Instant | None
+    last_outcome: DeliveryOutcome | None
+    secret_rotates_until: Instant | None
+    """Until when the secret before is signed with, too."""
+
+
+class NewSubscription(Subscription):
+    """A subscription with its new secret."""
+
+    secret: str
+    """`whsec_` and Base64, as the Standard Webhooks specification has it. Keep it: it is not shown again."""
+
+
+class DeletedSubscription(Answer):
+    """The subscription that was deleted."""
+
+    name: str
+    deleted: Literal[True]
+
+
+class Delivery(Answer):
+    """The delivery of a notification, after its latest attempt."""
+
+    id: str
+    """The `webhook-id`."""
+    type: NotificationKind
+    timestamp: Instant
+    """Of the notification."""
+    agency: Name | None
+    outcome: DeliveryOutcome
+    http_status: int | None
+    """Of the receiver's answer."""
+    attempts: Count
+    at: Instant
+    """Of the latest attempt."""
+
+
 # ---------------------------------------------------------------- the operation and its schedule
 
 

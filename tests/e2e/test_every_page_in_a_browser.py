@@ -78,6 +78,8 @@ PAGES = {
     "/console/reports": "verified",
     RUN: NAME,
     f"/console/locations?location=GB%23{IN_NAME}": NAME,
+    "/console/subscriptions": "hooks.marketplace.com",
+    "/console/subscriptions/erp": "Nothing was sent to it yet",
     "/console/exchange-rates": NAME,
     "/console/exchange-rates/GBP": NAME,
     "/console/operations": NAME,
@@ -109,7 +111,7 @@ LOOSE = f"""(() => {{
 def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November whose October is sealed, with one name for whatever people name."""
     issuer.role, issuer.name = "finance", NAME
-    parameters = {**ZONE, **issuer.with_roles, "BaseCurrency": "EUR"}
+    parameters = {**ZONE, **issuer.with_roles, "BaseCurrency": "EUR", "Notifications": "on"}
     named = {"customer": NAME, "order_id": NAME, "product": NAME, "category": NAME, "location": f"GB#{NAME}#{NAME}"}
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
@@ -124,6 +126,9 @@ def address(issuer: Issuer) -> Iterator[str]:
             put(world, f"/documents/{segment(f'reconciliation:2026-10:{NAME}')}", {"seen": 0, "content": result})
             rate = {"units_per_base": "0.8712", "source": NAME, "as_of": "2026-10-23T14:15:00Z"}
             put(world, "/exchange-rates/GBP", rate)
+            # A subscription of an agency that nothing happens to: no test may send to its address.
+            hook = {"address": "https://hooks.marketplace.com/hook", "agency": f"quiet {NAME}"}
+            put(world, "/subscriptions/erp", hook)
             assert verdicts(post(world, [sale(NAME, "10.00", agency=NAME, **named)])) == ["recorded"]
             assert verdicts(post(world, [refund(f"held {NAME}", "-1.00", "none", agency=NAME)])) == ["held"]
             for n in range(LINES):

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, Final
 
+import pytest
 import schemathesis
 from requests import Session
 from schemathesis.checks import not_a_server_error
@@ -15,6 +16,8 @@ from schemathesis.specs.openapi import checks
 
 from quarterhour.aws.items import to_item
 from quarterhour.model.identifiers import Account
+from quarterhour.notifications.subscription import Attempt, DeliveryOutcome
+from quarterhour.notifications.webhook import WebhookSender
 from quarterhour.releases.keys import release_key
 from quarterhour.releases.plan import ReleasePlan
 from quarterhour.statements.listing import ListTotals
@@ -51,6 +54,7 @@ CONFIG: Final = SchemathesisConfig.from_dict(
 OTHER_NAMES: Final = {
     "PUT /statements/{agency}/{currency}/{period}/status": {"period": "2026-09"},
     "PUT /held/{source}/{event}": {"event": "released"},
+    "DELETE /subscriptions/{name}": {"name": "other"},
 }
 """Other names in the path than those of the example: an accepted statement can no longer be disputed."""
 Case = schemathesis.Case[Any]
@@ -102,7 +106,8 @@ def answered(client: Session, case: Case) -> Response:
 @contextmanager
 def described_system() -> Iterator[World]:
     """A system to which every write has been sent, as the document gives it for an example, and some more events."""
-    with opened({"BaseCurrency": "EUR"}) as world:
+    with pytest.MonkeyPatch.context() as patch, opened({"BaseCurrency": "EUR", "Notifications": "on"}) as world:
+        patch.setattr(WebhookSender, "send", lambda *_: Attempt(DeliveryOutcome.DELIVERED, 204))
         for period in ("2026-10", "2026-09"):
             keep_sealed(world, plan_of(period, bound="202610230130"), listed(closing="10.00"))
         for agency in ("7", "42"):

@@ -122,6 +122,9 @@ STAFF_READS = {
     "GET /documents/{document}/permissions": "/documents/terms/permissions",
     "GET /schedule": "/schedule",
     "GET /operations": "/operations",
+    "GET /subscriptions": "/subscriptions",
+    "GET /subscriptions/{name}": "/subscriptions/erp",
+    "GET /subscriptions/{name}/deliveries": "/subscriptions/erp/deliveries",
 }
 """Routes that show all agencies: staff use them."""
 FINANCE_WRITES = {
@@ -137,6 +140,10 @@ FINANCE_WRITES = {
     "PUT /documents/{document}": "/documents/rate-card:42",
     "PUT /drafts/{agency}/{currency}/{period}": "/drafts/42/GBP/2026-11",
     "PUT /held/{source}/{event}": "/held/shop/e0",
+    "PUT /subscriptions/{name}": "/subscriptions/erp",
+    "DELETE /subscriptions/{name}": "/subscriptions/other",
+    "POST /subscriptions/{name}/secrets": "/subscriptions/erp/secrets",
+    "POST /subscriptions/{name}/replays": "/subscriptions/erp/replays",
     "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": (
         "/statements/42/GBP/2026-10/disputes/shop/e0"
     ),

@@ -123,6 +123,15 @@ GOOD: dict[str, Good] = {
         anything=("settings", "last"),
     ),
     "POST /statement-runs": Good(),
+    "PUT /subscriptions/{name}": Good(
+        {"name": "erp"}, body={"address": "https://hooks.marketplace.com/hook"}, statuses=(409,)
+    ),
+    "DELETE /subscriptions/{name}": Good({"name": "erp"}),
+    "POST /subscriptions/{name}/secrets": Good({"name": "erp"}, statuses=(409,)),
+    "POST /subscriptions/{name}/replays": Good({"name": "erp"}, body={"from": "2026-10-23T01:30:00Z"}, statuses=(409,)),
+    "GET /subscriptions": Good(),
+    "GET /subscriptions/{name}": Good({"name": "erp"}, statuses=(404,)),
+    "GET /subscriptions/{name}/deliveries": Good({"name": "erp"}, statuses=(404,)),
     "POST /csv/agencies": Good(body={"file": "YWdlbmN5CjQ0Cg=="}),
     "GET /rerating": Good(
         query={

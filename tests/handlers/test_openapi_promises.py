@@ -65,7 +65,11 @@ def test_every_example_gets_a_successful_response_with_content(client: Session, 
     assert response.json().get("items") != []
 
 
-@pytest.mark.parametrize("route", WRITES)
+ROTATION = "POST /subscriptions/{name}/secrets"
+"""The one write whose repetition is to do something: it makes another secret."""
+
+
+@pytest.mark.parametrize("route", [one for one in WRITES if one != ROTATION])
 def test_every_repeated_write_changes_nothing(world: World, client: Session, route: str) -> None:
     first = answered(client, example(route))
     before = [items(world, table) for table in TABLES]

@@ -15,6 +15,8 @@ from typing import Any, Final
 import pytest
 from jsonschema import Draft202012Validator
 
+from quarterhour.notifications.subscription import Attempt, DeliveryOutcome
+from quarterhour.notifications.webhook import WebhookSender
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.described import DOCUMENT, OPERATIONS, Json
 from tests.handlers.desk import send
@@ -32,7 +34,7 @@ OF_STATEMENTS: Final = re.compile(
 OF_RATE_CARDS: Final = re.compile(r"/events/shop/(novel|atlas)/|/rerating")
 """The targets of the examples whose events were charged by a rate card."""
 VARYING: Final = frozenset(
-    {"code_version", "manifest_sha256", "next", "position", "previous", "request_id", "sha256", "size", "url"}
+    {"code_version", "manifest_sha256", "next", "position", "previous", "request_id", "secret", "sha256", "size", "url"}
 )
 """The fields whose values differ from one system, run or version to another."""
 
@@ -80,19 +82,19 @@ class Shown:
     """A system in the state that examples show; ``answers``: what it answered to examples that brought it there."""
 
     world: World
-    answers: dict[str, Response] = field(default_factory=dict)
+    answers: dict[tuple[str, str], Response] = field(default_factory=dict)
 
     def send(self, route: str) -> None:
         """Send the examples of a route."""
         for one in EXAMPLES:
             if one.route == route:
-                self.answers[one.target] = self.world.stack.request(one.request)
+                self.answers[one.method, one.target] = self.world.stack.request(one.request)
 
     def answer(self, example: Example) -> Response:
         """Return the answer to an example, which is sent now if it was not sent before."""
-        if example.method == "GET" or example.target not in self.answers:
+        if example.method == "GET" or (example.method, example.target) not in self.answers:
             return self.world.stack.request(example.request)
-        return self.answers[example.target]
+        return self.answers[example.method, example.target]
 
 
 @contextmanager
@@ -174,12 +176,28 @@ def sealed() -> Iterator[Shown]:
         yield Shown(world)
 
 
+@contextmanager
+def subscribed() -> Iterator[Shown]:
+    """Open the system with a subscription that has got a notification."""
+    with pytest.MonkeyPatch.context() as patch, opened({"Notifications": "on"}) as world:
+        patch.setattr(WebhookSender, "send", lambda *_: Attempt(DeliveryOutcome.DELIVERED, 204))
+        shown = Shown(world)
+        shown.send("PUT /subscriptions/{name}")
+        _record(world, sale("e0", "1.00"))
+        world.pass_time(hours=2)
+        world.report()
+        world.drain()
+        yield shown
+
+
 def _record(world: World, *events: Cloud) -> None:
     assert set(verdicts(post(world, list(events)))) == {"recorded"}
 
 
 def system(target: str) -> Any:
     """Return what opens the system of an example."""
+    if target.startswith("/subscriptions"):
+        return subscribed
     return sealed if OF_STATEMENTS.match(target) else charged if OF_RATE_CARDS.match(target) else selling
 
 
@@ -208,7 +226,7 @@ def like(expected: Any, response: Any) -> bool:
     ("shown", "example"),
     [
         pytest.param(opens, one, id=f"{one.method} {one.target}")
-        for opens in (selling, charged, sealed)
+        for opens in (selling, charged, sealed, subscribed)
         for one in EXAMPLES
         if system(one.target) is opens
     ],

@@ -116,11 +116,15 @@ def opened(
     engine: str = MOTO,
     start: datetime = START,
     executes: bool = True,
+    faults: Faults | None = None,
 ) -> Iterator[World]:
-    """Deploy the system for the length of the block; ``executes``: execute the state machines."""
+    """Deploy the system for the length of the block.
+
+    ``executes``: execute the state machines. ``faults`` occur while functions run.
+    """
     clock = ManualClock(start)
     own = {"Stage": f"test-{next(_STAGES)}", **(parameters or {})}
-    with using(clock), open_stack(engine, own, virtual=True, executes=executes) as stack:
+    with using(clock), open_stack(engine, own, virtual=True, executes=executes, faults=faults) as stack:
         yield World(stack, clock)
 
 

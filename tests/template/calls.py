@@ -55,6 +55,9 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
                 assert request["IfNoneMatch"] == "*", "the bucket's policy takes a sealed file only so"
             action = "GetObject" if operation == "HeadObject" else operation
             yield Call(f"s3:{action}", f"{BUCKETS[request['Bucket']]}/{request['Key']}")
+        case "ssm" | "events", _:
+            for name in named(request):
+                yield Call(f"{service}:{operation}", f"arn:aws:{service}:{REGION}:none:{name}")
         case "sqs", _:
             # A batch needs the permission of its single operation.
             yield Call(f"sqs:{operation.removesuffix('Batch')}", request["QueueUrl"].rpartition("/")[2])
@@ -66,6 +69,13 @@ def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[
                 yield Call("iam:PassRole", request["Target"]["RoleArn"].rpartition("/")[2])
         case _:
             yield from calls_on_tables(operation, request)
+
+
+def named(request: dict[str, Any]) -> list[str]:
+    """Return the parameters that a request to Systems Manager names, or the buses of one to EventBridge."""
+    parameters = request.get("Names") or [request[name] for name in ("Name",) if name in request]
+    buses = (one["EventBusName"] for one in request.get("Entries", ()))
+    return [*(f"parameter{one}" for one in parameters), *(f"event-bus/{one}" for one in buses)]
 
 
 def calls_on_tables(operation: str, request: dict[str, Any]) -> Iterator[Call]:

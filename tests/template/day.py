@@ -1,6 +1,7 @@
 """A day on a deployed system in which every function meets everything that it has a call for."""
 
 import json
+import socket
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -32,6 +33,7 @@ def live_through(world: World) -> None:
     live_with_held_events(world)
     live_with_events(world)
     live_with_orders(world)
+    live_with_subscriptions(world)
     live_with_intake(world)
     live_with_parts(world)
     live_with_many_days(world)
@@ -222,6 +224,33 @@ def live_with_orders(world: World) -> None:
     world.pass_time(hours=1)
     world.park("BillingParkedQueue", due[0]["dynamodb"]["NewImage"], "MODIFY")
     assert world.sample("billing-unpark") == {"billing": {"applied": 1, "kept": 1}}, "poison stays"
+
+
+def live_with_subscriptions(world: World) -> None:
+    """Let a subscription get what happens, and be changed, read, and deleted."""
+    assert world.sample("write-subscription-replay")["statusCode"] == 404
+    assert [world.sample("write-subscription")["statusCode"] for _ in range(2)] == [201, 200]
+    assert [world.sample("write-subscription-secret")["statusCode"] for _ in range(2)] == [200, 200]
+    held = {
+        "pk": {"S": "HELD#till#CRN-9"},
+        "sk": {"S": "held"},
+        "held_at": {"S": "2026-10-23T01:40:00.000Z"},
+        "status": {"S": "held"},
+        "reason": {"S": "unknown_sale"},
+        "type": {"S": "sale.refunded"},
+        "agency": {"S": "42"},
+    }
+    assert world.stream("billing", held) == ALL_DONE
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(socket, "getaddrinfo", lambda *_, **__: [])
+        notified = world.sample("notify-messages")
+    assert (notified["batchItemFailures"], notified["failed"]) == ([], 1), "the name resolves to no address"
+    for name in ("subscriptions", "subscription", "subscription-deliveries"):
+        assert world.sample(f"read-{name}")["statusCode"] == 200, name
+    now = json.dumps({"from": iso_millis(world.clock.now())})
+    replay = json.loads((ROOT / "events" / "write-subscription-replay.json").read_text("utf-8"))
+    assert world.run("write", {**replay, "body": now})["statusCode"] == 202
+    assert world.sample("write-subscription-deletion")["statusCode"] == 200
 
 
 def live_with_intake(world: World) -> None:

@@ -17,9 +17,15 @@ FILE = ROOT / "template.yaml"
 CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
-OF_INTAKE = {"TakesIn", "TakesFromBus", "OthersSend"}
-"""The conditions of what only a deployment with the intake has."""
-INTAKE = {"Intake": "on", "IntakeBusName": "default", "IntakeSenders": "210987654321"}
+OF_INTAKE = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus"}
+"""The conditions of what only a deployment with the intake and with notifications has."""
+INTAKE = {
+    "Intake": "on",
+    "IntakeBusName": "default",
+    "IntakeSenders": "210987654321",
+    "Notifications": "on",
+    "NotificationBusName": "default",
+}
 """The parameters with which all of them hold."""
 
 

@@ -147,6 +147,7 @@ def normal(known: dict[str, Alarm]) -> Series:
         Own.EVENTS_UNAVAILABLE: every(MINUTE, 0),
         Own.COUNTER_DRIFT: every(60 * MINUTE, 0),
         Own.INBOX_FILES_FAILED: every(60 * MINUTE, 0),
+        Own.SUBSCRIPTIONS_DISABLED: every(MINUTE, 0),
         Own.HELD_AGE_DAYS: every(SPAN, 0.5),
         # A run that takes an hour.
         Own.STATEMENTS_DUE: [(second, float(600 <= second // MINUTE < 660)) for second, _ in every(15 * MINUTE, 0)],
@@ -184,6 +185,7 @@ BREACHES: dict[str, list[tuple[float, float]]] = {
     Own.EVENTS_UNAVAILABLE: from_(600, 15, 1),
     Own.COUNTER_DRIFT: once(600, 1),
     Own.INBOX_FILES_FAILED: once(600, 1),
+    Own.SUBSCRIPTIONS_DISABLED: once(600, 1),
     Own.REPORT_DELAY: [(600 * MINUTE, 2.0), (615 * MINUTE, 2.25)],
     Own.HELD_AGE_DAYS: once(600, 7.01),
     Own.STATEMENTS_DUE: [((600 + 15 * tick) * MINUTE, 1) for tick in range(8)],
@@ -348,14 +350,20 @@ def test_every_metric_of_ours_is_written(written: set[Metric]) -> None:
 def test_the_operations_page_tells_what_the_metrics_cost(
     known: dict[str, Alarm], stack: Stack, written: set[Metric]
 ) -> None:
-    of_intake = {name for name, one in stack.resources.items() if one.get("Condition") in OF_INTAKE}
-    looked_at = sum(len(alarm.metrics) for name, alarm in known.items() if name not in of_intake)
-    more = sum(len(alarm.metrics) for name, alarm in known.items() if name in of_intake)
-    of_function = {one for one in written if ("service", "intake") in one.dimensions}
-    written = written - of_function
-    price = more * ALARM_METRIC_MONTH + len(of_function) * METRIC_MONTH
-    assert f"up to ${price} with `Intake`, for {more} more metrics of alarms and {len(of_function)} of" in OPERATIONS
-    assert (more, len(of_function)) == (cost.INTAKE_ALARM_METRICS, cost.INTAKE_METRICS)
+    conditions = {name: one.get("Condition") for name, one in stack.resources.items()}
+    looked_at = sum(len(alarm.metrics) for name, alarm in known.items() if conditions[name] not in OF_INTAKE)
+    ways = (
+        ("Intake", "TakesIn", "intake", (cost.INTAKE_ALARM_METRICS, cost.INTAKE_METRICS)),
+        ("Notifications", "Notifies", "notify", (cost.NOTIFICATION_ALARM_METRICS, cost.NOTIFICATION_METRICS)),
+    )
+    for parameter, condition, service, numbers in ways:
+        more = sum(len(alarm.metrics) for name, alarm in known.items() if conditions[name] == condition)
+        of_function = {one for one in written if ("service", service) in one.dimensions}
+        written = written - of_function
+        price = more * ALARM_METRIC_MONTH + len(of_function) * METRIC_MONTH
+        sentence = f"up to ${price} with `{parameter}`, for {more} more metrics of alarms and {len(of_function)} of"
+        assert sentence in OPERATIONS
+        assert (more, len(of_function)) == numbers
     of_routes = len(detailed(stack)) * len(AWS_METRICS["AWS/ApiGateway"][0])
     documented = re.findall(r"\$(\d+\.\d\d) for [^(]*\((\d+) x \$(0\.\d\d)\)", OPERATIONS)
     assert [(Decimal(sum_), int(count), Decimal(each)) for sum_, count, each in documented] == [

@@ -8,9 +8,10 @@ from tests.template.stack import attribute
 
 FUNCTIONS = [
     *("ingest", "write", "read", "counters", "snapshots"),
-    *("report", "statements", "watch", "repair", "billing", "intake", "console"),
+    *("report", "statements", "watch", "repair", "billing", "intake", "notify", "console"),
 ]
-LIBRARIES = ("AWS_", "POWERTOOLS_")
+LIBRARIES = ("AWS_", "POWERTOOLS_", "QUARTERHOUR_")
+"""What is not the template's: the last ones are set by the emulator alone."""
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -22,6 +23,11 @@ def test_a_function_starts_on_its_environment_and_needs_all_of_it(
     of_libraries = {variable for variable in requested | set(function.environment) if variable.startswith(LIBRARIES)}
     assert requested - of_libraries == set(function.environment) - of_libraries
     assert callable(getattr(module, function.handler.removeprefix("handler.")))
+
+
+def test_no_function_on_aws_may_send_webhooks_to_its_own_machine(template: Template) -> None:
+    for function in template.functions(attribute).values():
+        assert not any(name.startswith("QUARTERHOUR_") for name in function.environment)
 
 
 def test_the_functions_are_those_known_here(template: Template) -> None:

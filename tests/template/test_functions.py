@@ -24,6 +24,7 @@ FUNCTIONS = [
     "RepairFunction",
     "BillingFunction",
     "IntakeFunction",
+    "NotifyFunction",
     "ConsoleFunction",
 ]
 REPORTS_SCHEDULE = (
@@ -33,6 +34,9 @@ SEALING = "arn:${AWS::Partition}:states:${AWS::Region}:${AWS::AccountId}:stateMa
 REBUILDING = SEALING.replace("-sealing", "-rebuilding")
 STATEMENT_RUNS = SEALING.replace("-sealing", "-statements")
 REBUILDS = REBUILDING.replace(":stateMachine:", ":execution:") + ":*"
+SECRETS = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/quarterhour/${Stage}/subscriptions/*"
+BUS = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/${NotificationBusName}"
+NAMED = (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS, STATEMENT_RUNS, SECRETS, BUS)
 STACK_NAME = "quarterhour-" + "s" * 16
 """With a stage as long as the parameter permits."""
 LONGEST_POLICY = 20_480
@@ -77,7 +81,7 @@ class TestEachFunction:
                 assert resource != "*"
                 assert "Fn::GetAtt" in resource or re.fullmatch(
                     r"\$\{(?:EntityTable\.Arn\}/index/gsi[12]|ReportBucket\.Arn\}/(?:ledger|reports|statements|totals|work)/\*(?:/manifest\.json)?|InboxBucket\.Arn\}/(?:inbox|maps|results)/\*)"
-                    rf"|{'|'.join(map(re.escape, (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS, STATEMENT_RUNS)))}",
+                    rf"|{'|'.join(map(re.escape, NAMED))}",
                     resource["Fn::Sub"],
                 )
 
@@ -90,6 +94,7 @@ class TestEachFunction:
             *(
                 STREAMS.get(name, ""),
                 *(QUEUES if name == "IntakeFunction" else ()),
+                *(["NotificationQueue"] if name == "NotifyFunction" else ()),
                 f"{name.removesuffix('Function')}DeadLetterQueue",
             ),
         }
@@ -357,6 +362,42 @@ class TestTheIntake:
         assert {one.get("Condition") for one in own.values()} == {"TakesIn", "TakesFromBus", "OthersSendToBus"}
         assert document["Conditions"]["TakesIn"] == {"Fn::Equals": [{"Ref": "Intake"}, "on"]}
         assert document["Parameters"]["Intake"]["Default"] == "off"
+
+
+class TestNotifications:
+    def test_exist_only_if_they_are_on_and_so_does_all_that_they_need(self, document: Properties) -> None:
+        own = {
+            name: one
+            for name, one in document["Resources"].items()
+            if re.match("Notif|ParkedRule|SubscriptionsDisabled", name)
+        }
+        assert len(own) > 10
+        assert {one.get("Condition") for one in own.values()} == {"Notifies"}
+        assert document["Parameters"]["Notifications"]["Default"] == "off"
+
+    def test_come_from_the_manifests_of_the_bucket_and_from_the_alarms_of_parked_records(self, stack: Stack) -> None:
+        bucket = stack.of("AWS::S3::Bucket")["ReportBucket"]["NotificationConfiguration"]["QueueConfigurations"]
+        rules = [{one["Name"]: one["Value"] for one in each["Filter"]["S3Key"]["Rules"]} for each in bucket]
+        assert rules == [{"prefix": prefix, "suffix": "/manifest.json"} for prefix in ("reports/", "statements/")]
+        policy = stack.of("AWS::SQS::QueuePolicy")["NotificationQueuePolicy"]["PolicyDocument"]["Statement"]
+        allowed = {one["Principal"]["Service"] for one in policy if one["Effect"] == "Allow"}
+        assert allowed == {"s3.amazonaws.com", "events.amazonaws.com"}
+        assert all("Condition" in one for one in policy)
+
+    def test_a_secret_is_written_by_one_function_and_read_by_another(self, stack: Stack) -> None:
+        actions = {
+            name: {action for one in stack.statements(name) for action in listed(one["Action"]) if "ssm:" in action}
+            for name in FUNCTIONS
+        }
+        assert {name: one for name, one in actions.items() if one} == {
+            "WriteFunction": {"ssm:PutParameter", "ssm:DeleteParameters"},
+            "NotifyFunction": {"ssm:GetParameters"},
+        }
+
+    def test_no_message_is_delivered_again_while_the_function_may_still_work_on_it(self, stack: Stack) -> None:
+        queue = stack.of("AWS::SQS::Queue")["NotificationQueue"]
+        assert queue["VisibilityTimeout"] >= 6 * stack.of("AWS::Lambda::Function")["NotifyFunction"]["Timeout"]
+        assert arn_of(queue["RedrivePolicy"]["deadLetterTargetArn"]) == "NotificationDeadLetterQueue"
 
 
 class TestWhoSendsToTheIntake:

@@ -28,6 +28,7 @@ import { Runbook } from "./pages/runbook.js";
 import { Search } from "./pages/search.js";
 import { Statement } from "./pages/statement.js";
 import { Statements } from "./pages/statements.js";
+import { Subscription, Subscriptions } from "./pages/subscriptions.js";
 import { Upload } from "./pages/upload.js";
 import { Brand, Failure, Link, Pending, useLoaded } from "./parts.js";
 import { address, agencyOf, here } from "./routes.js";
@@ -53,6 +54,7 @@ const MENU = [
   { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF, group: "Activity" },
   { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF, group: "Agencies" },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF, group: "System" },
+  { title: "Subscriptions", parts: ["subscriptions"], content: Subscriptions, roles: STAFF, group: "System" },
   { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF, group: "System" },
 ];
 const GROUPS = ["Money", "Activity", "Agencies", "System"];
@@ -106,6 +108,11 @@ function pageAt({ parts, query }) {
   }
   if (first === "exchange-rates" && rest.length === 1) {
     return [`Exchange rate of ${rest[0]}`, html`<${ExchangeRate} currency=${rest[0]} />`];
+  }
+  if (first === "subscriptions" && rest.length === 1) {
+    const title = `Subscription ${isolated(rest[0])}`;
+    if (!may(...STAFF)) return [title, html`<${RoleRefusal} roles=${STAFF} />`];
+    return [title, html`<${Subscription} name=${rest[0]} />`];
   }
   if (first === "runbooks" && rest.length === 1) return [`Runbook ${rest[0]}`, html`<${Runbook} anchor=${rest[0]} />`];
   return ["No such page", html`<p class="empty">There is no page at this address. Begin with the menu.</p>`];

@@ -1,12 +1,14 @@
 /** The colour and the words of every status: of statements, payments, drafts, held events, runs and agencies. */
 
 const COLOURS = {
-  good: ["accepted", "resolved", "paid", "released", "releasing", "verified", "passed", "done"],
+  good: ["accepted", "resolved", "paid", "released", "releasing", "verified", "passed", "done", "delivered"],
   warn: [
     "attention", "warning", "proposed", "cancel_proposed", "cancelling", "partly_paid",
     "needs_approval", "unknown_sale", "unregistered_agency", "closed_agency",
+    "bad_status", "redirected", "timed_out", "disconnected", "bad_answer", "bad_certificate", "tls_failed",
+    "unknown_host", "refused_address", "no_secret", "bus_failed",
   ],
-  bad: ["disputed", "not_issued", "cancelled", "held", "overdue", "drift", "failed", "late", "paused"],
+  bad: ["disputed", "not_issued", "cancelled", "held", "overdue", "drift", "failed", "late", "paused", "disabled"],
   plain: ["issued", "open", "new", "pending", "closed", "running", "sealed", "active", "none", "unknown", "to_do"],
 };
 const WORDS = { none: "not registered", unknown: "not checked" };

@@ -17,6 +17,7 @@ from quarterhour_tools.openapi.routes.orders import ORDERS
 from quarterhour_tools.openapi.routes.reports import REPORTS
 from quarterhour_tools.openapi.routes.search import SEARCH
 from quarterhour_tools.openapi.routes.statements import STATEMENTS
+from quarterhour_tools.openapi.routes.subscriptions import SUBSCRIPTIONS
 
 GROUPS: Final[tuple[Group, ...]] = (
     EVENTS,
@@ -30,6 +31,7 @@ GROUPS: Final[tuple[Group, ...]] = (
     DOCUMENTS,
     ORDERS,
     MESSAGES,
+    SUBSCRIPTIONS,
     SEARCH,
     CALLER,
 )

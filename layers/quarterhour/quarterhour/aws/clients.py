@@ -12,9 +12,11 @@ from quarterhour.aws.botocore_model import Descriptions
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
+    from mypy_boto3_events import EventBridgeClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
+    from mypy_boto3_ssm import SSMClient
     from mypy_boto3_stepfunctions import SFNClient
 
 # Tests validate the request builders, so botocore need not. A call that hangs must not use up the function's time.
@@ -82,6 +84,18 @@ def scheduler() -> "EventBridgeSchedulerClient":
 def stepfunctions() -> "SFNClient":
     """Return a Step Functions client."""
     client: SFNClient = _client("stepfunctions", _CONFIG)
+    return client
+
+
+def events() -> "EventBridgeClient":
+    """Return an EventBridge client."""
+    client: EventBridgeClient = _client("events", _CONFIG)
+    return client
+
+
+def ssm() -> "SSMClient":
+    """Return a client of Systems Manager."""
+    client: SSMClient = _client("ssm", _CONFIG)
     return client
 
 

@@ -57,6 +57,12 @@ class Metric(StrEnum):
     STATEMENTS_DUE = "StatementsDue"
     """Whether a period is due and not sealed: 1 or 0."""
 
+    NOTIFICATIONS_DELIVERED = "NotificationsDelivered"
+    NOTIFICATIONS_FAILED = "NotificationsFailed"
+    """Attempts to deliver a notification that failed; they are made again."""
+    SUBSCRIPTIONS_DISABLED = "SubscriptionsDisabled"
+    """Subscriptions whose deliveries have failed for three days."""
+
     REPORT_DELAY = "ReportDelay"
     """The delay of the reports, in firings of the schedule."""
     REPORT_DELAY_SECONDS = "ReportDelaySeconds"

@@ -67,6 +67,10 @@ class Routes:
         """Register the decorated handler for PUT, as ``get`` does."""
         return self._route("PUT", rule, allow, query)
 
+    def delete(self, rule: str, *, allow: Policy, query: Names = ()) -> Callable[[RouteHandler], RouteHandler]:
+        """Register the decorated handler for DELETE, as ``get`` does."""
+        return self._route("DELETE", rule, allow, query)
+
     def caller(self) -> Caller:
         """Return the caller of the current request."""
         return self._gate.caller(self._app.current_event.raw_event)

@@ -1,0 +1,87 @@
+"""The routes of subscriptions and their deliveries."""
+
+from typing import Final
+
+from quarterhour.notifications.keys import is_subscription_name
+from quarterhour.notifications.queries import SubscriptionQueries
+from quarterhour.notifications.requests import read_replay, read_subscription
+from quarterhour.notifications.subscription import BUS
+from quarterhour.notifications.subscription_service import SubscriptionService
+from quarterhour.web import http, parameters
+from quarterhour.web.access import Role, people, staff
+from quarterhour.web.parameters import PAGE
+from quarterhour.web.routing import Routes
+
+_EXPECTED: Final = "1 to 50 lower-case letters, digits and hyphens, none of which is first or last"
+
+
+def read(routes: Routes, queries: SubscriptionQueries) -> None:
+    """Register the reading routes."""
+
+    @routes.get("/subscriptions", allow=staff, query=PAGE)
+    def list_subscriptions() -> http.Response:
+        """Return all subscriptions, by name."""
+        paging = routes.parameters().paging()
+        return http.response(200, paging.body(queries.subscriptions(paging)))
+
+    @routes.get("/subscriptions/<name>", allow=staff)
+    def subscription(name: str) -> http.Response:
+        """Return a subscription, without its secret."""
+        return http.response(200, queries.subscription(_name(name)).shown())
+
+    @routes.get("/subscriptions/<name>/deliveries", allow=staff, query=PAGE)
+    def list_deliveries(name: str) -> http.Response:
+        """Return the deliveries of a subscription of the last 31 days, the newest first."""
+        paging = routes.parameters().paging()
+        found = queries.subscription(_name(name))
+        return http.response(200, paging.body(queries.deliveries(found, paging)))
+
+
+def write(routes: Routes, service: SubscriptionService, *, local: bool) -> None:
+    """Register the writing routes. ``local``: addresses of this machine are allowed."""
+
+    @routes.put("/subscriptions/<name>", allow=people(Role.FINANCE))
+    def put(name: str) -> http.Response:
+        """Create or change a subscription; the response to its creation alone has its secret."""
+        subscription, secret = service.put(_own(name), read_subscription(routes.body(), local=local))
+        shown = subscription.shown()
+        return http.response(200, shown) if secret is None else http.response(201, {**shown, "secret": secret})
+
+    @routes.delete("/subscriptions/<name>", allow=people(Role.FINANCE))
+    def delete(name: str) -> http.Response:
+        """Delete a subscription, its secret and what is not delivered."""
+        checked = _own(name)
+        service.delete(checked)
+        return http.response(200, {"name": checked, "deleted": True})
+
+    @routes.post("/subscriptions/<name>/secrets", allow=people(Role.FINANCE))
+    def rotate(name: str) -> http.Response:
+        """Give a subscription a new secret, which this response alone has; the old one is signed with for a day."""
+        subscription, secret = service.rotate(_own(name))
+        return http.response(200, {**subscription.shown(), "secret": secret})
+
+    @routes.post("/subscriptions/<name>/replays", allow=people(Role.FINANCE))
+    def replay(name: str) -> http.Response:
+        """Deliver again everything from an instant on."""
+        return http.response(202, service.replay(_name(name), read_replay(routes.body())).shown())
+
+
+def _name(segment: str) -> str:
+    return parameters.parsed("name", parameters.decoded(segment), _EXPECTED, _checked)
+
+
+def _own(segment: str) -> str:
+    """Return the name of a subscription that people may write."""
+    return parameters.parsed("name", parameters.decoded(segment), f"{_EXPECTED}; not {BUS!r}", _not_of_bus)
+
+
+def _checked(text: str) -> str:
+    if not is_subscription_name(text):
+        raise ValueError(text)
+    return text
+
+
+def _not_of_bus(text: str) -> str:
+    if text == BUS:
+        raise ValueError(text)
+    return _checked(text)
