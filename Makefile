@@ -91,7 +91,7 @@ format: setup  ## Format the code
 
 # The template as it is deployed, after SAM's translation. W1020 is about a name that SAM generates.
 TRANSLATED := build/template.json
-TRANSLATE := import json; from tests.template.stack import parsed, translated; print(json.dumps(translated(parsed())))
+TRANSLATE := import json; from tests.template.stack import parsed, plain; print(json.dumps(plain(parsed())))
 security: setup $(STAMP_SAM) $(STAMP_SECURITY)  ## Look for weaknesses in the template, the code and the dependencies
 	@mkdir -p $(dir $(TRANSLATED))
 	@AWS_DEFAULT_REGION=us-east-1 $(BIN)/python -c '$(TRANSLATE)' >$(TRANSLATED)

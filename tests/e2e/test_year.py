@@ -120,7 +120,7 @@ def test_the_last_month_of_the_demo_is_closed_by_keyboard_from_its_checklist_to_
     enter_the_rate(browser)
     resolve_the_dispute(browser)
     checklist(browser)
-    enter(browser, UNMATCHED)
+    enter(browser, next(one.name for one in AGENCIES if one.id == UNMATCHED))
     shown(browser, "Payments that clear nothing: 480.00")
 
     checklist(browser)

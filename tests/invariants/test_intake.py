@@ -85,7 +85,7 @@ def test_a_batch_of_messages_of_queue_and_bus_may_die_at_any_call(
         parked = {(one["verdict"], one["event"]["id"]) for one in taken(trial)}
         assert parked == {("rejected", f"bad{n}"), ("conflict", f"s{n}")}
 
-    crashes.at_each_call("messages of the queue", place, prepare, act, recover)
+    crashes.at_each_later_call("messages of the queue", place, prepare, act, recover, first=0)
 
 
 def test_the_parts_of_a_file_may_die_at_any_call(

@@ -116,18 +116,23 @@ def deployed() -> Stack:
 
 
 def translated(document: Properties, layer: str = "s3://code/built.zip") -> Properties:
+    """Return the plain CloudFormation of a template as it is with the intake and with notifications."""
+    return plain(with_intake(document), layer)
+
+
+def plain(document: Properties, layer: str = "s3://code/built.zip") -> Properties:
     """Return the plain CloudFormation of a template as written, with its code and its layer in an S3 bucket."""
-    packaged: Properties = with_intake(document)
+    packaged = deepcopy(document)
     for resource in packaged["Resources"].values():
         for place, content in {"CodeUri": "s3://code/built.zip", "ContentUri": layer}.items():
             if place in resource.get("Properties", {}):
                 resource["Properties"][place] = content
-    plain: Properties = transform(packaged, {}, NoManagedPolicies())
-    return plain
+    result: Properties = transform(packaged, {}, NoManagedPolicies())
+    return result
 
 
 def with_intake(value: Any) -> Any:
-    """Return a copy of a part of the template as it is with the intake, its bus and other senders."""
+    """Return a copy of a part of the template as it is with the intake, notifications, buses and other senders."""
     match value:
         case {"Fn::If": [name, then, _]} if name in OF_INTAKE:
             return with_intake(then)

@@ -29,7 +29,7 @@ from quarterhour_tools.output import counted
 
 PEOPLE: Final = "PeopleApiUrl"
 """The output with the address of the console; a stack has it if people sign in."""
-NOTIFICATIONS: Final = "NotificationsFunctionName"
+NOTIFICATIONS: Final = "NotifyFunctionName"
 """The output that a stack with notifications has."""
 
 _BATCH: Final = "application/cloudevents-batch+json"
