@@ -6,6 +6,7 @@ import sys
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
+from contextlib import suppress
 from copy import deepcopy
 from datetime import UTC, datetime
 from types import SimpleNamespace
@@ -49,7 +50,7 @@ def variants(value: Any, own: AbstractSet[str] = frozenset()) -> Iterator[Any]:
             others = {key: one for key, one in value.items() if key != "body"}
             yield from ({**changed, "body": body} for changed in variants(others, own))
         case {"body": str(body)} if own:
-            texts = [PERSON, body[:-1] + PERSON, *(json.dumps(one) for one in variants(json.loads(body)))]
+            texts = [PERSON, body[:-1] + PERSON, *(json.dumps(one) for one in variants(_parsed(body)))]
             yield from ({**value, "body": text} for text in texts)
             others = {key: one for key, one in value.items() if key != "body"}
             yield from ({**changed, "body": body} for changed in variants(others, own))
@@ -63,6 +64,13 @@ def variants(value: Any, own: AbstractSet[str] = frozenset()) -> Iterator[Any]:
                 yield from ([*value[:index], changed, *value[index + 1 :]] for changed in variants(one, own))
         case str():
             yield PERSON
+
+
+def _parsed(body: str) -> Any:
+    """Return what the JSON of a body says; nothing for one that is none."""
+    with suppress(ValueError):
+        return json.loads(body)
+    return None
 
 
 def personal_sale() -> Properties:
