@@ -81,7 +81,9 @@ LATER: Final = (
     ("write-draft",),  # cancels the statement
 )
 """The steps after all others: of closed months, and what ends something that others find."""
-SAMPLES: Final = {path.stem for path in (ROOT / "events").iterdir()}
+OFF: Final = re.compile(r"intake-|notify-|(read|write)-subscription")
+"""Samples of the intake and of notifications: `sam local` has neither their queues nor the secrets."""
+SAMPLES: Final = {path.stem for path in (ROOT / "events").iterdir() if not OFF.match(path.stem)}
 STEPS: Final = (FIRST, sorted(SAMPLES.difference(FIRST, *LATER)), *LATER)
 """The samples in the order in which they are sent; those of one step at once, each function's one after another."""
 CLOSED: Final = frozenset(sample for step in LATER[2:] for sample in step)
@@ -336,7 +338,7 @@ def test_every_function_answers_its_samples_in_lambdas_container(
                 )
             )
     assert {sample: answer for sample, answer in answered.items() if not is_right(sample, answer)} == {}
-    record_property("sam local", f"{len(FUNCTIONS)} functions answered {len(answered)} samples in containers")
+    record_property("sam local", f"{len(answered)} samples are answered in containers")
 
 
 def at_once(ask: Callable[[str, Sequence[str]], list[Any]], step: Iterable[str]) -> dict[str, Any]:
