@@ -24,7 +24,7 @@ from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.template import REF, Function, Template
 from tests.support.repository import ROOT
 from tests.template.calls import REGION, World
-from tests.template.stack import CONFIGURATIONS, Properties, configured, overrides, parsed, translated
+from tests.template.stack import CONFIGURATIONS, INTAKE, Properties, configured, overrides, parsed, translated
 
 SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
 CODE: Final = "code"
@@ -133,7 +133,11 @@ def deploy(document: Properties) -> Deployed:
     with zipfile.ZipFile(content, "w") as built:
         built.writestr("handler.py", "")
     boto3.client("s3").put_object(Bucket=CODE, Key="built.zip", Body=content.getvalue())
-    boto3.client("cloudformation").create_stack(StackName="made-up", TemplateBody=json.dumps(translated(document)))
+    boto3.client("cloudformation").create_stack(
+        StackName="made-up",
+        TemplateBody=json.dumps(translated(document)),
+        Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in INTAKE.items()],
+    )
     return Deployed.found("made-up", document)
 
 
