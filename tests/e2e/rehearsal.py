@@ -112,7 +112,7 @@ def sam_deploy(config: str, folder: Path, parameters: Mapping[str, str] | None =
         *("--template-file", str(template), "--no-confirm-changeset", "--no-resolve-s3", "--s3-bucket", CODE),
     ]
     if parameters:  # on the command line they stand for all of the configuration's
-        given = {**overrides(config), **parameters}
+        given = {**INTAKE, **overrides(config), **parameters}
         command += ["--parameter-overrides", *(f"{name}={shlex.quote(value)}" for name, value in given.items())]
     variables = {
         **os.environ,

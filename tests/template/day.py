@@ -3,6 +3,7 @@
 import json
 import socket
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
