@@ -111,9 +111,9 @@ def sam_deploy(config: str, folder: Path, parameters: Mapping[str, str] | None =
         *(str(SAM), "deploy", "--config-file", str(CONFIGURATIONS), "--config-env", config),
         *("--template-file", str(template), "--no-confirm-changeset", "--no-resolve-s3", "--s3-bucket", CODE),
     ]
-    if parameters:  # on the command line they stand for all of the configuration's
-        given = {**INTAKE, **overrides(config), **parameters}
-        command += ["--parameter-overrides", *(f"{name}={shlex.quote(value)}" for name, value in given.items())]
+    # On the command line they stand for all of the configuration's.
+    given = {**INTAKE, **overrides(config), **parameters}
+    command += ["--parameter-overrides", *(f"{name}={shlex.quote(value)}" for name, value in given.items())]
     variables = {
         **os.environ,
         # The one host for which moto finds a bucket's name in the path of a template's URL.

@@ -33,12 +33,14 @@ LEFT_OUT = {
     "AWS::ApiGatewayV2::Stage",
     "AWS::CloudWatch::Alarm",
     "AWS::CloudWatch::Dashboard",
+    "AWS::Events::EventBusPolicy",
     "AWS::Lambda::Alias",
     "AWS::Lambda::EventInvokeConfig",
     "AWS::Lambda::LayerVersion",
     "AWS::Lambda::Permission",
     "AWS::Lambda::Version",
     "AWS::S3::BucketPolicy",
+    "AWS::SQS::QueuePolicy",
     "AWS::Scheduler::Schedule",
 }
 """What moto makes nothing of: rules in tests/template hold these kinds to what they must be."""
