@@ -112,7 +112,7 @@ def sam_deploy(config: str, folder: Path, parameters: Mapping[str, str] | None =
         *("--template-file", str(template), "--no-confirm-changeset", "--no-resolve-s3", "--s3-bucket", CODE),
     ]
     # On the command line they stand for all of the configuration's.
-    given = {**INTAKE, **overrides(config), **parameters}
+    given = {**INTAKE, **overrides(config), **(parameters or {})}
     command += ["--parameter-overrides", *(f"{name}={shlex.quote(value)}" for name, value in given.items())]
     variables = {
         **os.environ,
