@@ -106,8 +106,9 @@ class Pump:
     def _give_up(self, given_up: GivenUp, shard: str, now: datetime) -> None:
         message = dead_letter(given_up, self.function, self.mapping.stream, shard, now)
         if self.mapping.dead_letters:
-            queue = self._sqs.get_queue_url(QueueName=self.mapping.dead_letters.rpartition(":")[2])["QueueUrl"]
-            self._sqs.send_message(QueueUrl=queue, MessageBody=json.dumps(message))
+            self._sqs.send_message(
+                QueueUrl=queue_url(self._sqs, self.mapping.dead_letters), MessageBody=json.dumps(message)
+            )
         print(f"{self.function}: gave up {len(given_up.records)} records: {given_up.condition}", file=sys.stderr)
 
     def _may_have_split(self) -> bool:
@@ -218,3 +219,8 @@ class _Lane:
         full = len(self._waiting) >= self._mapping.batch_size
         ends = now if full else now + self._mapping.window
         self._window_ends = ends if self._waiting else None
+
+
+def queue_url(sqs: "SQSClient", arn: str) -> str:
+    """Return the URL of a queue."""
+    return sqs.get_queue_url(QueueName=arn.rpartition(":")[2])["QueueUrl"]

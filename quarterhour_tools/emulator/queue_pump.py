@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour_tools.emulator.direct import REGION
+from quarterhour_tools.emulator.pump import queue_url
 from quarterhour_tools.emulator.template import QueueLimits, QueueMapping
 
 if TYPE_CHECKING:
@@ -50,7 +51,7 @@ class QueuePump:
         """The function's ARN."""
         self._invoke = invoke
         self._sqs = sqs
-        self._url = _url(sqs, mapping.queue)
+        self._url = queue_url(sqs, mapping.queue)
         self._waiting: deque[_Waiting] = deque()
 
     def read(self, now: datetime) -> None:
@@ -124,7 +125,9 @@ class QueuePump:
 
     def _give_up(self, one: _Waiting) -> None:
         if self.limits.dead_letters:
-            self._sqs.send_message(QueueUrl=_url(self._sqs, self.limits.dead_letters), MessageBody=one.message["Body"])
+            self._sqs.send_message(
+                QueueUrl=queue_url(self._sqs, self.limits.dead_letters), MessageBody=one.message["Body"]
+            )
         self._delete(one)
         print(f"{self.function}: gave up a message after {self.limits.receives} deliveries", file=sys.stderr)
 
@@ -143,7 +146,3 @@ def _record(one: _Waiting, queue: str) -> dict[str, Any]:
         "eventSourceARN": queue,
         "awsRegion": REGION,
     }
-
-
-def _url(sqs: "SQSClient", arn: str) -> str:
-    return sqs.get_queue_url(QueueName=arn.rpartition(":")[2])["QueueUrl"]

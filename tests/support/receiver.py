@@ -25,7 +25,7 @@ _REDIRECT = b"HTTP/1.1 302 Found\r\nlocation: https://localhost:%d/elsewhere\r\n
 
 @dataclass(slots=True)
 class Receiver:
-    """Takes deliveries on a port of this machine, whose certificate is of an authority of its own."""
+    """Takes deliveries on a port of this machine, with a certificate of its own authority."""
 
     port: int
     authority: Path

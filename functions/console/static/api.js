@@ -6,6 +6,8 @@ import { headersOf } from "./session.js";
 const LONGEST = 60_000;
 /** The most items of a page. */
 const MOST = 1000;
+/** The requests of `inTurns` that are under way at a time. */
+const AT_ONCE = 4;
 
 /** Encodes a name for a path: twice, because API Gateway decodes once before it looks for the route. */
 export const segment = (name) => encodeURIComponent(encodeURIComponent(name));
@@ -110,4 +112,17 @@ async function request(method, path, body, type = "application/json", isAnswer =
   }
   const { title, message, detail, errors } = content?.items?.[0] ?? content ?? {};
   throw new Problem(response.status, title || message || `Status ${response.status}`, detail, id, errors);
+}
+
+/** Calls `work` for each item, few at once, until all are done or `stopped` returns true. */
+export async function inTurns(items, work, stopped = () => false) {
+  let next = 0;
+  const turn = async () => {
+    while (next < items.length && !stopped()) {
+      const item = items[next];
+      next += 1;
+      await work(item);
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, turn));
 }

@@ -101,16 +101,3 @@ export const sumsOf = (rows) => Object.fromEntries(SUMS.map((name) => {
 /** Returns how a sum stands to one before, as a share of it; undefined if that says nothing. */
 export const growth = (change, before) =>
   change === undefined || !Number(before) ? undefined : Number(change) / Math.abs(Number(before));
-
-/** Calls `work` for each item, some at once, until all are done or `stopped` returns true. */
-export async function inTurns(items, atOnce, work, stopped = () => false) {
-  let next = 0;
-  const turn = async () => {
-    while (next < items.length && !stopped()) {
-      const item = items[next];
-      next += 1;
-      await work(item);
-    }
-  };
-  await Promise.all(Array.from({ length: atOnce }, turn));
-}

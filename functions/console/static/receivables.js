@@ -1,10 +1,8 @@
 /** What is open of the statements of agencies, and what they have paid, as the API says it. */
-import { accountPath, all, get, withQuery } from "./api.js";
+import { accountPath, all, get, inTurns, withQuery } from "./api.js";
 import { laterDay, laterMonth, today } from "./calendar.js";
-import { inTurns } from "./closing.js";
 import { useLoaded } from "./parts.js";
 
-const AT_ONCE = 4;
 const MOST = 1000;
 
 const isPaid = ({ payments }) => /[1-9]/.test(payments);
@@ -50,7 +48,7 @@ export async function paymentsSince({ agency, currency }, from, every = false) {
   }
   const days = await all(accountPath(agency, currency, "days"), { from, to: laterDay(today(), 1) });
   const found = [];
-  await inTurns(days.filter(isPaid), AT_ONCE, async ({ day }) => {
+  await inTurns(days.filter(isPaid), async ({ day }) => {
     const span = { from: day, to: laterDay(day, 1) };
     found.push(...await all("/events", { agency, type: "payment.recorded", ...span }));
   });

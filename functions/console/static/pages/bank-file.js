@@ -1,7 +1,6 @@
 /** A bank's file: what each line pays and why, and the recording of the payments that a person of finance chooses. */
 import { html, useMemo, useRef, useState } from "../vendor/htm-preact.js";
-import { record, sendFile } from "../api.js";
-import { inTurns } from "../closing.js";
+import { inTurns, record, sendFile } from "../api.js";
 import { sum } from "../decimal.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
@@ -11,7 +10,6 @@ import { AgencyLink } from "./agency-link.js";
 import { eventAddress } from "./events.js";
 
 const LARGEST = 4_000_000;
-const AT_ONCE = 4;
 const NONE = [];
 const GROUPS = [
   { title: "Certain", note: "These lines name their statement, or have the exact amount of the agency that paid.",
@@ -172,7 +170,7 @@ function Review({ lines, onRecorded, onClose }) {
   const unsure = lines.filter((one) => !one.certain).length;
   const results = useRef(new Map());
   const send = async () => {
-    await inTurns(lines, AT_ONCE, async ({ line, events: own }) => {
+    await inTurns(lines, async ({ line, events: own }) => {
       const some = [];
       for (const event of own) {
         // A part after one that failed would be found as the rest of the line, and not as this part.

@@ -1,13 +1,12 @@
 /** One decision about many drafts: what it will do, its progress, and what was refused with what to do. */
 import { html, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { draftPath, put } from "../api.js";
-import { canHold, failedOf, inTurns, releaseOf, sumsOf } from "../closing.js";
+import { draftPath, inTurns, put } from "../api.js";
+import { canHold, failedOf, releaseOf, sumsOf } from "../closing.js";
 import * as format from "../format.js";
 import { reader } from "../me.js";
 import { Amount, Modal, Name, Status, Table } from "../parts.js";
 import { AccountId, AccountTitle } from "./agency-link.js";
 
-const AT_ONCE = 4;
 /** Up to so many drafts that are left out are listed at once. */
 const OPEN = 3;
 const SHOWN = 50;
@@ -67,7 +66,7 @@ export function Batch({ decision, rows, period, onDecided, onClose }) {
     isStopped.current = false;
     const now = { done: 0, of: some.length, refused: [], reached: { ...reached }, busy: true };
     setState({ ...now });
-    await inTurns(some, AT_ONCE, async (row) => {
+    await inTurns(some, async (row) => {
       const body = { decision: decision === "hold" ? "hold" : "release", seen: row.seen, ...(reason && { reason }) };
       try {
         const decided = await put(draftPath(row), body);

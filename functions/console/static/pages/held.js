@@ -1,8 +1,7 @@
 /** Held events: what each waits for, its content, and what finance decides about one or several. */
 import { html, useState } from "../vendor/htm-preact.js";
 import { problemOf } from "../advice.js";
-import { heldPath, put } from "../api.js";
-import { inTurns } from "../closing.js";
+import { heldPath, inTurns, put } from "../api.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { may, reader } from "../me.js";
@@ -13,7 +12,6 @@ import { AgencyLink, agencyColumn } from "./agency-link.js";
 import { EventLink, typeColumn } from "./events.js";
 import { Runbooks } from "./runbook.js";
 
-const AT_ONCE = 4;
 const APPROVAL = "needs_approval";
 const REASONS = {
   "": "anything",
@@ -166,7 +164,7 @@ function Decide({ events, name, onDone, onClose }) {
   const send = async (form) => {
     const body = { decision, reason: form.get("reason").trim() };
     const refused = new Map();
-    await inTurns(left, AT_ONCE, (held) => put(heldPath(held), body).catch((problem) => refused.set(held, problem)));
+    await inTurns(left, (held) => put(heldPath(held), body).catch((problem) => refused.set(held, problem)));
     if (refused.size < left.length) onDone();
     if (!refused.size) return;
     setLeft([...refused.keys()]);

@@ -1,8 +1,8 @@
 /** Payouts: the credits that a run would pay and those that wait, the command that pays them, and the runs before. */
 import { html, useState } from "../vendor/htm-preact.js";
+import { inTurns } from "../api.js";
 import { useNames } from "../agencies.js";
 import { laterDay, laterMonth, monthOf, today } from "../calendar.js";
-import { inTurns } from "../closing.js";
 import { sum } from "../decimal.js";
 import { NumberField, numberOf, wordsIn } from "../fields.js";
 import * as format from "../format.js";
@@ -16,7 +16,6 @@ import { accountStatementAddress } from "./receivables.js";
 import { registrationOf } from "./registration.js";
 import { statementAddress } from "./statements.js";
 
-const AT_ONCE = 4;
 const MONTHS = 12;
 const LONGEST_AHEAD = 365; // Days.
 const EURO = "EUR";
@@ -30,7 +29,7 @@ async function withCredits() {
   const isCredited = ({ statements }) => statements.some((one) => one.open.startsWith("-"));
   const accounts = (await openAccounts()).filter(isCredited);
   const registrations = new Map();
-  await inTurns([...new Set(accounts.map((one) => one.agency))], AT_ONCE, async (agency) => {
+  await inTurns([...new Set(accounts.map((one) => one.agency))], async (agency) => {
     registrations.set(agency, (await registrationOf(agency))?.content);
   });
   return { accounts, registrations };

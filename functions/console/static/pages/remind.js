@@ -1,15 +1,13 @@
 /** The dialog that reminds agencies of their overdue statements: a message to each, whose text can be changed. */
 import { html, useMemo, useRef, useState } from "../vendor/htm-preact.js";
 import { useNames } from "../agencies.js";
-import { post, segment } from "../api.js";
-import { inTurns } from "../closing.js";
+import { inTurns, post, segment } from "../api.js";
 import * as format from "../format.js";
 import { reader } from "../me.js";
 import { REMINDER, reminderFor } from "../open_items.js";
 import { Dialog, useSending } from "../parts.js";
 import { AgencyName } from "./agency-link.js";
 
-const AT_ONCE = 4;
 const MOST_CHARACTERS = 4000;
 /** The role of staff who write messages to agencies. */
 export const REMINDERS = ["finance", "support"];
@@ -36,7 +34,7 @@ export function Remind({ agencies, onSent, onClose }) {
   const send = async () => {
     const sent = [];
     const refused = [];
-    await inTurns(left, AT_ONCE, async (one) => {
+    await inTurns(left, async (one) => {
       const message = reminderFor(text, one).trim();
       const body = { id: idOf(one.agency, message), text: message, ...(reader().machine && { user: reader().name }) };
       try {

@@ -1,7 +1,7 @@
 /** The upload of a file of sales or of agencies: checked by the API as the commands do, shown, then sent. */
 import { html, useRef, useState } from "../vendor/htm-preact.js";
+import { inTurns } from "../api.js";
 import { forgetAgencies } from "../agencies.js";
-import { inTurns } from "../closing.js";
 import {
   MAPS, MOST_SHOWN, add, agenciesOf, contentOf, inTheWordsOfTheApi, nothing, partsOf, reasonsOf, sendBatches, register,
   sumsOf,
@@ -11,7 +11,6 @@ import { Failure, Link, Money, Name, Status, Table } from "../parts.js";
 import { address } from "../routes.js";
 
 const OWN = "own";
-const AT_ONCE = 4;
 const HEAD = [["Month"], ["Currency"], ["Type"], ["Events", "n"], ["Amount", "n"]];
 const counted = (many, name) => `${format.count(many)} ${name}${many === 1 ? "" : "s"}`;
 
@@ -201,7 +200,7 @@ function Agencies() {
     const now = { counts: {}, refused: [] };
     let many = 0;
     setState({ found, result: now, busy: true, done: 0 });
-    await inTurns(found.items, AT_ONCE, async (row) => {
+    await inTurns(found.items, async (row) => {
       const became = await register(row).catch((refused) => {
         now.refused.push({ row, problem: refused });
         return "refused";

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.items import Item, Request, chunks, to_item
-from quarterhour.aws.retries import ATTEMPTS, NETWORK_ERRORS, is_failed_condition, is_transient, pause, with_retries
+from quarterhour.aws.retries import (
+    ATTEMPTS,
+    NETWORK_ERRORS,
+    is_cancelled,
+    is_failed_condition,
+    is_transient,
+    pause,
+    with_retries,
+)
 from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import UnavailableError
 
@@ -273,6 +281,17 @@ def conditional_write(
         failed: Any = error.response
         return ConditionalWrite(applied=False, item=failed.get("Item", {}))
     return ConditionalWrite(applied=True, item=response.get("Attributes", {}))
+
+
+def conditional_transaction(call: Callable[[], Any], table: str) -> bool:
+    """Make a TransactWriteItems call; return whether its conditions held. Repeats the call as ``with_retries`` does."""
+    try:
+        with_retries(call, table)
+    except ClientError as error:
+        if not is_cancelled(error):
+            raise
+        return False
+    return True
 
 
 def query_pages(client: "DynamoDBClient", request: Request, workers: Workers) -> Iterator[list[Item]]:

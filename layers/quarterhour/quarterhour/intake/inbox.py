@@ -60,8 +60,8 @@ class InboxIntake:
     def _part(self, file: FileVersion, part: int, request_id: str, seconds: Seconds) -> None:
         known = self._store.result(file)
         if known and known.file.upload != file.upload:
-            known = None if part == 0 else known
-        if part and (known is None or known.file.upload != file.upload):
+            known = None
+        if part and known is None:
             return  # The file was uploaded again, and is read from its beginning.
         before = known or FileResult(file, FileStatus.READING, iso_millis(clock.now()))
         if before.status is not FileStatus.READING:

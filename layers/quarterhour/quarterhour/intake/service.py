@@ -1,8 +1,9 @@
 """Records the messages of the queue, and parks what can never be recorded."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from quarterhour.aws.items import chunks
 from quarterhour.aws.parking import Parking, Unparked
 from quarterhour.aws.streams import Record
 from quarterhour.aws.telemetry import logger
@@ -24,17 +25,12 @@ def record_all(
 ) -> list[Outcome]:
     """Record any number of events, as many requests as it takes; those without time are unavailable."""
     outcomes: list[Outcome] = []
-    for number, some in enumerate(_batches(events)):
+    for number, some in enumerate(chunks(events, MAX_BATCH)):
         try:
             outcomes += recorder.record(some, f"{request_id}.{number}", seconds())
         except UnavailableError:
             outcomes += [Outcome(None, None, Verdict.UNAVAILABLE) for _ in some]
     return outcomes
-
-
-def _batches(events: Sequence[Event | Rejection]) -> Iterator[Sequence[Event | Rejection]]:
-    for first in range(0, len(events), MAX_BATCH):
-        yield events[first : first + MAX_BATCH]
 
 
 class QueueIntake:

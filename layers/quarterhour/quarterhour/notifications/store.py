@@ -5,12 +5,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from botocore.exceptions import ClientError
-
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, from_item, to_item
-from quarterhour.aws.retries import is_cancelled, with_retries
-from quarterhour.aws.tables import conditional_write
+from quarterhour.aws.retries import with_retries
+from quarterhour.aws.tables import conditional_transaction, conditional_write
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.notifications.keys import (
@@ -213,7 +211,7 @@ class NotificationStore:
         item = to_item(delivery_values(subscription, delivery))
         put = {"Put": {"TableName": self.entities.table, "Item": item}}
         request: Any = {"TransactItems": [{"Update": update}, put]}
-        return self._applied(request)
+        return conditional_transaction(lambda: self.client.transact_write_items(**request), _TABLE)
 
     def write(self, subscription: Subscription, seen: Subscription | None) -> bool:
         """Write a subscription that people change; return whether it was the one that was seen."""
@@ -224,13 +222,3 @@ class NotificationStore:
         """Delete a subscription, unless another has its name by now."""
         request = delete_request(self.entities.table, subscription)
         conditional_write(lambda: self.client.delete_item(**request), _TABLE)
-
-    def _applied(self, request: Any) -> bool:  # noqa: ANN401 - boto3's own type is too narrow
-        """Write a transaction; return whether its conditions held."""
-        try:
-            with_retries(lambda: self.client.transact_write_items(**request), _TABLE)
-        except ClientError as error:
-            if not is_cancelled(error):
-                raise
-            return False
-        return True

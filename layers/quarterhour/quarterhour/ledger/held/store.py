@@ -5,13 +5,11 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from botocore.exceptions import ClientError
-
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
-from quarterhour.aws.retries import is_cancelled, with_retries
-from quarterhour.aws.tables import conditional_write
+from quarterhour.aws.retries import with_retries
+from quarterhour.aws.tables import conditional_transaction, conditional_write
 from quarterhour.ledger.held.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Release
 from quarterhour.ledger.held.keys import (
     CURSOR_KEY,
@@ -175,11 +173,7 @@ class HeldStore:
     def set_reason(self, before: HeldReason, held: HeldEvent) -> None:
         """Keep what a held event waits for, and why else it could not be posted, unless it has changed meanwhile."""
         request = reason_request((self.identity_table, self.table), before, held)
-        try:
-            with_retries(lambda: self.client.transact_write_items(**request), "the Entity table")
-        except ClientError as error:
-            if not is_cancelled(error):
-                raise
+        conditional_transaction(lambda: self.client.transact_write_items(**request), "the Entity table")
 
     def forget(self, identity: Identity) -> None:
         """Delete the item of an event that is recorded."""
