@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.items import chunks
 from quarterhour_tools.emulator.direct import REGION
+from quarterhour_tools.emulator.event_source import EventSource
 from quarterhour_tools.emulator.pump import queue_url
 from quarterhour_tools.emulator.template import QueueLimits, QueueMapping
 
@@ -35,7 +36,7 @@ class _Waiting:
     deliveries: int = 0
 
 
-class QueuePump:
+class QueuePump(EventSource):
     """Delivers the messages of one queue to one function, at least once."""
 
     def __init__(
@@ -68,13 +69,6 @@ class QueuePump:
     def due(self) -> datetime | None:
         """Return the instant of the next delivery; ``None`` if nothing is queued."""
         return min((one.due for one in self._waiting), default=None)
-
-    def deliver(self, now: datetime) -> int:
-        """Deliver all batches that are due; return the number of invocations."""
-        invocations = 0
-        while self.deliver_next(now):
-            invocations += 1
-        return invocations
 
     def deliver_next(self, now: datetime, most: int | None = None) -> bool:
         """Deliver the next messages that are due in one invocation, ``most`` at most; return whether there were any."""

@@ -454,7 +454,9 @@ class TestWhoSendsToTheIntake:
         (rule,) = document["Rules"]["IntakeRemembersRepeats"]["Assertions"]
         (refused,) = rule["Assert"]["Fn::Not"]
         days, parameter = refused["Fn::Contains"]
-        kept = max(stack.of("AWS::SQS::Queue")[name]["MessageRetentionPeriod"] for name in ("IntakeQueue", "InboxQueue"))
+        kept = max(
+            stack.of("AWS::SQS::Queue")[name]["MessageRetentionPeriod"] for name in ("IntakeQueue", "InboxQueue")
+        )
         assert parameter == {"Ref": "DedupRetentionDays"}
         assert days == [str(day) for day in range(1, kept // 86_400 + 1)]
 
