@@ -36,7 +36,7 @@ _POLL: Final = 5.0
 _RARELY: Final = 15.0
 """Seconds between two looks for what takes minutes."""
 _COUNTED_WITHIN: Final = timedelta(minutes=15)
-_NOTIFIED_WITHIN: Final = timedelta(minutes=10)
+_NOTIFIED_WITHIN: Final = timedelta(minutes=30)
 _REACHED: Final = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.BAD_STATUS})
 """The outcomes of a delivery whose receiver answered."""
 _CLOCKS: Final = timedelta(hours=1)
