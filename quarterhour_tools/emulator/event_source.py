@@ -7,6 +7,9 @@ from datetime import datetime
 class EventSource(ABC):
     """Delivers the records of a stream, or the messages of a queue, to one function, at least once."""
 
+    function: str
+    """The function's ARN."""
+
     @abstractmethod
     def read(self, now: datetime) -> None:
         """Read all that is new, and queue it for delivery."""

@@ -49,7 +49,6 @@ class Pump(EventSource):
     ) -> None:
         self.mapping = mapping
         self.function = function
-        """The function's ARN."""
         self._invoke = invoke
         self._streams = streams
         self._sqs = sqs

@@ -50,7 +50,6 @@ class QueuePump(EventSource):
         self.mapping = mapping
         self.limits = limits
         self.function = function
-        """The function's ARN."""
         self._invoke = invoke
         self._sqs = sqs
         self._url = queue_url(sqs, mapping.queue)
