@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Final
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.items import chunks
-from quarterhour.aws.retries import code_of, with_retries
+from quarterhour.aws.retries import code_of, is_missing_object, with_retries
 from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
@@ -75,7 +75,7 @@ class SealedFiles:
         try:
             return with_retries(lambda: self.client.get_object(Bucket=self.bucket, Key=key)["Body"], "S3")
         except ClientError as error:
-            if code_of(error) != "NoSuchKey":
+            if not is_missing_object(error):
                 raise
             raise SealedFileError(f"{key} is gone") from error
 
@@ -168,7 +168,7 @@ class SealedFiles:
         try:
             return with_retries(lambda: self.client.head_object(Bucket=self.bucket, Key=key)["ContentLength"], "S3")
         except ClientError as error:
-            if code_of(error) != "404":  # the response has no body that could name the error
+            if not is_missing_object(error):
                 raise
             return None
 
