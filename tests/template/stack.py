@@ -17,14 +17,15 @@ FILE = ROOT / "template.yaml"
 CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
-OF_INTAKE = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus"}
-"""The conditions of what only a deployment with the intake and with notifications has."""
+OF_INTAKE = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus", "KeepsVault"}
+"""The conditions of what only a deployment with the intake, with notifications and with a vault has."""
 INTAKE = {
     "Intake": "on",
     "IntakeBusName": "default",
     "IntakeSenders": "210987654321",
     "Notifications": "on",
     "NotificationBusName": "default",
+    "CustomerVault": "on",
 }
 """The parameters with which all of them hold."""
 
@@ -116,7 +117,7 @@ def deployed() -> Stack:
 
 
 def translated(document: Properties, layer: str = "s3://code/built.zip") -> Properties:
-    """Return the plain CloudFormation of a template as it is with the intake and with notifications."""
+    """Return the plain CloudFormation of a template as it is with the intake, with notifications and with a vault."""
     return plain(with_intake(document), layer)
 
 
@@ -132,7 +133,7 @@ def plain(document: Properties, layer: str = "s3://code/built.zip") -> Propertie
 
 
 def with_intake(value: Any) -> Any:
-    """Return a copy of a part of the template as it is with the intake, notifications, buses and other senders."""
+    """Return a copy of a part of the template as it is with the intake, notifications, buses, senders and a vault."""
     match value:
         case {"Fn::If": [name, then, _]} if name in OF_INTAKE:
             return with_intake(then)
