@@ -285,7 +285,7 @@ def key_requests(invocations: Mapping[str, Decimal], functions: Mapping[str, Fun
         (
             min(number, most)
             * CALLS_AT_A_TIME
-            * sum(name.endswith("_TABLE") for name in functions[function].environment)
+            * sum(name.endswith("_TABLE") and bool(table) for name, table in functions[function].environment.items())
             for function, number in invocations.items()
         ),
         Decimal(0),

@@ -37,7 +37,7 @@ from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.loading import agencies, event_import, event_send, exchange_rates, owner, rate_cards
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.loading.event_through import WAYS
-from quarterhour_tools.operations import bill, deployment, drafts, held, intake, rerate, restore, statements
+from quarterhour_tools.operations import bill, deployment, drafts, forget, held, intake, rerate, restore, statements
 from quarterhour_tools.operations.check import command as check
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.reconciliation import command as reconcile
@@ -129,6 +129,15 @@ def _parser() -> argparse.ArgumentParser:
         "or discard one for good. The reason is kept with the operator's name.",
     )
     held.configure(held_)
+
+    forgets = commands.add_parser(
+        "forget",
+        help="forget a customer's name, or the text of a message",
+        description="Forget a customer: the key and the name are deleted, and nobody can tell any more whose the token "
+        "in the stored data is. With --redact, remove the text of a message. With --list, show what was forgotten, "
+        "which is kept without names. With --move, once, prepare data of before the vault.",
+    )
+    forget.configure(forgets)
 
     billed = commands.add_parser(
         "bill",

@@ -12,13 +12,18 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.service import CounterUpdater
 from quarterhour.counters.store import CounterStore
+from quarterhour.vault.customers import CustomerMarks, no_marks, vault_of
 
 env = Environment.of_process()
+dynamodb = clients.dynamodb()
+# One worker: accounts are counted side by side, and each finds the marks of its own customers.
+vault = vault_of(env, dynamodb, Workers(1))
 updater = CounterUpdater(
-    CounterStore(clients.dynamodb(), env.text("ENTITY_TABLE")),
+    CounterStore(dynamodb, env.text("ENTITY_TABLE")),
     Parking(clients.sqs(), env.text("PARKED_QUEUE_URL")),
     Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS")),
     Workers(env.integer("MAX_CONCURRENCY", minimum=1)),
+    CustomerMarks(vault) if vault else no_marks,
 )
 
 

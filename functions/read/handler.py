@@ -74,6 +74,7 @@ from quarterhour.statements.store import ProgressStore, plan_of_period
 from quarterhour.threads import routes as threads
 from quarterhour.threads.queries import ThreadQueries
 from quarterhour.threads.subjects import Subjects
+from quarterhour.vault.customers import CustomerNames, by_name, vault_of
 from quarterhour.web import http
 from quarterhour.web.access import everyone
 from quarterhour.web.routing import Routes
@@ -112,7 +113,10 @@ rate_card_queries = RateCardQueries(entities)
 sealed_files = SealedFiles(s3, bucket)
 archived = ArchivedPostings(sealed_files, workers)
 events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), archived)
-ledger_queries = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, began_at, archived)
+vault = vault_of(env, dynamodb, workers)
+names = CustomerNames(vault) if vault else None
+stored_as = names.stored_as if names else by_name
+ledger_queries = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, began_at, archived, stored_as)
 retention = Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
 statement_queries = StatementQueries(entities, s3, bucket, calendar_of(env), retention, began_at, rounding_of(env))
 draft_queries = DraftQueries(
@@ -123,7 +127,7 @@ draft_queries = DraftQueries(
     statement_queries,
     workers,
 )
-order_queries = OrderQueries(entities)
+order_queries = OrderQueries(entities, stored_as)
 receivable_queries = ReceivableQueries(entities, statement_queries, account_queries, workers)
 reconciler = ScheduleReconciler(ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities), rate)
 operation = OperationQueries(
@@ -133,7 +137,7 @@ operation = OperationQueries(
     env.seconds("GRACE_SECONDS"),
 )
 
-routes = Routes(env)
+routes = Routes(env, names.revealed if names else None)
 counters.read_totals(routes, account_queries, OverviewQueries(account_queries, workers, retention))
 counters.read_states(routes, account_queries, account_snapshots, layers)
 snapshots.read(routes, {snapshots.ACCOUNTS: account_snapshots, "exchange-rates": rate_snapshots}, layers)

@@ -13,10 +13,15 @@ An operator invokes it with one of:
   a held event be posted without what it waits for. The watch posts it. Of an event that needs the approval of a second
   person, `by` must be another one.
 - `{"action": "discard", …}`, with the same fields: discard a held event for good.
+- `{"action": "forget", "customer": "…", "by": "ann", "reason": "request 17"}`: delete a customer's key and name.
+- `{"action": "forgotten"}`: the log of what was forgotten.
+- `{"action": "move-customers"}`: move data of before the vault. While the response holds `more`, invoke it again.
+- `{"action": "redact", "kind": "orders", "subject": "1001", "user": "ann", "id": "m-1", "by": "ben", "reason": "…"}`:
+  remove the text of a message.
 """
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, assert_never
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -29,6 +34,16 @@ from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
+from quarterhour.forgetting.requests import (
+    ForgetRequest,
+    ForgettingRequest,
+    ForgottenRequest,
+    MoveRequest,
+    RedactRequest,
+    read_forgetting,
+)
+from quarterhour.forgetting.service import CustomerMove, Forgetting
+from quarterhour.forgetting.store import ForgettingStore
 from quarterhour.ledger.held.decision_service import HeldDecisionService
 from quarterhour.ledger.held.requests import ReleaseRequest, read_decision
 from quarterhour.ledger.held.store import HeldStore
@@ -39,28 +54,36 @@ from quarterhour.reports.store import CheckpointStore, RunStore
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour.snapshots.service import SnapshotWriter
 from quarterhour.snapshots.store import SnapshotStore
+from quarterhour.vault.customers import CustomerMarks, no_marks, vault_of
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
 sqs = clients.sqs()
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
 entity_table = env.text("ENTITY_TABLE")
+entities = EntityReader(dynamodb, entity_table)
+checkpoints, runs = CheckpointStore(dynamodb, entity_table), RunStore(dynamodb, entity_table)
+files = SealedFiles(clients.s3(), env.text("REPORT_BUCKET"))
+counters = CounterStore(dynamodb, entity_table)
+retention = Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
+# One worker: accounts are repaired and moved side by side, and each finds the marks of its own customers.
+vault = vault_of(env, dynamodb, Workers(1))
 rebuilds = RebuildService(
-    CheckpointStore(dynamodb, entity_table),
-    RunStore(dynamodb, entity_table),
-    SealedFiles(clients.s3(), env.text("REPORT_BUCKET")),
-    CounterStore(dynamodb, entity_table),
-    Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS")),
+    checkpoints,
+    runs,
+    files,
+    counters,
+    retention,
     workers,
     Executions(clients.stepfunctions(), env.text("REBUILDING_ARN")),
+    CustomerMarks(vault) if vault else no_marks,
 )
+forgetting = Forgetting(vault, ForgettingStore(dynamodb, entities, workers))
 counters_parked = Parking(sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
 snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
 layers = env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
 snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, layers, workers)
-held = HeldDecisionService(
-    HeldStore(dynamodb, env.text("IDENTITY_TABLE"), entity_table, EntityReader(dynamodb, entity_table))
-)
+held = HeldDecisionService(HeldStore(dynamodb, env.text("IDENTITY_TABLE"), entity_table, entities))
 
 REBUILD_RESERVE_SECONDS = 450
 """With less time left than this, a rebuild begins no further day: half of the function's timeout."""
@@ -76,6 +99,9 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         held.decide(decision)
         done = "released" if isinstance(decision, ReleaseRequest) else "discarded"
         return {done: str(decision.identity)}
+    about = read_forgetting(event)
+    if about:
+        return forget(about, context)
     request = read_request(event)
     if isinstance(request, RebuildRequest):
         return rebuild(request, context)
@@ -89,6 +115,22 @@ def rebuild(request: RebuildRequest, context: LambdaContext) -> dict[str, Any]:
     rebuilt = rebuilds.rebuild(request, in_time(context, REBUILD_RESERVE_SECONDS))
     count(Metric.COUNTERS_REPAIRED, rebuilt.repaired)
     return rebuilt.as_dict()
+
+
+def forget(request: ForgettingRequest, context: LambdaContext) -> dict[str, Any]:
+    """Return the result of a request about forgetting. Nothing of it is logged."""
+    match request:
+        case ForgetRequest():
+            return forgetting.forget(request)
+        case ForgottenRequest():
+            return forgetting.forgotten()
+        case RedactRequest():
+            return forgetting.redact(request)
+        case MoveRequest():
+            move = CustomerMove(forgetting.vault_or_refuse(), checkpoints, runs, files, counters, retention, workers)
+            return move.move(in_time(context, REBUILD_RESERVE_SECONDS)).as_dict()
+        case _:
+            assert_never(request)
 
 
 def unpark(context: LambdaContext) -> dict[str, Any]:

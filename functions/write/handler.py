@@ -57,6 +57,7 @@ from quarterhour.threads import routes as threads
 from quarterhour.threads.service import ThreadService
 from quarterhour.threads.store import ThreadStore
 from quarterhour.threads.subjects import Subjects
+from quarterhour.vault.customers import CustomerNames, CustomerTokens, vault_of
 from quarterhour.web import http
 from quarterhour.web.routing import Routes
 
@@ -75,8 +76,9 @@ rate_service = ExchangeRateService(
 )
 schedule_store = ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities)
 
-routes = Routes(env)
-orders.write(routes, OrderService(order_store))
+vault = vault_of(env, dynamodb, workers)
+routes = Routes(env, CustomerNames(vault).revealed if vault else None)
+orders.write(routes, OrderService(order_store, CustomerTokens(vault) if vault else None))
 documents.write(routes, document_service, (AGENCIES, OWNERS, RATE_CARDS, RESULTS))
 agencies.write(routes, document_service)
 exchange_rates.write(routes, rate_service)

@@ -368,7 +368,7 @@ class Stack:
         return self.template.queue_limits(logical, self._attribute)
 
     def _create_tables(self, *, expires: bool) -> None:
-        for logical, properties in self.template.resources("AWS::DynamoDB::Table").items():
+        for logical, properties in self.template.deployed("AWS::DynamoDB::Table").items():
             name = f"{self._prefix}{logical}"
             made = self._dynamodb.create_table(**table_request(name, properties))["TableDescription"]
             lifetime = properties.get("TimeToLiveSpecification")
@@ -391,7 +391,7 @@ class Stack:
     def drop(self) -> None:
         """Delete the tables: an engine at a URL keeps running after the stack."""
         self._machines.close()
-        for logical in self.template.resources("AWS::DynamoDB::Table"):
+        for logical in self.template.deployed("AWS::DynamoDB::Table"):
             self._dynamodb.delete_table(TableName=self.ref(logical))
 
     def _state_machines(self) -> StateMachines:

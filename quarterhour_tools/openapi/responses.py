@@ -1000,6 +1000,7 @@ class Event(Receipt):
     quantity: Maybe[Decimal]
     unit_price: Maybe[Decimal]
     customer: Maybe[Text]
+    """The name; with a vault, a token for people of agencies and of a customer who was forgotten."""
     order_id: Maybe[Text]
     line: Maybe[Text]
     location: Maybe[Location]
@@ -1508,6 +1509,13 @@ class Found(Answer):
 # ---------------------------------------------------------------- messages
 
 
+class Redacted(Answer):
+    """When and why the text of a message was removed."""
+
+    at: Instant
+    reason: Text
+
+
 class Message(Answer):
     """A message about the subject of a thread."""
 
@@ -1517,6 +1525,8 @@ class Message(Answer):
     at: Instant
     id: Name
     text: str
+    """Empty, if it was removed."""
+    redacted: Maybe[Redacted]
 
 
 class Messages(Page[Message]):

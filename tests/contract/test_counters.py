@@ -325,7 +325,8 @@ def test_items_that_expire_have_an_expiry(storage: Storage, account: Account, at
         assert from_item(marker).get("expires_at") == marker_set.markers_expire
         count = storage.counters.read([marker_set.counter])[marker_set.counter["sk"]]
         assert count.get("expires_at") == marker_set.counter_expires
-    assert list(missing(lifetime, {lifetime.markers["ann"]["pk"]})) == []
+    own = lifetime.markers["ann"]
+    assert list(missing(lifetime, {own["pk"]: dict(own)})) == []
 
 
 def test_markers_are_inserted_with_the_places_that_set_them_and_never_replaced(

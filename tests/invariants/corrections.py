@@ -87,10 +87,15 @@ def is_content(event: Cloud, facts: Facts) -> bool:
         and (event["type"] == VOID or Fraction(sent.get("amount", "0")) == Fraction(facts["amount"]))
         and ("commission" not in sent or Fraction(sent["commission"]) == Fraction(facts["commission"]))
         and _instant(event.get("time")) == _instant(facts.get("time"))
-        and sent.get("customer") == facts.get("customer")
+        and is_customer(sent.get("customer"), facts.get("customer"))
         and sent.get("rerating") == rerating_of(facts)
         and of in {None, reference(event["source"], sent)}
     )
+
+
+def is_customer(sent: str | None, stored: str | None) -> bool:
+    """Return whether a stored customer is the one that was sent, or a token; whose, only the vault knows."""
+    return stored == sent or (sent is not None and stored is not None and stored.startswith("ct_"))
 
 
 def rerating_of(facts: Facts) -> Any:

@@ -1,7 +1,7 @@
 """What released versions wrote, and stacks that a release deployed and filled, updated to today's code."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -98,7 +98,9 @@ class UpdatedStack(Stack):
         self._load()
 
     def _create_tables(self, *, expires: bool) -> None:
-        today, tables = self.template, {}
+        today = self.template
+        made_now = today.deployed("AWS::DynamoDB::Table").items()
+        tables = {name: {"Type": "AWS::DynamoDB::Table", "Properties": properties} for name, properties in made_now}
         for name in TABLES:
             made = self._release.resources[name]
             tables[name] = {**made, "Properties": {**made["Properties"], "BillingMode": "PAY_PER_REQUEST"}}
@@ -119,15 +121,15 @@ class UpdatedStack(Stack):
 
 
 @contextmanager
-def updated(release: Release, stage: str) -> Iterator[World]:
-    """Update a stack of a release to today's code, at the instant of the dump."""
+def updated(release: Release, stage: str, own: Mapping[str, str] | None = None) -> Iterator[World]:
+    """Update a stack of a release to today's code, at the instant of the dump; ``own``: further parameters."""
     clock = ManualClock(parse_iso(release.expected["at"]))
     with using(clock), open_engine(MOTO) as engine:
         parameters: dict[str, str | int] = {
             "Stage": f"{stage}-{release.version.replace('.', '-')}",
             "MaxConcurrency": 1,
         }
-        template = Template.load(TEMPLATE, {**parameters, **release.expected["parameters"]})
+        template = Template.load(TEMPLATE, {**parameters, **release.expected["parameters"], **(own or {})})
         stack = UpdatedStack(template, engine, release)
         try:
             yield World(stack, clock)

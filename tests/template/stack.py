@@ -17,8 +17,8 @@ FILE = ROOT / "template.yaml"
 CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
-OF_OPTIONS = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus", "Archives"}
-"""The conditions of what only a deployment with the intake, with notifications or with the archive has."""
+OF_OPTIONS = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus", "Archives", "KeepsVault"}
+"""The conditions of what only a deployment with the intake, notifications, the archive or the vault has."""
 OPTIONS = {
     "Intake": "on",
     "IntakeBusName": "default",
@@ -26,6 +26,7 @@ OPTIONS = {
     "Notifications": "on",
     "NotificationBusName": "default",
     "LedgerRetentionMonths": "1",
+    "CustomerVault": "on",
 }
 """The parameters with which all of them hold."""
 

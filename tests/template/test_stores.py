@@ -9,6 +9,7 @@ TABLES = {
     "IdentityTable": ["event"],
     "LedgerTable": ["quarter_hour", "position"],
     "EntityTable": ["pk", "sk"],
+    "VaultTable": ["pk", "sk"],
 }
 STREAMS = {"LedgerTable": "NEW_IMAGE", "EntityTable": "NEW_AND_OLD_IMAGES"}
 FORGETFUL = ["IdentityTable", "EntityTable"]
@@ -52,7 +53,9 @@ class TestEachTable:
         table = self.table(stack, name)
         assert table["DeletionProtectionEnabled"] is True
         assert table["SSESpecification"] == {"SSEEnabled": True}
-        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        # A copy of the vault would bring back who was forgotten.
+        bound = {"RecoveryPeriodInDays": 7} if name == "VaultTable" else {}
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True, **bound}
         assert table["BillingMode"] == "PAY_PER_REQUEST"
 
     def test_has_the_designs_keys(self, stack: Stack, name: str) -> None:
@@ -183,8 +186,10 @@ class TestTheSealedFiles:
         assert results["Resource"] == {"Fn::Sub": "${InboxBucket.Arn}/results/*"}
         # A held event is deleted once it is in the ledger; its identity stays.
         assert {action for action, _ in removers} == {"dynamodb:DeleteItem"}
-        # Of a subscription nothing is needed any more.
-        assert all(key.startswith(("HELD#", "SUBSCRIPTIONS")) for _, keys in removers for key in keys or [""])
+        # Of a subscription nothing is needed any more, and a customer who is forgotten has neither key nor name.
+        # IAM may check a transaction's deletions with the key of the log that it writes.
+        kinds = ("HELD#", "SUBSCRIPTIONS", "NAME#", "TOKEN#", "FORGOTTEN")
+        assert all(key.startswith(kinds) for _, keys in removers for key in keys or [""])
 
 
 def leading_keys(statement: Properties) -> list[str]:

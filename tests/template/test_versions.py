@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.template.stack import Properties, Stack, logical_id, parsed, translated
+from tests.template.stack import OF_OPTIONS, Properties, Stack, logical_id, parsed, translated
 from tests.template.updates import REGION
 
 FUNCTIONS = ["ingest", "write", "read"]
@@ -54,16 +54,16 @@ class TestEachVersion:
         _, version = version_of(stack, function)
         described = re.findall(r"\$\{(\w+)\}", description_of(version))
         layers = list(stack.of("AWS::Lambda::LayerVersion").values())
-        # As written, too: the stack has all options, so it does not show what depends on the archive.
-        written = parsed()["Resources"][function]["Properties"]["Environment"]["Variables"].values()
-        archive = [one for one in written if "Archives" in str(one)]
-        needed = parameters([stack.of("AWS::Lambda::Function")[function], layers, archive])
+        # As written, too: the stack has all options, so it does not show which parameters turn them on.
+        written = parsed()["Resources"][function]["Properties"]["Environment"]["Variables"]
+        conditions = [parsed()["Conditions"][one] for one in OF_OPTIONS if f"'Fn::If': ['{one}'" in str(written)]
+        needed = parameters([stack.of("AWS::Lambda::Function")[function], layers, conditions])
         assert sorted(described) == sorted(needed - local()), "outside AWS there are no versions"
 
     def test_never_describes_two_lists_of_values_alike(self, stack: Stack, name: str) -> None:
         _, version = version_of(stack, logical_id(name, "Function"))
         assert re.fullmatch(r"\$\{\w+\}( \$\{\w+\})*", description_of(version))
-        for name_, short in shortened(version).items():
+        for name_, short in shortened(name).items():
             condition, *texts = short["Fn::If"]
             values = parsed()["Parameters"][name_]["AllowedValues"]
             assert parsed()["Conditions"][condition]["Fn::Equals"] == [{"Ref": name_}, values[1]]
@@ -71,7 +71,7 @@ class TestEachVersion:
 
     def test_describes_the_longest_values_in_the_characters_that_lambda_takes(self, stack: Stack, name: str) -> None:
         _, version = version_of(stack, logical_id(name, "Function"))
-        short = shortened(version)
+        short = shortened(name)
         text = re.sub(
             r"\$\{(\w+)\}",
             lambda match: max(short[match[1]]["Fn::If"][1:], key=len) if match[1] in short else longest(match[1]),
@@ -111,9 +111,9 @@ def description_of(version: Properties) -> str:
     return str(found if isinstance(found, str) else found[0])
 
 
-def shortened(version: Properties) -> Properties:
-    """Return the parameters of two values that a description holds as shorter texts."""
-    found = version["Description"]["Fn::Sub"]
+def shortened(name: str) -> Properties:
+    """Return the parameters of two values that the description of a function holds as shorter texts."""
+    found = parsed()["Resources"][logical_id(name, "Function")]["Properties"]["VersionDescription"]["Fn::Sub"]
     return {} if isinstance(found, str) else dict(found[1])
 
 

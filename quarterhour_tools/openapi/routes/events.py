@@ -15,7 +15,7 @@ _SELECTED: Final = {
     "source": Parameter("Only those of this source.", PATH["source"].shape, "shop"),
     "type": Parameter("Only those of this type.", a.EventType, "sale.recorded"),
     "order": Parameter("Only those of this order (`order_id`).", Text, "1001"),
-    "customer": Parameter("Only those of this customer.", Text, "ann"),
+    "customer": Parameter("Only those of this customer: the name, or the token.", Text, "ann"),
 }
 _UNKNOWN: Final = (
     "There is no such event, its identity is no longer remembered (`DedupRetentionDays`), or it is of another agency "

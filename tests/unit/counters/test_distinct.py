@@ -89,7 +89,7 @@ def test_a_quarter_hours_counter_keeps_how_many_customers_it_added() -> None:
 @pytest.mark.parametrize(("count", "sizes"), [(0, []), (1, [1]), (99, [99]), (100, [99, 1]), (250, [99, 99, 52])])
 def test_markers_and_their_count_fit_into_transactions_of_100(count: int, sizes: list[int]) -> None:
     (lifetime, _) = marker_sets(ACCOUNT, DAY, {f"c{i}" for i in range(250)}, RETENTION)
-    seen = {marker["pk"] for marker in list(lifetime.markers.values())[count:]}
+    seen = {marker["pk"]: dict(marker) for marker in list(lifetime.markers.values())[count:]}
     assert [len(new.markers) for new in missing(lifetime, seen)] == sizes
     assert MARKERS_PER_TRANSACTION + 1 == 100
 

@@ -1,6 +1,6 @@
 """Recording a request: its calls in their order, and its outcomes; without AWS."""
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -36,6 +36,11 @@ OTHER_REQUEST = "request-of-another"
 LONG = Decimal("1." + "1" * 20)
 """An amount whose commission at ``LONG_RATE`` has too many digits."""
 LONG_RATE = Decimal("0." + "1" * 20)
+
+
+def may_replace(reservation: Reservation, claim: Claim) -> bool:
+    """Return whether the condition of the write holds that replaces a reservation by a claim."""
+    return reservation.digest.startswith(claim.digest) and reservation.discarded is None
 
 
 class Tables:
@@ -106,7 +111,7 @@ class Tables:
 
     def claim_held_one(self, new: Claim, request: str) -> Claimed | Held:
         reservation = self.reserved.get(new.identity)
-        if reservation and not reservation.may_become_claim(new.digest):
+        if reservation and not may_replace(reservation, new):
             return Held(reservation)
         self.reserved.pop(new.identity, None)
         return replace(self.claim_one(new, request), was_held=reservation is not None)
@@ -147,7 +152,7 @@ class Tables:
         if sale != linked.before:
             return Lost()
         reservation = self.reserved.get(linked.claim.identity)
-        if linked.was_held != (reservation is not None and reservation.may_become_claim(linked.claim.digest)):
+        if linked.was_held != (reservation is not None and may_replace(reservation, linked.claim)):
             return Lost()
         self.claimed[sale.identity] = linked.after, owner
         self.reserved.pop(linked.claim.identity, None)
@@ -231,14 +236,21 @@ class Tables:
 class Desk:
     """A recorder over tables in memory."""
 
-    def __init__(self, tables: Tables, rate_cards: RateCards | Exception = NO_RATE_CARDS, **changed: object) -> None:
+    def __init__(
+        self,
+        tables: Tables,
+        rate_cards: RateCards | Exception = NO_RATE_CARDS,
+        tokens: Mapping[str, str] | None = None,
+        **changed: object,
+    ) -> None:
         self.tables = tables
         self.queries: list[Collection[RateCardQuery]] = []
         self._rate_cards = rate_cards
         stub: Any = tables
         self.registrations: dict[str, Registration] | Exception = {}
         self.looked_up: list[list[str]] = []
-        self.recorder = Recorder(settings(**changed), stub, self._read_rate_cards, self._read_registrations)
+        vault = None if tokens is None else lambda _names: tokens
+        self.recorder = Recorder(settings(**changed), stub, self._read_rate_cards, self._read_registrations, vault)
 
     def _read_registrations(self, agencies: Collection[str], _: datetime) -> dict[str, Registration]:
         self.looked_up.append(sorted(agencies))
@@ -1126,3 +1138,17 @@ def test_a_discarded_event_is_rejected_with_the_operators_reason(desk: Desk) -> 
         assert outcome.verdict is REJECTED
         assert "sent by a test" in outcome.problems[0].problem
     assert desk.in_ledger() == [("order-1", "10.00")]
+
+
+# ---------------------------------------------------------------- the vault
+
+
+def test_an_event_whose_customer_gets_no_token_is_unavailable_and_no_name_is_stored() -> None:
+    tokens = {"ann": f"ct_{'a' * 22}"}
+    desk = Desk(Tables(), tokens=tokens)
+    items = [event("s1", customer="ann"), event("s2", customer="ben"), event("s3")]
+    assert desk.verdicts(*items) == [Verdict.RECORDED, Verdict.UNAVAILABLE, Verdict.RECORDED]
+    stored = {values["id"]: values.get("customer") for values in desk.tables.ledger.values()}
+    assert stored == {"s1": tokens["ann"], "s3": None}
+    tokens["ben"] = f"ct_{'b' * 22}"
+    assert desk.verdicts(*items, request="2") == [Verdict.DUPLICATE, Verdict.RECORDED, Verdict.DUPLICATE]

@@ -74,7 +74,11 @@ def bills(records: Iterable[Record]) -> tuple[list[Bill], list[Poison]]:
 
 def _is_change_of_order(record: Record) -> bool:
     keys = record["dynamodb"]["Keys"]
-    return record.get("eventName") == "MODIFY" and keys["pk"]["S"].startswith(ORDERS) and keys["sk"]["S"] == HEADER
+    if record.get("eventName") != "MODIFY" or not (keys["pk"]["S"].startswith(ORDERS) and keys["sk"]["S"] == HEADER):
+        return False
+    # An order whose customer is forgotten changes, too; what `quarterhour bill` sends has no image of before.
+    before, after = (record["dynamodb"].get(image, {}).get("status") for image in ("OldImage", "NewImage"))
+    return before is None or before != after
 
 
 def batches(due: Iterable[Bill], max_lines: int) -> Iterator[list[Bill]]:

@@ -6,12 +6,16 @@ marker to the count, which the account item holds until its day leaves. A waterm
 marker is added once, whatever crashes or is delivered again.
 
 Markers without a place are counted already: 0.1.0 and rebuilds set and count them in one transaction.
+
+A customer is marked by the token. Data of before the vault have marked some by their names: such a former marker counts
+as the customer's until a move gives the token one, with the same place.
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from types import MappingProxyType
 from typing import Any, Final
 
 from quarterhour.aws.entity import Key
@@ -35,7 +39,8 @@ class MarkerSet:
     """The markers of customers for one count.
 
     ``counter``: the count's key. ``tally``: the attribute in which a quarter-hour's counter keeps how many customers it
-    added to the count. ``markers``: the key of each customer's marker. Expiries are epoch seconds.
+    added to the count. ``markers``: the key of each customer's marker. ``former``: the key of the marker that data of
+    before the vault may have set for a customer. Expiries are epoch seconds.
     """
 
     counter: Key
@@ -43,6 +48,21 @@ class MarkerSet:
     markers: Mapping[str, Key]
     counter_expires: int | None
     markers_expire: int | None
+    former: Mapping[str, Key] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys of all markers that customers can have."""
+        return [*self.markers.values(), *self.former.values()]
+
+    def marker(self, customer: str, existing: Mapping[str, Marker]) -> Marker | None:
+        """Return a customer's marker from those that exist, by ``pk``; ``None`` if the customer has none."""
+        keys = (self.markers[customer], self.former.get(customer))
+        return next((existing[key["pk"]] for key in keys if key and key["pk"] in existing), None)
+
+    def lacking(self, existing: Mapping[str, Marker]) -> list[str]:
+        """Return the customers that have no marker."""
+        return [customer for customer in self.markers if self.marker(customer, existing) is None]
 
     def new(self, customers: int) -> NewCustomers:
         """Return a number of new customers of the count."""
@@ -53,20 +73,37 @@ class MarkerSet:
         return Addition(self.counter, customers, self.counter_expires)
 
 
-def marker_sets(account: Account, day: date, customers: Collection[str], retention: Retention) -> list[MarkerSet]:
-    """Return the marker sets of customers seen on a day: for the lifetime's count and for the day's."""
+def marker_sets(
+    account: Account,
+    day: date,
+    customers: Collection[str],
+    retention: Retention,
+    former: Mapping[str, str] = MappingProxyType({}),
+) -> list[MarkerSet]:
+    """Return the marker sets of customers seen on a day: for the lifetime's count and for the day's.
+
+    ``former``: what data of before the vault may have marked a customer by.
+    """
     if not customers:
         return []
     end = QuarterHour.last_of(day).end
     lifetime, of_day = customers_key(account, None), customers_key(account, day)
     return [
-        MarkerSet(lifetime, "new_customers", _markers(lifetime, customers), None, None),
+        MarkerSet(
+            lifetime,
+            "new_customers",
+            _markers(lifetime, customers),
+            None,
+            None,
+            _former_markers(lifetime, customers, former),
+        ),
         MarkerSet(
             of_day,
             "new_customers_of_day",
             _markers(of_day, customers),
             expiry(of_day["sk"], retention),
             epoch(end + MARKER_RETENTION),
+            _former_markers(of_day, customers, former),
         ),
     ]
 
@@ -75,29 +112,47 @@ def _markers(counter: Key, customers: Collection[str]) -> dict[str, Key]:
     return {customer: marker_key(counter, customer) for customer in sorted(customers)}
 
 
-def first_places(group: Group) -> dict[str, str]:
-    """Return the place of the first posting of each customer in a group."""
+def _former_markers(counter: Key, customers: Collection[str], former: Mapping[str, str]) -> dict[str, Key]:
+    return {one: marker_key(counter, former[one]) for one in customers if one in former}
+
+
+def first_places(group: Group, marked_by: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
+    """Return the place of the first posting of each customer in a group.
+
+    ``marked_by``: what a customer is marked by, if it is not what the postings hold.
+    """
     places: dict[str, str] = {}
     for one in group.postings:
-        if one.posting.customer:
-            places.setdefault(one.posting.customer, place(one.posting.partition, one.seq))
+        if customer := one.posting.customer:
+            places.setdefault(marked_by.get(customer, customer), place(one.posting.partition, one.seq))
     return places
 
 
-def new_markers(marker_set: MarkerSet, places: Mapping[str, str], existing: Collection[str]) -> list[Marker]:
-    """Return the markers to insert, with the places that set them; ``existing``: the ``pk`` of those that exist."""
+def new_markers(marker_set: MarkerSet, places: Mapping[str, str], existing: Mapping[str, Marker]) -> list[Marker]:
+    """Return the markers to insert, with the places that set them; ``existing``: those that exist, by ``pk``."""
     expires = {"expires_at": marker_set.markers_expire}
     return [
-        {**key, "place": places[customer], **expires}
-        for customer, key in marker_set.markers.items()
-        if key["pk"] not in existing
+        {**marker_set.markers[customer], "place": places[customer], **expires}
+        for customer in marker_set.lacking(existing)
     ]
 
 
-def new_customers(group: Group, sets: Iterable[MarkerSet], markers: Mapping[str, Marker]) -> list[NewCustomers]:
+def moved_markers(marker_set: MarkerSet, existing: Mapping[str, Marker]) -> list[Marker]:
+    """Return the markers for customers who have only a former one, with its place and expiry."""
+    return [
+        {**existing[old["pk"]], **marker_set.markers[customer]}
+        for customer, old in marker_set.former.items()
+        if old["pk"] in existing and marker_set.markers[customer]["pk"] not in existing
+    ]
+
+
+def new_customers(group: Group, sets: Sequence[MarkerSet], markers: Mapping[str, Marker]) -> list[NewCustomers]:
     """Return what a group that is counted now adds to the counts; ``markers`` are those of its customers, by ``pk``."""
     applied = {place(one.posting.partition, one.seq) for one in group.postings}
-    return [one.new(sum(markers[key["pk"]].get("place") in applied for key in one.markers.values())) for one in sets]
+    found = ([one.marker(customer, markers) or {} for customer in one.markers] for one in sets)
+    return [
+        one.new(sum(marker.get("place") in applied for marker in some)) for one, some in zip(sets, found, strict=True)
+    ]
 
 
 def markers_by_quarter_hour(markers: Iterable[Marker]) -> Counter[QuarterHour]:
@@ -105,8 +160,7 @@ def markers_by_quarter_hour(markers: Iterable[Marker]) -> Counter[QuarterHour]:
     return Counter(place_quarter_hour(marker["place"]) for marker in markers if "place" in marker)
 
 
-def missing(marker_set: MarkerSet, existing: Collection[str]) -> Iterator[MarkerSet]:
-    """Yield the markers that do not exist, cut to transactions; ``existing`` holds the ``pk`` of those that do."""
-    new = [(customer, key) for customer, key in marker_set.markers.items() if key["pk"] not in existing]
-    for some in chunks(new, MARKERS_PER_TRANSACTION):
-        yield replace(marker_set, markers=dict(some))
+def missing(marker_set: MarkerSet, existing: Mapping[str, Marker]) -> Iterator[MarkerSet]:
+    """Yield the markers of customers that have none, cut to transactions; ``existing``: those that exist, by ``pk``."""
+    for some in chunks(marker_set.lacking(existing), MARKERS_PER_TRANSACTION):
+        yield replace(marker_set, markers={customer: marker_set.markers[customer] for customer in some})

@@ -40,6 +40,7 @@ from quarterhour.counters.store import CounterStore
 from quarterhour.counters.windows import AccountState
 from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account
+from quarterhour.vault.customers import MarksOf, no_marks
 
 Update = tuple[AccountState, CounterChange]
 """The next state of an account of which only the item changes, and the change of the item."""
@@ -102,8 +103,17 @@ class AccountCache:
 class CounterUpdater:
     """Counts each ledger record exactly once, however often and in whatever batches it is delivered."""
 
-    def __init__(self, store: CounterStore, parking: Parking, retention: Retention, workers: Workers) -> None:
+    def __init__(
+        self,
+        store: CounterStore,
+        parking: Parking,
+        retention: Retention,
+        workers: Workers,
+        marks_of: MarksOf = no_marks,
+    ) -> None:
+        """Take what the counters read and write with; ``marks_of``: the vault's, none if it has no customers."""
         self._store = store
+        self._marks_of = marks_of
         self._parking = parking
         self._retention = retention
         self._workers = workers
@@ -202,6 +212,7 @@ class CounterUpdater:
 
     def _mark_customers(self, new: Group) -> list[NewCustomers]:
         """Set the markers of customers that have none, and return the new customers that the group brings."""
-        places = first_places(new)
-        sets = marker_sets(new.account, new.quarter_hour.day, places, self._retention)
+        marks = self._marks_of({one.posting.customer for one in new.postings if one.posting.customer})
+        places = first_places(new, marks.of)
+        sets = marker_sets(new.account, new.quarter_hour.day, places, self._retention, marks.former)
         return new_customers(new, sets, self._store.mark(sets, places)) if sets else []

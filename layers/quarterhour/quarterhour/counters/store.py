@@ -12,7 +12,7 @@ from quarterhour.aws.items import Item, Request, from_item, to_item
 from quarterhour.aws.retries import is_refused
 from quarterhour.aws.tables import ItemUpdate, get_items, insert_items, query_pages, update_items
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
+from quarterhour.counters.distinct import Marker, MarkerSet, missing, moved_markers, new_markers
 from quarterhour.counters.keys import (
     LISTED,
     account_of,
@@ -199,8 +199,8 @@ class CounterStore:
 
         Raises ``UnavailableError`` if some could not be inserted in time.
         """
-        found = self._markers([key for one in sets for key in one.markers.values()])
-        new = {marker["pk"]: marker for one in sets for marker in new_markers(one, places, found.keys())}
+        found = self._markers([key for one in sets for key in one.keys])
+        new = {marker["pk"]: marker for one in sets for marker in new_markers(one, places, found)}
         insertion = insert_items(self.client, self.table, list(map(to_item, new.values())), Workers(1))
         if insertion.unwritten:
             raise UnavailableError(f"the table {self.table} did not take all markers in time")
@@ -217,10 +217,20 @@ class CounterStore:
 
         Raises ``ClientError`` if one was set meanwhile.
         """
-        found = self._markers(list(marker_set.markers.values()))
-        for new in missing(marker_set, found.keys()):
+        found = self._markers(marker_set.keys)
+        for new in missing(marker_set, found):
             self.client.transact_write_items(**markers_request(self.table, new))
-        return list(found.values())
+        return [marker for customer in marker_set.markers if (marker := marker_set.marker(customer, found))]
+
+    def move_markers(self, sets: Sequence[MarkerSet]) -> None:
+        """Give each customer who has only a former marker one like it; an existing one stays.
+
+        Raises ``UnavailableError`` if some could not be inserted in time.
+        """
+        found = self._markers([key for one in sets for key in one.keys])
+        moved = [marker for one in sets for marker in moved_markers(one, found)]
+        if insert_items(self.client, self.table, list(map(to_item, moved)), Workers(1)).unwritten:
+            raise UnavailableError(f"the table {self.table} did not take all markers in time")
 
     def update(self, changes: Sequence[CounterChange], workers: Workers) -> list[CounterChange]:
         """Make changes of account items that exist, many with one call; return those that were not made.

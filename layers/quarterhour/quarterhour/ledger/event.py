@@ -1,7 +1,7 @@
 """Billing events: the schema of their CloudEvents, and the values read from them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -22,6 +22,7 @@ from quarterhour.model import exact_json, fields, money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import MAX_TEXT, NAME, TEXT, Fields
 from quarterhour.model.identifiers import Account, Identity
+from quarterhour.vault.keys import is_token
 
 SALE: Final = "sale.recorded"
 REFUND: Final = "sale.refunded"
@@ -30,6 +31,8 @@ ADJUSTMENT: Final = "adjustment.recorded"
 PAYMENT: Final = "payment.recorded"
 VIEW: Final = "view.recorded"
 OPENING: Final = fields.OPENING
+CUSTOMER: Final = "customer"
+"""The fact of an event that names the customer, or holds the customer's token."""
 RERATING: Final = "rerating"
 """The fact of an adjustment that applies another rate card to a recorded event."""
 STATEMENT: Final = "statement"
@@ -54,7 +57,7 @@ _CORRECTIONS: Final = frozenset({REFUND, VOID, ADJUSTMENT})
 """The types that can refer to a sale, of any source."""
 _REFERENCE: Final = ("refers_to", "refers_to_source")
 _REQUIRED: Final[Mapping[str | None, frozenset[str]]] = {
-    VIEW: frozenset({"customer"}),
+    VIEW: frozenset({CUSTOMER}),
     VOID: frozenset({"refers_to", "reason"}),
     RERATING: frozenset({"refers_to", "reason"}),
 }
@@ -96,7 +99,7 @@ class Event:
     ``without_registration`` and ``without_sale`` mark an event that an operator lets be recorded though its agency is
     not registered or is closed, or though nobody knows its sale. ``recorded_by`` is the person who recorded it; an
     event of a machine has none. ``needs_approval`` marks an event that waits for a second person, and ``approved_by``
-    is that person.
+    is that person. ``as_sent`` is the event with the customer's name, if a token stands in its place.
     """
 
     identity: Identity
@@ -114,6 +117,17 @@ class Event:
     recorded_by: str | None = None
     needs_approval: bool = False
     approved_by: str | None = None
+    as_sent: "Event | None" = field(default=None, compare=False, repr=False)
+
+    @property
+    def customer_name(self) -> str | None:
+        """The name of the event's customer; ``None`` if it has none, or a token in its place."""
+        customer = self.details.get(CUSTOMER)
+        return None if customer is None or is_token(customer) else customer
+
+    def with_token(self, token: str) -> "Event":
+        """Return the event with a token in place of its customer's name."""
+        return replace(self, details={**self.details, CUSTOMER: token}, as_sent=self)
 
     @property
     def linked_to(self) -> Identity | None:
@@ -136,15 +150,33 @@ class Event:
         """The SHA-256 of the content; a retry has the same digest as the first try.
 
         ``attributes`` are no content: a trace, for example, is another one with each try. Nor are ``recorded_by`` and
-        ``approved_by``.
+        ``approved_by``. Nor is a token: a customer who was forgotten has another one later, and a hash of the name
+        would show who it is to anybody who guesses.
         """
+        return self._digest_of(self.details if self.customer_name else self._without_customer)
+
+    def has_digest(self, stored: str) -> bool:
+        """Return whether stored content is the event's, by its digest or the beginning of that.
+
+        The content can be stored with the name of the customer, or without.
+        """
+        if self.digest.startswith(stored):
+            return True
+        other = self.as_sent.digest if self.as_sent else self._digest_of(self._without_customer)
+        return other.startswith(stored)
+
+    @property
+    def _without_customer(self) -> Mapping[str, str]:
+        return {name: text for name, text in self.details.items() if name != CUSTOMER}
+
+    def _digest_of(self, details: Mapping[str, str]) -> str:
         content: dict[str, Any] = {
             "type": self.type,
             "account": str(self.account),
             "amount": money.plain(self.amount),
             "commission_rate": None if self.commission_rate is None else money.plain(self.commission_rate),
             "time": None if self.time is None else self.time.isoformat(),
-            "details": dict(self.details),
+            "details": dict(details),
         }
         if self.commission is not None:
             content["commission"] = money.plain(self.commission)
@@ -368,7 +400,7 @@ _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
     "product": (TEXT, fields.text),
     "quantity": (fields.AMOUNT, fields.decimal_text),
     "unit_price": (fields.AMOUNT, fields.decimal_text),
-    "customer": (TEXT, fields.text),
+    CUSTOMER: (TEXT, fields.text),
     "order_id": (TEXT, fields.text),
     "line": (f"{TEXT}, or a whole number", _text_or_number),
     "location": (fields.LOCATION, fields.location),

@@ -282,7 +282,7 @@ def _planned(
     event: Event, sale: Identity, gathered: Gathered, now: datetime, settings: RecordingSettings
 ) -> LinkedPlan | None:
     existing = gathered.claims.get(event.identity)
-    if isinstance(existing, Claim) or (existing and not existing.may_become_claim(event.digest)):
+    if isinstance(existing, Claim) or (existing and not existing.may_become_claim(event)):
         return result_of(existing)
     planned = _against_sale(event, sale, gathered, now, settings)
     return _still_held(existing, planned) if existing else planned
@@ -292,7 +292,7 @@ def _still_held(existing: Reservation, planned: LinkedClaim | Hold | Rejection |
     """Return what becomes of a held event: what was answered as held stays so, until it is posted or discarded."""
     match planned:
         case LinkedClaim():
-            return replace(planned, was_held=True)
+            return replace(planned, claim=planned.claim.in_place_of(existing.digest), was_held=True)
         case Rejection():
             return Held.waiting(existing, HeldReason.UNKNOWN_SALE, planned.problems)
         case Hold():

@@ -154,7 +154,7 @@ def _outcome_of_held(
 ) -> tuple[Verdict, tuple[FieldProblem, ...], HeldReason | None]:
     """Return verdict, problems and reason of an event whose identity is reserved for a held event."""
     reservation = held.reservation
-    if reservation.digest != event.digest:
+    if not event.has_digest(reservation.digest):
         return Verdict.CONFLICT, (replace(_CONFLICT, problem="was held before with other content"),), None
     if reservation.discarded is not None:
         return Verdict.REJECTED, (_discarded(reservation.discarded),), None

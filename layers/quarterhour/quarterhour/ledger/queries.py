@@ -6,6 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from itertools import islice
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.aws.entity_table import EntityReader
@@ -13,7 +14,7 @@ from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.event import SALE, reference, without_operator
+from quarterhour.ledger.event import CUSTOMER, SALE, reference, without_operator
 from quarterhour.ledger.event_index import IndexedSpan, chunks_between, merged
 from quarterhour.ledger.event_pages import (
     EXAMINED_AT_ONCE,
@@ -44,6 +45,7 @@ from quarterhour.model.identifiers import Identity, Partition, item_position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.plan import LookedAt
 from quarterhour.rate_cards.queries import RateCardQueries
+from quarterhour.vault.customers import StoredAs, by_name
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging
 
@@ -56,13 +58,19 @@ CHUNKS_A_PAGE: Final = 10
 """How many chunks of an index are read at a time."""
 
 
-def events_request(
-    table: str, partition: Partition, bounds: Bounds, limit: int, only: Mapping[str, str] | None = None
+def events_request(  # noqa: PLR0913, PLR0917 - where to read, and what
+    table: str,
+    partition: Partition,
+    bounds: Bounds,
+    limit: int,
+    only: Mapping[str, str] | None = None,
+    also: Mapping[str, str] = MappingProxyType({}),
 ) -> Request:
     """Build the Query that reads up to ``limit`` items of a partition within bounds, strongly consistent.
 
-    It returns all segments and archived items, and those single postings that have the attributes ``only``, or all. The
-    first item is the segment of the posting ``after``, whose further postings follow.
+    It returns all segments and archived items, and those single postings that have the attributes ``only``, or all;
+    ``also``: another value of some of them that is as good. The first item is the segment of the posting ``after``,
+    whose further postings follow.
     """
     within_segment = bounds.after != item_position(bounds.after)
     low = item_position(bounds.after) if within_segment else bounds.low
@@ -75,10 +83,13 @@ def events_request(
         "Limit": limit,
     }
     if only:
-        matches = " AND ".join(f"#{name} = :{name}" for name in only)
+        matches = " AND ".join(
+            f"#{name} IN (:{name}, :also_{name})" if name in also else f"#{name} = :{name}" for name in only
+        )
         request["FilterExpression"] = f"attribute_exists(#count) OR ({matches})"
         request["ExpressionAttributeNames"] |= {f"#{name}": name for name in ("count", *only)}
         request["ExpressionAttributeValues"] |= to_item({f":{name}": value for name, value in only.items()})
+        request["ExpressionAttributeValues"] |= to_item({f":also_{name}": value for name, value in also.items()})
     if within_segment or not bounds.after:
         return request
     return {**request, "ExclusiveStartKey": to_item({"quarter_hour": str(partition), "position": bounds.after})}
@@ -209,7 +220,8 @@ class StoryQueries:
 class LedgerQueries:
     """Reads pages of events from the ledger.
 
-    ``began`` returns the start of the first sealed quarter-hour, or ``None`` if none is sealed yet.
+    ``began`` returns the start of the first sealed quarter-hour, or ``None`` if none is sealed yet. ``stored_as``
+    returns what events name a customer by.
     """
 
     client: "DynamoDBClient"
@@ -218,6 +230,7 @@ class LedgerQueries:
     workers: Workers
     began: Callable[[], datetime | None]
     unarchive: Unarchive = as_stored
+    stored_as: StoredAs = by_name
 
     def events(  # noqa: PLR0913, PLR0917 - a query, its reader, and its limits
         self,
@@ -236,7 +249,7 @@ class LedgerQueries:
         """
         span_ = EventSpan.of(start, end, clock.now())
         begin = paging.start(span_.place, (span_.first, ""))
-        page = EventPage(paging.limit, only, partial(seen_by, caller))
+        page = EventPage(paging.limit, only, partial(seen_by, caller), self._also(only, caller))
         for batch in self._batches(page, span_, begin):
             for event in batch.events:
                 page.add(event)
@@ -245,6 +258,13 @@ class LedgerQueries:
             if remaining_seconds() < RESERVE_SECONDS:
                 return Page(page.items, batch.behind)
         return Page(page.items)
+
+    def _also(self, only: Mapping[str, str], caller: Caller) -> Mapping[str, str]:
+        """Return what else events name the requested customer by; nothing for those who may not see names."""
+        if CUSTOMER not in only or not caller.is_of_marketplace:
+            return {}
+        others = [one for one in self.stored_as(only[CUSTOMER]) if one != only[CUSTOMER]]
+        return {CUSTOMER: others[0]} if others else {}
 
     def _batches(self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
         """Yield the events from a place to the end of the span: those before an index, those in it, those after it."""
@@ -294,7 +314,7 @@ class LedgerQueries:
             bounds = replace(span_.bounds, after=after)
             each = -(-page.items_to_read(EXAMINED_AT_ONCE) // shards)
             requests = [
-                events_request(self.ledger_table, Partition(at, shard), bounds, each, page.only)
+                events_request(self.ledger_table, Partition(at, shard), bounds, each, page.only, page.also)
                 for shard in range(shards)
             ]
             pages = [self._page(response, after) for response in self.workers.map(self._query, requests)]

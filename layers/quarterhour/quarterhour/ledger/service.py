@@ -42,6 +42,7 @@ from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.rate_cards.store import RateCardStore
+from quarterhour.vault.customers import CustomerTokens, Tokens, vault_of
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -69,10 +70,13 @@ class Recorder:
         store: LedgerStore,
         read_rate_cards: ReadRateCards,
         read_registrations: ReadRegistrations,
+        tokens: Tokens | None = None,
     ) -> None:
+        """Take what the recorder reads and writes with; ``tokens``: the vault's, ``None`` to store names."""
         self._settings = settings
         self._store = store
         self._read_registrations = read_registrations
+        self._tokens = tokens
         self._active_until: dict[str, datetime] = {}
         self._pricing = EventPricing(store, read_rate_cards, settings.commission_rate)
         self._linked = LinkedClaims(settings, store, self._pricing)
@@ -87,6 +91,10 @@ class Recorder:
         request = RecordingRequest(request_id, clock.now() + timedelta(seconds=seconds))
         results = Results()
         events = [item for item in items if isinstance(item, Event)]
+        if self._tokens and events:
+            items = _with_tokens(items, self._tokens)
+            # An event whose customer has no token now is unavailable: no name may be stored.
+            events = [item for item in items if isinstance(item, Event) and not item.customer_name]
         if events:
             self._prepare()
             unapproved = [(event, HeldReason.NEEDS_APPROVAL) for event in events if event.needs_approval]
@@ -165,7 +173,7 @@ class Recorder:
             return
         for event in firsts:
             existing = known.get(event.identity)
-            if isinstance(existing, Reservation) and existing.may_become_claim(event.digest):
+            if isinstance(existing, Reservation) and existing.may_become_claim(event):
                 # Whether it is approved is in its item: it may be, and wait for something else by now.
                 stays = reasons[event.identity] is HeldReason.NEEDS_APPROVAL
                 results.put(event, Held(existing) if stays else Held.waiting(existing, reasons[event.identity]))
@@ -190,7 +198,8 @@ class Recorder:
         claims = results.add_segments(segments)
         for claim, result in zip(claims, self._store.claim(claims, request.id, request.in_time), strict=True):
             results.put(claim, result)
-        reserved = [claim for claim in claims if _is_reserved(claim, results)]
+        sent = {event.identity: event for event in reversed(events)}
+        reserved = [found for claim in claims if (found := _in_place(claim, sent[claim.identity], results))]
         if reserved:
             for claim, result in zip(
                 reserved, self._store.claim_held(reserved, request.id, request.in_time), strict=True
@@ -283,10 +292,24 @@ def _with(found: Found, later: Found) -> Found:
     return Found(found.posted + later.posted, found.passed_over + later.passed_over, later.absent)
 
 
-def _is_reserved(claim: Claim, results: Results) -> bool:
-    """Return whether the claim's event is held, and may be posted."""
+def _in_place(claim: Claim, event: Event, results: Results) -> Claim | None:
+    """Return the claim that replaces the reservation of its event; ``None`` if it is not held, or may not be posted."""
     held = results.held.get(claim.identity)
-    return held is not None and held.reservation.may_become_claim(claim.digest)
+    if held is None or not held.reservation.may_become_claim(event):
+        return None
+    return claim.in_place_of(held.reservation.digest)
+
+
+def _with_tokens(items: Sequence[Event | Rejection], tokens: Tokens) -> list[Event | Rejection]:
+    """Return the items with the tokens of their customers, but for those that have no token now."""
+    names = {item.customer_name for item in items if isinstance(item, Event)} - {None}
+    found = tokens([name for name in names if name]) if names else {}
+    return [
+        item.with_token(found[name])
+        if isinstance(item, Event) and (name := item.customer_name) and name in found
+        else item
+        for item in items
+    ]
 
 
 def recorder_of(
@@ -298,9 +321,11 @@ def recorder_of(
     """
     entity_table = env.text("ENTITY_TABLE")
     store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers, unarchive)
+    vault = vault_of(env, client, workers)
     return Recorder(
         RecordingSettings.of(env, timeout),
         store,
         RateCardStore(client, entity_table, workers).read,
         RegistrationStore(client, entity_table, workers).read,
+        CustomerTokens(vault) if vault else None,
     )

@@ -1,7 +1,7 @@
 """Orders as senders create them: validation and parsing of a request's body."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, reduce
@@ -16,6 +16,7 @@ from quarterhour.model.fields import NAME, Fields
 from quarterhour.model.instants import YEARS
 from quarterhour.orders.events import sale
 from quarterhour.orders.keys import MAX_ITEMS
+from quarterhour.vault.keys import is_token
 
 MAX_ID: Final = 100
 """The most characters of an order's id and of a product: both are in one sort key of at most 1,024 bytes."""
@@ -35,7 +36,8 @@ class Order:
     """A valid order.
 
     ``customer`` is ``None`` for a guest; ``placed_at`` is ``None`` if the sender gave no instant. Each item holds
-    the fields of its sale as text; its line is its position in ``items``, from 1 on.
+    the fields of its sale as text; its line is its position in ``items``, from 1 on. ``as_sent`` is the order with the
+    customer's name, if a token stands in its place.
     """
 
     id: str
@@ -43,6 +45,15 @@ class Order:
     currency: str
     placed_at: datetime | None
     items: Sequence[Mapping[str, str]]
+    as_sent: "Order | None" = field(default=None, compare=False, repr=False)
+
+    def with_token(self, token: str) -> "Order":
+        """Return the order with a token in place of its customer's name."""
+        return replace(self, customer=token, as_sent=self)
+
+    def has_digest(self, stored: str) -> bool:
+        """Return whether stored content is the order's; it can be of before the vault, with the customer's name."""
+        return stored in {self.digest, self.as_sent.digest if self.as_sent else self.digest}
 
     @property
     def total(self) -> Decimal:
@@ -51,9 +62,9 @@ class Order:
 
     @cached_property
     def digest(self) -> str:
-        """The SHA-256 of the content, which a retry must repeat."""
+        """The SHA-256 of the content, which a retry must repeat; of a customer's token, only that there is one."""
         content: dict[str, Any] = {
-            "customer": self.customer,
+            "customer": True if self.customer and is_token(self.customer) else self.customer,
             "currency": self.currency,
             "placed_at": iso_millis(self.placed_at) if self.placed_at else None,
             "items": [dict(item) for item in self.items],

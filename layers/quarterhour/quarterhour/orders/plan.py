@@ -142,7 +142,7 @@ def items(order: Order, header: OrderHeader) -> Iterator[Values]:
     """Yield the stored items of an order; the same header gives the same bytes."""
     for line, facts_ in enumerate(order.items, 1):
         key = CustomerItemKey(facts_["product"], header.placed_at, order.id, line)
-        yield {**key.table_key, **facts_, **_index_keys(1, order.customer and customer_pk(order.customer), str(key))}
+        yield {**key.table_key, **facts_, **_index_keys(1, header.customer and customer_pk(header.customer), str(key))}
 
 
 def committed(header: OrderHeader, now: datetime) -> Values:

@@ -25,14 +25,19 @@ from quarterhour.orders.keys import (
     queue_sk,
 )
 from quarterhour.orders.plan import INDEX_LAG, OrderHeader, shown_customer_item, shown_item, shown_order
+from quarterhour.vault.customers import StoredAs, by_name
 from quarterhour.web.paging import Page, Paging, within
 
 
 @dataclass(frozen=True, slots=True)
 class OrderQueries:
-    """Queries of the orders. ``orders`` and ``customers`` are the spellings that one name can have."""
+    """Queries of the orders. ``orders`` and ``customers`` are the spellings that one name can have.
+
+    ``stored_as`` returns what orders name a customer by.
+    """
 
     entities: EntityReader
+    stored_as: StoredAs = by_name
 
     def order(self, orders: Sequence[str], paging: Paging) -> Values:
         """Return the first order that exists, with a page of its items; raise ``NotFoundError`` if none does."""
@@ -55,7 +60,7 @@ class OrderQueries:
         low, high = (placed_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
 
         def read(customer: str) -> Page:
-            return self._page("gsi1", [customer_pk(customer)], low, high, paging)
+            return self._page("gsi1", list(map(customer_pk, self.stored_as(customer))), low, high, paging)
 
         return _first(customers, read)
 
@@ -86,8 +91,10 @@ class OrderQueries:
         )
 
         def read(customer: str) -> Page:
-            items = IndexRange("gsi1", customer_pk(customer), after, high)
-            entries = (entry for entry in self.entities.read_index(items, paging.limit + 2) if entry["gsi1sk"] > after)
+            items = [IndexRange("gsi1", customer_pk(one), after, high) for one in self.stored_as(customer)]
+            entries = (
+                entry for entry in self.entities.read_indexes(items, paging.limit + 2) if entry["gsi1sk"] > after
+            )
             complete = self._of_complete_orders(entries, by, paging.limit + 1)
             page = paging.cut(complete, shown_customer_item, lambda entry: entry["gsi1sk"])
             return Page(page.items, page.after and (by, *page.after))

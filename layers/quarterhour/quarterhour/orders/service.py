@@ -4,18 +4,22 @@ from datetime import timedelta
 
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
-from quarterhour.model.errors import ConflictError, NotFoundError
+from quarterhour.model.errors import ConflictError, NotFoundError, UnavailableError
 from quarterhour.model.fields import shown
 from quarterhour.orders.order import Order
 from quarterhour.orders.plan import OrderHeader, StatusChange, claim, items
 from quarterhour.orders.store import OrderStore
+from quarterhour.vault.customers import Tokens
+from quarterhour.vault.keys import is_token
 
 
 class OrderService:
     """Creates each order whole or not at all, and changes its status."""
 
-    def __init__(self, store: OrderStore) -> None:
+    def __init__(self, store: OrderStore, tokens: Tokens | None = None) -> None:
+        """Take where orders are stored; ``tokens``: the vault's, ``None`` to store names."""
         self._store = store
+        self._tokens = tokens
 
     def create(self, order: Order, seconds: float) -> tuple[OrderHeader, bool]:
         """Create an order within so many seconds; return its header, and whether this call completed it.
@@ -25,13 +29,14 @@ class OrderService:
         nothing of the order.
         """
         until = clock.now() + timedelta(seconds=seconds)
+        order = self._with_token(order)
 
         def in_time() -> bool:
             return clock.now() < until
 
         claimed = self._store.claim(claim(order, clock.now()))
         header = claimed.header
-        if header is None or header.digest != order.digest:
+        if header is None or not order.has_digest(header.digest):
             raise ConflictError(
                 f"the order {shown(order.id)} was sent before with other content: send that again, or use another id"
             )
@@ -42,6 +47,14 @@ class OrderService:
         missing = [item for item in items(order, header) if item["sk"] not in written]
         self._store.write(missing, in_time)
         return self._store.commit(header, in_time).header or header, True
+
+    def _with_token(self, order: Order) -> Order:
+        if self._tokens is None or not order.customer or is_token(order.customer):
+            return order
+        token = self._tokens([order.customer]).get(order.customer)
+        if token is None:
+            raise UnavailableError("the vault is not available: send the order again, a little later")
+        return order.with_token(token)
 
     def change(self, order: str, change: StatusChange) -> OrderHeader:
         """Change an order's status; return its header.

@@ -32,6 +32,7 @@ from quarterhour.rebuild.plan import (
     sealed_days,
     window_fix,
 )
+from quarterhour.vault.customers import MarksOf, no_marks
 
 
 class CounterRepair:
@@ -43,9 +44,16 @@ class CounterRepair:
     """
 
     def __init__(
-        self, store: CounterStore, retention: Retention, sealed_through: QuarterHour, workers: Workers
+        self,
+        store: CounterStore,
+        retention: Retention,
+        sealed_through: QuarterHour,
+        workers: Workers,
+        marks_of: MarksOf = no_marks,
     ) -> None:
+        """Take what the repair reads and writes with; ``marks_of``: the vault's, none if it has no customers."""
         self._store = store
+        self._marks_of = marks_of
         self._retention = retention
         self._through = sealed_through
         self._workers = workers
@@ -80,7 +88,9 @@ class CounterRepair:
         kept = self._now < QuarterHour.last_of(day).end + self._retention.day
         young = self._now < QuarterHour.last_of(day).end + FINAL_AFTER
         marked: list[MarkedSet] = []
-        for marker_set in marker_sets(account, day, sealed.customers, self._retention):
+        marks = self._marks_of(sealed.customers)
+        customers = {marks.of.get(one, one) for one in sealed.customers}
+        for marker_set in marker_sets(account, day, customers, self._retention, marks.former):
             if marker_set.counter_expires is None or (kept and young):
                 markers = optimistically(partial(self._store.count_new, marker_set), account_pk(account))
                 marked.append((marker_set, markers_by_quarter_hour(markers)))
@@ -88,7 +98,7 @@ class CounterRepair:
         if kept:
             repaired += self._repair_figures(account, day, sealed)
         if kept and QuarterHour.last_of(day) <= self._final:
-            repaired += self._repair_customers(account, day, len(sealed.customers))
+            repaired += self._repair_customers(account, day, len(customers))
         return repaired + self._repair_payments(account, sealed)
 
     def _repair_payments(self, account: Account, sealed: SealedDay) -> int:

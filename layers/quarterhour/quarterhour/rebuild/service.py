@@ -24,6 +24,7 @@ from quarterhour.reports.keys import run_bounds
 from quarterhour.reports.plan import Run
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, RunStore
+from quarterhour.vault.customers import MarksOf, no_marks
 
 
 @dataclass(slots=True)
@@ -62,6 +63,7 @@ class RebuildService:
     retention: Retention
     workers: Workers
     executions: Executions
+    marks_of: MarksOf = no_marks
 
     def rebuild(self, request: RebuildRequest, in_time: Callable[[], bool]) -> RebuildResult:
         """Repair the counters of one account or of all, day by day while there is time, then their lifetimes.
@@ -161,7 +163,7 @@ class RebuildService:
         return unpark
 
     def _repair(self, through: QuarterHour) -> CounterRepair:
-        return CounterRepair(self.counters, self.retention, through, self.workers)
+        return CounterRepair(self.counters, self.retention, through, self.workers, self.marks_of)
 
     def _lines(self, runs: Sequence[Run], only: Account | None) -> Iterator[dict[str, str]]:
         """Yield the lines of the runs that name the account, or (``None``) of all runs."""

@@ -88,7 +88,10 @@ def shown(values: Mapping[str, Any]) -> dict[str, Any]:
     """Return a message as the API shows it."""
     key = MessageKey.parse(values["sk"])
     role = {"role": values["role"]} if "role" in values else {}
-    return {"user": key.user, **role, "at": key.at, "id": values["id"], "text": values["text"]}
+    # Who removed a text is for operators, as who decided about a held event.
+    removed = values.get("redacted")
+    redacted = {"redacted": {name: removed[name] for name in ("at", "reason")}} if removed else {}
+    return {"user": key.user, **role, "at": key.at, "id": values["id"], "text": values["text"], **redacted}
 
 
 def period(text: str) -> str:

@@ -19,6 +19,9 @@ from quarterhour.web.parameters import Parameters
 RouteHandler = Callable[..., http.Response]
 """Handles a request; the keyword arguments are the variables of the route's path."""
 
+Revealed = Callable[[str], str]
+"""A function that returns a JSON document with names in place of the tokens of customers."""
+
 Names = tuple[str, ...]
 
 Spellings = tuple[str, ...]
@@ -43,8 +46,12 @@ class Operation:
 class Routes:
     """The routes of one function."""
 
-    def __init__(self, env: Environment) -> None:
-        """Read the settings of the gate from the environment."""
+    def __init__(self, env: Environment, revealed: Revealed | None = None) -> None:
+        """Read the settings of the gate from the environment.
+
+        ``revealed`` shows customers by name in the responses to those who may see names.
+        """
+        self._revealed = revealed
         self._app = APIGatewayHttpResolver()
         self._gate = Gate(env)
         # By default, the resolver logs an error with its stack, which holds content of the request.
@@ -120,13 +127,18 @@ class Routes:
             def allowed(**variables: str) -> Response[str]:
                 admitted = allow(self.caller(), variables)
                 self.parameters().allow(*query)
-                return _as_resolver_response(handler(**admitted))
+                return _as_resolver_response(self._seen(handler(**admitted)))
 
             self._app.route(rule, method=method)(allowed)
             self.operations.append(Operation(method, rule, allow, query, handler))
             return handler
 
         return register
+
+    def _seen(self, response: http.Response) -> http.Response:
+        if self._revealed and self.caller().is_of_marketplace:
+            return {**response, "body": self._revealed(response["body"])}
+        return response
 
     def _refused(self, error: RequestError) -> Response[str]:
         return _as_resolver_response(http.refused(error, self._app.current_event.request_context.request_id))

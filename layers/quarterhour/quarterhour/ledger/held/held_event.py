@@ -51,12 +51,9 @@ class Reservation:
         """Return the reservation of an event that is held for a reason."""
         return cls(event.identity, event.digest, event.type, reason, event.linked_to)
 
-    def may_become_claim(self, digest: str) -> bool:
-        """Return whether the reservation is that of an event with this digest, and the event can still be posted.
-
-        A claim keeps only the beginning of the digest.
-        """
-        return self.digest.startswith(digest) and self.discarded is None
+    def may_become_claim(self, event: Event) -> bool:
+        """Return whether the reservation is that of an event with this content, and the event can still be posted."""
+        return event.has_digest(self.digest) and self.discarded is None
 
     @property
     def is_of_sale(self) -> bool:
@@ -147,7 +144,7 @@ class HeldEvent:
                 HeldDecision(**values["discarded"]) if "discarded" in values else None,
                 Approval(**values["approved"]) if "approved" in values else None,
             )
-            unchanged = held.event.digest == values["digest"]
+            unchanged = held.event.has_digest(values["digest"])
         except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
             raise HeldItemError(place, error) from error
         if not unchanged:

@@ -1,0 +1,1 @@
+"""The vault: the keys and names of customers, of whom everything else holds tokens."""

@@ -1,0 +1,81 @@
+"""`quarterhour forget`: forgets a customer or the text of a message, lists what was forgotten, moves earlier data."""
+
+import argparse
+from typing import Any, Final
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from quarterhour_tools.errors import ToolError
+from quarterhour_tools.operations.deployment import configure_target, invoke, operator
+from quarterhour_tools.output import counted, print_table
+
+_TITLES: Final = ("at", "token", "by", "reason")
+_MESSAGE: Final = ("kind", "subject", "user", "id")
+
+
+def configure(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of ``quarterhour forget``."""
+    what = parser.add_mutually_exclusive_group(required=True)
+    what.add_argument("customer", nargs="?", metavar="CUSTOMER", help="the customer's name or token")
+    what.add_argument(
+        "--redact",
+        nargs=len(_MESSAGE),
+        metavar=tuple(name.upper() for name in _MESSAGE),
+        help="remove the text of a message: of a user in a thread, such as orders 1001 ann m-1",
+    )
+    what.add_argument("--list", action="store_true", help="list what was forgotten, the oldest first")
+    what.add_argument("--move", action="store_true", help="move data of before the vault; run it again to go on")
+    parser.add_argument("--reason", metavar="TEXT", help="why, without the name; it is kept with your name")
+    configure_target(parser)
+    parser.set_defaults(run=_run)
+
+
+def _run(args: argparse.Namespace) -> int:
+    if args.list:
+        return _list(args)
+    if args.move:
+        return _move(args)
+    if not args.reason:
+        raise ToolError("--reason is missing: expected why this is forgotten, without the name")
+    why = {"by": operator(args), "reason": args.reason}
+    if args.redact:
+        invoke(args, "Repair", {"action": "redact", **dict(zip(_MESSAGE, args.redact, strict=True)), **why})
+        print("the text of the message is removed")
+        return 0
+    answer = invoke(args, "Repair", {"action": "forget", "customer": args.customer, **why})
+    if answer["token"] is None:
+        print("nothing is known of this customer: never recorded, or forgotten before")
+        return 1
+    print(f"forgotten: {answer['token']} stays, {counted(answer['orders'], 'order')} of before the vault changed")
+    return 0
+
+
+def _list(args: argparse.Namespace) -> int:
+    table = Table(*_TITLES)
+    for one in invoke(args, "Repair", {"action": "forgotten"})["items"]:
+        table.add_row(*(Text(one[name]) for name in _TITLES))
+    print_table(Console(), table)
+    print(f"{counted(table.row_count, 'customer')} forgotten")
+    return 0
+
+
+def _move(args: argparse.Namespace) -> int:
+    answer = invoke(args, "Repair", {"action": "move-customers"})
+    while answer["more"]:
+        print(f"moved through {answer['through']}", flush=True)
+        answer = invoke(args, "Repair", {"action": "move-customers"})
+    print(_remains(answer))
+    if not answer["complete"]:
+        print(f"not complete: run it again once the whole day {answer['since'][:10]} (UTC) is sealed")
+        return 1
+    print("complete: new data hold tokens, and customers can be forgotten")
+    return 0
+
+
+def _remains(answer: dict[str, Any]) -> str:
+    if not answer["lines"]:
+        return "no sealed line holds a name"
+    lines, files = counted(int(answer["lines"]), "sealed line"), counted(int(answer["quarter_hours"]), "quarter-hour")
+    return f"{lines} of {files} hold names, the last on {answer['last']}; sealed files never change"
