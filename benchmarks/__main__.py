@@ -15,8 +15,8 @@ from typing import Any, Final
 
 from benchmarks import children
 from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CALLS_AT_A_TIME
-from benchmarks.console import AGENCIES as SHOWN_AGENCIES
-from benchmarks.console import LATENCY_MS, MOST_GROWTH, VISITS, timings
+from benchmarks.console import measured as measured_pages
+from benchmarks.console import write_block
 from benchmarks.cost import stream_units
 from benchmarks.crosscheck import crosscheck
 from benchmarks.functions import ROOT
@@ -136,10 +136,6 @@ PRODUCED: Final = (
 KILLED: Final = (
     "Over HTTP to `quarterhour up`. 5 % of the requests fail, before or after their effect. `kill -9` ends the process "
     "while requests are under way. The events in the ledger are counted, and the account's sums are exact."
-)
-SHOWN: Final = (
-    f"By the clock, in Chromium, with the embedded engine and {LATENCY_MS} ms more for each request: from the click "
-    "until figures are painted and nothing loads any more. The same calls again, all at once, and nothing shown."
 )
 SENT_CPU: Final = (
     "The best round of each. The budget grows with the bare client's time on a machine where that is above 2 µs."
@@ -675,26 +671,7 @@ def producing(extent: Extent) -> Iterator[Line]:
 
 def showing(extent: Extent) -> Iterator[Line]:
     """Time pages of the console from click to figures, against their calls to the API."""
-    try:
-        found, slower = timings(extent.rounds)
-    except ToolError as error:
-        yield Line("time from click to figures in the console", "not measured", notes=(str(error),))
-        return
-    for visit, timing in zip(VISITS, found, strict=True):
-        yield Line(
-            f"time from click to figures of {visit.name}, against its calls to the API",
-            f"{timing.ratio:.2f}x ({timing.page_seconds * 1000:,.0f} ms, calls: {timing.calls})",
-            f"<= {visit.budget:g}x",
-            at_most(visit.budget, timing.ratio),
-            (SHOWN,),
-        )
-    yield Line(
-        f"time to show the tenth hundred of {SHOWN_AGENCIES:,} accounts, against the second",
-        f"{slower:.2f}x",
-        f"<= {MOST_GROWTH}x",
-        at_most(MOST_GROWTH, slower),
-        (SHOWN,),
-    )
+    return measured_pages(extent.rounds)
 
 
 def metering(extent: Extent) -> Iterator[Line]:
@@ -757,16 +734,19 @@ def main() -> int:
     options = parser.parse_args()
     extent = QUICK if options.quick else FULL
     began = time.monotonic()
-    lines: list[Line] = []
+    found: dict[Callable[[Extent], Iterator[Line]], list[Line]] = {}
     for measurement in MEASUREMENTS:
         started = time.monotonic()
-        lines += measurement(extent)
+        found[measurement] = list(measurement(extent))
         print(f"{measurement.__name__}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    lines = [line for some in found.values() for line in some]
     print(show(lines))
     compared = comparison(*_compared(extent.rounds))
     print(f"\n{compared}")
     if options.write:
-        insert(PAGE, "results", f"```text\n{show(lines, notes=False)}\n```")
+        others = [line for measurement, some in found.items() if measurement is not showing for line in some]
+        insert(PAGE, "results", f"```text\n{show(others, notes=False)}\n```")
+        write_block(found[showing])
         for page in (PAGE, README):
             insert(page, "peers", compared)
     print(f"\nPython {platform.python_version()}, {platform.machine()}, {time.monotonic() - began:.0f} s")

@@ -259,6 +259,17 @@ class FilePart(Body):
     """`next` of the response about the part before; not for the first part."""
 
 
+class FileBeginning(Body):
+    """The beginning of a CSV file."""
+
+    part: Annotated[str, Field(json_schema_extra={"contentEncoding": "base64"})]
+    """The first bytes of the file, up to 700,000, in Base64."""
+    name: Omittable[Annotated[str, Field(min_length=1, max_length=MAX_SETTING)]]
+    """The name of the file, which the proposed map has as the source of the events."""
+    last: bool
+    """Whether these are all bytes."""
+
+
 class AgencyFile(Body):
     """A file of agencies."""
 

@@ -829,11 +829,20 @@ class UnknownPayment(Answer):
     amount: Decimal
 
 
+class LastPaid(Answer):
+    """The last period with payments, by their business time, and their sum."""
+
+    period: Month
+    payments: Decimal
+
+
 class AccountReceivables(OpenSums):
     """What is open of an account."""
 
     agency: Name
     currency: Currency
+    last_paid: LastPaid | None
+    """Null if nothing was paid."""
     statements: list[OpenStatement]
     """The oldest first; those that are paid are left out."""
     unknown: list[UnknownPayment]
@@ -843,6 +852,8 @@ class CurrencyReceivables(OpenSums):
     """What is open in a currency."""
 
     currency: Currency
+    paid: Decimal
+    """The payments of the month of `on`, less payouts; also those of accounts of which nothing is open."""
 
 
 class Receivables(Answer):
@@ -1060,6 +1071,33 @@ class AgencyOfFile(Answer):
     agency: Name
     content: dict[str, Any]
     """The content of its registration, as `PUT /agencies/{agency}` takes it."""
+
+
+class MapQuestion(Answer):
+    """An entry of a map that the file does not decide."""
+
+    line: Count
+    """The number of its line in the map."""
+    name: str
+    question: str
+    answers: list[str]
+    """The values in TOML from which to choose, the likeliest first."""
+
+
+class ProposedMap(Answer):
+    """A map for a file."""
+
+    map: str
+    """TOML. An entry that is a question has the value `"?"`, which no request accepts."""
+    questions: list[MapQuestion]
+    shipped: list[str]
+    """The maps that come with Quarterhour whose columns the file has: use one of them instead."""
+    certain: list[str]
+    """What the file decides."""
+    checks: list[str]
+    """What to check."""
+    unused: list[str]
+    """The columns that the map leaves out."""
 
 
 class AgenciesOfFile(Answer):

@@ -1,6 +1,7 @@
 """Signing in to the console in Chromium, at an issuer on this machine: the whole flow, and what must not work."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -47,6 +48,31 @@ def test_a_person_signs_in_and_sees_their_agency_at_the_address_of_the_link(
     assert agencies == ["42"]
     assert "Zoë Quine" in browser.evaluate("document.querySelector('header').innerText")
     assert (issuer.grants, browser.errors) == (["authorization_code"], [])
+
+
+def test_a_cold_visit_with_a_sign_in_transfers_each_file_once(browser: Tab, address: str) -> None:
+    """The way to the issuer and back loads the page twice, and its files from the cache the second time."""
+    files: list[str] = []
+    cached: set[str] = set()
+
+    def received(event: dict[str, Any]) -> None:
+        response, request = event["response"], event["requestId"]
+        if "/assets/" in response["url"] and not (response.get("fromDiskCache") or request in cached):
+            files.append(response["url"])
+
+    chromium = browser.page.context.browser
+    assert chromium
+    with chromium.new_context() as cold:
+        page = cold.new_page()
+        network = cold.new_cdp_session(page)
+        network.on("Network.requestServedFromCache", lambda event: cached.add(event["requestId"]))
+        network.on("Network.responseReceived", received)
+        network.send("Network.enable")
+        page.goto(f"{address}/console/accounts")
+        page.get_by_text("Lifetime totals").wait_for()
+        page.wait_for_load_state("networkidle")
+    assert len(files) > 30
+    assert sorted(files) == sorted(set(files))
 
 
 def test_no_token_is_stored_anywhere(browser: Tab, address: str) -> None:

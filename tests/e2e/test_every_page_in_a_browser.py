@@ -94,6 +94,13 @@ SMALL = """[...document.querySelectorAll('button, input, select, summary, header
   .map((one) => [one, one.getBoundingClientRect()])
   .filter(([one, {width, height}]) => height && (height < 24 || width < 24) && !one.matches('.skip'))
   .map(([one]) => one.outerHTML)"""
+HIDDEN = """(() => {
+  const [menu, page] = ['.top', 'main'].map((one) => document.querySelector(one).getBoundingClientRect());
+  const tables = [...document.querySelectorAll('.rows, .scroll, .grid')];
+  return page.left - menu.right < 8 ? [] : tables.filter((one) => one.scrollWidth > one.clientWidth)
+    .map((one) => one.innerText);
+})()"""
+"""The tables that hide columns beside empty space."""
 LOOSE = f"""(() => {{
   const found = [], texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {{
@@ -169,6 +176,8 @@ def test_a_page_with_hostile_names_fits_a_phone(browser: Tab, address: str, page
     assert browser.evaluate(LOOSE) == []
     absent = page.endswith(("none", "nobody"))
     assert [one for one in browser.errors if not (absent and "404" in one)] == []
+    browser.resize(1800, 900)
+    assert browser.evaluate(HIDDEN) == [], "no table hides columns beside empty space"
 
 
 @pytest.mark.parametrize("role", ["support", "auditor", "agency"])
@@ -249,6 +258,8 @@ def test_going_back_shows_the_same_rows_at_the_same_place(browser: Tab, address:
     browser.until("document.querySelectorAll('tbody tr').length === 50")
     before = browser.evaluate(rows)
     assert "1,234,656.10" in before[0], "the largest first"
+    began = browser.page.get_by_label("From (Asia/Tokyo)").input_value()
+    assert began == "2026-10-30T09:00", "midnight of UTC, in the time zone of the rows"
     link = browser.page.locator("tbody th a").nth(40)
     link.scroll_into_view_if_needed()
     place = browser.evaluate("window.scrollY")

@@ -168,7 +168,6 @@ def reminded(browser: Tab, market: tuple[Server, World], issuer: Issuer) -> None
     browser.set_clock(datetime(2026, 12, 5, 12, tzinfo=UTC))
     open_as(browser, f"{server.url}/console/receivables", issuer, "finance")
     shown(browser, "Harbour Books Ltd 43")
-    shown(browser, "none")
     assert texts(browser, ".card .figure") == ["37.50", "12.50", "0.00"]
     shown(browser, "1 statement, the oldest due on Dec 4, 2026")
     assert texts(browser, "td.age + td + td") == ["25.00", "12.50", "0.00", "0.00", "0.00"]

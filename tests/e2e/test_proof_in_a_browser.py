@@ -257,7 +257,7 @@ def test_events_are_found_by_agency_and_customer_and_lead_to_their_story(browser
     browser.until("document.querySelectorAll('tbody tr').length === 1")
     browser.click("shop e12")
     shown(browser, "Commission so far")
-    shown(browser, "Run 2026-10-30T1445-1500 sealed it.")
+    shown(browser, "sealed it. Its page proves the file.")
     assert browser.violations() == []
     assert browser.errors == []
     browser.resize(*PHONE)
@@ -305,6 +305,6 @@ def test_what_is_not_there_says_why(browser: Tab, address: str) -> None:
     browser.open(f"{address}{event_page('shop', 'a/b %')}")
     browser.until("document.querySelector('[role=alert]')?.innerText.includes('Request')")
     browser.open(f"{address}/console/events?from=2026-10-29&to=2026-10-30")
-    shown(browser, "No event matches from 2026-10-29 to 2026-10-30 (UTC, the end not included).")
+    shown(browser, "No event matches from Oct 29, 2026 to Oct 30, 2026 (UTC, the end not included).")
     browser.open(f"{address}/console/events?from=yesterday&to=2026-10-30")
     browser.until("document.querySelector('[role=alert]')?.innerText.includes('From: Write a day such as')")

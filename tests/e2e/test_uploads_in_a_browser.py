@@ -23,6 +23,8 @@ from tests.support.system import World
 pytestmark = IN_A_BROWSER
 
 NOW = datetime(2026, 10, 30, 12, tzinfo=UTC)
+UNDECIDED = "receipt;shop;sold;price\nR-1;42;03.04.2026;12,50\nR-2;42;05.04.2026;10,00\n"
+"""A file that does not decide the order of day and month, nor the currency."""
 AGENCIES = "agency,legal_name,country\n42,Quay Records Ltd,GB\n43,Harbour Books Ltd,GB\n"
 
 
@@ -69,6 +71,15 @@ def test_agencies_and_sales_of_files_are_checked_as_by_the_commands_and_sent_onc
     assert call(f"{server.url}/agencies/43")[1]["content"] == {"legal_name": "Harbour Books Ltd", "country": "GB"}
 
     browser.choose("The file holds", "Sales and other events")
+    attach(browser, "File (CSV, plain or gzipped)", "till.csv", UNDECIDED)
+    browser.click("Check the file")
+    form = "Which form do the times of 'sold' have? The data do not decide the order of day and month. (formats)"
+    browser.choose(form, '["%d.%m.%Y"]')
+    browser.choose("Which currency do the amounts have? (currency)", '"GBP"')
+    browser.click("Check the file")
+    shown(browser, "2 rows, 2 events, 0 bad rows")
+    assert texts(browser, "main tbody tr") == ["April 2026\tGBP\tsale.recorded\t2\t22.50"], "day before month"
+    assert browser.violations() == []
     attach(browser, "File (CSV, plain or gzipped)", "sales.csv", SALES)
     browser.choose("Map", "a file of your own")
     attach(browser, "File of the map (TOML)", "map.toml", MAP)

@@ -132,6 +132,7 @@ GOOD: dict[str, Good] = {
     "GET /subscriptions": Good(),
     "GET /subscriptions/{name}": Good({"name": "erp"}, statuses=(404,)),
     "GET /subscriptions/{name}/deliveries": Good({"name": "erp"}, statuses=(404,)),
+    "POST /csv/maps": Good(body={"part": "aWQscHJpY2UKMSwyCg==", "name": "till.csv", "last": True}, anything=("last",)),
     "POST /csv/agencies": Good(body={"file": "YWdlbmN5CjQ0Cg=="}),
     "GET /rerating": Good(
         query={

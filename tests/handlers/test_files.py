@@ -119,6 +119,39 @@ def test_a_map_that_comes_with_the_tools_is_named(world: World) -> None:
     assert "the file has no column" in problem["problem"]
 
 
+def test_a_map_is_proposed_as_by_the_command_with_its_questions(
+    world: World, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    file = tmp_path / "till.csv"
+    file.write_text(SALES.replace("9.90", "9,90"), "utf-8")
+    parser = argparse.ArgumentParser()
+    command.configure(parser)
+    assert command.run(parser.parse_args([str(file), "--guess"])) == 1
+    by_command = capfdbinary.readouterr().out.decode().replace(str(file), "till.csv")
+    body = {"part": encoded(file.read_bytes()), "name": "till.csv", "last": True}
+    found = send(world, "POST", "/csv/maps", body).json()
+    assert (found["map"], found["shipped"]) == (by_command, [])
+    lines = found["map"].split("\n")
+    for one in found["questions"]:
+        lines[one["line"] - 1] = f"{one['name']} = {one['answers'][-1]}"
+    (answer,) = converted(world, file.read_bytes(), map="\n".join(lines), settings={})
+    currencies = {one["data"]["currency"] for one in answer["items"]}
+    assert (len(answer["items"]), currencies) == (3, {"GBP"})
+
+
+def test_a_map_is_proposed_for_bytes_that_are_not_utf_8_and_for_columns_of_a_shipped_map(world: World) -> None:
+    latin = {"part": encoded("receipt;shop;price\nR-1;Café;1,50\n".encode("cp1252")), "last": True}
+    (question,) = (
+        one for one in send(world, "POST", "/csv/maps", latin).json()["questions"] if one["name"] == "encoding"
+    )
+    assert question["answers"] == ['"cp1252"']
+    header = "balance_transaction_id,created_utc,reporting_category,gross,currency,fee,source_id"
+    stripe = {"part": encoded(f"{header}\nt1,2026-10-22 10:00:00,charge,1.00,eur,0.50,ch_1\n".encode())}
+    assert send(world, "POST", "/csv/maps", stripe | {"last": True}).json()["shipped"] == ["stripe"]
+    refused = send(world, "POST", "/csv/maps", {"part": encoded(b"PK\x03\x04"), "last": True})
+    assert (refused.status, refused.json()["errors"][0]["field"]) == (400, "part")
+
+
 AGENCIES = "agency,legal_name,country\n44,Quay Records Ltd,GB\n45,,UK\n44,,\n46\n"
 
 

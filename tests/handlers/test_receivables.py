@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 import pytest
+from botocore.client import BaseClient
 
-from quarterhour.model.identifiers import Account
-from quarterhour.receivables.plan import NamedPayment
+from quarterhour.counters.windows import AccountState
+from quarterhour.model.periods import Period
 from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.reports.lines import read_lines
 from tests.handlers.test_statements import record
@@ -62,6 +64,7 @@ def test_open_statements_are_listed_by_account_with_their_age_and_totals(open_it
         "aging": {
             "not_due": "0", "days_1_30": "100.00", "days_31_60": "0", "days_61_90": "0", "days_over_90": "0"
         },
+        "last_paid": {"period": "2026-12", "payments": "81.50"},
         "statements": [
             {
                 "period": "2026-10", "number": OCTOBER, "document": "statement",
@@ -77,7 +80,12 @@ def test_open_statements_are_listed_by_account_with_their_age_and_totals(open_it
     assert (found["on"], found["next"]) == ("2026-12-31", None)
     (total,) = found["totals"]
     assert (total["currency"], total["open"], total["balance"]) == ("GBP", "125.00", "125.00")
-    assert total["aging"]["days_1_30"] == "125.00"
+    assert (total["aging"]["days_1_30"], total["paid"]) == ("125.00", "86.50")
+
+
+def test_what_was_paid_in_a_month_is_added_up_of_cleared_accounts_too(open_items: World) -> None:
+    paid = {one["currency"]: one["paid"] for one in open_items.read("/receivables", on="2026-11-30")["totals"]}
+    assert paid == {"GBP": "0", "JPY": "100"}
 
 
 @pytest.mark.parametrize(
@@ -106,6 +114,24 @@ def test_pages_have_the_totals_of_their_accounts(open_items: World) -> None:
     pages = list(open_items.pages("/receivables", limit=1))
     assert [[one["agency"] for one in page["items"]] for page in pages] == [["42"], ["43"], []]
     assert [[one["open"] for one in page["totals"]] for page in pages] == [["100.00"], ["25.00"], []]
+
+
+def test_a_page_takes_one_request_for_each_account_and_period(
+    open_items: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls: list[str] = []
+    plain = vars(BaseClient)["_make_api_call"]
+
+    def counted(client: BaseClient, operation: str, parameters: dict[str, Any]) -> Any:
+        calls.append(operation)
+        return plain(client, operation, parameters)
+
+    monkeypatch.setattr(BaseClient, "_make_api_call", counted)
+    assert len(open_items.read("/receivables")["items"]) == 2
+    lists_of_accounts, accounts, periods = 8, 3, 3
+    assert calls.count("Query") == lists_of_accounts + accounts + periods
+    assert calls.count("BatchGetItem") == 2, "the accounts, and again those with payments that name a statement"
+    assert calls.count("GetItem") == 2, "the first period, for statements and for payments"
 
 
 def test_an_invalid_date_is_refused(open_items: World) -> None:
@@ -198,15 +224,15 @@ def test_a_payment_that_is_counted_between_two_reads_is_in_the_sum_and_on_the_li
     """A payment for the second of three statements is counted after the sum was read, and before the list is."""
     with october_and_november() as world:
         world.drain()
-        plain, late = ReceivableQueries._named, ["30.00", "5.00"]
+        plain, late = ReceivableQueries._payments_of, ["30.00", "5.00"]
 
-        def named(queries: ReceivableQueries, account: Account) -> Iterator[NamedPayment]:
+        def payments_of(queries: ReceivableQueries, state: AccountState, first: Period | None) -> object:
             if late:
                 record(world, "payment.recorded", f"p{len(late)}", late.pop(), statement="S-000002")
                 world.drain()
-            return plain(queries, account)
+            return plain(queries, state, first)
 
-        monkeypatch.setattr(ReceivableQueries, "_named", named)
+        monkeypatch.setattr(ReceivableQueries, "_payments_of", payments_of)
         (account,) = world.read("/receivables")["items"]
     assert [(one["number"], one["paid"], one["open"]) for one in account["statements"]] == [
         ("S-000001", "0", "100.00"),

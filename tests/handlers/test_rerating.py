@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from quarterhour.ledger import rerating_queries
 from quarterhour.reports.lines import read_lines
 from tests.handlers.test_rate_cards import explained, keep
 from tests.support.events import Cloud, adjustment, refund, rerating, sale, void
@@ -44,6 +45,41 @@ def test_a_rerated_sale_gives_back_what_it_was_charged_in_the_end(rated: World) 
     rated.drain()
     account = rated.read("/accounts/42/GBP")
     assert (account["events"], float(account["commission"])) == (5, 0)
+
+
+PREVIEW = {"agency": "42", "rate_card": "rate-card:42", "from": "2026-10-01", "to": "2026-11-01", "reason": "contract"}
+
+
+def test_a_preview_shows_what_another_version_would_charge_and_its_events_record_that(rated: World) -> None:
+    assert verdicts(post(rated, [sale("other", "50", agency="43"), refund("r1", "-25")])) == ["recorded"] * 2
+    found = rated.read("/rerating", **PREVIEW)
+    assert (found["rate_card"], found["version"]) == ("rate-card:42", 2)
+    (account,) = found["accounts"]
+    sums = [
+        account[name] for name in ("agency", "currency", "events", "changed", "commission", "would_be", "difference")
+    ]
+    assert sums == ["42", "GBP", 1, 1, "7.50", "15.00", "7.50"], "the sale less its refund; nothing of agency 43"
+    (change,) = found["changes"]
+    assert (change["id"], change["difference"]) == ("order-1", "7.50")
+    assert charged(rated).keys() == {"order-1", "other", "r1"}, "the preview records nothing"
+    assert verdicts(post(rated, change["events"])) == ["recorded"]
+    assert rated.read("/rerating", **PREVIEW)["changes"] == []
+    assert rated.read("/rerating", **PREVIEW, version=1)["accounts"][0]["difference"] == "-7.50"
+
+
+def test_a_preview_of_too_many_events_or_of_anothers_rate_card_is_refused(
+    rated: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rerating_queries, "MAX_CHANGES", 1)
+    assert verdicts(post(rated, sale("order-2", "100"))) == ["recorded"]
+    keep(rated, 2, {"percent": "30"})
+    response = rated.get("/rerating", **PREVIEW)
+    assert (response.status, response.json()["errors"][0]["field"]) == (413, "from")
+    assert response.json()["detail"] == (
+        "the span changes 2 events: a preview takes at most 1 of them, in a shorter span; "
+        "quarterhour rerate has no such limit"
+    )
+    assert rated.refused("/rerating", **PREVIEW | {"agency": "43"})["field"] == "rate_card"
 
 
 def test_a_rerating_has_the_tax_point_of_its_sale(rated: World) -> None:

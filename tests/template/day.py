@@ -586,6 +586,7 @@ def read_everything(world: World, run: str) -> None:
         "held",
         "csv-events",
         "csv-agencies",
+        "csv-maps",
         "rerating",
         "event-explain",
         "event-story",

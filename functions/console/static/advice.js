@@ -66,12 +66,15 @@ export function adviceOn(refusal) {
   return label ? `${label}: ${advice}` : advice;
 }
 
+/** Returns a message with a capital letter at its beginning. */
+const sentence = (message) => message && message[0].toUpperCase() + message.slice(1);
+
 /** Returns the title and the lines that tell people of a failed request. */
 export function inWords({ status, title = "Something went wrong", message, errors = [] }) {
   if (status === 409) {
     return { title: "Nothing was written", lines: ["Another change came first. Look at it before you go on."] };
   }
-  if (!errors.length) return { title, lines: [message] };
+  if (!errors.length) return { title, lines: [sentence(message)] };
   if (status >= 500) return { title: "Not written yet", lines: [TRY_AGAIN] };
   return { title: "Not accepted", lines: [...new Set(errors.map(adviceOn))] };
 }

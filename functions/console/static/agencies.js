@@ -10,6 +10,7 @@ const KEPT = 60_000; // Milliseconds.
 let loaded;
 let names = new Map();
 let naming;
+const shown = new Set();
 
 /** Returns the agencies that the reader may see, each with `agency` and `legal_name`; kept for a minute. */
 export function allAgencies() {
@@ -25,6 +26,7 @@ export function allAgencies() {
 export function forgetAgencies() {
   loaded = null;
   naming = null;
+  for (const again of shown) again();
 }
 
 /** Returns the legal name of an agency; nothing while it is not known. */
@@ -35,10 +37,17 @@ export function useNames() {
   const [, draw] = useState(names);
   useEffect(() => {
     let current = true;
-    naming ??= allAgencies().then(keepNames).catch(() => {}); // Without names, ids are shown.
-    naming.then(() => current && draw(names));
-    return () => { current = false; };
-  }, [naming]);
+    const read = () => {
+      naming ??= allAgencies().then(keepNames).catch(() => {}); // Without names, ids are shown.
+      naming.then(() => current && draw(names));
+    };
+    shown.add(read);
+    read();
+    return () => {
+      current = false;
+      shown.delete(read);
+    };
+  }, []);
   return names;
 }
 

@@ -48,6 +48,17 @@ export async function* partsOf(content, request, from = { at: 0, next: undefined
   } while (next);
 }
 
+/** Returns the map that the API proposes for a file: `map`, `questions`, `shipped` and what to check. */
+export const mapOf = async (content, name) => post("/csv/maps", {
+  part: await base64Of(content.slice(0, PART)), name, last: content.size <= PART,
+});
+
+/** Returns a proposed map with answers in place of its questions: `answers` by the lines of these. */
+export const answered = ({ map, questions }, answers) => map.split("\n").map((line, index) => {
+  const asked = questions.find((one) => one.line === index + 1);
+  return asked ? `${asked.name} = ${answers[asked.line]}` : line;
+}).join("\n");
+
 /** Returns a problem in the words of the API: a file, a map or a span is not typed into a field that has advice. */
 export const inTheWordsOfTheApi = (problem) => {
   if (!problem.errors?.length) return problem;

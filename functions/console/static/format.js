@@ -120,6 +120,14 @@ export const clockUtc = (instant_) =>
     ? ""
     : cached(Intl.DateTimeFormat, { timeStyle: "short", timeZone: "UTC" }).format(new Date(instant_));
 
+/** Returns a run's name, such as 2026-10-23T0130-0200, as the span that it sealed; another text as it is. */
+export function run(name) {
+  const [, on, ...digits] = /^([\d-]{10})T(\d\d)(\d\d)-(\d\d)(\d\d)$/.exec(name) ?? [];
+  if (!on) return name;
+  const [from, to] = [digits.slice(0, 2), digits.slice(2)].map((parts) => new Date(`${on}T${parts.join(":")}Z`));
+  return cached(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short", timeZone: zone }).formatRange(from, to);
+}
+
 /** Returns a month of UTC, in seconds, in short. */
 export const shortMonth = (seconds) =>
   cached(Intl.DateTimeFormat, { month: "short", year: "numeric", timeZone: "UTC" }).format(new Date(seconds * 1000));

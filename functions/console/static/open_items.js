@@ -31,7 +31,7 @@ export const withMoney = (accounts) => accounts.filter((one) => !isViews(one));
 
 /**
  * Returns an account of the API with what a list shows of it: its key, what is overdue, its overdue statements
- * (`late`), and the oldest due date of those that the agency owes.
+ * (`late`), the oldest due date of those that the agency owes, and the last month with payments and their sum.
  */
 export function rowOf(account) {
   const owed = account.statements.filter((one) => !isCredit(one));
@@ -40,15 +40,16 @@ export function rowOf(account) {
     ...account, key: `${account.currency} ${account.agency}`, late,
     overdue: sum(AGES.slice(1).map((age) => account.aging[age])),
     oldestDue: owed.map((one) => one.due_on).filter(Boolean).sort()[0],
+    lastMonth: account.last_paid?.period, lastPaid: account.last_paid?.payments,
   };
 }
 
 /**
- * Returns what is open by currency: the rows, those with most overdue first, and their sums. `paid`: the payments of
- * accounts, whose currencies are there, too, if something was paid.
+ * Returns what is open by currency: the rows, those with most overdue first, and their sums. `totals`: those of the
+ * API, whose currencies are there, too, if something was `paid` this month.
  */
-export function byCurrency(rows, paid) {
-  const payments = Map.groupBy(paid.filter((one) => !isZero(one.payments)), (one) => one.currency);
+export function byCurrency(rows, totals) {
+  const payments = Map.groupBy(totals.filter((one) => !isZero(one.paid)), (one) => one.currency);
   const open = Map.groupBy(rows, (one) => one.currency);
   return [...new Set([...open.keys(), ...payments.keys()])].sort().map((currency) => {
     const some = open.get(currency) ?? [];
@@ -59,7 +60,7 @@ export function byCurrency(rows, paid) {
         || byText(one.agency, other.agency)),
       open: total((one) => one.open), overdue: total((one) => one.overdue), credits: total((one) => one.credits),
       unallocated: total((one) => one.unallocated),
-      paid: sum((payments.get(currency) ?? []).map((one) => one.payments)),
+      paid: sum((payments.get(currency) ?? []).map((one) => one.paid)),
       ages: AGES.map((age) => [age, total((one) => one.aging[age]),
         some.flatMap((one) => one.statements).filter((one) => one.age === age).length]),
       late: some.flatMap((one) => one.late),
@@ -114,22 +115,23 @@ export function reminderFor(text, { agency, name = agency, late }) {
   return text.replace(/\{(agency|statements)\}/g, (_, field) => values[field]);
 }
 
-/** Returns why the payout of a credit cannot be made, in words; `registration`: the agency's, undefined without one. */
+/** Returns why the payout of a credit cannot be made, in words; what the newest statement says of its agency. */
 function obstacleOf(currency, { collects, iban } = {}) {
   if (collects !== BY_MARKETPLACE) return "The agency collects: its credit reduces what it owes next.";
   if (currency !== EURO) return "A SEPA credit transfer moves euros alone.";
-  return iban ? undefined : "The agency's registration has no IBAN.";
+  return iban ? undefined : "The registration on the newest statement has no IBAN.";
 }
 
 /**
  * Returns the open credits of accounts: `paid`, those that a payout run would pay, and `left`, the others, each with
- * the reason. `registrations`: by agency. `minimum`: the least sum of an account's credits that is paid.
+ * the reason. `payee`: who collects, and the IBAN. `minimum`: the least sum of an account's credits that is paid.
  */
-export function planPayouts(accounts, registrations, minimum) {
-  const credits = accounts.flatMap(({ agency, currency, statements }) => {
-    const some = statements.filter(isCredit).map((one) => ({ ...one, agency, currency, amount: negative(one.open) }));
+export function planPayouts(accounts, minimum) {
+  const credits = accounts.flatMap(({ agency, currency, statements, payee }) => {
+    const some = statements.filter(isCredit)
+      .map((one) => ({ ...one, agency, currency, amount: negative(one.open), iban: payee?.iban }));
     const isSmall = compare(sum(some.map((one) => one.amount)), minimum) < 0;
-    const reason = obstacleOf(currency, registrations.get(agency))
+    const reason = obstacleOf(currency, payee)
       ?? (isSmall ? "The credits of the account are below the minimum. The next run adds them up again." : undefined);
     return some.map((one) => ({ ...one, reason }));
   });

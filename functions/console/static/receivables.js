@@ -1,14 +1,27 @@
 /** What is open of the statements of agencies, and what they have paid, as the API says it. */
 import { accountPath, all, get, inTurns, withQuery } from "./api.js";
-import { laterDay, laterMonth, today } from "./calendar.js";
+import { laterDay, today } from "./calendar.js";
 import { useLoaded } from "./parts.js";
 
+/** The most accounts of a page. */
 const MOST = 1000;
 
 const isPaid = ({ payments }) => /[1-9]/.test(payments);
 
+/** Returns the accounts with something open, of an agency or without one of all, and their sums by currency. */
+export async function receivables(agency) {
+  const found = { items: [], totals: [] };
+  for (let next, more = true; more; more = Boolean(next)) {
+    const page = await get(withQuery("/receivables", { agency, limit: MOST, next }));
+    found.items.push(...page.items);
+    found.totals.push(...page.totals);
+    ({ next } = page);
+  }
+  return found;
+}
+
 /** Returns the accounts with something open: of an agency, or without one of all. */
-export const openAccounts = (agency) => all("/receivables", { agency });
+export const openAccounts = async (agency) => (await receivables(agency)).items;
 
 /** Returns the open statements of an agency, each with its currency: by currency, the oldest first. */
 export const openStatements = async (agency) =>
@@ -22,18 +35,6 @@ export function useOpenStatements(agency, version = "") {
   const load = async () => (agency ? await openStatements(agency) : null);
   const { value } = useLoaded(load, `${agency} ${version}`);
   return value ? new Map(value.map((one) => [one.number, one])) : undefined;
-}
-
-/** Returns the day and the amount of the last day on which an account has payments; undefined if there is none. */
-export async function lastPayment({ agency, currency }) {
-  const { items } = await get(withQuery(accountPath(agency, currency, "periods"), { limit: MOST }));
-  const last = items.findLast(isPaid);
-  if (!last) return undefined;
-  // What is recorded soon after a month can still count in it.
-  const span = { from: `${last.period}-01`, to: `${laterMonth(last.period, 2)}-01`, limit: MOST };
-  const days = await get(withQuery(accountPath(agency, currency, "days"), span));
-  const day = days.items.findLast(isPaid);
-  return day ? { day: day.day, amount: day.payments } : { day: last.period, amount: last.payments };
 }
 
 /**

@@ -30,6 +30,18 @@ FILES: Final = Group(
             bodies=json_body(b.FilePart),
             retries=_RETRIES,
         ),
+        "POST /csv/maps": RouteDescription(
+            "csv_propose_map",
+            {200: a.ProposedMap},
+            BODY_PROBLEMS,
+            """
+            Proposes a [map](csv.md#the-map) for a CSV file from its first bytes, as `quarterhour csv --guess` does.
+            What the data do not decide is a question.
+            """,
+            {400: "The file is no table, or of an encoding that is not read."},
+            bodies=json_body(b.FileBeginning),
+            retries=_RETRIES,
+        ),
         "POST /csv/agencies": RouteDescription(
             "csv_read_agencies",
             {200: a.AgenciesOfFile},

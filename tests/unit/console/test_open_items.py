@@ -50,8 +50,8 @@ def called(name: str, *arguments: Any) -> Any:
 
 def test_what_is_open_is_added_up_by_currency_and_age_and_most_overdue_is_first() -> None:
     paid = [
-        {"currency": "GBP", "payments": "20.00"}, {"currency": "EUR", "payments": "-5.00"},
-        {"currency": "GBP", "payments": "-0.50"}, {"currency": "USD", "payments": "0"},
+        {"currency": "GBP", "paid": "20.00"}, {"currency": "EUR", "paid": "-5.00"},
+        {"currency": "GBP", "paid": "-0.50"}, {"currency": "USD", "paid": "0"},
     ]  # fmt: skip
     rows = f"{json.dumps(ACCOUNTS)}.map(module.rowOf)"
     euro, pound, yen = evaluated("open_items.js", f"module.byCurrency({rows}, {json.dumps(paid)})")
@@ -161,16 +161,16 @@ def test_a_payout_pays_credits_from_the_minimum_on_and_says_why_others_wait() ->
         credited("d", "EUR", "90.00"), credited("e", "EUR", "95.00"), credited("f", "EUR", "96.00"),
     ]  # fmt: skip
     collected = {"collects": "marketplace", "iban": "NL91ABNA0417164300"}
-    registrations = {
+    payees = {
         **dict.fromkeys("abc", collected), "d": {"collects": "marketplace"}, "e": {"iban": collected["iban"]},
     }  # fmt: skip
-    by_agency = f"new Map(Object.entries({json.dumps(registrations)}))"
-    plan = evaluated("open_items.js", f"module.planPayouts({json.dumps(accounts)}, {by_agency}, '25')")
+    plan = called("planPayouts", [{**one, "payee": payees.get(one["agency"], {})} for one in accounts], "25")
+    assert {one["iban"] for one in plan["paid"]} == {collected["iban"]}
     assert [(one["number"], one["amount"]) for one in plan["paid"]] == [("C-a-0", "15.00"), ("C-a-1", "10.00")]
     assert {one["number"]: one["reason"] for one in plan["left"]} == {
         "C-b-0": "The credits of the account are below the minimum. The next run adds them up again.",
         "C-c-0": "A SEPA credit transfer moves euros alone.",
-        "C-d-0": "The agency's registration has no IBAN.",
+        "C-d-0": "The registration on the newest statement has no IBAN.",
         "C-e-0": "The agency collects: its credit reduces what it owes next.",
         "C-f-0": "The agency collects: its credit reduces what it owes next.",
     }

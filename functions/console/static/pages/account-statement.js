@@ -25,7 +25,7 @@ const NOTHING = {
 const OPEN_HEAD = [
   ["Number"], ["Period", "wide"], ["Issued", "wide"], ["Due"], ["Amount", "n"], ["Open", "n"], ["Status"],
 ];
-const RUNNING_HEAD = [["Date"], ["What"], ["Due", "wide"], ["Charged", "n"], ["Paid", "n"], ["Balance", "n"]];
+const RUNNING_HEAD = [["Date", "wide"], ["What"], ["Due", "wide"], ["Charged", "n"], ["Paid", "n"], ["Balance", "n"]];
 const COLUMNS = ["date", "what", "change", "balance"];
 
 const dayOf = (instant) => format.localTime(instant).slice(0, "2026-11-05".length);
@@ -138,17 +138,18 @@ function Running({ row, statements, from, first }) {
     <${Table} caption=${`Documents and payments in ${currency} since ${format.month(from)}, the oldest first`}
       head=${RUNNING_HEAD}>
       <tr>
-        <td></td><th scope="row">Brought forward</th><td class="wide"></td><td></td><td></td>
+        <td class="wide"></td><th scope="row">Brought forward</th><td class="wide"></td><td></td><td></td>
         <${Money} value=${opening} currency=${currency} />
       </tr>
       ${entries.map((one) => html`
         <tr key=${one.document?.number ?? `${one.payment.source} ${one.payment.id}`}>
-          <td class="short"><${Day} on=${one.date} /></td>
+          <td class="short wide"><${Day} on=${one.date} /></td>
           ${one.document ? html`<${Document} ...${one} />` : html`<${Payment} ...${one} />`}
           <${Money} value=${one.balance} currency=${currency} />
         </tr>`)}
       <tr class="sum">
-        <td></td><th scope="row">Balance now, ${format.owed(row.balance)}</th><td class="wide"></td><td></td><td></td>
+        <td class="wide"></td><th scope="row">Balance now, ${format.owed(row.balance)}</th>
+        <td class="wide"></td><td></td><td></td>
         <${Money} value=${row.balance} currency=${currency} />
       </tr>
     <//>
@@ -165,8 +166,12 @@ function Running({ row, statements, from, first }) {
     </p>`;
 }
 
-const Document = ({ document, statement, change }) => html`
+/** The date above an entry, on a phone. */
+const Dated = ({ date }) => html`<div class="note slim"><${Day} on=${date} /></div>`;
+
+const Document = ({ document, statement, change, date }) => html`
   <th scope="row" class="long">
+    <${Dated} date=${date} />
     <${Link} to=${statementAddress(statement)}>${document.number}<//>,
     ${" "}${format.words(document.document)} of ${format.month(statement.period)}
     ${document.cancels && html`<div class="note">cancels ${document.cancels}</div>`}
@@ -178,8 +183,9 @@ const Document = ({ document, statement, change }) => html`
 /** Returns what a payment was, as the parties say it. */
 const paymentText = ({ amount }) => (amount.startsWith("-") ? "paid to the agency" : "payment");
 
-const Payment = ({ payment, change }) => html`
+const Payment = ({ payment, change, date }) => html`
   <th scope="row" class="long">
+    <${Dated} date=${date} />
     <${EventLink} ...${payment} />, ${paymentText(payment)}${payment.statement && ` for ${payment.statement}`}
     <${Reference} ...${payment} />
   </th>

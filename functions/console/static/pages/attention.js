@@ -8,11 +8,11 @@ import { Link, Pending } from "../parts.js";
 import { address } from "../routes.js";
 import { AccountName, AgencyLink } from "./agency-link.js";
 import { DUE, overdue, urgent } from "./operations.js";
-import { reportAddress } from "./reports.js";
+import { RunLink, reportAddress } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
 const RUNS = 48;
-const PAGES = 3;
+const ACCOUNTS = 300;
 const UNDECIDED = ["open", "held", "proposed"];
 
 /** Returns what the rows are made of, all that the reader may see of it. */
@@ -20,7 +20,7 @@ export async function needsAttention(agency) {
   const list = (path, more) => get(withQuery(path, { limit: 100, agency, ...more }));
   const staff = may(...STAFF);
   const [open, periods, disputed, notIssued, held, ...rest] = await Promise.all([
-    receivables(agency), get("/periods?limit=12"), list("/statements", { status: "disputed" }),
+    list("/receivables", { limit: ACCOUNTS }), get("/periods?limit=12"), list("/statements", { status: "disputed" }),
     list("/statements", { status: "not_issued" }), list("/held"),
     ...(staff
       ? [
@@ -31,19 +31,6 @@ export async function needsAttention(agency) {
   ]);
   const [drafts, reports, operations, rateCards] = rest;
   return { open, periods: periods.items, disputed, notIssued, held, drafts, reports, operations, rateCards };
-}
-
-/** Returns the open accounts of the first pages, and whether more follow. */
-async function receivables(agency) {
-  const items = [];
-  let next;
-  for (let left = PAGES; left; left -= 1) {
-    const page = await get(withQuery("/receivables", { agency, limit: 100, next }));
-    items.push(...page.items);
-    next = page.next;
-    if (!next) break;
-  }
-  return { items, next };
 }
 
 /** Returns the sums of items by currency, of those that have the figure. */
@@ -97,7 +84,7 @@ function defaultRow(reports, rateCards) {
     many: format.count(events),
     text: `${events === 1 ? "event was" : "events were"} charged by the default rate in the last ${RUNS} runs`,
     todo: html`Add a rule to a rate card: no rule covers them. The last run:
-      ${" "}<${Link} to=${reportAddress(runs[0].run)}>${runs[0].run}<//>`,
+      ${" "}<${RunLink} run=${runs[0].run} />`,
   };
 }
 

@@ -7,10 +7,14 @@ import { Amount, Command, Link, Pending, Status, Table, Time, useLoaded } from "
 import { address } from "../routes.js";
 
 const SUMS_HEAD = [
-  ["Currency"], ["Statements", "n"], ["Net sales", "n"], ["Commission", "n"], ["Tax", "n"], ["Closing", "n"],
+  ["Currency"], ["Statements", "n"], ["Net sales", "n wide"], ["Commission", "n"], ["Tax", "n wide"], ["Closing", "n"],
 ];
-const RELEASES_HEAD = [["Release"], ["Made"], ["Statements", "n"], ["Credit notes", "n"], ["Manifest, SHA-256"]];
+const RELEASES_HEAD = [
+  ["Release"], ["Made"], ["Statements", "n"], ["Credit notes", "n wide"], ["Manifest, SHA-256", "wide"],
+];
 const FIGURES = ["net", "commission", "tax", "closing"];
+/** Those that a phone shows, too. */
+const NARROW = ["commission", "closing"];
 const RELEASES = 12;
 
 /** The section, of a sealed period. Another `turn` reads it again. */
@@ -31,8 +35,8 @@ export function Released({ period, turn }) {
             <th scope="row">${one.release}</th>
             <td class="short"><${Time} at=${one.planned_at} /></td>
             <td class="n">${format.count(one.statements)}</td>
-            <td class="n">${format.count(one.credit_notes)}</td>
-            <td class="long"><code>${one.manifest_sha256}</code></td>
+            <td class="n wide">${format.count(one.credit_notes)}</td>
+            <td class="long wide"><code>${one.manifest_sha256}</code></td>
           </tr>`)}
       <//>`}
     <${Commands} period=${period.period} release=${since[0]?.release} />`;
@@ -54,7 +58,7 @@ function Sums({ statements, period }) {
         <tr key=${currency}>
           <th scope="row">${currency}</th><td class="n">${format.count(some.length)}</td>
           ${FIGURES.map((name) => html`
-            <td key=${name} class="n">
+            <td key=${name} class=${`n ${NARROW.includes(name) ? "" : "wide"}`}>
               <${Amount} value=${sum(some.map((one) => one[name]))} currency=${currency} />
             </td>`)}
         </tr>`)}

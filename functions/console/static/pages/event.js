@@ -15,7 +15,7 @@ import { sealedLines } from "../sealed.js";
 import { EventLink, Reference, typeColumn } from "./events.js";
 import { Recording } from "./recording.js";
 import { Messages } from "./messages.js";
-import { reportAddress } from "./reports.js";
+import { RunLink } from "./reports.js";
 
 const STORY_COLUMNS = [
   { key: "recorded_at", title: "Recorded", type: "time" },
@@ -173,7 +173,7 @@ function Sealed({ event }) {
   };
   return html`
     <h2>Sealed line</h2>
-    <p>Run <${Link} to=${reportAddress(run.found.run)}>${run.found.run}<//> sealed it. Its page proves the file.</p>
+    <p>The run of <${RunLink} run=${run.found.run} /> sealed it. Its page proves the file.</p>
     ${state.failure && html`<${Failure} problem=${state.failure} retry=${load} />`}
     ${state.line === undefined && !state.failure && html`
       <p><button type="button" disabled=${state.busy} onClick=${load}>

@@ -37,7 +37,7 @@ const columnsOf = (names) => [
   typeColumn(),
   agencyColumn(names),
   { key: "order_id", title: "Order", kind: "long" },
-  { key: "customer", title: "Customer", kind: "long" },
+  { key: "customer", title: "Customer", kind: "long", hidden: true },
   { key: "currency", title: "Currency" },
   { key: "amount", title: "Amount", type: "money" },
   { key: "commission_rate", title: "Commission rate", kind: "n", hidden: true },
@@ -67,6 +67,12 @@ function spanOf({ from, to = laterDay(today(), 1), order, customer }) {
   return { from: isDay(dayOf(to)) ? laterDay(dayOf(to), -DAYS_SHOWN) : to, to };
 }
 
+/** Returns a bound of the address in words; a text that is no day or instant as it is. */
+function shownAt(at) {
+  if (Number.isNaN(Date.parse(at))) return at;
+  return isDay(at) ? format.day(at) : format.time(at, "UTC");
+}
+
 /** The page. */
 export function Events({ query }) {
   const { agency, source, order, customer, type } = query;
@@ -81,7 +87,8 @@ export function Events({ query }) {
       parameters=${parameters} load=${newestFirst(read, from, to)} sort=${{ by: "recorded_at", down: true }}
       empty=${html`
         <p class="empty">
-          No event matches from ${from} to ${to} (UTC, the end not included). Choose another span or fewer filters.
+          No event matches from ${shownAt(from)} to ${shownAt(to)} (UTC, the end not included). Choose another span or
+          fewer filters.
         </p>`} />`;
 }
 

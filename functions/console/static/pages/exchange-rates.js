@@ -52,7 +52,11 @@ export function ExchangeRate({ currency }) {
 function Steps({ currency, items }) {
   const other = items.findIndex((one) => one.base !== items[0].base);
   const shown = items.slice(0, other < 0 ? items.length : other).toReversed();
+  const label = `Units of ${currency} for one ${items[0].base || "unit of the base currency"}`;
   return html`
-    <${StepChart} label=${`Units of ${currency} for one ${items[0].base || "unit of the base currency"}`}
-      until=${new Date().toISOString()} values=${shown.map((one) => [one.as_of, one.units_per_base])} />`;
+    <section class="card">
+      <h2>${label}</h2>
+      <${StepChart} label=${label} until=${new Date().toISOString()}
+        values=${shown.map((one) => [one.as_of, one.units_per_base])} />
+    </section>`;
 }

@@ -102,13 +102,16 @@ function Sales({ query, span }) {
   const to = (more) => address(["locations"], { ...query, ...more });
   return html`
     ${currencies.length > 1 && html`
-      <nav class="bar" aria-label="Currencies of the chart">
+      <nav class="switch" aria-label="Currencies of the chart">
         ${currencies.map((one) => html`
           <${Link} key=${one} to=${to({ currency: one })} aria-current=${one === currency ? "true" : undefined}>
             ${one}<//>`)}
       </nav>`}
-    <${BarChart} label=${`Net sales in ${currency} by UTC day`} currency=${currency} span="day"
-      starts=${days(span.from, laterDay(span.to, 1))} values=${daily.map((one) => [one.day, one.net])} />
+    <section class="card">
+      <h2>Net sales in ${currency} by UTC day</h2>
+      <${BarChart} label=${`Net sales in ${currency} by UTC day`} currency=${currency} span="day"
+        starts=${days(span.from, laterDay(span.to, 1))} values=${daily.map((one) => [one.day, one.net])} />
+    </section>
     <${List} name="locations" caption="Sales by location, of the quarter-hours that are sealed" rows=${rows}
       columns=${columnsOf(location, to)} sort=${{ by: "net", down: true }} />`;
 }

@@ -11,7 +11,7 @@ import {
 import { address, navigate } from "../routes.js";
 import { AgencyLink } from "./agency-link.js";
 import { Attention, needsAttention } from "./attention.js";
-import { reportAddress } from "./reports.js";
+import { RunLink } from "./reports.js";
 import { statementAddress } from "./statements.js";
 
 const ACCOUNTS = 100;
@@ -334,7 +334,7 @@ function LastRun({ reports }) {
   const [run] = reports?.items || [];
   return run && html`
     <p class="note">
-      Last run: <${Link} to=${reportAddress(run.run)}>${run.run}<//>, planned <${Time} at=${run.planned_at} />.
+      Last run: <${RunLink} run=${run.run} />, planned <${Time} at=${run.planned_at} />.
       The live counters compared with it: ${format.words(run.counters)}.
     </p>`;
 }

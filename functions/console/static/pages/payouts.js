@@ -1,6 +1,6 @@
 /** Payouts: the credits that a run would pay and those that wait, the command that pays them, and the runs before. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { inTurns } from "../api.js";
+import { accountPath, get, inTurns, statementPath } from "../api.js";
 import { useNames } from "../agencies.js";
 import { laterDay, laterMonth, monthOf, today } from "../calendar.js";
 import { sum } from "../decimal.js";
@@ -8,12 +8,13 @@ import { NumberField, numberOf, wordsIn } from "../fields.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { payoutRuns, planPayouts } from "../open_items.js";
-import { Amount, Command, Day, Link, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
+import { Amount, Command, Day, Link, Name, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
 import { openAccounts, payoutsSince } from "../receivables.js";
 import { address } from "../routes.js";
 import { AgencyName, agencyColumn } from "./agency-link.js";
 import { accountStatementAddress } from "./receivables.js";
 import { registrationOf } from "./registration.js";
+import { documentOf, grouped } from "./statement-document.js";
 import { statementAddress } from "./statements.js";
 
 const MONTHS = 12;
@@ -24,15 +25,27 @@ const RUNS_HEAD = [["Run"], ["Paid on"], ["Transfers", "n"], ["Sums", "n"]];
 
 const dayOf = (instant) => format.localTime(instant).slice(0, "2026-11-05".length);
 
-/** Returns the accounts with open credits, and the registrations of their agencies by agency. */
+/** Returns the accounts with open credits, each with what its newest statement says of its agency: the `payee`. */
 async function withCredits() {
   const isCredited = ({ statements }) => statements.some((one) => one.open.startsWith("-"));
   const accounts = (await openAccounts()).filter(isCredited);
-  const registrations = new Map();
-  await inTurns([...new Set(accounts.map((one) => one.agency))], async (agency) => {
-    registrations.set(agency, (await registrationOf(agency))?.content);
-  });
-  return { accounts, registrations };
+  const found = [];
+  await inTurns(accounts, async (account) => { found.push({ ...account, payee: await payeeOf(account) }); });
+  return found;
+}
+
+/**
+ * Returns who collects the sales of an account, and the IBAN to which its agency is paid. The registration says so,
+ * unless it was changed after the newest statement was issued; then the document of that statement does.
+ */
+async function payeeOf({ agency, currency, statements }) {
+  const registration = await registrationOf(agency);
+  const issued = statements.map((one) => one.issued_on ?? "").sort().at(-1);
+  if (registration && dayOf(registration.written_at) < issued) return registration.content;
+  const { statement } = await get(accountPath(agency, currency, "balance"));
+  const { files = [] } = await get(statementPath({ agency, currency, period: statement.period }));
+  const { collects, customer } = await documentOf(files.find(({ key }) => key.endsWith("/statement.json")));
+  return { collects, iban: customer.iban };
 }
 
 /** The page. */
@@ -40,7 +53,7 @@ export function Payouts() {
   const { value, problem, again } = useLoaded(withCredits, "");
   const [run, setRun] = useState(() => ({ date: laterDay(today(), 1), name: today(), minimum: "0" }));
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
-  const { paid, left } = planPayouts(value.accounts, value.registrations, run.minimum);
+  const { paid, left } = planPayouts(value, run.minimum);
   return html`
     <p>A run pays what is open of the statements of agencies whose sales the marketplace collects, each by a transfer of
       its own. The command records the payouts, then writes the file for the bank (pain.001). This page records
@@ -62,9 +75,9 @@ export function Payouts() {
       <${Credits} name="payouts" caption="What the run would pay" credits=${paid} />
       <${Command} text="On your machine; NAME is the stack" command=${commandOf(run)} />
       <p class="note">
-        It goes by the newest statement of each account and by sealed payments. So after a change of a registration, or
-        a payment of the last hour, it can differ. It also checks that the banks are in the SEPA area, and prints what
-        it leaves out.
+        It goes by the newest statement of each account, as this page does, and by sealed payments. So after a payment
+        of the last hour it can differ. It also checks that the banks are in the SEPA area, and prints what it leaves
+        out.
       </p>`}
     ${!paid.length && html`<p class="empty">A run would pay nothing now.</p>`}
     ${left.length > 0 && html`
@@ -116,6 +129,7 @@ function Credits({ name, caption, credits, reasons }) {
     { key: "period", title: "Period", type: "month" },
     { key: "currency", title: "Currency" },
     { key: "amount", title: "Amount", type: "money" },
+    ...(reasons ? [] : [{ key: "iban", title: "Paid to", cell: ({ iban }) => html`<${Name}>${grouped(iban)}<//>` }]),
     ...(reasons ? [{ key: "reason", title: "Reason", kind: "long" }] : []),
   ];
   return html`<${List} name=${name} caption=${caption} columns=${columns} rows=${credits} size="25" />`;

@@ -5,14 +5,12 @@ import * as format from "../format.js";
 import { List } from "../list.js";
 import { may } from "../me.js";
 import { byCurrency, lateAgencies, rowOf } from "../open_items.js";
-import { Amount, Link, Money, More, Pending, Table, useLoaded, usePages } from "../parts.js";
-import { lastPayment, openAccounts } from "../receivables.js";
+import { Amount, Link, Money, Pending, Table, useLoaded } from "../parts.js";
+import { receivables } from "../receivables.js";
 import { address } from "../routes.js";
 import { AgencyName, agencyColumn } from "./agency-link.js";
 import { Remind, REMINDERS } from "./remind.js";
 
-const ACCOUNTS = 100;
-const PAGES = 20;
 const AGE_TEXTS = {
   not_due: "Not due", days_1_30: "1–30 days overdue", days_31_60: "31–60 days", days_61_90: "61–90 days",
   days_over_90: "More than 90 days",
@@ -23,14 +21,12 @@ export const accountStatementAddress = (agency, parameters = {}) => address(["re
 
 /** The page. */
 export function Receivables({ query: { currency } }) {
-  const { value, problem, again } = useLoaded(() => openAccounts(), "");
-  const month = usePages("/overview", { range: "month", limit: ACCOUNTS }, PAGES);
+  const { value, problem, again } = useLoaded(() => receivables(), "");
   const [chosen, setChosen] = useState([]);
   const [asked, setAsked] = useState(null);
   const [reminded, setReminded] = useState([]);
   if (!value) return html`<${Pending} problem=${problem} retry=${again} />`;
-  const paid = month.items.map((one) => ({ currency: one.currency, payments: one.now.payments }));
-  const all = byCurrency(value.map(rowOf), paid);
+  const all = byCurrency(value.items.map(rowOf), value.totals);
   const shown = all.filter((one) => !currency || one.currency === currency);
   const choose = (keys, isChosen) => {
     const others = chosen.filter((one) => !keys.includes(one));
@@ -48,15 +44,14 @@ export function Receivables({ query: { currency } }) {
           <${Link} key=${one} to=${address(["receivables"], { currency: one })}
             aria-current=${one === (currency ?? "") ? "true" : undefined}>${one || "All"}<//>`)}
       </nav>`}
-    ${!all.length && !month.busy && html`<p class="empty">Nothing is open: no statement, and no payment.</p>`}
+    ${!all.length && html`<p class="empty">Nothing is open: no statement, and no payment.</p>`}
     ${reminded.length > 0 && html`
       <p class="proven" role="status">
         Reminded: ${reminded.map((one, index) => html`${index > 0 && ", "}<${AgencyName} key=${one} agency=${one} />`)}.
         The messages are on the pages of the agencies.
       </p>`}
     ${shown.map((one) => html`
-      <${Currency} key=${one.currency} ...${one} ...${{ month, chosen, choose, setAsked }} />`)}
-    <${More} list=${month} />
+      <${Currency} key=${one.currency} ...${one} ...${{ chosen, choose, setAsked }} />`)}
     <p>
       <${Link} to=${address(["payouts"])}>Payouts<//>: what the marketplace owes to agencies whose sales it collects.
     </p>
@@ -73,7 +68,7 @@ export function Receivables({ query: { currency } }) {
 
 const many = (number, one, more) => `${format.count(number)} ${number === 1 ? one : more}`;
 
-function Currency({ currency, rows, month, chosen, choose, setAsked, ...sums }) {
+function Currency({ currency, rows, chosen, choose, setAsked, ...sums }) {
   const { open, overdue, credits, unallocated, paid, ages, late, oldestDue } = sums;
   const owing = rows.filter((one) => Number(one.open) > 0).length;
   const sumOf = (value) => html`<${Amount} value=${value} currency=${currency} />`;
@@ -102,10 +97,7 @@ function Currency({ currency, rows, month, chosen, choose, setAsked, ...sums }) 
         <section class="card total">
           <h3>Paid this month</h3>
           <p class="figure">${sumOf(paid)}</p>
-          <p class="note">
-            payments less payouts, recorded since the 1st (UTC)${(month.busy || month.more)
-              && `, of the first ${format.count(month.items.length)} accounts`}
-          </p>
+          <p class="note">payments less payouts, of all agencies</p>
         </section>
       </div>
       ${rows.length > 0 && html`
@@ -150,10 +142,8 @@ function Accounts({ currency, rows, chosen, choose, setAsked }) {
     { key: "unallocated", title: "Unallocated", type: "money", hidden: true },
     { key: "balance", title: "Balance", type: "money", hidden: true },
     { key: "oldestDue", title: "Oldest due", type: "day" },
-    {
-      key: "paid", title: "Last payment", value: null, kind: "short",
-      cell: (one) => html`<${LastPayment} ...${one} />`,
-    },
+    { key: "lastMonth", title: "Last paid in", type: "month" },
+    { key: "lastPaid", title: "Last paid", type: "money" },
     ...(reminds ? [{ key: "remind", title: "", value: null, cell: remind(setAsked) }] : []),
   ];
   return html`
@@ -177,13 +167,3 @@ const remind = (setAsked) => (one) => one.late.length > 0 && html`
   <button type="button" aria-label=${`Remind ${one.agency}`} onClick=${() => setAsked(lateAgencies([one]))}>
     Remind
   </button>`;
-
-/** The last day on which an account has payments, and their sum, once they are read. */
-function LastPayment({ agency, currency }) {
-  const { value, problem } = useLoaded(() => lastPayment({ agency, currency }).then((found) => ({ found })),
-    `${agency} ${currency}`);
-  if (problem) return "unknown";
-  if (!value) return "…";
-  const { found } = value;
-  return found ? html`${format.day(found.day)}: <${Amount} value=${found.amount} currency=${currency} />` : "none";
-}

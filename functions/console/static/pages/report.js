@@ -10,7 +10,7 @@ import { address } from "../routes.js";
 import { agencyColumn } from "./agency-link.js";
 import { Messages } from "./messages.js";
 import { Proof, counted } from "./proof-panel.js";
-import { reportAddress } from "./reports.js";
+import { RunLink } from "./reports.js";
 
 const LINKS = 10;
 const TITLES = { gross: "Sales", refunds: "Refunds", commission: "Commission", payments: "Payments" };
@@ -31,7 +31,7 @@ export function Report({ run }) {
       ${" "}<${Status} value=${report.counters} />
     </p>
     ${manifest?.previous && html`
-      <p>The run before: <${Link} to=${reportAddress(manifest.previous.run)}>${manifest.previous.run}<//></p>`}
+      <p>The run before is that of <${RunLink} run=${manifest.previous.run} />.</p>`}
     <${Proof} subject=${`Run ${run}`} name=${run} label="Verify this run" begin=${() => proofOf(run)} pause=${LINKS}
       result=${resultOf} notProven=${NOT_PROVEN} command="quarterhour verify DIR">
       <${Files} report=${report} />

@@ -1,6 +1,7 @@
 /** Reports: the runs, the newest first, or those of a day. */
 import { html } from "../vendor/htm-preact.js";
 import { dayOf } from "../calendar.js";
+import * as format from "../format.js";
 import { List } from "../list.js";
 import { Link } from "../parts.js";
 import { address } from "../routes.js";
@@ -23,6 +24,9 @@ const COLUMNS = [
 
 /** Returns the address of a run's page. */
 export const reportAddress = (run) => address(["reports", run]);
+
+/** A link to a run's page: the span that it sealed. */
+export const RunLink = ({ run }) => html`<${Link} to=${reportAddress(run)}>${format.run(run)}<//>`;
 
 /** The page. */
 export const Reports = ({ query }) => html`

@@ -23,7 +23,7 @@ const BASE = [["net", "Net sales"], ["commission", "Commission"], ["payments", "
 export const documentOf = async (file) => parseSealed(new TextDecoder().decode(await sealedContent(file)));
 
 /** Returns an IBAN as it is printed: in groups of four. */
-const grouped = (iban) => iban.replace(/\s/g, "").replace(/.{4}(?=.)/g, "$& ");
+export const grouped = (iban) => iban.replace(/\s/g, "").replace(/.{4}(?=.)/g, "$& ");
 
 const isZero = (text) => !/[1-9]/.test(text);
 

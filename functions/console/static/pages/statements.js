@@ -42,23 +42,24 @@ export function Statements({ query }) {
 
 /**
  * A list of statements. `parameters`: which. `owner`: their agency, of which the payments are shown; without it,
- * nothing is shown of payments. They are read again when `version` changes.
+ * nothing is shown of payments. They are read again when `version` changes. `size`: that of a part of an agency's page,
+ * which does not repeat the agency.
  */
 export function StatementList({ parameters, owner, version, empty, size }) {
   const open = useOpenStatements(owner, version);
-  const columns = columnsOf(useNames(), open);
+  const columns = columnsOf(useNames(), open, Boolean(size));
   return html`
     <${List} name="statements" caption="Statements, the newest period first" columns=${columns} path="/statements"
       ...${{ parameters, empty, size }} />`;
 }
 
-const columnsOf = (names, open) => [
+const columnsOf = (names, open, isPart) => [
   {
     key: "number", title: "Number", head: true, kind: "short",
     cell: (one) => html`<${Link} to=${statementAddress(one)}>${one.number}<//>`,
   },
   { key: "period", title: "Period", type: "month" },
-  agencyColumn(names),
+  agencyColumn(names, { hidden: isPart }),
   { key: "currency", title: "Currency" },
   { key: "net", title: "Net sales", type: "money" },
   { key: "commission", title: "Commission", type: "money" },
@@ -66,7 +67,7 @@ const columnsOf = (names, open) => [
   { key: "payments", title: "Payments", type: "money", hidden: true },
   { key: "closing", title: "Closing", type: "money" },
   { key: "status", title: "Status", type: "status" },
-  ...(open
+  ...(open?.size
     ? [
       { key: "open", title: "Open", type: "money", value: ({ number }) => open.get(number)?.open },
       { key: "payment", title: "Payment", type: "status", value: ({ number }) => open.get(number)?.status },

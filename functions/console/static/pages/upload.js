@@ -3,13 +3,14 @@ import { html, useRef, useState } from "../vendor/htm-preact.js";
 import { inTurns } from "../api.js";
 import { forgetAgencies } from "../agencies.js";
 import {
-  MAPS, MOST_SHOWN, add, agenciesOf, contentOf, inTheWordsOfTheApi, nothing, partsOf, reasonsOf, sendBatches, register,
-  sumsOf,
+  MAPS, MOST_SHOWN, add, agenciesOf, answered, contentOf, inTheWordsOfTheApi, mapOf, nothing, partsOf, reasonsOf,
+  sendBatches, register, sumsOf,
 } from "../files.js";
 import * as format from "../format.js";
 import { Failure, Link, Money, Name, Status, Table } from "../parts.js";
 import { address } from "../routes.js";
 
+const PROPOSED = "proposed";
 const OWN = "own";
 const HEAD = [["Month"], ["Currency"], ["Type"], ["Events", "n"], ["Amount", "n"]];
 const counted = (many, name) => `${format.count(many)} ${name}${many === 1 ? "" : "s"}`;
@@ -54,8 +55,9 @@ const askedBy = ({ errors = [] }) => errors.filter(({ field }) => field.startsWi
 
 function Sales() {
   const [state, setState] = useState({});
-  const [map, setMap] = useState(MAPS[0]);
+  const [map, setMap] = useState(PROPOSED);
   const [asked, setAsked] = useState([]);
+  const [proposal, setProposal] = useState();
   const isStopped = useRef(false);
   const { busy, problem, file, summary, result, done, of } = state;
 
@@ -63,8 +65,21 @@ function Sales() {
     isStopped.current = false;
     setState({ busy: true });
     try {
-      const content = await contentOf(form.get("file"));
-      const own = map === OWN ? await form.get("own").text() : map;
+      const chosen = form.get("file");
+      const content = await contentOf(chosen);
+      let own = map;
+      if (map === OWN) own = await form.get("own").text();
+      if (map === PROPOSED) {
+        const proposed = proposal ?? await mapOf(content, chosen.name);
+        const [shipped] = proposed.shipped;
+        if (shipped) setMap(shipped);
+        else setProposal(proposed);
+        if (!shipped && !proposal && proposed.questions.length) {
+          setState({});
+          return;
+        }
+        own = shipped ?? answered(proposed, answersIn(form, proposed));
+      }
       const settings = Object.fromEntries(asked.map(([name]) => [name, form.get(`set ${name}`).trim()]));
       const request = { map: own, settings };
       const found = nothing();
@@ -107,13 +122,21 @@ function Sales() {
     event.preventDefault();
     if (!busy) check(new FormData(event.target));
   };
-  const changed = () => { if (summary) setState({}); };
+  const changed = ({ target }) => {
+    if (summary) setState({});
+    if (target.name === "file") setProposal();
+  };
+  const choose = (event) => {
+    setMap(event.target.value);
+    setAsked([]);
+  };
   return html`
     <form onSubmit=${onSubmit} onInput=${changed}>
       <div class="bar">
         <label>File (CSV, plain or gzipped) <input name="file" type="file" required /></label>
         <label>Map
-          <select value=${map} onChange=${(event) => { setMap(event.target.value); setAsked([]); }}>
+          <select value=${map} onChange=${choose}>
+            <option value=${PROPOSED}>proposed for the file</option>
             ${MAPS.map((one) => html`<option key=${one} value=${one}>${one}</option>`)}
             <option value=${OWN}>a file of your own</option>
           </select>
@@ -128,8 +151,9 @@ function Sales() {
           </label>`)}
         <button class=${summary ? "" : "first"} disabled=${busy}>Check the file</button>
       </div>
-      <p class="note">The map says which column is which field. If you have none, let somebody run
-        ${" "}<code>quarterhour csv FILE --guess</code>: it proposes one.</p>
+      <p class="note">The map says which column is which field. The first check proposes one, as
+        ${" "}<code>quarterhour csv FILE --guess</code> does, and asks what the file does not decide.</p>
+      ${map === PROPOSED && proposal && html`<${Proposed} proposal=${proposal} />`}
     </form>
     ${busy && html`<${Progress} ...${{ done, of }} onStop=${() => { isStopped.current = true; }} />`}
     ${summary && html`<${Summary} summary=${summary} />`}
@@ -145,6 +169,37 @@ function Sales() {
     ${result && !busy && !result.isDone && html`
       <p><button type="button" class="first" onClick=${() => send(result)}>Continue</button></p>`}`;
 }
+
+const answerTo = ({ line }) => `answer ${line}`;
+
+/** Returns the answers in a form to the questions of a proposed map, by their lines. */
+const answersIn = (form, { questions }) =>
+  Object.fromEntries(questions.map((one) => [one.line, form.get(answerTo(one))]));
+
+/** The map that is proposed for a file: its questions, what to check, and the map itself. */
+const Proposed = ({ proposal: { map, questions, checks, unused } }) => html`
+  <fieldset>
+    <legend>The proposed map</legend>
+    <div class="bar">
+      ${questions.map((one) => html`
+        <label key=${one.line}>${one.question} (${one.name})
+          <select name=${answerTo(one)} required>
+            <option value="">Choose</option>
+            ${one.answers.map((answer) => html`<option key=${answer} value=${answer}>${answer}</option>`)}
+          </select>
+        </label>`)}
+    </div>
+    ${(checks.length > 0 || unused.length > 0) && html`
+      <p class="note">To check:</p>
+      <ul class="plain note">
+        ${checks.map((one) => html`<li key=${one}><${Name}>${one}<//></li>`)}
+        ${unused.length > 0 && html`<li key="unused">columns that are not used: <${Name}>${unused.join(", ")}<//></li>`}
+      </ul>`}
+    <details>
+      <summary>The map</summary>
+      <pre tabindex="0">${map}</pre>
+    </details>
+  </fieldset>`;
 
 /** What a file holds. */
 const Summary = ({ summary }) => html`

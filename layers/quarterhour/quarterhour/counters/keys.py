@@ -114,9 +114,12 @@ def paid_statement_key(account: Account, position: str) -> Key:
     return {"pk": account_pk(account), "sk": f"{_PAYS}{position}"}
 
 
-def paid_statements(account: Account) -> Range:
-    """Return the payments of an account that name a statement, in the order in which they were recorded."""
-    return Range(account_pk(account), _PAYS, f"{_PAYS}{_AFTER_DIGITS}", consistent=True)
+def payments_and_periods(account: Account) -> Range:
+    """Return the payments of an account that name a statement and the counters of its periods, which are neighbours.
+
+    The counters come first, the last period first; then the payments, the last recorded first.
+    """
+    return Range(account_pk(account), _PAYS, period_sk_bounds()[1], descending=True, consistent=True)
 
 
 def marker_key(counter: Key, customer: str) -> Key:

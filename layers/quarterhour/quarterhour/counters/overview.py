@@ -11,7 +11,6 @@ from quarterhour.counters.keys import (
     account_of,
     day_of,
     day_sk,
-    latest_key,
     period_key,
     period_sk,
     quarter_hour_sk_bounds,
@@ -80,9 +79,8 @@ class OverviewQueries:
 
         The days are those of UTC, of both months. ``agency`` selects its accounts, ``None`` all.
         """
-        page = self.counters.accounts_with_money(agency, paging, remaining_seconds)
-        accounts = [Account(one["agency"], one["currency"]) for one in page.items]
-        states = self._states(accounts)
+        page, states = self.counters.with_money(agency, paging, remaining_seconds)
+        page, accounts = self.counters.registered(page), [state.account for state in states]
         totals = self._totals(states, (period, period.previous))
         first, last = period.previous.first_day, period.last_day
         days = self.workers.map(lambda state: self._days(state, first, last), states)
@@ -105,9 +103,9 @@ class OverviewQueries:
         Totals are of the time of recording. ``agency`` selects its accounts, ``None`` all.
         """
         kept = spans.kept(self.retention, clock.now())
-        page = self.counters.accounts_with_money(agency, paging, remaining_seconds)
-        accounts = [Account(one["agency"], one["currency"]) for one in page.items]
-        found = self.workers.map(lambda state: self._days_of(state, kept), self._states(accounts))
+        page, states = self.counters.with_money(agency, paging, remaining_seconds)
+        page, accounts = self.counters.registered(page), [state.account for state in states]
+        found = self.workers.map(lambda state: self._days_of(state, kept), states)
         items = [
             listed_account(one, *(_sum_in(span, days) for span in (kept.now, kept.before)))
             for one, days in zip(page.items, found, strict=True)
@@ -135,11 +133,6 @@ class OverviewQueries:
             bounds = quarter_hour_sk_bounds(QuarterHour.first_of(part), last)
             found[part] = total(map(Totals.of, self.counters.counted(state, *bounds, _QUARTER_HOURS_OF_A_DAY)))
         return found
-
-    def _states(self, accounts: Sequence[Account]) -> list[AccountState]:
-        found = self.counters.entities.get_many([latest_key(account) for account in accounts])
-        latest = {account_of(values["pk"]): values for values in found}
-        return [AccountState.of(account, latest.get(account)) for account in accounts]
 
     def _totals(
         self, states: Sequence[AccountState], periods: Sequence[Period]

@@ -109,11 +109,21 @@ class CounterQueries:
         ``agency`` and ``currency`` select accounts, ``None`` selects all. A page is short although another follows only
         if the time runs short.
         """
-        return self._selected(lambda account: currency in {None, account.currency}, agency, paging, remaining_seconds)
+        page, _ = self._selected(
+            lambda account: currency in {None, account.currency}, agency, paging, remaining_seconds
+        )
+        return self.registered(page)
 
-    def accounts_with_money(self, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]) -> Page:
-        """Return a page of the accounts, as ``accounts`` does, without those of views, which have no money."""
-        return self._selected(lambda account: account.currency != NO_CURRENCY, agency, paging, remaining_seconds)
+    def with_money(
+        self, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
+    ) -> tuple[Page, list[AccountState]]:
+        """Return a page of the accounts without those of views, which have no money, and the items of its accounts."""
+        page, items = self._selected(lambda account: account.currency != NO_CURRENCY, agency, paging, remaining_seconds)
+        return page, [AccountState.of(account_of(values["pk"]), values) for values in items]
+
+    def registered(self, page: Page) -> Page:
+        """Return a page of accounts, each with whether its agency is registered; views have no agency."""
+        return replace(page, items=self._with_registrations(page.items))
 
     def _selected(
         self,
@@ -121,13 +131,19 @@ class CounterQueries:
         agency: str | None,
         paging: Paging,
         remaining_seconds: Callable[[], float],
-    ) -> Page:
+    ) -> tuple[Page, list[Values]]:
         low, high = account_pk_bounds(agency)
         after = paging.start(lambda pk: within(low, pk, high), "")
         found = ((values["pk"], values) for values in self.latest(max(low, after), high, paging.limit + 1))
         entries = ((pk, values if selected(account_of(pk)) else None) for pk, values in found if pk != after)
-        page = paging.cut_in_time(entries, lambda values: {**_names(values["pk"]), **state(values)}, remaining_seconds)
-        return replace(page, items=self._with_registrations(page.items))
+        read: list[Values] = []
+
+        def show(values: Values) -> dict[str, Any]:
+            read.append(values)
+            return {**_names(values["pk"]), **state(values)}
+
+        page = paging.cut_in_time(entries, show, remaining_seconds)
+        return page, read[: len(page.items)]  # one more can be read, to know whether a page follows
 
     def _with_registrations(self, accounts: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """Return accounts, each with whether its agency is registered; accounts of views have no agency."""
@@ -202,6 +218,13 @@ class CounterQueries:
     def state_of(self, account: Account) -> AccountState:
         """Return an account's item: what it holds of the windows that have not left."""
         return AccountState.of(account, self.entities.get(latest_key(account)))
+
+    def states_of(self, accounts: Sequence[Account]) -> list[AccountState]:
+        """Return the items of those accounts that have one, in any order."""
+        return [
+            AccountState.of(account_of(values["pk"]), values)
+            for values in self.entities.get_many([latest_key(account) for account in accounts])
+        ]
 
     def counted(self, opened: AccountState, low: str, high: str, page_size: int) -> Iterator[Values]:
         """Yield what is counted of an account's windows with sort keys from ``low`` to ``high``, in their order.

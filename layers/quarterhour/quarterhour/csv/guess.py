@@ -56,6 +56,8 @@ from quarterhour.orders.events import SOURCE
 LINES: Final = 20_000
 """The lines from which a map is made."""
 SAMPLES: Final = 3
+QUESTION: Final = " # QUESTION: "
+"""What follows an entry of the map that is a question, before its answers."""
 
 _CHARACTERS: Final = 1 << 24
 _MOST_COLUMNS: Final = 1000
@@ -66,10 +68,11 @@ _NO_AGENCY: Final = "42"
 
 @dataclass(frozen=True, slots=True)
 class MapEntry:
-    """One entry of the map: its value in TOML, or the answers to a question, the likeliest first."""
+    """One entry of the map: its value in TOML, or a question and the answers to it, the likeliest first."""
 
     name: str
     value: str
+    question: str = ""
     answers: tuple[str, ...] = ()
 
 
@@ -83,6 +86,8 @@ class Proposal:
     questions: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
     """The columns that the map leaves out."""
+    shipped: list[str] = field(default_factory=list)
+    """The maps that come with the tools whose columns the file has."""
 
     def put(self, section: str, name: str, value: str) -> None:
         """Add an entry whose value is TOML."""
@@ -92,20 +97,27 @@ class Proposal:
         """Add an entry that is a question; the answers are TOML, the likeliest first."""
         if question not in self.questions:
             self.questions.append(question)
-        self.sections.setdefault(section, []).append(MapEntry(name, answers[0], tuple(answers)))
+        self.sections.setdefault(section, []).append(MapEntry(name, answers[0], question, tuple(answers)))
 
     def toml(self, *, answered: bool) -> str:
         """Return the map in TOML, with questions or with the first answer to each."""
         lines = []
-        for section, entries in sorted(self.sections.items(), key=lambda item: _ORDER.index(item[0].split(".")[0])):
+        for section, entries in self._ordered():
             lines += ["", section]
             for one in entries:
                 if answered or not one.answers:
                     lines.append(f"{one.name} = {one.value}")
                 else:
                     value = f'["{OPEN}"]' if one.name == "formats" else f'"{OPEN}"'
-                    lines.append(f"{one.name} = {value} # QUESTION: {' or '.join(one.answers)}")
+                    lines.append(f"{one.name} = {value}{QUESTION}{' or '.join(one.answers)}")
         return "\n".join(lines[1:]) + "\n"
+
+    def open_entries(self) -> list[MapEntry]:
+        """Return the entries that are questions, in the order of the map."""
+        return [one for _, entries in self._ordered() for one in entries if one.answers]
+
+    def _ordered(self) -> list[tuple[str, list[MapEntry]]]:
+        return sorted(self.sections.items(), key=lambda item: _ORDER.index(item[0].split(".")[0]))
 
 
 def guess(
@@ -136,9 +148,9 @@ def guess(
     found, counts = columns(table.header, rows), Counter(table.header)
     usable = [one for one in found if one.filled and counts[one.name] == 1 and _can_be_named(one.name)]
     _Guesser(proposal, table.header, rows, usable, Path(name).stem.split(".")[0] or "file").fill(totals)
-    fitting = [one for one, used in _shipped_columns().items() if used <= set(table.header)]
-    if fitting:
-        ways = " or ".join(f"--map {one}" for one in fitting)
+    proposal.shipped = [one for one, used in _shipped_columns().items() if used <= set(table.header)]
+    if proposal.shipped:
+        ways = " or ".join(f"--map {one}" for one in proposal.shipped)
         proposal.checks.insert(0, f"it has the columns of a map that comes with the tools: use {ways} in place of this")
     samples = _samples(read, proposal, header_line)
     text = _comments(proposal, name, len(rows), header_line, samples) + "\n" + proposal.toml(answered=False)

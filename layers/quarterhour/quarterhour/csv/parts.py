@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from quarterhour.csv.errors import FileError
 from quarterhour.csv.events import Converter
+from quarterhour.csv.guess import Proposal, guess
 from quarterhour.csv.lines import AS_BROKEN, COMMONEST, LONGEST, UTF_8, FileLine, check_kind, is_utf_8, marked
 from quarterhour.csv.map import CsvMap
 from quarterhour.csv.table import BadRow, PartEndError, check_columns, read_table, records
@@ -141,6 +142,18 @@ def convert_part(
         behind - 1,
         None if is_over else _after(converter, place, behind),
     )
+
+
+def map_of_part(content: bytes, name: str, *, last: bool) -> tuple[str, Proposal]:
+    """Return a map for a file, by its first bytes, as ``guess`` proposes it; ``last``: whether they are all.
+
+    Raises ``FileError`` if the file is of another kind, or no table.
+    """
+    check_kind(content)
+    in_doubt = not (marked(content) or is_utf_8(content))
+    declared = COMMONEST if in_doubt else None
+    lines, _ = _lines(content, _encoding_of(content, declared), 1, last=last)
+    return guess(lines, name, encoding=declared, encoding_in_doubt=in_doubt)
 
 
 def _encoding_of(content: bytes, declared: str | None) -> str:

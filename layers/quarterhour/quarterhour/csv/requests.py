@@ -20,6 +20,7 @@ MAX_SETTING: Final = 1000
 """Characters of a value that a map asks for."""
 _PART: Final = f"a part of the file in Base64, at most {MAX_PART} bytes"
 _MAP: Final = f"a map as TOML of at most {MAX_MAP} characters, or the name of a map: {{}}"
+_FILE_NAME: Final = f"the name of a file, 1 to {MAX_SETTING} printable characters"
 _SETTING: Final = f"text of at most {MAX_SETTING} characters"
 
 
@@ -45,6 +46,25 @@ def read_part(body: Mapping[str, Any]) -> PartRequest:
     settings = _settings(csv_map, read.within("settings", given or {})) if csv_map else {}
     fields.refuse(read.problems, "a part of a file and its map")
     return PartRequest(content, csv_map, settings, place, last)
+
+
+class MapRequest(NamedTuple):
+    """The beginning of a file for which a map is proposed: its bytes, its name, and whether they are all."""
+
+    content: bytes
+    name: str
+    last: bool
+
+
+def read_map_request(body: Mapping[str, Any]) -> MapRequest:
+    """Return the request in a body; raise ``InvalidError`` with every problem in it."""
+    read = Fields(body)
+    read.report_unknown(frozenset({"part", "name", "last"}))
+    content = read.value("part", _PART, _bytes)
+    name = read.value("name", _FILE_NAME, _file_name, optional=True)
+    last = read.value("last", "true or false", lambda value: value if isinstance(value, bool) else None)
+    fields.refuse(read.problems, "the beginning of a file")
+    return MapRequest(content, name or "file.csv", last)
 
 
 def read_agencies(body: Mapping[str, Any]) -> list[bytes]:
@@ -80,6 +100,10 @@ def _settings(csv_map: CsvMap, given: Fields) -> dict[str, str]:
 
 def _setting(value: object) -> str | None:
     return value if isinstance(value, str) and 1 <= len(value) <= MAX_SETTING else None
+
+
+def _file_name(value: object) -> str | None:
+    return value if isinstance(value, str) and 1 <= len(value) <= MAX_SETTING and value.isprintable() else None
 
 
 def _bytes(value: object) -> bytes | None:

@@ -4,8 +4,9 @@ from dataclasses import asdict
 
 from quarterhour.agencies.rows import AgencyFileError, read_rows
 from quarterhour.csv.errors import FileError, MapError
-from quarterhour.csv.parts import convert_part
-from quarterhour.csv.requests import read_agencies, read_part, refused
+from quarterhour.csv.guess import QUESTION
+from quarterhour.csv.parts import convert_part, map_of_part
+from quarterhour.csv.requests import read_agencies, read_map_request, read_part, refused
 from quarterhour.model.fields import printable
 from quarterhour.web import http
 from quarterhour.web.access import Role, people
@@ -33,6 +34,22 @@ def read(routes: Routes) -> None:
             "next": part.next.token if part.next else None,
         }
         return http.response(200, body)
+
+    @routes.post("/csv/maps", allow=people(Role.FINANCE))
+    def map_for_file() -> http.Response:
+        """Return a map for a CSV file, proposed from its beginning, and the questions that it leaves open."""
+        request = read_map_request(routes.body())
+        try:
+            text, proposal = map_of_part(request.content, request.name, last=request.last)
+        except FileError as error:
+            raise refused("part", error) from error
+        lines = [number for number, line in enumerate(text.split("\n"), 1) if QUESTION in line and line[0] != "#"]
+        questions = [
+            {"line": line, "name": one.name, "question": one.question, "answers": one.answers}
+            for line, one in zip(lines, proposal.open_entries(), strict=True)
+        ]
+        found = {name: getattr(proposal, name) for name in ("shipped", "certain", "checks", "unused")}
+        return http.response(200, {"map": text, "questions": questions, **found})
 
     @routes.post("/csv/agencies", allow=people(Role.FINANCE))
     def agencies_of_file() -> http.Response:

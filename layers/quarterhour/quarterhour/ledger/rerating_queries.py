@@ -53,7 +53,7 @@ class ReratingQueries:
         found = rerated(events, rate_card, request.start, request.end)
         changed = [one for one in found if one.is_changed]
         if len(changed) > MAX_CHANGES:
-            raise _too_large(f"changes {len(changed)} events", f"at most {MAX_CHANGES}: take a shorter span")
+            raise _too_large(f"changes {len(changed):,} events", f"at most {MAX_CHANGES:,} of them, in a shorter span")
         rerating = ReratingRequest(Rerating(request.rate_card, version, caller.name), request.reason)
         try:
             return {
@@ -96,13 +96,13 @@ class ReratingQueries:
             if page.after is None:
                 return
             if remaining_seconds() < RESERVE_SECONDS:
-                raise _too_large("has more events until now than a request can read", "a later one")
+                raise _too_large("has more events until now than a request can read", "a later beginning")
             paging = Paging(MAX_LIMIT, "", page.after)
 
 
 def _too_large(problem: str, expected: str) -> TooLargeError:
-    found = FieldProblem("from", problem, f"{expected}, or use quarterhour rerate")
-    return TooLargeError(in_words([found]), found)
+    message = f"the span {problem}: a preview takes {expected}; quarterhour rerate has no such limit"
+    return TooLargeError(message, FieldProblem("from", problem, expected))
 
 
 def _shown(one: Rerated, request: ReratingRequest) -> dict[str, Any]:

@@ -1,32 +1,37 @@
 """Reads receivables: an account's documents, the payments that name them, and all of its payments."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
-from itertools import groupby
-from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import ATTEMPTS, pause
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.keys import paid_statements
+from quarterhour.counters.keys import is_period, payments_and_periods, period_of, period_sk_bounds
 from quarterhour.counters.queries import CounterQueries
+from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock, money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period, day_in, time_zone
-from quarterhour.receivables.plan import Allocation, BilledDocument, NamedPayment, OpenFigures, allocate
-from quarterhour.statements.keys import sealed_periods, statements_of_agency
+from quarterhour.model.totals import Totals
+from quarterhour.receivables.plan import Allocation, BilledDocument, NamedPayment, allocate
+from quarterhour.statements.balance import of_periods
+from quarterhour.statements.keys import sealed_periods, statements_of_accounts, statements_of_agency
 from quarterhour.statements.listing import Listed
 from quarterhour.statements.owner import PAYMENT_DAYS
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.queries import StatementQueries
 from quarterhour.statements.store import PartyReader
-from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging
+from quarterhour.web.paging import MAX_LIMIT, RESERVE_SECONDS, Page, Paging
+
+if TYPE_CHECKING:
+    from quarterhour.receivables.plan import OpenFigures
 
 _PAGE: Final = 200
 
@@ -39,6 +44,27 @@ class PeriodTerms(NamedTuple):
 
 
 TermsOf = Callable[[Period], PeriodTerms]
+Documents = Mapping[Account, Sequence[BilledDocument]]
+"""The statements and credit notes of accounts."""
+
+
+class _Payments(NamedTuple):
+    """The payments of an account: the sum of those that are on a statement or will be, and those that name one.
+
+    ``by_period``: the sums of all, the newest period first.
+    """
+
+    total: Decimal
+    named: tuple[NamedPayment, ...]
+    by_period: Mapping[Period, Decimal]
+
+
+class OpenAccount(NamedTuple):
+    """An account, what is open of its documents, and its payments by period, the newest first."""
+
+    account: Account
+    allocation: Allocation
+    paid: Mapping[Period, Decimal]
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,81 +83,94 @@ class ReceivableQueries:
     def page(
         self, agency: str | None, on: date, paging: Paging, remaining_seconds: Callable[[], float]
     ) -> dict[str, Any]:
-        """Return a page of the accounts with something open on a business date, and their totals by currency.
+        """Return a page of the accounts with something open on a business date, and totals of the page by currency.
 
         ``agency`` selects its accounts, ``None`` all. A page can be short, or empty, though another follows.
         """
-        page = self.counters.accounts_with_money(agency, paging, remaining_seconds)
-        found = self._open(page, self._terms())
-        items = [shown(account, allocation, on) for account, allocation in found]
-        totals = _totals((account.currency, allocation.figures(on)) for account, allocation in found)
-        return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": totals}
+        page, states = self.counters.with_money(agency, paging, remaining_seconds)
+        found = self._accounts(states, agency, self._terms())
+        items = [shown(one, on) for one in found if not one.allocation.is_cleared]
+        return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": _totals(found, on)}
 
     def all_open(self, remaining_seconds: Callable[[], float]) -> list[tuple[Account, Allocation]]:
         """Return the accounts with something open; raise ``UnavailableError`` if there is not enough time for all."""
-        found, terms_of = [], self._terms()
+        found: list[OpenAccount] = []
+        terms_of = self._terms()
         page = Page([], ())
         while page.after is not None:
             if remaining_seconds() < RESERVE_SECONDS:
                 raise UnavailableError("there are more accounts than can be read in the time of a request")
-            paging = Paging(_PAGE, "", page.after or None)
-            page = self.counters.accounts_with_money(None, paging, remaining_seconds)
-            found += self._open(page, terms_of)
-        return found
-
-    def _open(self, page: Page, terms_of: TermsOf) -> list[tuple[Account, Allocation]]:
-        """Return those accounts of a page that have something open."""
-        accounts = [Account(one["agency"], one["currency"]) for one in page.items]
-        agencies = [list(some) for _, some in groupby(accounts, key=attrgetter("agency"))]
-        return [
-            (account, allocation)
-            for some in self.workers.map(lambda some: self._allocations(some, terms_of), agencies)
-            for account, allocation in some
-            if not allocation.is_cleared
-        ]
+            paging = Paging(MAX_LIMIT, "", page.after or None)
+            page, states = self.counters.with_money(None, paging, remaining_seconds)
+            found += self._accounts(states, None, terms_of)
+        return [(one.account, one.allocation) for one in found if not one.allocation.is_cleared]
 
     def payment(self, account: Account, number: str) -> dict[str, Any] | None:
         """Return whether a document is paid today; ``None`` if the index does not list it yet."""
-        ((_, allocation),) = self._allocations([account], self._terms())
-        found = allocation.of(number)
+        documents = self._documents_of(account.agency, self._terms())
+        (payments,) = self._payments([self.counters.state_of(account)]).values()
+        found = _allocated(account, documents, payments).allocation.of(number)
         return found.payment(self.today()) if found else None
 
-    def _allocations(self, accounts: list[Account], terms_of: TermsOf) -> list[tuple[Account, Allocation]]:
-        """Return the allocations of accounts of one agency, whose documents are read once."""
-        documents = self.documents_of(accounts[0].agency, terms_of)
-        return [(one, allocate(documents.get(one, ()), *self._payments(one))) for one in accounts]
+    def _accounts(self, states: Sequence[AccountState], agency: str | None, terms_of: TermsOf) -> list[OpenAccount]:
+        """Return the accounts of these items, which follow each other in the list of an agency's, or of all."""
+        if not states:
+            return []
+        documents = (
+            self._documents_between(states[0].account, states[-1].account, terms_of)
+            if agency is None
+            else self._documents_of(agency, terms_of)
+        )
+        payments = self._payments(states)
+        return [_allocated(one.account, documents, payments[one.account]) for one in states]
 
-    def documents_of(self, agency: str, terms_of: TermsOf) -> dict[Account, list[BilledDocument]]:
+    def _documents_of(self, agency: str, terms_of: TermsOf) -> Documents:
         """Return the statements and credit notes of an agency by account."""
-        found: dict[Account, list[BilledDocument]] = {}
-        for values in self.entities.read_index(statements_of_agency(agency), _PAGE):
-            if "number" in values:  # a change of a status has none
-                documents = _released(values) if "documents" in values else [_of_0_2(values, terms_of)]
-                found.setdefault(Account(agency, values["currency"]), []).extend(documents)
-        return found
+        return _documents(self.entities.read_index(statements_of_agency(agency), _PAGE), terms_of)
 
-    def _payments(self, account: Account) -> tuple[Decimal, list[NamedPayment]]:
-        """Return the sum of an account's payments, and those of them that name a statement."""
-        counted = self.statements.payments(account)
+    def _documents_between(self, first: Account, last: Account, terms_of: TermsOf) -> Documents:
+        """Return the statements and credit notes of all accounts from one to another.
+
+        They are read period by period: a request for each period costs less than one for each agency.
+        """
+        ranges = [statements_of_accounts(one, first, last) for one in self.statements.statement_periods()]
+        found = self.workers.map(lambda one: list(self.entities.read(one, MAX_LIMIT)), ranges)
+        return _documents(chain.from_iterable(found), terms_of)
+
+    def _payments(self, states: Sequence[AccountState]) -> dict[Account, _Payments]:
+        """Return the payments of accounts, whose items were read before."""
+        first = self.statements.first_period()
+        found: dict[Account, _Payments] = {}
         for attempt in range(ATTEMPTS):
-            # A payment is listed by its statement before it is counted. So the sum is read first: all that it holds is
-            # on the list then. A payment that is counted meanwhile is on the list and not in the sum: it would clear
-            # its statement and be missing from the rest, so both are read again.
-            named = list(self._named(account))
-            if not named or (counted_since := self.statements.payments(account)) == counted:
-                return counted, named
-            counted = counted_since
+            # A payment is listed by its statement before it is counted. So the counters are read first: all that they
+            # hold is on the list then. A payment that is counted meanwhile is on the list and not in the sum: it would
+            # clear its statement and be missing from the rest, so the account is read again.
+            read = self.workers.map(lambda state: self._payments_of(state, first), states)
+            found |= {state.account: one for state, one in zip(states, read, strict=True)}
+            counted = {one.account: one.totals.payments for one in states if found[one.account].named}
+            states = [
+                one for one in self.counters.states_of(list(counted)) if one.totals.payments != counted[one.account]
+            ]
+            if not states:
+                return found
             pause(attempt)
         raise UnavailableError("the payments of an account changed during each read: try again")
 
-    def _named(self, account: Account) -> Iterator[NamedPayment]:
-        """Yield the payments that name a statement; those before the first period count nowhere."""
-        first = str(self.statements.first_period() or "")
-        for values in self.entities.read(paid_statements(account), _PAGE):
-            if values["period"] < first:
-                continue
-            identity = Identity(values["source"], values["id"])
-            yield NamedPayment(identity, values["statement"], Decimal(values["amount"]))
+    def _payments_of(self, state: AccountState, first: Period | None) -> _Payments:
+        """Return the payments of an account; those before the first period pay nothing."""
+        items = list(self.entities.read(payments_and_periods(state.account), _PAGE))[::-1]
+        listed, own = ([one for one in items if is_period(one["sk"]) is counter] for counter in (False, True))
+        counted = {
+            period_of(values["sk"]): Totals.of(values)
+            for values in state.counters_for_readers(own, *period_sk_bounds())
+        }
+        named = (
+            NamedPayment(Identity(values["source"], values["id"]), values["statement"], Decimal(values["amount"]))
+            for values in listed
+            if values["period"] >= str(first or "")
+        )
+        by_period = {period: one.payments for period, one in sorted(counted.items(), reverse=True) if one.payments}
+        return _Payments(of_periods(counted, first).payments, tuple(named), by_period)
 
     def _terms(self) -> TermsOf:
         """Return a function that returns the terms of a period of 0.2.0, each of which is read once.
@@ -157,18 +196,37 @@ class ReceivableQueries:
         return of
 
 
-def shown(account: Account, allocation: Allocation, on: date) -> dict[str, Any]:
+def shown(one: OpenAccount, on: date) -> dict[str, Any]:
     """Return an account as the API shows it: its sums, its open documents, and payments of unknown statements."""
+    account, allocation, paid = one
     return {
         "agency": account.agency,
         "currency": account.currency,
         **allocation.figures(on).as_dict(),
+        "last_paid": next(
+            ({"period": str(period), "payments": money.plain(amount)} for period, amount in paid.items()), None
+        ),
         "statements": [one.as_dict(on) for one in allocation.receivables if one.open],
         "unknown": [
             {**one.identity._asdict(), "statement": one.statement, "amount": money.plain(one.amount)}
             for one in allocation.unknown
         ],
     }
+
+
+def _allocated(account: Account, documents: Documents, payments: _Payments) -> OpenAccount:
+    allocation = allocate(documents.get(account, ()), payments.total, payments.named)
+    return OpenAccount(account, allocation, payments.by_period)
+
+
+def _documents(items: Iterable[Mapping[str, Any]], terms_of: TermsOf) -> Documents:
+    """Return the documents of the items of statements, by account."""
+    found: dict[Account, list[BilledDocument]] = {}
+    for values in items:
+        if "number" in values:  # a change of a status has none
+            documents = _released(values) if "documents" in values else [_of_0_2(values, terms_of)]
+            found.setdefault(Account.parse(values["sk"]), []).extend(documents)
+    return found
 
 
 def _released(values: Mapping[str, Any]) -> list[BilledDocument]:
@@ -196,8 +254,17 @@ def _of_0_2(values: Mapping[str, Any], terms_of: TermsOf) -> BilledDocument:
     return BilledDocument(period, listed.number, listed.document, listed.amount, terms.issued_on, due_on, None)
 
 
-def _totals(figures: Iterable[tuple[str, OpenFigures]]) -> list[dict[str, Any]]:
+def _totals(accounts: Iterable[OpenAccount], on: date) -> list[dict[str, Any]]:
+    """Return what is open by currency, and what was paid in the month of a business date, also by cleared accounts."""
     sums: dict[str, OpenFigures] = {}
-    for currency, one in figures:
-        sums[currency] = sums[currency].plus(one) if currency in sums else one
-    return [{"currency": currency, **one.as_dict()} for currency, one in sorted(sums.items())]
+    paid: dict[str, Decimal] = {}
+    for account, allocation, by_period in accounts:
+        currency, amount = account.currency, by_period.get(Period.of(on), money.ZERO)
+        if amount or not allocation.is_cleared:
+            figures = allocation.figures(on)
+            sums[currency] = sums[currency].plus(figures) if currency in sums else figures
+            paid[currency] = money.add(paid.get(currency, money.ZERO), amount)
+    return [
+        {"currency": currency, **one.as_dict(), "paid": money.plain(paid[currency])}
+        for currency, one in sorted(sums.items())
+    ]

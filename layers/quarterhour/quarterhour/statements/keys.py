@@ -171,6 +171,11 @@ def statements_of_period(period: Period, after: str | None = None) -> Range:
     return Range(f"{_OF_PERIOD}{period}", _FIRST, _LAST, after=after)
 
 
+def statements_of_accounts(period: Period, first: Account, last: Account) -> Range:
+    """Return the statements of a period from an account to another one, and the changes of their statuses."""
+    return Range(f"{_OF_PERIOD}{period}", str(first), f"{last}{_LAST}")
+
+
 def statements_of_agency(agency: str, period: Period | None = None) -> IndexRange:
     """Return an agency's statements and the changes of their statuses, the newest first: of all periods, or of one."""
     low, high = (_FIRST, _LAST) if period is None else (f"{period}{SEPARATOR}", f"{period}{SEPARATOR}{_LAST}")

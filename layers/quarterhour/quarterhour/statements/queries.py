@@ -413,13 +413,14 @@ class StatementQueries:
             "unbilled": {name: money.plain(getattr(balance, name)) for name in _UNBILLED},
         }
 
-    def payments(self, account: Account) -> Decimal:
-        """Return the sum of all payments of an account that are on a statement, or will be."""
-        return of_periods(self._counted(account), self.first_period()).payments
-
     def first_period(self) -> Period | None:
         """Return the first period with statements, ``None`` before it is known; what is earlier is on none."""
         return self._progress().first_period or self.calendar.first_period
+
+    def statement_periods(self) -> list[Period]:
+        """Return the periods that may have statements, up to the present one; none before the first run."""
+        first = self._progress().first_period
+        return list(_months(first, self.calendar.month_of(clock.now()))) if first else []
 
     def _consistently(self, account: Account, as_of: datetime, since: QuarterHour) -> tuple[Billed, Totals]:
         """Return what was billed and what was unbilled as of an instant, from counters of one moment.
