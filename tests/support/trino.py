@@ -21,11 +21,10 @@ from quarterhour_tools import programs
 from quarterhour_tools.errors import ToolError
 
 VERSION: Final = "368"
-FILES: Final = "files"
-"""The catalog of the tables over files. Its Iceberg tables are redirected to the other one."""
 ICEBERG: Final = "iceberg"
-SCHEMA: Final = "quarterhour"
+"""The catalog of Iceberg tables; the other catalog leads to them, so a query names no catalog."""
 
+_FILES: Final = "files"
 _SHA256: Final = "794a7df6faae51895183b52c6d7f36f0a9715140fab317dac5400f71729c05cd"
 _PLUGINS: Final = ("hive", "iceberg")
 """The plugins that are kept; the archive has many more, and each takes time to load."""
@@ -62,7 +61,7 @@ class Trino:
         self._home = home
         self._folder = folder
         self._process: subprocess.Popen[bytes] | None = None
-        self._http = httpx.Client(timeout=60, headers={"X-Trino-User": "quarterhour", "X-Trino-Schema": SCHEMA})
+        self._http = httpx.Client(timeout=60, headers={"X-Trino-User": "quarterhour"})
 
     def start(self) -> None:
         """Start the server on a free port, with the data of before, and wait until it answers."""
@@ -105,9 +104,9 @@ class Trino:
             self._process.wait()
             self._process = None
 
-    def run(self, sql: str, catalog: str = FILES) -> list[list[Any]]:
-        """Run a statement and return its rows; numbers with a fraction are text. Raises ``QueryError`` if it fails."""
-        page = self.submit(sql, catalog)
+    def run(self, sql: str, schema: str) -> list[list[Any]]:
+        """Run a statement and return its rows; decimals are text. Raises ``QueryError`` if it fails."""
+        page = self.submit(sql, schema)
         rows: list[list[Any]] = []
         while True:
             rows += page.get("data", [])
@@ -117,9 +116,10 @@ class Trino:
                 return rows
             page = self.follow(page)
 
-    def submit(self, sql: str, catalog: str = FILES) -> dict[str, Any]:
-        """Post a statement and return the first page, which is empty as a rule: the statement begins to run."""
-        return self._answer(self._http.post("/v1/statement", content=sql, headers={"X-Trino-Catalog": catalog}))
+    def submit(self, sql: str, schema: str) -> dict[str, Any]:
+        """Post a statement and return the first page; the statement begins to run once the next one is asked for."""
+        place = {"X-Trino-Catalog": _FILES, "X-Trino-Schema": schema}
+        return self._answer(self._http.post("/v1/statement", content=sql.encode(), headers=place))
 
     def follow(self, page: dict[str, Any]) -> dict[str, Any]:
         """Return the page after another one; Trino runs a statement for as long as somebody asks for its pages."""
@@ -147,7 +147,7 @@ class Trino:
                 "query.min-expire-age=1s",
             ],
             catalog.parent / "log.properties": ["io.trino=WARN", "io.airlift=WARN"],
-            catalog / f"{FILES}.properties": [
+            catalog / f"{_FILES}.properties": [
                 "connector.name=hive",
                 "hive.metastore=file",
                 "hive.recursive-directories=true",
@@ -202,7 +202,9 @@ def _fetch(folder: Path) -> None:
             if top == f"trino-server-{VERSION}" and kept and not member.isdir():
                 target = folder / place
                 target.parent.mkdir(parents=True, exist_ok=True)
-                # A library of several plugins is in the archive once, and elsewhere a link to that.
+                if member.islnk() and (known := folder / member.linkname.partition("/")[2]).exists():
+                    target.hardlink_to(known)  # a library that several plugins have
+                    continue
                 source = content.extractfile(member)
                 if source is None:
                     raise ToolError(f"the archive of Trino {VERSION} holds {member.name}, which is no file")

@@ -8,7 +8,7 @@ from urllib.parse import quote
 
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
-from tests.support.trino import ICEBERG, SCHEMA, Trino
+from tests.support.trino import ICEBERG, Trino
 
 SET_UP: Final = "set-up "
 """The names of the queries that create views and the Iceberg table begin so."""
@@ -48,7 +48,7 @@ def _resolved(of: Template, value: Any) -> Any:  # noqa: ANN401 - a template hol
 
 
 def hive_table(table: Properties, location: str) -> str:
-    """Return the statement with which Trino creates a Glue table over the files in a folder, by its URL."""
+    """Return the statement with which Trino creates a Glue table over the files in a folder, by the folder's URL."""
     storage, partitions = table["StorageDescriptor"], table.get("PartitionKeys", [])
     columns = [f'"{one["Name"]}" {trino_type(one["Type"])}' for one in [*storage["Columns"], *partitions]]
     serde = storage["SerdeInfo"]
@@ -63,18 +63,18 @@ def hive_table(table: Properties, location: str) -> str:
     if partitions:
         options["partitioned_by"] = f"ARRAY[{', '.join(_literal(one['Name']) for one in partitions)}]"
     written = ", ".join(f"{name} = {value}" for name, value in options.items())
-    return f"CREATE TABLE {SCHEMA}.{table['Name']} ({', '.join(columns)}) WITH ({written})"
+    return f"CREATE TABLE {table['Name']} ({', '.join(columns)}) WITH ({written})"
 
 
-def iceberg_table(statement: str) -> str:
-    """Return Athena's statement for an Iceberg table as Trino's."""
+def iceberg_table(statement: str, schema: str) -> str:
+    """Return Athena's statement for an Iceberg table as Trino's, for a schema of the catalog of Iceberg."""
     match = _CREATED.fullmatch(statement)
     assert match, statement
     columns = re.sub(r"`(\w+)` (\w+)", lambda one: f'"{one[1]}" {trino_type(one[2])}', match["columns"])
     partitions = re.split(r", (?!\w+\))", _BUCKET.sub(r"bucket(\2, \1)", match["partitions"]))
     partitioning = ", ".join(_literal(one) for one in _joined(partitions))
     return (
-        f"CREATE TABLE IF NOT EXISTS {ICEBERG}.{SCHEMA}.{match['name']} ({columns}) "
+        f"CREATE TABLE IF NOT EXISTS {ICEBERG}.{schema}.{match['name']} ({columns}) "
         f"WITH (format = 'PARQUET', partitioning = ARRAY[{partitioning}])"
     )
 
@@ -100,54 +100,64 @@ def _literal(text: str) -> str:
 
 
 class Warehouse:
-    """The tables of the template on a running Trino, over a folder of sealed files."""
+    """The tables of the template on a running Trino, in a schema of their own, over a folder of sealed files."""
 
-    def __init__(self, trino: Trino, files: Path, work: Path) -> None:
+    def __init__(self, trino: Trino, schema: str, files: Path, links: Path) -> None:
         """Take the folder with ``ledger/``, ``reports/`` and ``statements/``, and an empty one for links to them."""
-        self.trino = trino
         self.template = template()
         self.queries = queries(self.template)
+        self._trino = trino
+        self._schema = schema
         self._files = files
-        self._work = work
-
-    def create(self) -> None:
-        """Create the Glue tables; the set-up queries are left."""
-        self.trino.run(f"CREATE SCHEMA IF NOT EXISTS {SCHEMA}")
+        self._links = links
+        trino.run(f"CREATE SCHEMA {schema}", schema)
         for table in glue_tables(self.template):
-            folder = self._work / table["Name"]
+            folder = links / table["Name"]
             if "PartitionKeys" in table:
-                folder.mkdir(parents=True)
+                folder.mkdir()
             else:
-                target = self._files / _prefix(table["StorageDescriptor"]["Location"])
+                target = files / _prefix(table["StorageDescriptor"]["Location"])
                 target.mkdir(parents=True, exist_ok=True)
                 folder.symlink_to(target)
-            self.trino.run(hive_table(table, folder.as_uri()))
+            trino.run(hive_table(table, folder.as_uri()), schema)
+
+    def set_up(self) -> None:
+        """Run the queries that create the views and the Iceberg table."""
+        for name in self.queries:
+            if name.startswith(SET_UP):
+                self.named(name)
 
     def find_partitions(self) -> None:
-        """Let Trino find the days and periods that have files; Athena projects them by the template's pattern."""
+        """Let Trino find the days and periods that have files; Athena computes them from the template's pattern."""
         for table in glue_tables(self.template):
             for key in table.get("PartitionKeys", []):
                 pattern = _prefix(table["Parameters"]["storage.location.template"])
                 for value, place in _values(self._files, pattern, key["Name"]):
-                    link = self._work / table["Name"] / f"{key['Name']}={quote(value, safe='')}"
+                    link = self._links / table["Name"] / f"{key['Name']}={quote(value, safe='')}"
                     if not link.exists():
                         link.symlink_to(place)
-                self.trino.run(f"CALL system.sync_partition_metadata('{SCHEMA}', '{table['Name']}', 'FULL')")
+                self._trino.run(
+                    f"CALL system.sync_partition_metadata('{self._schema}', '{table['Name']}', 'FULL')", self._schema
+                )
 
-    def run(self, name: str, *parameters: str) -> list[list[Any]]:
-        """Run a named query; ``parameters`` are SQL literals."""
-        return self.run_text(self.queries[name], *parameters)
+    def named(self, name: str, *parameters: str) -> list[list[Any]]:
+        """Run a named query; ``parameters`` are SQL literals, as Athena takes them."""
+        return self.run(self.queries[name], *parameters)
 
-    def run_text(self, sql: str, *parameters: str) -> list[list[Any]]:
-        """Run a statement as Athena would."""
-        return self.trino.run(self.statement(sql, *parameters))
+    def run(self, sql: str, *parameters: str) -> list[list[Any]]:
+        """Run a statement of Athena's."""
+        return self._trino.run(self.statement(sql, *parameters), self._schema)
+
+    def submit(self, sql: str, *parameters: str) -> dict[str, Any]:
+        """Begin a statement of Athena's; return its first page."""
+        return self._trino.submit(self.statement(sql, *parameters), self._schema)
 
     def statement(self, sql: str, *parameters: str) -> str:
         """Return a statement of Athena's in Trino's words; ``parameters`` replace its question marks."""
         assert sql.count("?") == len(parameters), sql
         values = iter(parameters)
         text = re.sub(r"\?", lambda _: next(values), sql).strip()
-        return iceberg_table(text) if text.startswith("CREATE TABLE") else text
+        return iceberg_table(text, self._schema) if text.startswith("CREATE TABLE") else text
 
 
 def _prefix(location: str) -> str:
