@@ -5,9 +5,10 @@ import json
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from itertools import count
-from datetime import UTC, datetime, timedelta
+from contextlib import contextmanager
+from datetime import datetime, timedelta
 from decimal import Decimal
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ pytestmark = pytest.mark.slow
 
 EVERYTHING = "'2026-01-01'"
 ONLY_NEW = "''"
+ROLE = "arn:aws:iam::123456789012:role/warehouse"
 LOCK = {"pk": {"S": "WAREHOUSE"}, "sk": {"S": "lock"}}
 MONEY = ("amount", "commission_rate", "commission", "quantity", "unit_price")
 ODD = [
@@ -120,18 +122,29 @@ class Nights:
         assert definition["States"]["WaitForItsQuery"].pop("Seconds") > 1800
         definition["States"]["WaitForItsQuery"]["Seconds"] = 0
         self._machine = self._states.create_state_machine(
-            name="warehouse", definition=_without_delays(json.dumps(definition)), roleArn="arn:aws:iam::123456789012:role/w"
+            name="warehouse", definition=_without_delays(json.dumps(definition)), roleArn=ROLE
         )["stateMachineArn"]
 
     def run(self, start: str = ONLY_NEW) -> dict[str, Any]:
         """Run an execution to its end and describe it."""
         given = json.dumps({"from": start})
-        arn = self._states.start_execution(stateMachineArn=self._machine, name=f"night-{next(self._names)}", input=given)["executionArn"]
+        arn = self._states.start_execution(
+            stateMachineArn=self._machine, name=f"night-{next(self._names)}", input=given
+        )["executionArn"]
         while True:
             found: dict[str, Any] = self._states.describe_execution(executionArn=arn)
             if found["status"] != "RUNNING":
                 return found
             time.sleep(0.05)
+
+    @contextmanager
+    def another(self) -> Iterator[str]:
+        """Run another execution for the length of the block, which then is stopped."""
+        waits = json.dumps({"StartAt": "Wait", "States": {"Wait": {"Type": "Wait", "Seconds": 600, "End": True}}})
+        machine = self._states.create_state_machine(name="other", definition=waits, roleArn=ROLE)["stateMachineArn"]
+        execution = self._states.start_execution(stateMachineArn=machine, name="other")["executionArn"]
+        yield execution
+        self._states.stop_execution(executionArn=execution)
 
     @property
     def holder(self) -> str | None:
@@ -151,16 +164,16 @@ def _without_delays(definition: str) -> str:
 def test_every_sealed_line_is_inserted_once_whatever_happens_in_the_night(trino: Trino, tmp_path: Path) -> None:
     files = Files(tmp_path / "files")
     # Runs of all schemas, one of them in parts, in months that are over and in the last one.
-    files.seal("202608310130", "202608310145", postings("2026-08-31", 5), schema=1)
-    files.seal("202609300130", "202609300130", postings("2026-09-30", 5), schema=2)
-    files.seal("202610010100", "202610010145", postings("2026-10-01", 5), schema=3)
-    files.seal("202610230130", "202610230145", postings("2026-10-23", 12, *ODD))
-    in_parts = [one | {"quarter_hour": f"202610240130#{n:02d}"} for n, one in enumerate(postings("2026-10-24", 12))]
-    files.seal("202610240130", "202610240130", in_parts, shards=16, parts=2)
-    files.seal("202610242330", "202610242345", [])
+    files.seal("202601050130", "202601050145", postings("2026-01-05", 5), schema=1)
+    files.seal("202601060130", "202601060130", postings("2026-01-06", 5), schema=2)
+    files.seal("202601310100", "202601310145", postings("2026-01-31", 5), schema=3)
+    files.seal("202602070130", "202602070145", postings("2026-02-07", 12, *ODD))
+    in_parts = [one | {"quarter_hour": f"202602080130#{n:02d}"} for n, one in enumerate(postings("2026-02-08", 12))]
+    files.seal("202602080130", "202602080130", in_parts, shards=16, parts=2)
+    files.seal("202602082330", "202602082345", [])
     (links := tmp_path / "links").mkdir()
     warehouse = Warehouse(trino, "nights", files.folder, links)
-    athena = Athena(warehouse, "2026-11-10")
+    athena = Athena(warehouse, "2026-02-11")
 
     def ids() -> Counter[str]:
         return Counter(id_ for (id_,) in warehouse.run("SELECT id FROM lines"))
@@ -182,18 +195,18 @@ def test_every_sealed_line_is_inserted_once_whatever_happens_in_the_night(trino:
         assert warehouse.run("SELECT count(*) FROM orders WHERE customer = 'back\\'") == [[0]]
 
         # The next night inserts what is new, and the same night again nothing.
-        files.seal("202611020130", "202611020145", postings("2026-11-02", 4))
+        files.seal("202602090130", "202602090145", postings("2026-02-09", 4))
         warehouse.find_partitions()
         for _ in range(2):
             assert nights.run()["status"] == "SUCCEEDED"
             assert ids() == sealed_ids()
 
         # An insertion that is cancelled, and one that ends with the server: all of its lines, or none.
-        files.seal("202611030130", "202611030130", postings("2026-11-03", 3000))
+        files.seal("202602100130", "202602100130", postings("2026-02-10", 3000))
         warehouse.find_partitions()
         before, after = ids(), sealed_ids()
         insertion = warehouse.queries["nightly insertion"]
-        span = ["'2026-10-27'", "'2026-11-10'"] * 2
+        span = ["'2026-02-01'", "'2026-02-11'"] * 2
         page = trino.follow(_running(trino, warehouse.submit(insertion, *span)))
         trino.cancel(page)
         assert ids() in (before, after)
@@ -202,14 +215,19 @@ def test_every_sealed_line_is_inserted_once_whatever_happens_in_the_night(trino:
         trino.start()
         assert ids() in (before, after)
 
-        # The execution of that night was stopped with its lock. The next one takes the lock over.
-        nights.holder = "arn:aws:states:us-east-1:123456789012:execution:warehouse:stopped"
+        # While another execution runs, an execution does nothing. The lock of one that has ended is taken over.
+        with nights.another() as holder:
+            nights.holder = holder
+            seen = len(athena.statements)
+            assert nights.run()["status"] == "SUCCEEDED"
+            assert len(athena.statements) == seen
+            assert nights.holder == holder
         assert nights.run()["status"] == "SUCCEEDED"
         assert ids() == after
         assert nights.holder is None
 
         # A line too many: the sums differ from the manifest's, and the execution fails, without its lock.
-        warehouse.run("INSERT INTO lines SELECT * FROM lines WHERE id = '2026-11-02-1'")
+        warehouse.run("INSERT INTO lines SELECT * FROM lines WHERE id = '2026-02-09-1'")
         found = nights.run(EVERYTHING)
         assert (found["status"], found["error"]) == ("FAILED", "SumsDiffer")
         assert nights.holder is None

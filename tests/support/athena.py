@@ -1,4 +1,4 @@
-"""Athena for moto's interpreter of state machines, which knows no Athena: a ``Warehouse`` on Trino runs the queries."""
+"""Athena for moto's interpreter of state machines, which has none: a ``Warehouse`` on Trino runs the queries."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -11,6 +11,11 @@ from moto.stepfunctions.parser.asl.component.common.error_name.failure_event imp
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name import StatesErrorName
 from moto.stepfunctions.parser.asl.component.common.error_name.states_error_name_type import StatesErrorNameType
 from moto.stepfunctions.parser.asl.component.state.exec.state_task import state_task_factory
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.credentials import StateCredentials
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.resource import ResourceRuntimePart
+from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_aws_sdk import (
+    StateTaskServiceAwsSdk,
+)
 from moto.stepfunctions.parser.asl.component.state.exec.state_task.service.state_task_service_glue import (
     StateTaskServiceGlue,
 )
@@ -47,6 +52,28 @@ class Athena:
         """Return the rows of an execution as GetQueryResults does: the first row has the names of the columns."""
         rows = [["the", "names"], *self._rows[execution]]
         return {"ResultSet": {"Rows": [{"Data": [{"VarCharValue": str(one)} for one in row]} for row in rows]}}
+
+
+class _Sdk(StateTaskServiceAwsSdk):
+    """States that call any API. Their fields begin with a capital, which moto hands on as it is."""
+
+    def _eval_service_task(
+        self,
+        env: Environment,
+        resource_runtime_part: ResourceRuntimePart,
+        normalised_parameters: dict[str, Any],
+        state_credentials: StateCredentials,
+    ) -> None:
+        of_sfn = self.resource.api_name == "sfn"
+        given = _cased(str.lower, normalised_parameters) if of_sfn else normalised_parameters
+        super()._eval_service_task(env, resource_runtime_part, given, state_credentials)
+        if of_sfn:
+            answer = _cased(str.upper, env.stack.pop())
+            env.stack.append({name: value for name, value in answer.items() if isinstance(value, str)})
+
+
+def _cased(change: Callable[[str], str], values: dict[str, Any]) -> dict[str, Any]:
+    return {change(name[0]) + name[1:]: value for name, value in values.items()}
 
 
 @contextmanager
@@ -89,7 +116,13 @@ def answering(athena: Athena) -> Iterator[None]:
             return False  # each query has ended when its state goes on: nothing is polled
 
     def service_for(service_name: str) -> Any:
-        return Service() if service_name == "athena" else known(service_name)
+        match service_name:
+            case "athena":
+                return Service()
+            case "aws-sdk":
+                return _Sdk()
+            case _:
+                return known(service_name)
 
     vars(state_task_factory)["state_task_service_for"] = service_for
     try:

@@ -7,6 +7,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tarfile
 import time
 from collections.abc import Iterator
@@ -75,10 +76,15 @@ class Trino:
         if java is None:
             raise ToolError("Trino needs Java 17, and there is none on the PATH")
         with log.open("wb") as output:
-            self._process = subprocess.Popen(
+            self._process = subprocess.Popen(  # noqa: S603 - our own arguments
                 [
                     *(java, "-cp", f"{self._home}/lib/*", "-Xmx1G", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
-                    *("-Xshare:auto", "-Dnode.environment=test", "-Dnode.id=one", f"-Dnode.data-dir={self._folder}/data"),
+                    *(
+                        "-Xshare:auto",
+                        "-Dnode.environment=test",
+                        "-Dnode.id=one",
+                        f"-Dnode.data-dir={self._folder}/data",
+                    ),
                     *(f"-Dconfig={etc}/config.properties", f"-Dcatalog.config-dir={etc}/catalog"),
                     *(f"-Dlog.levels-file={etc}/log.properties", f"-Dplugin.dir={self._home}/plugin"),
                     "io.trino.server.TrinoServer",
@@ -194,7 +200,9 @@ def _fetch(folder: Path) -> None:
         while piece := file.read(1 << 20):
             digest.update(piece)
     if digest.hexdigest() != _SHA256:
-        raise ToolError(f"the archive of Trino {VERSION} is not the one that is known: its SHA-256 is {digest.hexdigest()}")
+        raise ToolError(
+            f"the archive of Trino {VERSION} is not the one that is known: its SHA-256 is {digest.hexdigest()}"
+        )
     with tarfile.open(archive) as content:
         for member in content:
             top, _, place = member.name.partition("/")
@@ -215,4 +223,4 @@ def _fetch(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    print(f"Trino {VERSION} is in {home()}")
+    sys.stdout.write(f"Trino {VERSION} is in {home()}\n")

@@ -33,8 +33,7 @@ def template() -> Template:
 def queries(of: Template) -> dict[str, str]:
     """Return the SQL of all named queries by name, in the order of the template."""
     return {
-        query["Name"]: _resolved(of, query["QueryString"])
-        for query in of.deployed("AWS::Athena::NamedQuery").values()
+        query["Name"]: _resolved(of, query["QueryString"]) for query in of.deployed("AWS::Athena::NamedQuery").values()
     }
 
 
@@ -43,7 +42,7 @@ def glue_tables(of: Template) -> list[Properties]:
     return [_resolved(of, table["TableInput"]) for table in of.deployed("AWS::Glue::Table").values()]
 
 
-def _resolved(of: Template, value: Any) -> Any:  # noqa: ANN401 - a template holds any value
+def _resolved(of: Template, value: Any) -> Any:
     return of.resolve(value, lambda resource, _: resource.lower())
 
 

@@ -17,10 +17,11 @@ FILE = ROOT / "template.yaml"
 CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
-OF_INTAKE = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus"}
-"""The conditions of what only a deployment with the intake and with notifications has."""
+OF_INTAKE = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus", "KeepsWarehouse"}
+"""The conditions of what only a deployment with the intake, with notifications or with the warehouse has."""
 INTAKE = {
     "Intake": "on",
+    "Warehouse": "on",
     "IntakeBusName": "default",
     "IntakeSenders": "210987654321",
     "Notifications": "on",

@@ -355,6 +355,7 @@ def test_the_operations_page_tells_what_the_metrics_cost(
     ways = (
         ("Intake", "TakesIn", "intake", (cost.INTAKE_ALARM_METRICS, cost.INTAKE_METRICS)),
         ("Notifications", "Notifies", "notify", (cost.NOTIFICATION_ALARM_METRICS, cost.NOTIFICATION_METRICS)),
+        ("Warehouse", "KeepsWarehouse", "warehouse", (3, 0)),
     )
     for parameter, condition, service, numbers in ways:
         more = sum(len(alarm.metrics) for name, alarm in known.items() if conditions[name] == condition)
