@@ -1,4 +1,4 @@
-"""The warehouse's nightly machine on Trino: every sealed line is in the Iceberg table exactly once, whatever happens."""
+"""The warehouse's nights on Trino: every sealed line is in the Iceberg table exactly once, whatever happens."""
 
 import io
 import json
@@ -21,7 +21,7 @@ from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import read_lines
 from quarterhour_tools.emulator.direct import REGION
 from tests.support.athena import Athena, answering, named_queries
-from tests.support.sealing import Objects, line, seal
+from tests.support.sealing import line, seal
 from tests.support.trino import Trino
 from tests.support.warehouse import Warehouse
 
@@ -52,7 +52,7 @@ class Files:
 
     def seal(self, first: str, last: str, postings: list[dict[str, str]], **how: Any) -> str:
         """Seal a run; return its name."""
-        objects: Objects = {}
+        objects: dict[str, bytes] = {}
         self._previous = seal(objects, first, last, postings, self._previous, **how)
         for key, content in objects.items():
             file = self.folder / key
@@ -113,7 +113,7 @@ class Nights:
         )
         ids = named_queries(warehouse)
 
-        def attribute(resource: str, name: str) -> str:
+        def attribute(resource: str, _: str) -> str:
             return self._entity if resource == "EntityTable" else ids.get(resource, resource)
 
         properties = template.deployed("AWS::StepFunctions::StateMachine")["WarehouseMachine"]
@@ -205,15 +205,9 @@ def test_every_sealed_line_is_inserted_once_whatever_happens_in_the_night(trino:
         files.seal("202602100130", "202602100130", postings("2026-02-10", 3000))
         warehouse.find_partitions()
         before, after = ids(), sealed_ids()
-        insertion = warehouse.queries["nightly insertion"]
-        span = ["'2026-02-01'", "'2026-02-11'"] * 2
-        page = trino.follow(_running(trino, warehouse.submit(insertion, *span)))
-        trino.cancel(page)
-        assert ids() in (before, after)
-        _running(trino, warehouse.submit(insertion, *span))
-        trino.kill()
-        trino.start()
-        assert ids() in (before, after)
+        for interrupted in (cancelled, killed):
+            interrupted(trino, warehouse)
+            assert ids() in (before, after)
 
         # While another execution runs, an execution does nothing. The lock of one that has ended is taken over.
         with nights.another() as holder:
@@ -233,8 +227,22 @@ def test_every_sealed_line_is_inserted_once_whatever_happens_in_the_night(trino:
         assert nights.holder is None
 
 
-def _running(trino: Trino, page: dict[str, Any]) -> dict[str, Any]:
-    """Follow the pages of a statement until it writes."""
+def cancelled(trino: Trino, warehouse: Warehouse) -> None:
+    """Cancel an insertion that writes."""
+    trino.cancel(_writing(trino, warehouse))
+
+
+def killed(trino: Trino, warehouse: Warehouse) -> None:
+    """End the server during an insertion that writes, and start it again."""
+    _writing(trino, warehouse)
+    trino.kill()
+    trino.start()
+
+
+def _writing(trino: Trino, warehouse: Warehouse) -> dict[str, Any]:
+    """Begin an insertion and follow its pages until it writes; return the last one."""
+    page = warehouse.submit(warehouse.queries["nightly insertion"], *["'2026-02-01'", "'2026-02-11'"] * 2)
     while page["stats"]["state"] in {"QUEUED", "WAITING_FOR_RESOURCES", "DISPATCHING", "PLANNING", "STARTING"}:
         page = trino.follow(page)
+    assert "nextUri" in page, "it ended before it could be interrupted"
     return page

@@ -110,6 +110,11 @@ class Trino:
             self._process.wait()
             self._process = None
 
+    def close(self) -> None:
+        """End the server and the connections to it."""
+        self.kill()
+        self._http.close()
+
     def run(self, sql: str, schema: str) -> list[list[Any]]:
         """Run a statement and return its rows; decimals are text. Raises ``QueryError`` if it fails."""
         page = self.submit(sql, schema)
@@ -181,7 +186,7 @@ def running(folder: Path) -> Iterator[Trino]:
         trino.start()
         yield trino
     finally:
-        trino.kill()
+        trino.close()
 
 
 def home() -> Path:
