@@ -128,7 +128,7 @@ class Trino:
             page = self.follow(page)
 
     def submit(self, sql: str, schema: str) -> dict[str, Any]:
-        """Post a statement and return the first page; the statement begins to run once the next one is asked for."""
+        """Post a statement and return the first page; it runs while its pages are read."""
         place = {"X-Trino-Catalog": _FILES, "X-Trino-Schema": schema}
         return self._answer(self._http.post("/v1/statement", content=sql.encode(), headers=place))
 

@@ -54,15 +54,16 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The files of a run beside its lines: the manifest, and those that it names."""
+    """The files of a run beside its lines: the manifest, those that it names, and its exchange rates, if it has any."""
 
     named: tuple[File, ...]
     manifest: File
+    rates: File | None = None
 
     @property
     def in_order(self) -> tuple[File, ...]:
         """All files in the order of writing: the manifest is last, as it names every other file."""
-        return *self.named, self.manifest
+        return *([self.rates] if self.rates else []), *self.named, self.manifest
 
 
 def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conversion: Conversion | None) -> RunFiles:
@@ -79,7 +80,7 @@ def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conve
         document["files"].append(page.as_dict())
         named.append(page)
     content = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
-    return RunFiles(tuple(named), File(prefix + MANIFEST, content))
+    return RunFiles(tuple(named), File(prefix + MANIFEST, content), rates_file(plan, conversion))
 
 
 def rates_file(plan: Plan, conversion: Conversion | None) -> File | None:

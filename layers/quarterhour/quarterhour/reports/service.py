@@ -18,7 +18,7 @@ from quarterhour.model.fields import shown
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import convert
 from quarterhour.reports.keys import Part
-from quarterhour.reports.manifest import rates_file, run_files
+from quarterhour.reports.manifest import run_files
 from quarterhour.reports.plan import (
     LineTotals,
     PartTotals,
@@ -195,8 +195,7 @@ class Reporter:
                 totals.add(part.quarter_hour, piece)
         conversion = convert(plan.base, totals.rows, partial(self._stores.pins.pinned_or_pin, plan.run))
         files = run_files(plan, sealed, totals, conversion)
-        rates = rates_file(plan, conversion)
-        for file in [*([rates] if rates else []), *files.in_order]:
+        for file in files.in_order:
             self._stores.files.create(file.key, file.content, file.sha256)
         self._stores.projections.write(sales(plan.first.day, plan.run, totals.locations))
         proofs = self._proofs(totals, plan.shards, result)
