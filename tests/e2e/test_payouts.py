@@ -185,6 +185,7 @@ class Death(BaseException):
     """A command that is killed."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("death", [(call, is_done) for call in (1, 2) for is_done in (False, True)], ids=str)
 def test_a_run_may_die_at_any_call_and_its_repeat_pays_each_statement_once(
     world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, death: tuple[int, bool]

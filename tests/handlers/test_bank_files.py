@@ -12,6 +12,7 @@ from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.test_statements import record
 from tests.support.agencies import tax
 from tests.support.bank_files import OWN_ACCOUNT, PAYER, camt, entry, mt940, table
+from tests.support.copies import OnACopy
 from tests.support.requests import post, verdicts
 from tests.support.stored_statements import end_of_october, seal_statements
 from tests.support.system import World
@@ -19,8 +20,8 @@ from tests.support.system import World
 OCTOBER, OTHER = "S-000001", "S-000002"
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
+@pytest.fixture(scope="module")
+def october() -> Iterator[World]:
     """October sealed: 121.00 GBP of agency 42, which has an IBAN, and 40.00 EUR of agency 43."""
     with end_of_october() as world:
         world.write("/agencies/42", {**tax(scheme="standard", percent="21"), "iban": PAYER})
@@ -30,6 +31,13 @@ def world() -> Iterator[World]:
         record(world, "sale.recorded", "b1", "400", commission_rate="0.1", agency="43", currency="EUR")
         seal_statements(world)
         yield world
+
+
+@pytest.fixture
+def world(october: World, on_a_copy: OnACopy) -> Iterator[World]:
+    """October sealed, for one test."""
+    with on_a_copy(october):
+        yield october
 
 
 def send(world: World, content: bytes, content_type: str = FILE, query: str = "") -> Response:

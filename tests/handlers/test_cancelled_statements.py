@@ -12,6 +12,7 @@ from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.handlers.test_statement_runs import LONDON, Marketplace
 from tests.support.agencies import tax
+from tests.support.copies import OnACopy
 from tests.support.events import payment, refund, sale
 from tests.support.system import opened
 
@@ -21,8 +22,8 @@ OWNER = {"legal_name": "Market Ltd", "address": "1 Quay", "country": "GB", "vat_
 FOLDER = "statements/2026-10/42/GBP"
 
 
-@pytest.fixture
-def shop() -> Iterator[Marketplace]:
+@pytest.fixture(scope="module")
+def october() -> Iterator[Marketplace]:
     """The system after the release of a statement of October, of a sale of 100.00 that costs 12.50 and 20 % of tax."""
     with opened(LONDON, start=datetime(2026, 10, 31, 22, tzinfo=UTC)) as world:
         shop = Marketplace(world)
@@ -33,6 +34,13 @@ def shop() -> Iterator[Marketplace]:
         assert shop.seal()["documents"] == 1
         world.drain()
         yield shop
+
+
+@pytest.fixture
+def shop(october: Marketplace, on_a_copy: OnACopy) -> Iterator[Marketplace]:
+    """October released, for one test."""
+    with on_a_copy(october.world):
+        yield october
 
 
 def decide(shop: Marketplace, decision: str, seen: int) -> None:

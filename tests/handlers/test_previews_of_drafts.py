@@ -9,6 +9,7 @@ import pytest
 from tests.handlers.desk import send
 from tests.handlers.test_statement_runs import LONDON, Marketplace, payment
 from tests.support.agencies import tax
+from tests.support.copies import OnACopy
 from tests.support.events import sale
 from tests.support.system import opened
 
@@ -18,8 +19,8 @@ RATED = {"commission_rate": "0.125"}
 OWNER = {"legal_name": "Market Ltd", "address": "1 Quay", "country": "GB", "vat_id": "GB980780684"}
 
 
-@pytest.fixture
-def shop() -> Iterator[Marketplace]:
+@pytest.fixture(scope="module")
+def drafts() -> Iterator[Marketplace]:
     """The drafts of October, of 100.00 and a payment of 5; nothing is released yet. November has a sale of 10.00."""
     with opened({**LONDON, "StatementRelease": "manual"}, start=datetime(2026, 10, 31, 22, tzinfo=UTC)) as world:
         shop = Marketplace(world)
@@ -31,6 +32,13 @@ def shop() -> Iterator[Marketplace]:
         shop.record(sale("s2", "10.00", **RATED))
         world.drain()
         yield shop
+
+
+@pytest.fixture
+def shop(drafts: Marketplace, on_a_copy: OnACopy) -> Iterator[Marketplace]:
+    """The drafts of October, for one test."""
+    with on_a_copy(drafts.world):
+        yield drafts
 
 
 def decide(shop: Marketplace, decision: str, seen: int, period: str = "2026-10", agency: str = "42") -> None:

@@ -26,6 +26,7 @@ from tests.handlers.test_releases import (
 )
 from tests.handlers.test_statement_runs import LONDON, NOTHING, Marketplace
 from tests.support.agencies import FULL, OWNER, tax
+from tests.support.copies import OnACopy
 from tests.support.events import sale
 
 NO_PROFILE = {name: value for name, value in FULL.items() if name != "tax"} | {"collects": "agency"}
@@ -33,13 +34,20 @@ NO_TAX = "the agency has no tax profile on 2026-10-31: register one valid from t
 REFUSED = f"not released: {NO_TAX}"
 
 
-@pytest.fixture
-def shop() -> Iterator[Marketplace]:
+@pytest.fixture(scope="module")
+def decided_drafts() -> Iterator[Marketplace]:
     """Three drafts that a person has released."""
     with three_drafts() as shop:
         for name in ("a1", "a2", "a3"):
             decided(shop, "release", 0, f"{name}/GBP/2026-10")
         yield shop
+
+
+@pytest.fixture
+def shop(decided_drafts: Marketplace, on_a_copy: OnACopy) -> Iterator[Marketplace]:
+    """Three drafts that a person has released, for one test."""
+    with on_a_copy(decided_drafts.world):
+        yield decided_drafts
 
 
 def states(shop: Marketplace, path: str = DRAFT) -> list[tuple[str, str, str]]:

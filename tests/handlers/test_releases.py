@@ -19,6 +19,7 @@ from tests.handlers.desk import send
 from tests.handlers.test_statement_runs import EXEMPT, LONDON, NOTHING, NOVEMBER, OCTOBER, Marketplace, payment
 from tests.handlers.test_taxes import AMSTERDAM, OF_NOVEMBER, REVERSE, STANDARD_21, agency, owner, sold, taxes
 from tests.support.agencies import FULL, OWNER, tax
+from tests.support.copies import OnACopy
 from tests.support.events import refund, sale, void
 from tests.support.requests import BATCH, ONE, post, verdicts
 from tests.support.system import World, opened
@@ -89,15 +90,22 @@ def three_drafts() -> Iterator[Marketplace]:
         yield shop
 
 
-@pytest.fixture
-def shop() -> Iterator[Marketplace]:
+@pytest.fixture(scope="module")
+def drafts() -> Iterator[Marketplace]:
     """Three drafts that nobody has decided about."""
     with three_drafts() as shop:
         yield shop
 
 
 @pytest.fixture
-def months() -> Iterator[Marketplace]:
+def shop(drafts: Marketplace, on_a_copy: OnACopy) -> Iterator[Marketplace]:
+    """Three drafts that nobody has decided about, for one test."""
+    with on_a_copy(drafts.world):
+        yield drafts
+
+
+@pytest.fixture(scope="module")
+def drafts_of_two_months() -> Iterator[Marketplace]:
     """The drafts of October and November of an agency, which sold 100.00 and 40.00; a person must release them."""
     with marketplace(MANUAL, "a1") as shop:
         shop.record(sale("s1", "100.00", agency="a1", **RATED))
@@ -107,6 +115,13 @@ def months() -> Iterator[Marketplace]:
         shop.until(NEXT_CUT_OFF)
         shop.seal()
         yield shop
+
+
+@pytest.fixture
+def months(drafts_of_two_months: Marketplace, on_a_copy: OnACopy) -> Iterator[Marketplace]:
+    """The drafts of October and November, for one test."""
+    with on_a_copy(drafts_of_two_months.world):
+        yield drafts_of_two_months
 
 
 # ---------------------------------------------------------------- release

@@ -14,6 +14,7 @@ from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour_tools.emulator.faults import FaultKind, Killed
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
+from tests.support.copies import OnACopy
 from tests.support.events import adjustment, refund, sale, void
 from tests.support.requests import post
 from tests.support.stored_statements import (
@@ -32,8 +33,8 @@ STATUS = f"{OCTOBER}/status"
 DISPUTES = f"{OCTOBER}/disputes"
 
 
-@pytest.fixture
-def world() -> Iterator[World]:
+@pytest.fixture(scope="module")
+def with_a_statement() -> Iterator[World]:
     """The system with a statement: agency 42 sold e0 and e1, agency 43 sold e2; then 42 sold e3, which is on none."""
     with opened() as world:
         for amount, agency in (("100.00", "42"), ("50.00", "42"), ("7.00", "43")):
@@ -43,6 +44,13 @@ def world() -> Iterator[World]:
         world.sell("3.00")
         world.drain()
         yield world
+
+
+@pytest.fixture
+def world(with_a_statement: World, on_a_copy: OnACopy) -> Iterator[World]:
+    """The system with a statement, for one test."""
+    with on_a_copy(with_a_statement):
+        yield with_a_statement
 
 
 def test_a_statement_that_is_not_answered_is_accepted_by_silence() -> None:

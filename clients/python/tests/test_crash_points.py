@@ -146,6 +146,7 @@ def holds(machine: Machine) -> None:
     file.close()
 
 
+@pytest.mark.slow
 def test_a_death_at_any_step_loses_and_doubles_nothing(machines: Callable[[], Machine]) -> None:
     whole = machines()
     steps = whole.run(None, BATCHES)
