@@ -3,12 +3,14 @@
 DuckDB is imported here alone, and only by `quarterhour sql`.
 """
 
+import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import duckdb
 
@@ -18,59 +20,96 @@ from quarterhour_tools.warehouse.tables import PATH, Declared, SealedTable
 _MOST_THREADS: Final = 4
 _LONGEST_LINE: Final = 4_000_000
 """Bytes of a line: those of a sealed line of a million characters."""
-_INTERRUPTED: Final = "Query interrupted"
-Cursor = duckdb.DuckDBPyConnection
+_READING: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
+_REFUSED: Final = "is not possible, because sealed files are only read: use SELECT"
+_AGAIN_AFTER: Final = 0.05
+"""Seconds after which an interrupt is repeated."""
+T = TypeVar("T")
 
 
 class SqlError(ToolError):
     """A query that cannot be run; the message says what is wrong with it."""
 
 
-class Database:
-    """An open database: its queries, and what they may do."""
+class Calls:
+    """Makes DuckDB's calls in a thread, one after the other, so that Ctrl-C can end each of them."""
 
     def __init__(self, connection: duckdb.DuckDBPyConnection) -> None:
         self._connection = connection
+        self._thread = ThreadPoolExecutor(1)
 
-    def run(self, sql: str) -> Cursor:
-        """Run a query and return its rows, which are computed while they are fetched; raise ``SqlError`` if it fails.
+    def make(self, call: Callable[[], T]) -> T:
+        """Make a call and return its result; raise ``SqlError`` if it fails.
 
-        A ``KeyboardInterrupt`` ends the query; the next one can run.
+        A ``KeyboardInterrupt`` ends the call, and the next one can be made.
         """
-        with _in_words():
-            return self._connection.execute(_checked(self._connection, sql))
+        future = self._thread.submit(call)
+        try:
+            with _in_words():
+                return future.result()
+        except KeyboardInterrupt:
+            while not wait([future], _AGAIN_AFTER).done:  # the call may not have begun yet
+                self._connection.interrupt()
+            raise
+
+    def end(self) -> None:
+        """End the thread."""
+        self._thread.shutdown()
+
+
+class Rows:
+    """The rows of a query, computed while they are fetched, with the names and types of the columns."""
+
+    def __init__(self, cursor: duckdb.DuckDBPyConnection, calls: Calls) -> None:
+        self._cursor = cursor
+        self._calls = calls
+        described = cursor.description or ()
+        self.columns: tuple[str, ...] = tuple(one[0] for one in described)
+        self.types: tuple[str, ...] = tuple(str(one[1]) for one in described)
+
+    def fetch(self, most: int) -> list[tuple[Any, ...]]:
+        """Return the next rows, none at the end; raise ``SqlError`` if they cannot be computed."""
+        return self._calls.make(lambda: self._cursor.fetchmany(most))
+
+
+class Database:
+    """An open database, which answers one query at a time."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, calls: Calls) -> None:
+        self._connection = connection
+        self._calls = calls
+
+    def run(self, sql: str) -> Rows:
+        """Run a query and return its rows; raise ``SqlError`` if it fails."""
+        cursor = self._calls.make(lambda: self._connection.execute(_checked(self._connection, sql)))
+        return Rows(cursor, self._calls)
 
     def rows(self, sql: str) -> list[tuple[Any, ...]]:
         """Return all rows of a query; raise ``SqlError`` if it fails."""
-        with _in_words():
-            return self.run(sql).fetchall()
+        return self._calls.make(lambda: self._connection.execute(_checked(self._connection, sql)).fetchall())
 
     def write_parquet(self, sql: str, file: Path) -> int:
         """Write the rows of a query to a file that the database was opened with; return their number."""
-        with _in_words():
+
+        def write() -> int:
             (query,) = self._connection.extract_statements(_checked(self._connection, sql))
             name = str(file).replace("'", "''")
-            written = self._connection.execute(
-                f"COPY ({query.query.strip().rstrip(';')}\n) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
-            ).fetchone()
+            copied = f"COPY ({query.query.strip().rstrip(';')}\n) TO '{name}' (FORMAT parquet, COMPRESSION zstd)"
+            written = self._connection.execute(copied).fetchone()
             return int(written[0]) if written else 0
+
+        return self._calls.make(write)
 
 
 @contextmanager
 def _in_words() -> Iterator[None]:
-    """Turn DuckDB's errors into ``SqlError``, and an interrupt into ``KeyboardInterrupt``."""
+    """Turn DuckDB's errors into ``SqlError``."""
     try:
         yield
-    except duckdb.InterruptException as error:
-        raise KeyboardInterrupt from error
     except duckdb.OutOfMemoryException as error:
         raise SqlError(f"the query needs more memory than it may use: raise --memory ({_first_line(error)})") from error
     except duckdb.Error as error:
         raise SqlError(_first_line(error)) from error
-    except RuntimeError as error:
-        if str(error) != _INTERRUPTED:
-            raise
-        raise KeyboardInterrupt from error
 
 
 def _first_line(error: Exception) -> str:
@@ -84,8 +123,23 @@ def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     if len(statements) != 1:
         raise SqlError(f"expected one query, found {len(statements)}: run them one by one")
     if statements[0].type is not duckdb.StatementType.SELECT:
-        raise SqlError(f"{statements[0].type.name} is not possible, because sealed files are only read: use SELECT")
+        raise SqlError(f"{statements[0].type.name} {_REFUSED}")
+    # Of DuckDB, WITH may also hold COPY, INSERT, UPDATE and DELETE, and the whole is still a SELECT.
+    (parsed,) = connection.execute("SELECT json_serialize_sql(CAST(? AS varchar))", [sql]).fetchone() or ("{}",)
+    if written := {*_nodes(json.loads(parsed))} - _READING:
+        raise SqlError(f"{min(written).partition('_')[0]} {_REFUSED}")
     return sql
+
+
+def _nodes(parsed: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any value
+    """Yield the kinds of a parsed query and of those within it."""
+    if isinstance(parsed, dict):
+        kind = parsed.get("type")
+        if isinstance(kind, str) and kind.endswith("_NODE"):
+            yield kind
+    if isinstance(parsed, dict | list):
+        for one in parsed.values() if isinstance(parsed, dict) else parsed:
+            yield from _nodes(one)
 
 
 @contextmanager
@@ -122,7 +176,11 @@ def opened(folder: Path, declared: Declared, memory: str, output: Path | None = 
                 connection.execute("SET allowed_paths = ?", [[str(output)]])
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
-            yield Database(connection)
+            calls = Calls(connection)
+            try:
+                yield Database(connection, calls)
+            finally:
+                calls.end()
 
 
 def _refuse_links(root: Path) -> None:

@@ -16,7 +16,7 @@ from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.output import print_table
-from quarterhour_tools.warehouse.database import Cursor
+from quarterhour_tools.warehouse.database import Rows
 
 MOST_SHOWN: Final = 1000
 """The most rows of a table; CSV, JSON and Parquet have all."""
@@ -35,10 +35,10 @@ Row = tuple[Any, ...]
 class Result:
     """The rows of a query, read once: as they are computed, never all in memory."""
 
-    def __init__(self, cursor: Cursor) -> None:
-        self._cursor = cursor
-        self.columns: tuple[str, ...] = tuple(one[0] for one in cursor.description or ())
-        self._types = tuple(str(one[1]).partition("(")[0] for one in cursor.description or ())
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self.columns = rows.columns
+        self._types = tuple(one.partition("(")[0] for one in rows.types)
         self._currency = self.columns.index(CURRENCY) if CURRENCY in self.columns else None
 
     def is_number(self, column: int) -> bool:
@@ -51,7 +51,7 @@ class Result:
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows."""
-        while some := self._cursor.fetchmany(_AT_ONCE):
+        while some := self._rows.fetch(_AT_ONCE):
             yield from some
 
     def texts(self) -> Iterator[list[str | None]]:
