@@ -132,9 +132,9 @@ class Nights:
             stateMachineArn=self._machine, name=f"night-{next(self._names)}", input=given
         )["executionArn"]
         while True:
-            found: dict[str, Any] = self._states.describe_execution(executionArn=arn)
+            found = self._states.describe_execution(executionArn=arn)
             if found["status"] != "RUNNING":
-                return found
+                return dict(found)
             time.sleep(0.05)
 
     @contextmanager
