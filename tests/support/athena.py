@@ -79,7 +79,7 @@ def _cased(change: Callable[[str], str], values: dict[str, Any]) -> dict[str, An
 @contextmanager
 def answering(athena: Athena) -> Iterator[None]:
     """Let the interpreter's states run their queries there, for the length of the block."""
-    known: Callable[..., Any] = state_task_factory.state_task_service_for
+    known: Callable[..., Any] = vars(state_task_factory)["state_task_service_for"]
 
     class Service(StateTaskServiceGlue):
         """The states of Athena."""
@@ -107,7 +107,7 @@ def answering(athena: Athena) -> Iterator[None]:
                     env=env,
                     error_name=StatesErrorName(typ=_FAILED),
                     event_type=HistoryEventType.TaskFailed,
-                    event_details=EventDetails(taskFailedEventDetails=details),
+                    event_details=EventDetails(taskFailedEventDetails=details),  # type: ignore[typeddict-item] # as moto does
                 )
                 raise FailureEventException(failure) from error
             env.stack.append({"QueryExecution": {"QueryExecutionId": execution}})
@@ -118,9 +118,9 @@ def answering(athena: Athena) -> Iterator[None]:
     def service_for(service_name: str) -> Any:
         match service_name:
             case "athena":
-                return Service()
+                return Service()  # type: ignore[no-untyped-call] # moto has no types here
             case "aws-sdk":
-                return _Sdk()
+                return _Sdk()  # type: ignore[no-untyped-call]
             case _:
                 return known(service_name)
 
