@@ -82,6 +82,10 @@ NOTIFICATION_ALARM_METRICS: Final = 5
 """More metrics that alarms use with the parameter Notifications, docs/operations.md."""
 NOTIFICATION_METRICS: Final = 3
 """Metrics that the function of the notifications writes, docs/operations.md."""
+ARCHIVE_ALARM_METRICS: Final = 1
+"""More metrics that alarms use with the parameter LedgerRetentionMonths, docs/operations.md."""
+ARCHIVE_METRICS: Final = 2
+"""Metrics that the report writes with the parameter LedgerRetentionMonths, docs/operations.md."""
 ROUTE_METRICS: Final = 6
 """Metrics of the route POST /events, docs/operations.md."""
 WATCHES: Final = 2_880
@@ -213,6 +217,8 @@ def estimate(month: Month, units: Units, template: Template) -> Iterator[CostLin
         metrics += INTAKE_ALARM_METRICS * ALARM_METRIC_MONTH + INTAKE_METRICS * METRIC_MONTH
     if template.parameters["Notifications"] == "on":
         metrics += NOTIFICATION_ALARM_METRICS * ALARM_METRIC_MONTH + NOTIFICATION_METRICS * METRIC_MONTH
+    if template.parameters["LedgerRetentionMonths"] != "0":
+        metrics += ARCHIVE_ALARM_METRICS * ALARM_METRIC_MONTH + ARCHIVE_METRICS * METRIC_MONTH
     yield CostLine("metrics, alarms, dashboard", "the same at any load", metrics)
     keys = key_requests(invocations, functions)
     calculation = f"{keys:,.0f} requests at most x {_dollars(KEY_REQUEST * 10_000)}/10,000"
@@ -348,6 +354,20 @@ def batching_table(units: Units, template: Template) -> str:
     return _grid(["`BatchingWindowSeconds`", "totals wait", "snapshots wait", *titles], rows)
 
 
+def archive_table(units: Units) -> str:
+    """Return what storing a month's events costs, before and after they are archived, as a table in Markdown."""
+    events, price = EVENTS[0], TABLE_GB_MONTH + RECOVERY_GB_MONTH
+    rows = []
+    for size, one in units.recording.items():
+        stored, archived = (Decimal(events * each) / GB for each in (one.stored_bytes, one.archived_bytes))
+        once = events * (Decimal(one.archive_writes) * WRITE + Decimal(units.report.event) * READ)
+        saved = (stored - archived) * price
+        row = [_events(size), f"{stored:.2f} GB", f"${stored * price:.2f}", f"{archived:.2f} GB"]
+        rows.append([*row, f"${archived * price:.2f}", f"${once:.2f}", f"{once / saved:.0f} months"])
+    titles = ["a request", "before", "a month", "archived", "a month", "once", "paid back after"]
+    return _grid(titles, rows)
+
+
 def _grid(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     lines = [f"| {' | '.join(row)} |" for row in (titles, *rows)]
     return "\n".join([lines[0], "|---|" + "---:|" * (len(titles) - 1), *lines[1:]])
@@ -402,6 +422,7 @@ def pages(units: Units, template: Template) -> Iterator[tuple[Path, str, str]]:
     yield PAGE, "totals", totals_table(units, template)
     yield README, "totals", totals_table(units, template, README_EVENTS_A_REQUEST)
     yield PAGE, "batching-windows", batching_table(units, template)
+    yield PAGE, "archive", archive_table(units)
 
 
 def main() -> None:

@@ -19,10 +19,11 @@ from benchmarks import children
 from benchmarks.made_up import Ledger
 from benchmarks.metering import Bill, Tables
 from benchmarks.recording import batch
-from benchmarks.sizes import STORED_BYTES, item_size
+from benchmarks.sizes import STORED_BYTES, item_size, item_write_units
 from benchmarks.traffic import SEED
 from benchmarks.writing import System, system
 from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.segments import archived_item, count_of
 
 FILE: Final = Path(__file__).parent / "units.json"
 EVENTS_A_REQUEST: Final = (1, 10, 100, 500)
@@ -49,12 +50,15 @@ class RecordingUnits:
     """What recording takes in requests of one size.
 
     ``writes``: write units of an event. ``records``: stream records of a request. ``stored_bytes``: bytes that an event
-    takes in the tables.
+    takes in the tables. ``archived_bytes``: those that it takes once it is archived. ``archive_writes``: write units of
+    an event for that.
     """
 
     writes: float
     records: float
     stored_bytes: float
+    archived_bytes: float
+    archive_writes: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,9 +172,19 @@ def _recording_units(events: int) -> RecordingUnits:
         some = batch(0)
         bills = [one.record(some[first : first + events]) for first in range(0, MAX_BATCH, events)]
         writes = one.units(sum(bills, Bill()), "IdentityTable", "LedgerTable")
-        items = [item for table in ("IdentityTable", "LedgerTable") for item in _items(one, table)]
-        records = sum(1 for _ in _items(one, "LedgerTable")) * events / MAX_BATCH
-        return RecordingUnits(writes, records, sum(item_size(item) + STORED_BYTES for item in items) / MAX_BATCH)
+        claims, ledger = (list(_items(one, table)) for table in ("IdentityTable", "LedgerTable"))
+        archived = [archived_item(item, count_of(item), None) for item in ledger]
+        return RecordingUnits(
+            writes,
+            len(ledger) * events / MAX_BATCH,
+            _stored_bytes(claims + ledger) / MAX_BATCH,
+            _stored_bytes(claims + archived) / MAX_BATCH,
+            sum(item_write_units(*pair, ()) for pair in zip(ledger, archived, strict=True)) / MAX_BATCH,
+        )
+
+
+def _stored_bytes(items: Iterable[dict[str, Any]]) -> int:
+    return sum(item_size(item) + STORED_BYTES for item in items)
 
 
 def _account_batch_units() -> tuple[AccountBatchUnits, AccountBatchUnits]:

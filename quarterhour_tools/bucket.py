@@ -5,19 +5,16 @@ from collections.abc import Iterator
 from errno import ENOENT
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import IO, TYPE_CHECKING, Final, cast
+from typing import IO, TYPE_CHECKING, cast
 
 from botocore.exceptions import ClientError
 
-from quarterhour.aws.retries import code_of
+from quarterhour.aws.retries import is_missing_object
 from quarterhour.statements.keys import WORK
 from quarterhour_tools.errors import ToolError
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
-
-_MISSING: Final = frozenset({"NoSuchKey", "404"})
-"""S3's error codes for a missing object: ``404`` is that of a response without a body."""
 
 
 def prepare_folder(path: Path) -> None:
@@ -71,7 +68,7 @@ class Bucket(Objects):
         try:
             return cast("IO[bytes]", self._s3.get_object(Bucket=self._name, Key=key)["Body"])
         except ClientError as error:
-            if code_of(error) not in _MISSING:
+            if not is_missing_object(error):
                 raise
             raise FileNotFoundError(key) from error
 

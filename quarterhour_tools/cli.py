@@ -101,7 +101,8 @@ def _parser() -> argparse.ArgumentParser:
         help="try a deployed stack from outside, and write what AWS answered to a page",
         description="Try a deployed stack: record events of an agency that only checks use, send them again, wait "
         "until they are counted and sealed, download the files, look at the console, release the statements of "
-        "earlier checks, and void the events. The amounts of the agency are 0 afterwards, also after Ctrl-C. After a "
+        "earlier checks, send a notification, and void the events. The amounts of the agency are 0 afterwards, also "
+        "after Ctrl-C. After a "
         "crash, the next check first voids what is left. Exit code 1 if a step failed.",
     )
     check.configure(checked)

@@ -24,6 +24,7 @@ from quarterhour.notifications.service import ChangeLog, NotificationLog
 from quarterhour.notifications.sources import STATEMENTS
 from quarterhour.notifications.store import NotificationStore
 from quarterhour.orders.store import OrderStore
+from quarterhour.reports.archived import ArchivedPostings
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
@@ -32,7 +33,7 @@ table = env.text("ENTITY_TABLE")
 parking = Parking(clients.sqs(), env.text("PARKED_QUEUE_URL"))
 biller = Biller(
     OrderStore(dynamodb, dynamodb, table, workers),  # only reads
-    recorder_of(env, dynamodb, workers, "BILLING_TIMEOUT_SECONDS"),
+    recorder_of(env, dynamodb, workers, ArchivedPostings.of(env, workers), "BILLING_TIMEOUT_SECONDS"),
     parking,
     workers,
 )

@@ -13,6 +13,7 @@ from quarterhour.ledger.http import read_request, response_parts
 from quarterhour.ledger.metrics import count_outcomes
 from quarterhour.ledger.service import recorder_of
 from quarterhour.orders.events import unreserved
+from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.web import http
 from quarterhour.web.access import Gate, Role, people
 from quarterhour.web.parameters import Parameters
@@ -20,7 +21,7 @@ from quarterhour.web.parameters import Parameters
 env = Environment.of_process()
 gate = Gate(env)
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
-recorder = recorder_of(env, clients.dynamodb(), workers, "INGEST_TIMEOUT_SECONDS")
+recorder = recorder_of(env, clients.dynamodb(), workers, ArchivedPostings.of(env, workers), "INGEST_TIMEOUT_SECONDS")
 
 allow = people(Role.FINANCE)
 rules = PeopleRules.of(env)

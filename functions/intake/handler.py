@@ -17,11 +17,12 @@ from quarterhour.intake.service import QueueIntake
 from quarterhour.intake.store import InboxStore
 from quarterhour.ledger.service import recorder_of
 from quarterhour.model.errors import UnavailableError
+from quarterhour.reports.archived import ArchivedPostings
 
 env = Environment.of_process()
 sqs = clients.sqs()
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
-recorder = recorder_of(env, clients.dynamodb(), workers, "INTAKE_TIMEOUT_SECONDS")
+recorder = recorder_of(env, clients.dynamodb(), workers, ArchivedPostings.of(env, workers), "INTAKE_TIMEOUT_SECONDS")
 queue = QueueIntake(recorder, Parking(sqs, env.text("PARKED_QUEUE_URL")))
 inbox_queue = env.text("INBOX_QUEUE_URL")
 inbox = InboxIntake(recorder, InboxStore(clients.s3(), env.text("INBOX_BUCKET")), sqs, inbox_queue)

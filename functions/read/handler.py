@@ -51,6 +51,7 @@ from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.queries import DraftQueries
 from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports import routes as reports
+from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.queries import ReportQueries
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import began
@@ -108,14 +109,16 @@ rate_snapshots = SnapshotQueries(entities, EXCHANGE_RATE_STATES)
 document_queries = DocumentQueries(entities)
 agency_queries = AgencyQueries(document_queries)
 rate_card_queries = RateCardQueries(entities)
-events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
-ledger_queries = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, began_at)
+sealed_files = SealedFiles(s3, bucket)
+archived = ArchivedPostings(sealed_files, workers)
+events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), archived)
+ledger_queries = LedgerQueries(dynamodb, env.text("LEDGER_TABLE"), entities, workers, began_at, archived)
 retention = Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
 statement_queries = StatementQueries(entities, s3, bucket, calendar_of(env), retention, began_at, rounding_of(env))
 draft_queries = DraftQueries(
     ReleaseStore(dynamodb, entities.table, workers),
     DraftContexts(entities, cache(partial(plan_of_period, entities))),
-    SealedFiles(s3, bucket),
+    sealed_files,
     ProgressStore(dynamodb, entities.table),
     statement_queries,
     workers,

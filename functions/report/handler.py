@@ -1,7 +1,9 @@
 """Seals every closed quarter-hour in S3 on schedule, unless the schedule is paused.
 
-Invoked with `{}` by an operator, it seals whether paused or not. Invoked with `{"reseal": "2026-10-23T0130-0230"}`, it
-rewrites the lost files of a run.
+Then, with the parameter `LedgerRetentionMonths`, it archives a portion of the months that are due.
+
+Invoked with `{}` by an operator, it does both whether paused or not. Invoked with
+`{"reseal": "2026-10-23T0130-0230"}`, it rewrites the lost files of a run.
 
 With more than 8 shards, a state machine seals each run in parts. It invokes this function with
 `{"seal": {"run": "2026-10-23T0130-0230", "part": "202610230130-03"}}` for each part, and then with
@@ -12,6 +14,8 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
+from quarterhour.archive.service import Archiver
+from quarterhour.archive.store import ArchiveStore
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.executions import Executions
@@ -20,36 +24,49 @@ from quarterhour.aws.telemetry import Metric, count, is_tick, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterReader
 from quarterhour.ledger.partitions import LedgerReader
+from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.plan import ReportSettings
 from quarterhour.reports.reseal import Resealer
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import Reporter, ReportStores
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.schedule.store import read_desired
+from quarterhour.statements.store import ProgressStore
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
 table = env.text("ENTITY_TABLE")
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
+sealed_files = SealedFiles(clients.s3(), env.text("REPORT_BUCKET"))
 stores = ReportStores(
     CheckpointStore(dynamodb, table),
     RunStore(dynamodb, table),
-    LedgerReader(dynamodb, env.text("LEDGER_TABLE"), workers),
+    LedgerReader(dynamodb, env.text("LEDGER_TABLE"), workers, ArchivedPostings(sealed_files, workers)),
     CounterReader(dynamodb, table, workers),
     PinStore(dynamodb, table, workers),
     ProjectionStore(dynamodb, table, workers),
-    SealedFiles(clients.s3(), env.text("REPORT_BUCKET")),
+    sealed_files,
     Executions(clients.stepfunctions(), env.text("SEALING_ARN")),
 )
 entities = EntityReader(dynamodb, table)
 settings = ReportSettings(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
 reporter = Reporter(stores, settings)
 resealer = Resealer(stores)
+months = env.integer("LEDGER_RETENTION_MONTHS")
+archiver = Archiver(
+    ArchiveStore(dynamodb, env.text("LEDGER_TABLE"), entities, workers),
+    stores.ledger,
+    stores.checkpoints,
+    stores.runs,
+    ProgressStore(dynamodb, table),
+    sealed_files,
+    months,
+)
 
 
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Seal all closed quarter-hours, or reseal a run; return what was sealed, and whether the time sufficed."""
+    """Seal all closed quarter-hours and archive, or reseal a run; return what was done, and if the time sufficed."""
 
     def seconds() -> float:
         return context.get_remaining_time_in_millis() / 1000
@@ -72,4 +89,10 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     count(Metric.LINES_REPORTED, result.lines)
     count(Metric.COUNTER_DRIFT, result.drift)
     logger.info("reported", **result.as_dict())
-    return result.as_dict()
+    if not months or "publish" in event:
+        return result.as_dict()
+    archive = archiver.run(seconds)
+    count(Metric.ITEMS_ARCHIVED, archive.items)
+    count(Metric.ARCHIVE_DELAY_DAYS, archive.days_late)
+    logger.info("archived", **archive.as_dict())
+    return {**result.as_dict(), "archive": archive.as_dict()}

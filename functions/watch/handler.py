@@ -19,6 +19,7 @@ from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.ledger.service import recorder_of
 from quarterhour.releases.store import ReleaseStore
+from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.service import ScheduleReconciler
@@ -36,11 +37,12 @@ store = ScheduleStore(clients.scheduler(), env.text("SCHEDULE_NAME"), entities)
 reconciler = ScheduleReconciler(store, env.parsed("REPORT_RATE", EXPECTED, checked))
 grace = env.seconds("GRACE_SECONDS")
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
+archived = ArchivedPostings.of(env, workers)
 poster = HeldPoster(
     HeldStore(dynamodb, env.text("IDENTITY_TABLE"), entity_table, entities),
-    recorder_of(env, dynamodb, workers, "WATCH_TIMEOUT_SECONDS"),
+    recorder_of(env, dynamodb, workers, archived, "WATCH_TIMEOUT_SECONDS"),
 )
-events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"))
+events = EventLookup(dynamodb, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), archived)
 disputes = DisputeWatch(StatementStatusService(StatementStatusStore(dynamodb, entities), events), workers)
 starter = StatementStarter(
     CheckpointStore(dynamodb, entity_table),

@@ -41,6 +41,7 @@ from quarterhour.releases import routes as releases
 from quarterhour.releases.context import DraftContexts
 from quarterhour.releases.service import ReleaseService
 from quarterhour.releases.store import ReleaseStore
+from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.schedule import routes as schedule
 from quarterhour.schedule.expression import EXPECTED, checked
@@ -64,8 +65,8 @@ dynamodb = clients.dynamodb()
 table = env.text("ENTITY_TABLE")
 entities = EntityReader(dynamodb, table)
 identity_table = env.text("IDENTITY_TABLE")
-events = EventLookup(dynamodb, identity_table, env.text("LEDGER_TABLE"))
 workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
+events = EventLookup(dynamodb, identity_table, env.text("LEDGER_TABLE"), ArchivedPostings.of(env, workers))
 
 order_store = OrderStore(dynamodb, clients.dynamodb_once(), table, workers)
 document_service = DocumentService(entities, DocumentStore(dynamodb, table))

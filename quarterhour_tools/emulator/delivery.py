@@ -44,9 +44,18 @@ def lambda_record(record: Mapping[str, Any], stream_arn: str, region: str, creat
 
 
 def attribute_as_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return an attribute as Lambda has it: a binary value, which boto3 decodes, is base64."""
-    content = value.get("B")
-    return {"B": b64encode(content).decode()} if isinstance(content, bytes) else value
+    """Return an attribute as Lambda has it: a binary value, which boto3 decodes, is base64.
+
+    DynamoDB Local's streams have an empty map without its type.
+    """
+    match value:
+        case {"B": bytes(content)}:
+            return {"B": b64encode(content).decode()}
+        case {"M": dict(members)}:
+            return {"M": {name: attribute_as_json(one) for name, one in members.items()}}
+        case {"L": list(members)}:
+            return {"L": [attribute_as_json(one) for one in members]}
+    return value or {"M": {}}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,8 @@ their results with moto's.
   text. The tree of an update is copied node by node, not attribute by attribute.
 - moto: each node of the tree of an update is compared with each kind of node. Here that happens once for each kind.
 - moto: a name is compared with each reserved word. Here it is looked up in their set.
+
+Queues and buses have replacements of their own (``embedded_messages``).
 """
 
 import copy
@@ -52,6 +54,7 @@ from moto.dynamodbstreams.models import ShardIterator
 from moto.moto_api._internal import mock_random
 
 from quarterhour_tools.emulator.direct import REGION, construct_endpoint, create_request, process_request
+from quarterhour_tools.emulator.embedded_messages import REPLACED as OF_MESSAGES
 from quarterhour_tools.emulator.partiql import Insertion, Update, parsed
 
 ItemKey = tuple[DynamoType, DynamoType | None]
@@ -507,6 +510,7 @@ _REPLACED: Final[tuple[tuple[Any, str, Any], ...]] = (
     (DynamoType, "cast_value", property(_cast)),
     (DynamoType, "size", _value_size),
     (responses, "dynamo_to_dict", _as_json),
+    *OF_MESSAGES,
 )
 _UNTRACKED: Final[tuple[Any, ...]] = (Item, StreamRecord, ShardIterator, Table)
 
@@ -521,7 +525,7 @@ class _Adjustments:
     def __enter__(self) -> None:
         self._users += 1
         if self._users == 1:
-            self._plain = [(owner, name, getattr(owner, name)) for owner, name, _ in _REPLACED]
+            self._plain = [(owner, name, vars(owner).get(name) or getattr(owner, name)) for owner, name, _ in _REPLACED]
             for owner, name, value in _REPLACED:
                 setattr(owner, name, value)
             for kind in _UNTRACKED:

@@ -19,6 +19,7 @@ from quarterhour_tools.emulator.delivery import (
     redelivered_from,
     too_old,
 )
+from quarterhour_tools.emulator.event_source import EventSource
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.template import StreamMapping
 
@@ -35,7 +36,7 @@ _SHORT_ANSWER: Final = 500_000
 """A response below this many bytes, with fewer than ``_MOST_RECORDS`` records, was not cut: all records are read."""
 
 
-class Pump:
+class Pump(EventSource):
     """Delivers one stream to one function: in order within a shard, at least once, with the mapping's settings."""
 
     def __init__(
@@ -48,7 +49,6 @@ class Pump:
     ) -> None:
         self.mapping = mapping
         self.function = function
-        """The function's ARN."""
         self._invoke = invoke
         self._streams = streams
         self._sqs = sqs
@@ -67,13 +67,6 @@ class Pump:
     def due(self) -> datetime | None:
         """Return the instant of the next delivery; ``None`` if nothing is queued."""
         return min((due for lane in self._lanes.values() if (due := lane.due) is not None), default=None)
-
-    def deliver(self, now: datetime) -> int:
-        """Deliver all batches that are due; return the number of invocations."""
-        invocations = 0
-        while self.deliver_next(now):
-            invocations += 1
-        return invocations
 
     def deliver_next(self, now: datetime, most: int | None = None) -> bool:
         """Deliver the next batch that is due in one invocation; return whether there was one.

@@ -6,20 +6,22 @@ was not recorded again when the time of the ledger's clock has come.
 
 import sys
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
+from quarterhour.aws.items import chunks
 from quarterhour_tools.emulator.direct import REGION
+from quarterhour_tools.emulator.event_source import EventSource
 from quarterhour_tools.emulator.pump import queue_url
 from quarterhour_tools.emulator.template import QueueLimits, QueueMapping
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
-_MOST_RECEIVED: Final = 10
-"""The most messages of one ReceiveMessage."""
+_AT_ONCE: Final = 10
+"""The most messages of one ReceiveMessage or DeleteMessageBatch."""
 _HIDDEN_SECONDS: Final = 12 * 3600
 """SQS's limit. A message that the pump has received is its own."""
 _LARGEST_BATCH: Final = 6_000_000
@@ -34,7 +36,7 @@ class _Waiting:
     deliveries: int = 0
 
 
-class QueuePump:
+class QueuePump(EventSource):
     """Delivers the messages of one queue to one function, at least once."""
 
     def __init__(
@@ -48,7 +50,6 @@ class QueuePump:
         self.mapping = mapping
         self.limits = limits
         self.function = function
-        """The function's ARN."""
         self._invoke = invoke
         self._sqs = sqs
         self._url = queue_url(sqs, mapping.queue)
@@ -58,7 +59,7 @@ class QueuePump:
         """Receive all messages that are visible, and queue them for delivery at the end of the window."""
         while messages := self._sqs.receive_message(
             QueueUrl=self._url,
-            MaxNumberOfMessages=_MOST_RECEIVED,
+            MaxNumberOfMessages=_AT_ONCE,
             VisibilityTimeout=_HIDDEN_SECONDS,
             MessageSystemAttributeNames=["SentTimestamp"],
         ).get("Messages", []):
@@ -68,23 +69,17 @@ class QueuePump:
         """Return the instant of the next delivery; ``None`` if nothing is queued."""
         return min((one.due for one in self._waiting), default=None)
 
-    def deliver(self, now: datetime) -> int:
-        """Deliver all batches that are due; return the number of invocations."""
-        invocations = 0
-        while self.deliver_next(now):
-            invocations += 1
-        return invocations
-
     def deliver_next(self, now: datetime, most: int | None = None) -> bool:
         """Deliver the next messages that are due in one invocation, ``most`` at most; return whether there were any."""
         batch = self._batch(now, min(self.mapping.batch_size, most or self.mapping.batch_size))
         if not batch:
             return False
         failed = self._failed([_record(one, self.mapping.queue) for one in batch])
+        self._delete([one for one in batch if one.message["MessageId"] not in failed])
         for one in batch:
             if one.message["MessageId"] not in failed:
-                self._delete(one)
-            elif self.limits.receives is not None and one.deliveries + 1 >= self.limits.receives:
+                continue
+            if self.limits.receives is not None and one.deliveries + 1 >= self.limits.receives:
                 self._give_up(one)
             else:
                 self._waiting.append(replace(one, due=now + self.limits.hidden, deliveries=one.deliveries + 1))
@@ -120,15 +115,19 @@ class QueuePump:
         # Lambda fails the whole batch for an unknown id.
         return known if failed - known else failed
 
-    def _delete(self, one: _Waiting) -> None:
-        self._sqs.delete_message(QueueUrl=self._url, ReceiptHandle=one.message["ReceiptHandle"])
+    def _delete(self, done: Sequence[_Waiting]) -> None:
+        for some in chunks(done, _AT_ONCE):
+            entries: Any = [
+                {"Id": str(number), "ReceiptHandle": one.message["ReceiptHandle"]} for number, one in enumerate(some)
+            ]
+            self._sqs.delete_message_batch(QueueUrl=self._url, Entries=entries)
 
     def _give_up(self, one: _Waiting) -> None:
         if self.limits.dead_letters:
             self._sqs.send_message(
                 QueueUrl=queue_url(self._sqs, self.limits.dead_letters), MessageBody=one.message["Body"]
             )
-        self._delete(one)
+        self._delete([one])
         print(f"{self.function}: gave up a message after {self.limits.receives} deliveries", file=sys.stderr)
 
 

@@ -19,9 +19,8 @@ from quarterhour.model import clock
 from quarterhour.model.fields import printable
 from quarterhour.reports.keys import CONTENT_TYPES
 from quarterhour_tools.emulator.engines import SERVICES
+from quarterhour_tools.emulator.event_source import EventSource
 from quarterhour_tools.emulator.http_api import Request, Response, message
-from quarterhour_tools.emulator.pump import Pump
-from quarterhour_tools.emulator.queue_pump import QueuePump
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.emulator.turns import Turns
 
@@ -135,7 +134,7 @@ class Server(ThreadingHTTPServer):
             except Exception:  # noqa: BLE001 - the next round continues
                 traceback.print_exc(file=sys.stderr)
 
-    def _drain(self, pump: Pump | QueuePump) -> None:
+    def _drain(self, pump: EventSource) -> None:
         """Deliver all batches that are due, few records in a turn: a request waits for these, not for all."""
         due = True
         while due and not self._stopped.wait(_PAUSE_SECONDS):

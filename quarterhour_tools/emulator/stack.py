@@ -14,7 +14,7 @@ from importlib.util import module_from_spec, spec_from_file_location
 from itertools import count
 from pathlib import Path
 from types import ModuleType
-from typing import Any, Final, TextIO
+from typing import TYPE_CHECKING, Any, Final, TextIO
 from uuid import UUID, uuid4
 
 from quarterhour.model import clock
@@ -48,6 +48,9 @@ from quarterhour_tools.emulator.template import (
     table_request,
 )
 from quarterhour_tools.errors import ToolError
+
+if TYPE_CHECKING:
+    from quarterhour_tools.emulator.event_source import EventSource
 
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
 
@@ -148,7 +151,7 @@ class Stack:
         self._open = template.open_routes()
         self._modules: dict[str, ModuleType] = {}
         streams = engine.streams()
-        self.pumps: list[Pump | QueuePump] = [
+        self.pumps: list[EventSource] = [
             Pump(mapping, _function_arn(name), partial(self.invoke, name), streams, self._sqs)
             for name, function in self.functions.items()
             for mapping in function.mappings

@@ -9,29 +9,36 @@ from quarterhour_tools.errors import ToolError
 
 LONGEST_MESSAGE: Final = 262_144
 """The most bytes of a message of the intake's queue, and of all events of a call to the bus."""
+_OVERHEAD: Final = 200
+"""Bytes of an entry of the bus beside its detail, at most."""
+LONGEST_DETAIL: Final = LONGEST_MESSAGE - _OVERHEAD
+"""The most bytes of an event that is put on the bus."""
 DETAIL_TYPE: Final = "quarterhour.event"
 """The detail-type of the events of a bus that are recorded."""
 SOURCE: Final = "quarterhour.send"
 _MOST_EVENTS: Final = 500
 _MOST_ENTRIES: Final = 10
-_OVERHEAD: Final = 200
-"""Bytes of an entry of the bus beside its detail, at most."""
 _ATTEMPTS: Final = 6
 
 
 def messages(texts: Iterable[str]) -> Iterator[str]:
-    """Yield the bodies of messages that hold these events, the texts of JSON objects; each has a list of events."""
+    """Yield the bodies of messages that hold these events, the texts of JSON objects: one event, or a list of them."""
     waiting: list[str] = []
     size = 2
     for text in texts:
         length = len(text.encode()) + 1
         if waiting and (size + length > LONGEST_MESSAGE or len(waiting) == _MOST_EVENTS):
-            yield f"[{','.join(waiting)}]"
+            yield _body(waiting)
             waiting, size = [], 2
         waiting.append(text)
         size += length
     if waiting:
-        yield f"[{','.join(waiting)}]"
+        yield _body(waiting)
+
+
+def _body(texts: Sequence[str]) -> str:
+    """Return the body of a message; an event of the largest size has no room for a list around it."""
+    return texts[0] if len(texts) == 1 else f"[{','.join(texts)}]"
 
 
 def entries(texts: Iterable[str], bus: str) -> Iterator[list[dict[str, Any]]]:

@@ -14,7 +14,14 @@ from quarterhour.intake.keys import INBOX, UnreadableError, form_of, result_key
 from quarterhour.model import clock
 from quarterhour.model.fields import printable
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.event_messages import entries, is_object, messages, put_on_bus
+from quarterhour_tools.loading.event_messages import (
+    LONGEST_DETAIL,
+    LONGEST_MESSAGE,
+    entries,
+    is_object,
+    messages,
+    put_on_bus,
+)
 from quarterhour_tools.loading.ndjson import Lines, open_lines
 from quarterhour_tools.operations.deployment import client, described
 from quarterhour_tools.operations.intake import BUS, needed, queue_url
@@ -43,14 +50,14 @@ def run(args: argparse.Namespace) -> int:
     return 1 if refused else 0
 
 
-def _texts(lines: Lines, refused: list[str]) -> Iterator[str]:
-    """Yield the lines that can be an event; name the others."""
+def _texts(lines: Lines, refused: list[str], longest: int) -> Iterator[str]:
+    """Yield the lines that can be an event of at most so many bytes; name the others."""
     for line in lines:
         text = line.text.decode(errors="replace")
-        if text and is_object(text):
+        if text and line.size <= longest and is_object(text):
             yield text
         else:
-            refused.append(f"line {line.number:,}: not sent, as it is no JSON object of at most 256 KB")
+            refused.append(f"line {line.number:,}: not sent, as it is no JSON object of at most {longest:,} bytes")
 
 
 def _send_to_queue(args: argparse.Namespace, lines: Lines) -> tuple[int, int, list[str]]:
@@ -61,7 +68,7 @@ def _send_to_queue(args: argparse.Namespace, lines: Lines) -> tuple[int, int, li
 
     def counting() -> Iterator[str]:
         nonlocal events
-        for text in _texts(lines, refused):
+        for text in _texts(lines, refused, LONGEST_MESSAGE):
             events += 1
             yield text
 
@@ -76,7 +83,7 @@ def _send_to_bus(args: argparse.Namespace, lines: Lines) -> tuple[int, int, list
     events = client("events", args.url, Config())
     refused: list[str] = []
     sent = 0
-    for some in entries(_texts(lines, refused), bus):
+    for some in entries(_texts(lines, refused, LONGEST_DETAIL), bus):
         put_on_bus(events, some)
         sent += len(some)
     return sent, sent, refused

@@ -236,7 +236,7 @@ def _store(remote: Remote, result: Reconciliation) -> None:
 def _show(args: argparse.Namespace, result: Reconciliation) -> None:
     console = plain_console()
     right = [Column(title, justify="right") for title in ("findings", "provider", "ledger", "difference")]
-    table = Table("", "of", "reason", *right, box=box.SIMPLE, padding=(0, 1, 0, 0))
+    table = Table("currency", "figure", "reason", *right, box=box.SIMPLE, padding=(0, 1, 0, 0))
     for total in result.totals():
         key = (total["measure"], total["currency"])
         for one in result.sums():

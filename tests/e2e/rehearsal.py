@@ -24,7 +24,7 @@ from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.template import REF, Function, Template
 from tests.support.repository import ROOT
 from tests.template.calls import REGION, World
-from tests.template.stack import CONFIGURATIONS, INTAKE, Properties, configured, overrides, parsed, translated
+from tests.template.stack import CONFIGURATIONS, OPTIONS, Properties, configured, overrides, parsed, translated
 
 SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
 CODE: Final = "code"
@@ -112,7 +112,7 @@ def sam_deploy(config: str, folder: Path, parameters: Mapping[str, str] | None =
         *("--template-file", str(template), "--no-confirm-changeset", "--no-resolve-s3", "--s3-bucket", CODE),
     ]
     # On the command line they stand for all of the configuration's.
-    given = {**INTAKE, **overrides(config), **(parameters or {})}
+    given = {**OPTIONS, **overrides(config), **(parameters or {})}
     command += ["--parameter-overrides", *(f"{name}={shlex.quote(value)}" for name, value in given.items())]
     variables = {
         **os.environ,
@@ -136,7 +136,7 @@ def deploy(document: Properties) -> Deployed:
     boto3.client("cloudformation").create_stack(
         StackName="made-up",
         TemplateBody=json.dumps(translated(document)),
-        Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in INTAKE.items()],
+        Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in OPTIONS.items()],
     )
     return Deployed.found("made-up", document)
 

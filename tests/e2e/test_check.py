@@ -18,6 +18,9 @@ import boto3
 import pytest
 
 from quarterhour.model.clock import ManualClock, SystemClock
+from quarterhour.notifications import requests
+from quarterhour.notifications.subscription import Attempt, DeliveryOutcome
+from quarterhour.notifications.webhook import WebhookSender
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.direct import ACCOUNT
 from quarterhour_tools.emulator.server import Server
@@ -85,6 +88,7 @@ def page(tmp_path: Path) -> Path:
 def checked() -> Iterator[tuple[Server, World, Passing]]:
     clock = Passing(START)
     parameters = {"StatementRelease": "manual", "ReleaseApprovals": "2", "PeriodGraceDays": "1"}
+    parameters |= {"Notifications": "on", "NotificationBusName": "default"}
     with served(clock, {"Stage": "checked", **parameters}) as (server, world):
         yield server, world, clock
 
@@ -111,17 +115,21 @@ def test_a_check_ends_with_nothing_left_and_its_statement_waits_for_a_second_per
     assert main(run) == 0
     passed = ["Agency registered", "Earlier checks cancelled out", "Events recorded", "Events sent again"]
     passed += ["Events counted", "Quarter-hour sealed", "Sealed files downloaded", "Console from outside"]
+    passed += ["Notifications sent"]
     others = {
         "Callers without a signature": "skipped",
         "Statement released": "waiting",
-        "Notifications sent": "skipped",
         "Events cancelled out": "passed",
     }
     assert steps(page) == {**dict.fromkeys(passed, "passed"), **others}
     assert left(server, world) == [0, 0]
     out = capsys.readouterr().out
     assert "check again after 2026-11-02T00:00:00Z" in out
-    assert f"9 passed, 1 waiting, 2 skipped; written to {page}" in out
+    assert f"10 passed, 1 waiting, 1 skipped; written to {page}" in out
+    assert "the webhook has the outcome unknown_host, the bus has the event, after" in out
+    assert "3 sales voided, 1 held event discarded" in out
+    with server.turns.taken():
+        assert [one["name"] for one in world.read("/subscriptions")["items"]] == ["bus"], "its subscription is gone"
     with server.turns.taken():
         world.write("/documents/owner", OWNER)
     clock.advance_to(datetime(2026, 11, 2, 0, 20, tzinfo=UTC))
@@ -151,8 +159,12 @@ def test_a_failing_step_of_a_deployed_stack_is_on_a_page_without_its_address(
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLEEXAMPLE12")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
     monkeypatch.setattr(boto3, "client", Aws(server, world).client)
+    # The stack's API would be a receiver in the Internet: it answers 403 without a signature.
+    monkeypatch.setattr(requests, "read_address", lambda text, **_: text)
+    monkeypatch.setattr(WebhookSender, "send", lambda *_: Attempt(DeliveryOutcome.BAD_STATUS, 403))
     assert main(["check", "--stack", "quarterhour-dev", "--out", str(page), "--seal"]) == 1
     out = capsys.readouterr().out
+    assert "the webhook has the outcome bad_status 403, the bus has the event" in out
     assert "2 APIs refused a caller without a signature" in out
     assert "4 events recorded, in 2026-09, which is on no statement" in out
     assert "Console from outside: connect-src lacks the host of sealed files\n" in out

@@ -1,5 +1,6 @@
 """Every command of the page "Getting data out" runs, and the receiver prints what the page shows."""
 
+import re
 import shutil
 import socket
 from pathlib import Path
@@ -41,8 +42,12 @@ def test_the_commands_of_the_page_deliver_a_webhook(clone: Path) -> None:
     blocks = BLOCK.findall(page)
     assert len(blocks) == 5, "each block below is one of the page"
     (start, _), (create, _), (receive, _), (send, shown), (look, _) = blocks
-    with running(start.replace(UP, f"{UP} --port {port}"), clone):
+    (with_bus,) = re.findall(r"`(quarterhour up --parameter [^`]*)`", page)
+    own = f"{with_bus.replace(UP, f'{UP} --port {port}')} --local-receivers"
+    with running(start.replace(f"{UP} --local-receivers", own), clone):
         output = run(f"{create}{receive}{STOPS}{send}{ARRIVES}{look}", clone)
+        of_bus = run(f"curl -s http://127.0.0.1:{port}/subscriptions/bus/deliveries", clone)
     assert shown.strip() in output
     assert '"outcome": "delivered"' in output
     assert '"status": "active"' in output, "the replay was taken"
+    assert '"type": "event.held"' in of_bus

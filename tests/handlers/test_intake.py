@@ -122,6 +122,19 @@ def unavailable(*_: object) -> None:
     raise UnavailableError("DynamoDB did not answer in time")
 
 
+def test_a_queue_that_delivers_again_for_days_records_and_rejects_the_same(world: World) -> None:
+    url = world.stack.ref("IntakeQueue")
+    arn = "arn:aws:sqs:us-east-1:123456789012:" + url.rpartition("/")[2]
+    body = json.dumps([sale("a", "1"), sale("b", "2"), sale("bad", "ten")])
+    record = {"messageId": "m", "body": body, "eventSourceARN": arn}
+    for _ in range(6):
+        assert world.stack.invoke("intake", {"Records": [record]}) == {"batchItemFailures": []}
+        drain(world, hours=20)
+    assert totals(world) == (2, "3")
+    refused = in_queue(world, "IntakeParkedQueue")
+    assert {(one["record"]["message"], one["record"]["index"]) for one in refused} == {("m", 2)}, "one event"
+
+
 def test_a_parked_event_is_recorded_by_the_operator_once_its_cause_is_fixed(world: World) -> None:
     send(world, sale("s", "10"))
     drain(world)
@@ -226,14 +239,25 @@ def test_a_file_that_cannot_be_read_says_why(world: World, key: str, body: bytes
     assert reason in result["reason"]
 
 
-def test_a_file_that_was_cut_off_is_completed_by_the_whole_file(world: World) -> None:
-    whole = gzip.compress(ndjson(EVENTS))
-    upload(world, "inbox/a.ndjson.gz", whole[:-400])
+@pytest.mark.parametrize(
+    ("name", "whole", "found"),
+    [
+        ("a.ndjson.gz", gzip.compress(ndjson(EVENTS)), ("failed", "the gzip file is cut off")),
+        ("a.ndjson", ndjson(EVENTS), ("done", "is not JSON")),
+    ],
+)
+def test_a_file_that_was_cut_off_says_so_and_is_completed_by_the_whole_file(
+    world: World, name: str, whole: bytes, found: tuple[str, str]
+) -> None:
+    key = f"inbox/{name}"
+    upload(world, key, whole[:-400])
     drain(world)
-    upload(world, "inbox/a.ndjson.gz", whole)
+    result = results(world)[key]
+    assert result["status"] == found[0]
+    assert found[1] in str(result["reason"] or result["problems"][0]["reason"])
+    upload(world, key, whole)
     drain(world)
     assert totals(world) == (1234, "1234")
-    assert results(world)["inbox/a.ndjson.gz"]["status"] in {"done", "failed"}
 
 
 @pytest.mark.usefixtures("in_parts")
@@ -278,6 +302,17 @@ def test_a_file_of_bad_lines_has_a_bounded_result(world: World) -> None:
     drain(world)
     result = results(world)["inbox/bad.ndjson"]
     assert (result["counts"], len(result["problems"]), result["left_out"]) == ({"rejected": 20_001}, 100, 19_901)
+
+
+def test_a_line_without_an_end_is_not_read_to_its_end(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chunks, "_LONGEST_DROPPED", 1 << 20)
+    upload(world, "inbox/one.ndjson", ndjson(EVENTS[:1]) + b"x" * (2 << 20))
+    drain(world)
+    result = results(world)["inbox/one.ndjson"]
+    assert (result["status"], result["reason"]) == (
+        "failed",
+        "a line has more than 1,048,576 bytes: write one event a line",
+    )
 
 
 def test_a_gzip_file_that_holds_too_much_is_refused(world: World, monkeypatch: pytest.MonkeyPatch) -> None:

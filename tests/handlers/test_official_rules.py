@@ -1,9 +1,8 @@
 """Official rules find nothing in the XML of statements, of every kind and of sealed months, nor in their PDF."""
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any, Final
 
 import pytest
@@ -27,6 +26,7 @@ from tests.support.system import opened
 from tests.unit.statements.three_months import sealed
 
 pytestmark = pytest.mark.slow
+Files = Mapping[str, bytes]
 START: Final = datetime(2026, 11, 30, 23, 0, tzinfo=UTC)
 AGENCIES: Final = {
     "standard": tax(percent="20"),
@@ -39,21 +39,6 @@ AGENCIES: Final = {
 }
 
 
-def found_in(folder: Path, files: Mapping[str, bytes]) -> list[Finding]:
-    """Return what the rules find in XML and PDF by name; skip the test if they cannot be run."""
-    paths = []
-    for number, (name, content) in enumerate(files.items()):
-        kind = "pdf" if content.startswith(b"%PDF") else "xml"
-        paths.append(folder / f"{number}-{''.join(one if one.isalnum() else '-' for one in name)}.{kind}")
-        paths[-1].write_bytes(content)
-    try:
-        return findings(paths)
-    except ToolError as error:
-        if os.environ.get("CI") and not os.environ.get(WITHOUT_JAVA):
-            pytest.fail(f"{error} (to go without: {WITHOUT_JAVA}=1)", pytrace=False)
-        pytest.skip(f"the official rules were not run: {error}")
-
-
 def both(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[str, bytes]]:
     """Yield the XML of documents in both syntaxes."""
     for name, document in documents:
@@ -63,13 +48,13 @@ def both(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[s
         yield from ((f"UBL {name}", ubl), (f"CII {name}", cii))
 
 
-def test_the_rules_find_nothing_in_documents_of_every_kind(tmp_path: Path) -> None:
+def documents_of_every_kind() -> Files:
     examples = {name: one for name, one in EXAMPLES.items() if why_no_invoice(one) is None}
     assert len(examples) > len(EXAMPLES) / 2
-    assert found_in(tmp_path, dict(both([*every_kind().items(), *examples.items()]))) == []
+    return dict(both([*every_kind().items(), *examples.items()]))
 
 
-def test_the_rules_find_nothing_with_any_currency_or_country(tmp_path: Path) -> None:
+def any_currency_or_country() -> Files:
     documents = {f"in {one}": invoice_document(currency=one) for one in MINOR_DIGITS}
     documents |= {
         f"to {one}": invoice_document(row("1.00", **EXEMPT), customer={**BUYER, "country": one, "vat_id": None})
@@ -77,17 +62,17 @@ def test_the_rules_find_nothing_with_any_currency_or_country(tmp_path: Path) -> 
     }
     files = {name: xml for name, one in documents.items() if (xml := statement_xml(one))}
     assert len(documents) - len(files) < 20, "three decimals, and what the code lists lack"
-    assert found_in(tmp_path, files) == []
+    return files
 
 
-def test_the_rules_find_nothing_in_sealed_months(tmp_path: Path) -> None:
+def sealed_months() -> Files:
     files = {key: content for key, content in sealed().items() if key.endswith("statement.xml")}
     assert len(files) == 10
     assert any(b"TaxCurrencyCode" in content for content in files.values())
-    assert found_in(tmp_path, files) == []
+    return files
 
 
-def test_the_rules_find_nothing_in_the_files_of_a_run(tmp_path: Path) -> None:
+def files_of_a_run() -> Files:
     with opened({"PeriodGraceDays": 0}, start=START) as world:
         assert send(world, "PUT", "/documents/owner", {"seen": 0, "content": OWNER}).status == 201
         for agency, content in AGENCIES.items():
@@ -105,28 +90,62 @@ def test_the_rules_find_nothing_in_the_files_of_a_run(tmp_path: Path) -> None:
     assert len(files) == 2 * len(agencies)
     assert any(b"<CreditNote " in one for one in files.values())
     assert any(b"PrepaidAmount" in one for one in files.values())
-    assert found_in(tmp_path, files) == []
+    return files
 
 
-def test_the_rules_find_a_wrong_sum_and_a_missing_name(tmp_path: Path) -> None:
+def a_wrong_sum_and_a_missing_name() -> Files:
     xml = statement_xml(invoice_document())
     assert xml
     wrong = xml.replace(b">264.02</cbc:PayableAmount>", b">264.03</cbc:PayableAmount>")
     nameless = xml.replace(b"<cbc:RegistrationName>Acme B.V.</cbc:RegistrationName>\n", b"")
-    found = found_in(tmp_path, {"sum": wrong, "name": nameless})
-    assert {(one.file, one.rule) for one in found} >= {("0-sum.xml", "BR-CO-16"), ("1-name.xml", "BR-07")}
+    return {"sum": wrong, "name": nameless}
 
 
-def test_the_rules_of_pdf_a_find_nothing_in_pdfs(tmp_path: Path) -> None:
+def pdfs() -> Files:
     names = ("German", "French", "Dutch credit note", "long names", "right to left", "nobody")
     documents = {**{name: EXAMPLES[name] for name in names}, "of 0.2.0": of_0_2_0(None)}
-    files = {name: statement_pdf(PAGES[one["schema"]](one), statement_cii(one)) for name, one in documents.items()}
     assert [name for name, one in documents.items() if statement_cii(one) is None] == ["nobody", "of 0.2.0"]
-    assert found_in(tmp_path, files) == []
+    return {name: statement_pdf(PAGES[one["schema"]](one), statement_cii(one)) for name, one in documents.items()}
 
 
-def test_the_rules_find_a_pdf_that_is_no_pdf_a(tmp_path: Path) -> None:
+def a_pdf_that_is_no_pdf_a() -> Files:
     import weasyprint  # noqa: PLC0415 - needs Pango, which the rules of XML do not
 
-    plain = weasyprint.HTML(string="<p>plain").write_pdf()
-    assert {one.file for one in found_in(tmp_path, {"plain": plain})} == {"0-plain.pdf"}
+    return {"plain": weasyprint.HTML(string="<p>plain").write_pdf()}
+
+
+CORRECT: Final = (documents_of_every_kind, any_currency_or_country, sealed_months, files_of_a_run, pdfs)
+WRONG: Final = (a_wrong_sum_and_a_missing_name, a_pdf_that_is_no_pdf_a)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> list[Finding]:
+    """What the rules find in all files. They are run once, because to start them takes longer than to follow them."""
+    folder, paths = tmp_path_factory.mktemp("rules"), []
+    for made in (*CORRECT, *WRONG):
+        for number, (name, content) in enumerate(made().items()):
+            kind = "pdf" if content.startswith(b"%PDF") else "xml"
+            plain = "".join(one if one.isalnum() else "-" for one in name)
+            paths.append(folder / f"{made.__name__}-{number}-{plain}.{kind}")
+            paths[-1].write_bytes(content)
+    try:
+        return findings(paths)
+    except ToolError as error:
+        if os.environ.get("CI") and not os.environ.get(WITHOUT_JAVA):
+            pytest.fail(f"{error} (to go without: {WITHOUT_JAVA}=1)", pytrace=False)
+        pytest.skip(f"the official rules were not run: {error}")
+
+
+@pytest.mark.parametrize("made", CORRECT, ids=lambda made: made.__name__.replace("_", " "))
+def test_the_rules_find_nothing(found: list[Finding], made: Callable[[], Files]) -> None:
+    assert [one for one in found if one.file.startswith(f"{made.__name__}-")] == []
+
+
+def test_the_rules_find_a_wrong_sum_and_a_missing_name(found: list[Finding]) -> None:
+    prefix = f"{a_wrong_sum_and_a_missing_name.__name__}-"
+    rules = {(one.file.removeprefix(prefix), one.rule) for one in found if one.file.startswith(prefix)}
+    assert rules >= {("0-sum.xml", "BR-CO-16"), ("1-name.xml", "BR-07")}
+
+
+def test_the_rules_find_a_pdf_that_is_no_pdf_a(found: list[Finding]) -> None:
+    assert any(one.file.startswith(f"{a_pdf_that_is_no_pdf_a.__name__}-") for one in found)

@@ -310,6 +310,10 @@ class World:
         notice["s3"] |= {"bucket": {"name": bucket}, "object": {"key": key, "eTag": etag, "sequencer": etag}}
         return {"Records": [{**record, "body": json.dumps(body)}]}
 
+    def store(self, key: str, content: bytes) -> None:
+        """Put a file into the bucket of the reports."""
+        self._client("s3").put_object(Bucket=self.names["ReportBucket"], Key=key, Body=content)
+
     def lose(self, *keys: str) -> None:
         """Delete files of the bucket."""
         for key in keys:

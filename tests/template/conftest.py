@@ -4,7 +4,7 @@ import pytest
 
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
-from tests.template.stack import INTAKE, Properties, Stack, deployed, parsed
+from tests.template.stack import OPTIONS, Properties, Stack, deployed, parsed
 
 
 @pytest.fixture(scope="session")
@@ -24,4 +24,4 @@ def stack() -> Stack:
 @pytest.fixture(scope="session")
 def template() -> Template:
     """The template as the emulator reads it."""
-    return Template(parsed(), ROOT, INTAKE)
+    return Template(parsed(), ROOT, OPTIONS)

@@ -17,15 +17,16 @@ FILE = ROOT / "template.yaml"
 CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
-OF_INTAKE = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus", "KeepsWarehouse"}
-"""The conditions of what only a deployment with the intake, with notifications or with the warehouse has."""
-INTAKE = {
+OF_OPTIONS = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus", "Archives", "KeepsWarehouse"}
+"""The conditions of what only a deployment with the intake, with notifications, with the archive or with the warehouse has."""
+OPTIONS = {
     "Intake": "on",
     "Warehouse": "on",
     "IntakeBusName": "default",
     "IntakeSenders": "210987654321",
     "Notifications": "on",
     "NotificationBusName": "default",
+    "LedgerRetentionMonths": "1",
 }
 """The parameters with which all of them hold."""
 
@@ -118,7 +119,7 @@ def deployed() -> Stack:
 
 def translated(document: Properties, layer: str = "s3://code/built.zip") -> Properties:
     """Return the plain CloudFormation of a template as it is with the intake and with notifications."""
-    return plain(with_intake(document), layer)
+    return plain(with_options(document), layer)
 
 
 def plain(document: Properties, layer: str = "s3://code/built.zip") -> Properties:
@@ -132,15 +133,15 @@ def plain(document: Properties, layer: str = "s3://code/built.zip") -> Propertie
     return result
 
 
-def with_intake(value: Any) -> Any:
-    """Return a copy of a part of the template as it is with the intake, notifications, buses and other senders."""
+def with_options(value: Any) -> Any:
+    """Return a copy of a part of the template as it is with all options."""
     match value:
-        case {"Fn::If": [name, then, _]} if name in OF_INTAKE:
-            return with_intake(then)
+        case {"Fn::If": [name, then, _]} if name in OF_OPTIONS:
+            return with_options(then)
         case dict():
-            return {key: with_intake(one) for key, one in value.items()}
+            return {key: with_options(one) for key, one in value.items()}
         case list():
-            return [with_intake(one) for one in value]
+            return [with_options(one) for one in value]
         case _:
             return deepcopy(value)
 

@@ -32,7 +32,7 @@ from tests.template.cloudwatch import (
     plotted,
 )
 from tests.template.day import live_through
-from tests.template.stack import OF_INTAKE, Stack, arn_of, attribute, parsed
+from tests.template.stack import OF_OPTIONS, Stack, arn_of, attribute, parsed
 
 ALARMS = sorted(name for name, one in parsed()["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm")
 DAY = 24 * 60 * MINUTE
@@ -147,6 +147,7 @@ def normal(known: dict[str, Alarm]) -> Series:
         Own.EVENTS_UNAVAILABLE: every(MINUTE, 0),
         Own.COUNTER_DRIFT: every(60 * MINUTE, 0),
         Own.INBOX_FILES_FAILED: every(60 * MINUTE, 0),
+        Own.ARCHIVE_DELAY_DAYS: every(60 * MINUTE, 4),
         Own.SUBSCRIPTIONS_DISABLED: every(MINUTE, 0),
         Own.HELD_AGE_DAYS: every(SPAN, 0.5),
         # A run that takes an hour.
@@ -185,6 +186,7 @@ BREACHES: dict[str, list[tuple[float, float]]] = {
     Own.EVENTS_UNAVAILABLE: from_(600, 15, 1),
     Own.COUNTER_DRIFT: once(600, 1),
     Own.INBOX_FILES_FAILED: once(600, 1),
+    Own.ARCHIVE_DELAY_DAYS: once(600, 32),
     Own.SUBSCRIPTIONS_DISABLED: once(600, 1),
     Own.REPORT_DELAY: [(600 * MINUTE, 2.0), (615 * MINUTE, 2.25)],
     Own.HELD_AGE_DAYS: once(600, 7.01),
@@ -351,20 +353,25 @@ def test_the_operations_page_tells_what_the_metrics_cost(
     known: dict[str, Alarm], stack: Stack, written: set[Metric]
 ) -> None:
     conditions = {name: one.get("Condition") for name, one in stack.resources.items()}
-    looked_at = sum(len(alarm.metrics) for name, alarm in known.items() if conditions[name] not in OF_INTAKE)
-    ways = (
-        ("Intake", "TakesIn", "intake", (cost.INTAKE_ALARM_METRICS, cost.INTAKE_METRICS)),
-        ("Notifications", "Notifies", "notify", (cost.NOTIFICATION_ALARM_METRICS, cost.NOTIFICATION_METRICS)),
-        ("Warehouse", "KeepsWarehouse", "warehouse", (3, 0)),
+    looked_at = sum(len(alarm.metrics) for name, alarm in known.items() if conditions[name] not in OF_OPTIONS)
+    of_archive = {one for one in written if one.name in {Own.ITEMS_ARCHIVED, Own.ARCHIVE_DELAY_DAYS}}
+    of_intake, of_notify = (
+        {one for one in written if ("service", service) in one.dimensions} for service in ("intake", "notify")
     )
-    for parameter, condition, service, numbers in ways:
+    options = (
+        ("Intake", "TakesIn", of_intake, (cost.INTAKE_ALARM_METRICS, cost.INTAKE_METRICS)),
+        ("Notifications", "Notifies", of_notify, (cost.NOTIFICATION_ALARM_METRICS, cost.NOTIFICATION_METRICS)),
+        ("LedgerRetentionMonths", "Archives", of_archive, (cost.ARCHIVE_ALARM_METRICS, cost.ARCHIVE_METRICS)),
+        ("Warehouse", "KeepsWarehouse", set(), (3, 0)),
+    )
+    for parameter, condition, own, numbers in options:
         more = sum(len(alarm.metrics) for name, alarm in known.items() if conditions[name] == condition)
-        of_function = {one for one in written if ("service", service) in one.dimensions}
-        written = written - of_function
-        price = more * ALARM_METRIC_MONTH + len(of_function) * METRIC_MONTH
-        sentence = f"up to ${price} with `{parameter}`, for {more} more metrics of alarms and {len(of_function)} of"
+        written = written - own
+        price = more * ALARM_METRIC_MONTH + len(own) * METRIC_MONTH
+        metrics = "metric" if more == 1 else "metrics"
+        sentence = f"up to ${price} with `{parameter}`, for {more} more {metrics} of alarms and {len(own)} of"
         assert sentence in OPERATIONS
-        assert (more, len(of_function)) == numbers
+        assert (more, len(own)) == numbers
     of_routes = len(detailed(stack)) * len(AWS_METRICS["AWS/ApiGateway"][0])
     documented = re.findall(r"\$(\d+\.\d\d) for [^(]*\((\d+) x \$(0\.\d\d)\)", OPERATIONS)
     assert [(Decimal(sum_), int(count), Decimal(each)) for sum_, count, each in documented] == [
@@ -381,14 +388,14 @@ def test_the_operations_page_tells_what_the_metrics_cost(
 # ---------------------------------------------------------------- the dashboard
 
 
-def test_the_dashboard_shows_every_alarm_that_always_stands_and_those_of_the_intake_if_it_is_on(
+def test_the_dashboard_shows_every_alarm_that_always_stands_and_those_of_options_that_are_on(
     known: dict[str, Alarm], stack: Stack, template: Template
 ) -> None:
     (widget,) = (one for one in dashboard(stack, template) if one["type"] == "alarm")
     assert sorted(widget["properties"]["alarms"]) == [
         f"{name}.Arn"
         for name, alarm in sorted(known.items())
-        if not alarm.conditional or stack.resources[name]["Condition"] in OF_INTAKE
+        if not alarm.conditional or stack.resources[name]["Condition"] in OF_OPTIONS
     ]
 
 

@@ -448,6 +448,18 @@ class TestWhoSendsToTheIntake:
         assert bus["Principal"] == {"Service": "events.amazonaws.com"}
         assert bus["Condition"] == {"ArnEquals": {"aws:SourceArn": {"Fn::GetAtt": ["IntakeRule", "Arn"]}}}
 
+    def test_an_identity_is_remembered_for_as_long_as_a_queue_keeps_its_messages(
+        self, document: Properties, stack: Stack
+    ) -> None:
+        (rule,) = document["Rules"]["IntakeRemembersRepeats"]["Assertions"]
+        (refused,) = rule["Assert"]["Fn::Not"]
+        days, parameter = refused["Fn::Contains"]
+        kept = max(
+            stack.of("AWS::SQS::Queue")[name]["MessageRetentionPeriod"] for name in ("IntakeQueue", "InboxQueue")
+        )
+        assert parameter == {"Ref": "DedupRetentionDays"}
+        assert days == [str(day) for day in range(1, kept // 86_400 + 1)]
+
     def test_s3_tells_of_files_below_inbox_alone(self, stack: Stack) -> None:
         (notice,) = stack.of("AWS::S3::Bucket")["InboxBucket"]["NotificationConfiguration"]["QueueConfigurations"]
         assert (notice["Event"], arn_of(notice["Queue"])) == ("s3:ObjectCreated:*", "InboxQueue")

@@ -9,6 +9,7 @@ import pytest
 from moto import mock_aws
 
 from quarterhour.aws.entity import LATEST, window_partitions
+from quarterhour.ledger.segments import ATTRIBUTES_OF_ARCHIVED
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.orders.keys import customer_pk
 from quarterhour.reports.keys import PENDING
@@ -63,7 +64,7 @@ def leading_keys(statement: Properties) -> list[str]:
         return []
     ((operator, condition),) = statement["Condition"].items()
     assert operator in {"ForAllValues:StringEquals", "ForAllValues:StringLike"}
-    patterns: list[str] = condition["dynamodb:LeadingKeys"]
+    patterns: list[str] = condition.get("dynamodb:LeadingKeys", [])
     return patterns
 
 
@@ -82,6 +83,11 @@ def grants(statements: list[Properties], call: Call) -> Iterator[Grant]:
                     for keys in leading_keys(statement) or [""]:
                         if not keys or any(fnmatchcase(key, keys) for key in call.keys):
                             yield statement["Sid"], call.action, str(pattern), keys
+
+
+def test_the_archive_may_write_what_an_archived_item_holds_and_no_events(stack: Stack) -> None:
+    (archive,) = (one for one in stack.statements("ReportFunction") if one["Sid"] == "Archive")
+    assert archive["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:Attributes": list(ATTRIBUTES_OF_ARCHIVED)}}
 
 
 def test_the_functions_are_those_known_here(world: World) -> None:

@@ -17,6 +17,10 @@ Event = dict[str, Any]
 AGENCY: Final = "quarterhour-check"
 """The agency of all checks. Nobody sells for it."""
 SOURCE: Final = "quarterhour-check"
+SUBSCRIPTION: Final = "quarterhour-check"
+"""The subscription of a check, which ends with it."""
+NO_RECEIVER: Final = "https://quarterhour-check.example.com/"
+"""The address for an emulator: a name that nobody has, so nothing is sent."""
 CURRENCY: Final = "EUR"
 REASON: Final = "quarterhour check cancels its own events out"
 REGISTRATION: Final[dict[str, Any]] = {
@@ -65,6 +69,14 @@ def events(run: str, at: datetime, currency: str) -> list[Event]:
         f"{run}-refund", "sale.refunded", at, amount=_REFUND, currency=currency, refers_to=sales[1]["id"], reason=REASON
     )
     return [*sales, refund]
+
+
+def waiting(run: str, at: datetime, currency: str) -> Event:
+    """Return a refund of a run that is held, because nobody sends its sale."""
+    unknown = f"{run}-unknown"
+    return _event(
+        f"{run}-held", "sale.refunded", at, amount=_REFUND, currency=currency, refers_to=unknown, reason=REASON
+    )
 
 
 def voids(listed: Iterable[Event]) -> list[Event]:

@@ -17,6 +17,8 @@ from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.notifications.notification import NotificationKind
+from quarterhour.notifications.subscription import BUS, DeliveryOutcome
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.statements.draft_items import DraftState
 from quarterhour.web.static_files import origin
@@ -29,14 +31,14 @@ from quarterhour_tools.output import counted
 
 PEOPLE: Final = "PeopleApiUrl"
 """The output with the address of the console; a stack has it if people sign in."""
-NOTIFICATIONS: Final = "NotifyFunctionName"
-"""The output that a stack with notifications has."""
-
 _BATCH: Final = "application/cloudevents-batch+json"
 _POLL: Final = 5.0
 _RARELY: Final = 15.0
 """Seconds between two looks for what takes minutes."""
 _COUNTED_WITHIN: Final = timedelta(minutes=15)
+_NOTIFIED_WITHIN: Final = timedelta(minutes=30)
+_REACHED: Final = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.BAD_STATUS})
+"""The outcomes of a delivery whose receiver answered."""
 _CLOCKS: Final = timedelta(hours=1)
 """More than the clocks of two functions differ."""
 _TRIES: Final = 12
@@ -44,6 +46,7 @@ _TRIES: Final = 12
 _DONE: Final = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _STRANGERS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _RUNS: Final = "50"
+_DELIVERIES: Final = "100"
 _MOST_NAMED: Final = 3
 
 T = TypeVar("T")
@@ -115,7 +118,7 @@ class Check:
         return f"the agency {AGENCY} was registered before"
 
     def clean(self) -> str:
-        """Cancel out what is left of this check and of earlier ones: void sales, and discard what is held."""
+        """Cancel out what is left of checks: void sales, discard what is held, delete the subscription."""
         remote = self.target.remote
         # A request under way may still be recorded. Sent again, its events have a verdict.
         self._send(self.sent)
@@ -125,6 +128,7 @@ class Check:
             status, answer = remote.put(path, {"decision": "discard", "reason": plan.REASON})
             if status != HTTPStatus.OK:
                 raise StepFailedError(failure("PUT", path, status, answer))
+        self._unsubscribe()
         voids = plan.voids(self._listed())
         self._recorded(voids)
         left = {name: one for name, one in plan.totals(self._listed()).items() if one.net or one.commission}
@@ -133,6 +137,15 @@ class Check:
         done = [counted(len(voids), "sale") + " voided"] * bool(voids)
         done += [counted(len(held), "held event") + " discarded"] * bool(held)
         return f"{', '.join(done) or 'nothing was left'}: the amounts of the agency are 0"
+
+    def _unsubscribe(self) -> None:
+        """Delete the subscription of a check, if it is there."""
+        path = f"/subscriptions/{plan.SUBSCRIPTION}"
+        status, answer = self.target.remote.send("GET", path)
+        if status == HTTPStatus.OK:
+            status, answer = self.target.remote.send("DELETE", path)
+        if status not in {HTTPStatus.OK, HTTPStatus.NOT_FOUND}:
+            raise StepFailedError(failure("DELETE", path, status, answer))
 
     # ------------------------------------------------------------ recording and counting
 
@@ -296,9 +309,44 @@ class Check:
         return NotDoneError(Outcome.WAITING, f"no month with events of a check is closed: {when}")
 
     def notifications(self) -> str:
-        """Read the subscriptions of a stack with notifications."""
-        found = list(self.target.remote.pages("/subscriptions", {}))
-        return f"{counted(len(found), 'subscription')}: look at their deliveries of this run"
+        """Subscribe, let an event be held, and wait until its notification is delivered, also to a bus.
+
+        The receiver is the stack's own API. It refuses what has no signature of AWS, so it answers 403: that shows a
+        delivery all the way. An emulator sends to a name that nobody has.
+        """
+        remote, path = self.target.remote, f"/subscriptions/{plan.SUBSCRIPTION}"
+        address = f"{remote.url}/events" if self.target.aws else plan.NO_RECEIVER
+        kinds = [NotificationKind.EVENT_HELD.value]
+        status, answer = remote.put(path, {"address": address, "kinds": kinds, "agency": AGENCY})
+        if status == HTTPStatus.CONFLICT:
+            raise NotDoneError(Outcome.SKIPPED, str(answer["detail"]))
+        if status not in _DONE:
+            raise StepFailedError(failure("PUT", path, status, answer))
+        event = plan.waiting(self.run, plan.time_of(self.target.first_period, clock.now()), self.currency)
+        self.sent = [*self.sent, event]
+        self._send([event])
+        began = clock.now()
+        delivery = self._delivered(plan.SUBSCRIPTION)
+        outcome = f"{delivery['outcome']} {delivery['http_status'] or ''}".strip()
+        if self.target.aws and delivery["outcome"] not in _REACHED:
+            raise StepFailedError(f"the receiver was not reached: {outcome}")
+        found = [f"the webhook has the outcome {outcome}"]
+        if any(one["name"] == BUS for one in remote.pages("/subscriptions", {})):
+            of_bus = self._delivered(BUS, delivery["id"])
+            if of_bus["outcome"] != DeliveryOutcome.DELIVERED:
+                raise StepFailedError(f"the bus did not get the event: {of_bus['outcome']}")
+            found.append("the bus has the event")
+        return f"{', '.join(found)}, after {(clock.now() - began).total_seconds():.0f} s"
+
+    def _delivered(self, subscription: str, id_: str = "") -> Json:
+        """Wait until a subscription has a delivery, that of a notification or the newest, and return it."""
+        path = f"/subscriptions/{subscription}/deliveries"
+
+        def delivered() -> Json | None:
+            found = self.target.remote.get(path, {"limit": _DELIVERIES})["items"]
+            return next((one for one in found if id_ in {"", one["id"]}), None)
+
+        return self._wait_for(delivered, _NOTIFIED_WITHIN, f"the subscription {subscription} has no delivery")
 
     # ------------------------------------------------------------ parts
 
@@ -432,8 +480,7 @@ STEPS: Final[Sequence[Step]] = (
         "notifications",
         "Notifications sent",
         Check.notifications,
-        "that deliveries reach a receiver in the Internet",
+        "that a delivery reaches a receiver in the Internet, and an event the bus",
         ("record",),
-        needs=NOTIFICATIONS,
     ),
 )

@@ -157,7 +157,7 @@ BAD: dict[str, tuple[Any, str]] = {
     "a posting with a number": (with_json([row(1), {**row(2), "quantity": 2}]), "other values"),
     "a posting with its own key": (with_json([{"position": "elsewhere"}, {"id": "b"}]), "other values"),
     "more indexes than a position can have": (with_json([{"id": "a"}, {"id": "b"}, *[None] * 500]), "other values"),
-    "an unknown schema": ({**GOOD, "schema": {"S": "3"}}, "schema '3'"),
+    "an unknown schema": ({**GOOD, "schema": {"S": "4"}}, "schema '4'"),
     "a schema that is a number": ({**GOOD, "schema": {"N": "2"}}, "schema None"),
     "no schema": ({name: value for name, value in GOOD.items() if name != "schema"}, "schema"),
     "an attribute of another item": ({**GOOD, "agency": {"S": "42"}}, "agency"),

@@ -35,6 +35,7 @@ _TRANSIENT: Final = frozenset(
         "TransactionInProgressException",
     }
 )
+_MISSING_OBJECT: Final = frozenset({"NoSuchKey", "404"})
 _STALE: Final = frozenset(
     {
         "None",
@@ -62,6 +63,11 @@ def is_transient(error: Exception) -> bool:
 def code_of(error: Exception) -> str:
     """Return the service's error code; empty for an error without a response."""
     return error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+
+
+def is_missing_object(error: Exception) -> bool:
+    """Return whether S3 has no such object; ``404`` is its code if the response has no body."""
+    return code_of(error) in _MISSING_OBJECT
 
 
 def is_failed_condition(error: Exception) -> bool:

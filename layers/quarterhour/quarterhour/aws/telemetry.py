@@ -50,6 +50,10 @@ class Metric(StrEnum):
     COUNTER_DRIFT = "CounterDrift"
     """Sealed quarter-hours whose counters differ from the ledger."""
 
+    ITEMS_ARCHIVED = "ItemsArchived"
+    ARCHIVE_DELAY_DAYS = "ArchiveDelayDays"
+    """For how many days a month has been due that is not archived."""
+
     INBOX_FILES_FAILED = "InboxFilesFailed"
     """Files of the inbox that have ended, and have an event or a row that is not recorded: 1 or 0."""
 

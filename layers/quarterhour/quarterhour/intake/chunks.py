@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, Protocol
 from quarterhour.csv.map import CsvMap
 from quarterhour.csv.parts import PartPlace, convert_part
 from quarterhour.intake.file_result import BAD_ROW, Problem
+from quarterhour.intake.keys import UnreadableError
 from quarterhour.ledger.event import Event, Rejection, read_event
 from quarterhour.ledger.http import MAX_BATCH, event_of_line
 from quarterhour.model.errors import FieldProblem
@@ -13,6 +14,8 @@ from quarterhour.orders.events import unreserved
 
 LONGEST_LINE: Final = 1 << 18
 """The most bytes of a line; the most that a message of the queue has, too."""
+_LONGEST_DROPPED: Final = 64 << 20
+"""A file with a longer line than this is not read further: a part must end in time, and ends at a line."""
 _BLOCK: Final = 1 << 18
 _MAX_CHUNK: Final = 4 << 20
 _PART: Final = 700_000
@@ -45,7 +48,10 @@ class Chunk(NamedTuple):
 
 
 def chunks_of_lines(content: Content, offset: int, line: int) -> Iterator[Chunk]:
-    """Yield the chunks of NDJSON whose first byte is at ``offset``, behind ``line`` lines; skips blank lines."""
+    """Yield the chunks of NDJSON whose first byte is at ``offset``, behind ``line`` lines; skips blank lines.
+
+    Raises ``UnreadableError`` if a line has no end within ``_LONGEST_DROPPED`` bytes.
+    """
     events: list[Event | Rejection] = []
     numbers: list[int] = []
     begun = offset
@@ -73,6 +79,8 @@ def _lines(content: Content) -> Iterator[tuple[bytes | None, int]]:
             dropped = 0
         if dropped or len(rest) > LONGEST_LINE:
             dropped, rest = dropped + len(rest), b""
+        if dropped > _LONGEST_DROPPED:
+            raise UnreadableError(f"a line has more than {_LONGEST_DROPPED:,} bytes: write one event a line")
     if rest or dropped:
         yield (None if dropped else rest), dropped + len(rest)
 

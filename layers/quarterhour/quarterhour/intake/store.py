@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from botocore.exceptions import ClientError, IncompleteReadError
 from urllib3.exceptions import HTTPError
 
-from quarterhour.aws.retries import NETWORK_ERRORS, code_of, with_retries
+from quarterhour.aws.retries import NETWORK_ERRORS, code_of, is_missing_object, with_retries
 from quarterhour.intake.chunks import Content
 from quarterhour.intake.file_result import FileResult, FileVersion
 from quarterhour.intake.keys import UnreadableError, map_key, result_key
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 MAX_UNPACKED: Final = 2_000_000_000
 """The most bytes that a gzip file may hold: each part unpacks it from its beginning."""
 _BLOCK: Final = 1 << 20
-_MISSING: Final = frozenset({"NoSuchKey", "404"})
+_REPLACED: Final = frozenset({"PreconditionFailed", "412"})
 _BROKEN: Final = (*NETWORK_ERRORS, IncompleteReadError, HTTPError)
 
 
@@ -53,7 +53,7 @@ class InboxStore:
             if code_of(error) == "InvalidRange":  # the part before has ended where the file does
                 yield BytesIO()
                 return
-            if code_of(error) not in _MISSING | {"PreconditionFailed", "412"}:
+            if not is_missing_object(error) and code_of(error) not in _REPLACED:
                 raise
             raise ReplacedError from error
         try:
@@ -92,7 +92,7 @@ class InboxStore:
         try:
             return with_retries(read, "S3")
         except ClientError as error:
-            if code_of(error) not in _MISSING:
+            if not is_missing_object(error):
                 raise
             return None
 

@@ -11,6 +11,7 @@ from quarterhour.aws.items import Item, Request, from_item
 from quarterhour.aws.tables import get_item, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY, sealed_through_of
+from quarterhour.ledger.reading import Unarchive, as_stored
 from quarterhour.ledger.segments import PostingValues, postings_of
 from quarterhour.model.identifiers import Partition
 from quarterhour.model.quarter_hours import QuarterHour
@@ -54,6 +55,7 @@ class LedgerReader:
     client: "DynamoDBClient"
     table: str
     workers: Workers
+    unarchive: Unarchive = as_stored
 
     def read(self, partitions: Sequence[Partition]) -> Iterator[list[PostingValues]]:
         """Yield the postings of a quarter-hour's partitions, which are read in parallel, ordered by position.
@@ -62,18 +64,27 @@ class LedgerReader:
 
         Raises ``LedgerItemError``, which names partition and position, for an item that cannot be read.
         """
+        items = self._merged(partitions, self.unarchive)
+        postings = chain.from_iterable(map(postings_of, items))
+        while some := list(islice(postings, _AT_A_TIME)):
+            yield some
+
+    def items(self, partitions: Sequence[Partition]) -> Iterator[Item]:
+        """Yield the items of a quarter-hour's partitions as they are stored, ordered by position."""
+        return self._merged(partitions, as_stored)
+
+    def _merged(self, partitions: Sequence[Partition], unarchive: Unarchive) -> Iterator[Item]:
         page = max(_SMALLEST_PAGE, _ITEMS_IN_MEMORY // len(partitions))
         # To fetch the only partition ahead, in a thread, takes more CPU time than the waiting it saves.
         workers = self.workers if len(partitions) > 1 else Workers(1)
         streams = [
-            chain.from_iterable(query_pages(self.client, partition_request(self.table, partition, page), workers))
+            chain.from_iterable(
+                map(unarchive, query_pages(self.client, partition_request(self.table, partition, page), workers))
+            )
             for partition in partitions
         ]
         # The positions of the postings of an item lie between its own position and that of the next item.
-        items = heapq.merge(*streams, key=_position_of) if len(streams) > 1 else streams[0]
-        postings = chain.from_iterable(map(postings_of, items))
-        while some := list(islice(postings, _AT_A_TIME)):
-            yield some
+        return heapq.merge(*streams, key=_position_of) if len(streams) > 1 else streams[0]
 
 
 def _position_of(item: Item) -> str:

@@ -33,7 +33,7 @@ from quarterhour.ledger.explanation import Facts, applied_rate_card, computation
 from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range, sealed_through_of
 from quarterhour.ledger.partitions import highest_shards
 from quarterhour.ledger.pricing import BY_DEFAULT, CommissionTerms
-from quarterhour.ledger.reading import read_postings
+from quarterhour.ledger.reading import Unarchive, as_stored, read_postings
 from quarterhour.ledger.segments import LedgerKey, identity_of, key_of_item, posting_at, postings_of
 from quarterhour.ledger.store import is_reservation, rerated_terms
 from quarterhour.ledger.story import StoryEntry, story_page
@@ -61,8 +61,8 @@ def events_request(
 ) -> Request:
     """Build the Query that reads up to ``limit`` items of a partition within bounds, strongly consistent.
 
-    It returns all segments, and those single postings that have the attributes ``only``, or all. The first item is the
-    segment of the posting ``after``, whose further postings follow.
+    It returns all segments and archived items, and those single postings that have the attributes ``only``, or all. The
+    first item is the segment of the posting ``after``, whose further postings follow.
     """
     within_segment = bounds.after != item_position(bounds.after)
     low = item_position(bounds.after) if within_segment else bounds.low
@@ -76,8 +76,8 @@ def events_request(
     }
     if only:
         matches = " AND ".join(f"#{name} = :{name}" for name in only)
-        request["FilterExpression"] = f"attribute_exists(events) OR ({matches})"
-        request["ExpressionAttributeNames"] |= {f"#{name}": name for name in only}
+        request["FilterExpression"] = f"attribute_exists(#count) OR ({matches})"
+        request["ExpressionAttributeNames"] |= {f"#{name}": name for name in ("count", *only)}
         request["ExpressionAttributeValues"] |= to_item({f":{name}": value for name, value in only.items()})
     if within_segment or not bounds.after:
         return request
@@ -108,6 +108,7 @@ class EventLookup:
     client: "DynamoDBClient"
     identity_table: str
     ledger_table: str
+    unarchive: Unarchive = as_stored
 
     def find(self, identity: Identity) -> Recorded | None:
         """Return a recorded event, or ``None`` if it is not in the ledger or its identity has expired."""
@@ -116,7 +117,7 @@ class EventLookup:
             return None
         key = _ledger_key(claim)
         item = get_item(self.client, self.ledger_table, key_of_item(key))
-        posting = posting_at(item, key[1]) if item else None
+        posting = posting_at(self.unarchive([item])[0], key[1]) if item else None
         return Recorded(posting, rerated_terms(claim)) if posting and identity_of(posting) == identity else None
 
     def visible(self, identities: Iterable[Identity], caller: Caller) -> Recorded:
@@ -141,7 +142,7 @@ class EventLookup:
         """Return the facts of those of these events that are in the ledger, in any order."""
         claims = get_items(self.client, self.identity_table, [{"event": str(one)} for one in identities], workers)
         keys = {_ledger_key(claim): claim["event"]["S"] for claim in claims if not is_reservation(claim)}
-        found = read_postings(self.client, self.ledger_table, keys.keys(), workers)
+        found = read_postings(self.client, self.ledger_table, keys.keys(), workers, self.unarchive)
         return [posting for key, posting in found.items() if str(identity_of(posting)) == keys[key]]
 
 
@@ -216,6 +217,7 @@ class LedgerQueries:
     entities: EntityReader
     workers: Workers
     began: Callable[[], datetime | None]
+    unarchive: Unarchive = as_stored
 
     def events(  # noqa: PLR0913, PLR0917 - a query, its reader, and its limits
         self,
@@ -278,7 +280,7 @@ class LedgerQueries:
         chunks = self.entities.read(chunks_between(attribute, page.only[attribute], after or low, end), CHUNKS_A_PAGE)
         keys = _rising(merged(chunks), after, low, end)
         while some := list(islice(keys, page.to_examine(FETCHED_AT_ONCE))):
-            found = read_postings(self.client, self.ledger_table, some, self.workers)
+            found = read_postings(self.client, self.ledger_table, some, self.workers, self.unarchive)
             page.examined += len(some)
             yield Batch(sorted(found.values(), key=position_of), _place_of(some[-1][1]))
 
@@ -295,7 +297,7 @@ class LedgerQueries:
                 events_request(self.ledger_table, Partition(at, shard), bounds, each, page.only)
                 for shard in range(shards)
             ]
-            pages = [_partition_page(response, after) for response in self.workers.map(self._query, requests)]
+            pages = [self._page(response, after) for response in self.workers.map(self._query, requests)]
             page.examined += sum(one.examined for one in pages)
             page.scanned += sum(one.scanned for one in pages)
             events, after = merge_pages(pages)
@@ -306,18 +308,17 @@ class LedgerQueries:
     def _query(self, request: Request) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
         return with_retries(lambda: self.client.query(**request), "the Ledger table")
 
-
-def _partition_page(response: Any, after: str) -> PartitionPage:  # noqa: ANN401 - boto3's own type is too narrow
-    """Return the events of a response that are after a position."""
-    last = response.get("LastEvaluatedKey")
-    events = [posting for item in response["Items"] for posting in postings_of(item)]
-    filtered = response["ScannedCount"] - len(response["Items"])
-    return PartitionPage(
-        [event for event in events if position_of(event) > after],
-        last["position"]["S"] if last else "",
-        filtered + len(events),
-        response["ScannedCount"],
-    )
+    def _page(self, response: Any, after: str) -> PartitionPage:  # noqa: ANN401 - boto3's own type is too narrow
+        """Return the events of a response that are after a position."""
+        last = response.get("LastEvaluatedKey")
+        events = [posting for item in self.unarchive(response["Items"]) for posting in postings_of(item)]
+        filtered = response["ScannedCount"] - len(response["Items"])
+        return PartitionPage(
+            [event for event in events if position_of(event) > after],
+            last["position"]["S"] if last else "",
+            filtered + len(events),
+            response["ScannedCount"],
+        )
 
 
 def _indexed(

@@ -5,6 +5,8 @@ and its index there. A void is a segment without postings: it keeps every other 
 
 Versions before 0.3.0 wrote an item for each posting. Such items are read here too, and written no more. Nothing outside
 ``ledger/`` knows how postings are stored: all others get them as text by name.
+
+An archived item keeps its key and its count. Its postings are in the sealed file of its quarter-hour alone.
 """
 
 import json
@@ -24,6 +26,9 @@ MAX_BYTES: Final = 64 << 10
 """The most bytes of a segment's postings, compressed; a single posting may have more."""
 SCHEMA: Final = "2"
 _SCHEMA_OF_SINGLE: Final = "1"
+_SCHEMA_OF_ARCHIVED: Final = "3"
+ATTRIBUTES_OF_ARCHIVED: Final = ("quarter_hour", "position", "count", "schema", "part")
+"""The attributes of an archived item: ``part`` is the number of its sealed file, if its quarter-hour has several."""
 _LARGEST_POSTING: Final = 400 << 10
 """Bytes of JSON that a posting can have at most: a posting that was a separate item had no more."""
 _LARGEST_UNPACKED: Final = 8 << 20
@@ -78,6 +83,16 @@ def void_item(key: SegmentKey) -> Item:
     return {**{name: {"S": value} for name, value in key.values.items()}, "count": {"N": "0"}, "schema": {"S": SCHEMA}}
 
 
+def archived_item(item: Item, count: int, part: int | None) -> Item:
+    """Return what is kept of an item whose ``count`` postings are in a sealed file.
+
+    ``part``: the number of that file, if the quarter-hour has several.
+    """
+    key = {name: item[name] for name in ("quarter_hour", "position")}
+    of_part = {} if part is None else {"part": {"N": str(part)}}
+    return {**key, "count": {"N": str(count)}, "schema": {"S": _SCHEMA_OF_ARCHIVED}, **of_part}
+
+
 def parts(postings: Sequence[Mapping[str, str]]) -> Iterator[tuple[Sequence[Mapping[str, str]], bytes]]:
     """Cut postings into those of one segment each, in their order; yield each part with its bytes."""
     for start in range(0, len(postings), MAX_POSTINGS):
@@ -109,6 +124,40 @@ def postings_of(item: Item) -> list[PostingValues]:
         raise LedgerItemError(place(item), error) from error
 
 
+def is_archived(item: Item) -> bool:
+    """Return whether the postings of a ledger item are in a sealed file, and no longer in the item."""
+    return bool(item.get("schema") == {"S": _SCHEMA_OF_ARCHIVED})
+
+
+def part_of(item: Item) -> int | None:
+    """Return the number of the sealed file that holds the postings of an archived item; ``None`` for the only one."""
+    return int(item["part"]["N"]) if "part" in item else None
+
+
+def count_of(item: Item) -> int:
+    """Return how many postings a ledger item has, archived or not."""
+    return int(item["count"]["N"]) if "count" in item else 1
+
+
+def unarchived_item(item: Item, postings: Sequence[PostingValues]) -> Item:
+    """Return an archived item with its postings again, as it was before; they are in the order of their positions.
+
+    Raises ``LedgerItemError`` if they are not as many as the item had.
+    """
+    if len(postings) != count_of(item):
+        problem = ValueError(f"{len(postings)} of its {count_of(item)} postings are in the sealed file")
+        raise LedgerItemError(place(item), problem)
+    if [posting["position"] for posting in postings] == [item["position"]["S"]]:
+        return item_of(postings[0])
+    rows: list[PostingValues | None] = [None] * MAX_POSTINGS
+    for posting in postings:
+        rows[Position.parse(posting["position"]).index or 0] = posting
+    while rows[-1] is None:
+        rows.pop()
+    key = {name: item[name] for name in ("quarter_hour", "position")}
+    return {**key, "count": item["count"], "schema": {"S": SCHEMA}, "events": binary(packed(rows))}
+
+
 def posting_at(item: Item, position: str) -> PostingValues | None:
     """Return the posting with a position that a ledger item holds; ``None`` if it holds none there.
 
@@ -133,6 +182,11 @@ def key_of_item(key: LedgerKey) -> dict[str, str]:
     return {"quarter_hour": partition, "position": item_position(position)}
 
 
+def item_key_of(posting: Mapping[str, str]) -> LedgerKey:
+    """Return the key of the ledger item that holds a posting."""
+    return posting["quarter_hour"], item_position(posting["position"])
+
+
 def place(item: Item) -> str:
     """Return partition and position of an item; ``?`` for what is missing."""
     return " ".join(str(item.get(name, {}).get("S", "?")) for name in ("quarter_hour", "position"))
@@ -149,6 +203,8 @@ def _postings(item: Item) -> list[PostingValues]:
     schema = item["schema"].get("S")
     if schema == _SCHEMA_OF_SINGLE:
         return [_single(item)]
+    if schema == _SCHEMA_OF_ARCHIVED:
+        raise ValueError("it is archived: its postings are in the sealed file of its quarter-hour")
     if schema != SCHEMA:
         raise ValueError(f"the schema {schema!r} is not known")
     return list(_of_segment(item))

@@ -34,6 +34,7 @@ from quarterhour.ledger.plan import (
     plan_segments,
 )
 from quarterhour.ledger.pricing_service import EventPricing, ReadRateCards
+from quarterhour.ledger.reading import Unarchive
 from quarterhour.ledger.settings import SAFETY, Phase, RecordingSettings
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model import clock
@@ -288,13 +289,15 @@ def _is_reserved(claim: Claim, results: Results) -> bool:
     return held is not None and held.reservation.may_become_claim(claim.digest)
 
 
-def recorder_of(env: Environment, client: "DynamoDBClient", workers: Workers, timeout: str) -> Recorder:
+def recorder_of(
+    env: Environment, client: "DynamoDBClient", workers: Workers, unarchive: Unarchive, timeout: str
+) -> Recorder:
     """Return the recorder of a function; ``timeout`` names the variable with the function's timeout in seconds.
 
     Raises ``SettingsError`` for a variable that is missing or invalid.
     """
     entity_table = env.text("ENTITY_TABLE")
-    store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers)
+    store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers, unarchive)
     return Recorder(
         RecordingSettings.of(env, timeout),
         store,

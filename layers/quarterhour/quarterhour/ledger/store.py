@@ -1,6 +1,6 @@
 """The ledger's calls to DynamoDB, and the builders of their requests."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -35,7 +35,7 @@ from quarterhour.ledger.outcomes import result_of
 from quarterhour.ledger.plan import Found, NewSegment
 from quarterhour.ledger.posting import PRIOR, TAX_POINT, UNREGISTERED, Posting
 from quarterhour.ledger.pricing import CommissionTerms
-from quarterhour.ledger.reading import read_items
+from quarterhour.ledger.reading import Unarchive, as_stored, read_items
 from quarterhour.ledger.segments import (
     LedgerKey,
     PostingValues,
@@ -350,6 +350,7 @@ class LedgerStore:
     ledger_table: str
     entity_table: str
     workers: Workers
+    unarchive: Unarchive = as_stored
 
     def prepare(self, shards: int, before: QuarterHour) -> None:
         """Write the control items that make reports read every append; call it before a process appends first."""
@@ -491,7 +492,7 @@ class LedgerStore:
 
     def look_up(self, claims: Sequence[Claim]) -> Found:
         """Return what the ledger holds at the positions of claims, read strongly consistent."""
-        items = read_items(self.client, self.ledger_table, {claim.key for claim in claims}, self.workers)
+        items = self._read({claim.key for claim in claims})
         return _found_in(items, claims)
 
     def postings(self, claims: Sequence[Claim]) -> dict[Identity, Facts]:
@@ -501,10 +502,13 @@ class LedgerStore:
         events were not there yet.
         """
         keys = {claim.key: claim.identity for claim in claims}
-        items = read_items(self.client, self.ledger_table, keys, self.workers)
+        items = self._read(keys)
         found = (posting for item in items for posting in _readable(item) or ())
         named = (one for one in found if keys.get(key_of(one)) == identity_of(one))
         return {keys[key_of(one)]: one for one in named if _is_whole(one)}
+
+    def _read(self, keys: Collection[LedgerKey]) -> Sequence[Item]:
+        return read_items(self.client, self.ledger_table, keys, self.workers, self.unarchive)
 
     def append(self, segments: Sequence[NewSegment], may_append: MayAppend) -> set[LedgerKey]:
         """Append segments, side by side; return the keys of those of their postings that are in the ledger now.

@@ -3,13 +3,15 @@
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from typing import IO, Final, Self, TextIO, cast
 
 from quarterhour.ledger.event import PAYMENT
+from quarterhour.ledger.posting import UNREGISTERED as IS_UNREGISTERED
 from quarterhour.ledger.pricing import BY_DEFAULT
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.ledger.segments import LedgerKey, PostingValues
+from quarterhour.model.identifiers import Account, Partition, item_position
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import RunningTotals, add_up
@@ -173,6 +175,27 @@ def read_raw(file: IO[bytes]) -> Iterator[tuple[str, list[str]]]:
                     raise ValueError("the file ends within a cell")
                 whole += more
             yield whole, next(csv.reader([whole], strict=True))
+
+
+def posting_of(line: Line) -> PostingValues:
+    """Return the posting that a line was written of: the values that ``read_lines`` yields, without empty ones."""
+    posting = {name: value for name, value in line.items() if value}
+    if UNREGISTERED in posting.pop(FLAG, ""):
+        posting["unregistered"] = IS_UNREGISTERED
+    return posting
+
+
+def postings_in(file: IO[bytes], items: Container[LedgerKey]) -> Iterator[PostingValues]:
+    """Yield the postings of a sealed file that are in the ledger items with these keys, in the order of the lines.
+
+    It reads as ``read_raw`` does.
+    """
+    rows = read_raw(file)
+    _, columns = next(rows)
+    for _, cells in rows:
+        if (cells[0], item_position(cells[1])) in items:
+            named = zip(columns, cells, strict=True)
+            yield posting_of({name: unescape_formula(cell) if name in _TEXT else cell for name, cell in named})
 
 
 class _BoundedLines:

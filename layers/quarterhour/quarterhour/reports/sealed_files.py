@@ -1,25 +1,26 @@
 """The sealed files in the bucket: created once, never changed, checked against their sealed hash when read."""
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.items import chunks
-from quarterhour.aws.retries import code_of, with_retries
+from quarterhour.aws.retries import code_of, is_missing_object, with_retries
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.segments import LedgerKey, PostingValues
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import PeriodTotals
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.keys import CONTENT_TYPES, MANIFEST, Part, run_prefix
-from quarterhour.reports.lines import read_lines, tally_lines
+from quarterhour.reports.lines import postings_in, read_lines, tally_lines
 from quarterhour.reports.manifest import periods_of
 from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import LineTotals, PartTotals, Run, SealedFile
@@ -75,7 +76,7 @@ class SealedFiles:
         try:
             return with_retries(lambda: self.client.get_object(Bucket=self.bucket, Key=key)["Body"], "S3")
         except ClientError as error:
-            if code_of(error) != "NoSuchKey":
+            if not is_missing_object(error):
                 raise
             raise SealedFileError(f"{key} is gone") from error
 
@@ -141,6 +142,14 @@ class SealedFiles:
         with self.checked(part, sealed) as file:
             yield read_lines(file)
 
+    def postings_in(self, part: Part, items: Container[LedgerKey]) -> list[PostingValues]:
+        """Return the postings of a sealed part that are in the ledger items with these keys, in order.
+
+        Raises ``SealedFileError`` if the file is gone or damaged.
+        """
+        with self.copied(part.lines_key) as file, _undamaged(part.lines_key, "restore its version"):
+            return list(postings_in(file, items))
+
     def lines_of(self, runs: Iterable[Run]) -> Iterator[dict[str, str]]:
         """Yield every line of the runs."""
         for run in runs:
@@ -157,25 +166,30 @@ class SealedFiles:
             yield from zip(some, workers.map(self._accounts, some), strict=True)
 
     def _accounts(self, run: Run) -> dict[Account, PeriodTotals]:
+        return periods_of(self.manifest(run))
+
+    def manifest(self, run: Run) -> dict[str, Any]:
+        """Return the manifest of a run; raise ``SealedFileError`` if it is not the sealed one."""
         key = run_prefix(run["sk"]) + MANIFEST
         content = with_retries(lambda: self.open(key).read(), "S3")
         if hexdigest(content) != run["manifest_sha256"]:
             raise SealedFileError(f"{key} is not the file that was sealed")
-        return periods_of(json.loads(content))
+        manifest: dict[str, Any] = json.loads(content)
+        return manifest
 
     def _size(self, key: str) -> int | None:
         """Return the size of an object; ``None`` if there is none."""
         try:
             return with_retries(lambda: self.client.head_object(Bucket=self.bucket, Key=key)["ContentLength"], "S3")
         except ClientError as error:
-            if code_of(error) != "404":  # the response has no body that could name the error
+            if not is_missing_object(error):
                 raise
             return None
 
 
 @contextmanager
-def _undamaged(key: str) -> Iterator[None]:
+def _undamaged(key: str, remedy: str = "delete it and seal its part again") -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise SealedFileError(f"{key} is damaged: delete it and seal its part again ({error})") from error
+        raise SealedFileError(f"{key} is damaged: {remedy} ({error})") from error

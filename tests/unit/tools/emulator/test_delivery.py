@@ -52,6 +52,15 @@ def failed(*numbers: int) -> dict[str, Any]:
     return {"batchItemFailures": [{"itemIdentifier": str(number)} for number in numbers]}
 
 
+def test_what_engines_change_in_an_image_is_as_lambda_has_it_at_any_depth() -> None:
+    image = {"bytes": {"B": b"ab"}, "map": {"M": {"none": {}, "list": {"L": [{}, {"B": b"ab"}]}}}, "none": {}}
+    record = {"eventID": "1", "eventName": "INSERT", "dynamodb": {"NewImage": image}}
+    made = lambda_record(record, "arn:stream", "us-east-1", NOW)["dynamodb"]["NewImage"]
+    own: dict[str, Any] = {"B": "YWI="}
+    empty: dict[str, Any] = {"M": {}}
+    assert made == {"bytes": own, "map": {"M": {"none": empty, "list": {"L": [empty, own]}}}, "none": empty}
+
+
 def test_a_record_has_the_shape_that_lambda_gives_it() -> None:
     record = {
         "eventID": "1",

@@ -2,11 +2,13 @@
 
 import copy
 import io
+import json
 import random
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -256,6 +258,63 @@ def test_every_answer_about_an_object_is_as_with_plain_moto() -> None:
         "NoSuchBucket",
         "404",
     }
+
+
+def about_messages(sqs: Any, events: Any) -> list[Any]:
+    """Send messages in every state to a queue, some by a bus; return what is received, and what the queue counts."""
+    url = sqs.create_queue(QueueName="all")["QueueUrl"]
+    arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+    for name, target in (("plain", {}), ("made", {"InputTransformer": {"InputTemplate": '{"only": <detail>}'}})):
+        events.put_rule(Name=name, EventPattern=json.dumps({"detail-type": [name]}))
+        events.put_targets(Rule=name, Targets=[{"Id": "queue", "Arn": arn, **target}])
+    at = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
+    entries = [
+        {"Source": "shop", "DetailType": kind, "Detail": json.dumps({"name": "tea", "n": [1.5, None]}), "Time": at}
+        for kind in ("plain", "made", "other")
+    ]
+    assert events.put_events(Entries=entries)["FailedEntryCount"] == 0
+    for number in range(4):
+        sqs.send_message(QueueUrl=url, MessageBody=f"late {number}", DelaySeconds=600 * (number % 2))
+    found = [
+        sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, VisibilityTimeout=60).get("Messages", [])
+        for _ in range(2)
+    ]
+    done = [{"Id": "1", "ReceiptHandle": found[0][0]["ReceiptHandle"]}, {"Id": "2", "ReceiptHandle": "none"}]
+    deleted = sqs.delete_message_batch(QueueUrl=url, Entries=done)
+    sqs.change_message_visibility(QueueUrl=url, ReceiptHandle=found[0][1]["ReceiptHandle"], VisibilityTimeout=0)
+    counts = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["All"])["Attributes"]
+    bodies = [[json.loads(one["Body"]) if "{" in one["Body"] else one["Body"] for one in some] for some in found]
+    for body in bodies[0]:
+        if isinstance(body, dict):
+            body.pop("id", None)
+    numbers = {name: value for name, value in counts.items() if name.startswith("Approximate")}
+    return [bodies, [len(deleted[name]) for name in ("Successful", "Failed")], numbers]
+
+
+def test_every_answer_about_messages_is_as_with_plain_moto() -> None:
+    given: list[Any] = []
+    for fast in (False, True):
+        with engine(fast=fast):
+            given.append(about_messages(MOTO.sqs(), MOTO.events()))
+    plain, fast_ones = given
+    assert fast_ones == plain
+    bodies, deleted, numbers = plain
+    assert [len(some) for some in bodies] == [4, 0]
+    assert bodies[0][0]["detail"] == {"name": "tea", "n": [1.5, None]}
+    assert (deleted, numbers["ApproximateNumberOfMessagesNotVisible"]) == ([1, 1], "2")
+
+
+def test_text_of_an_event_that_looks_like_a_template_stays_as_it_is() -> None:
+    with engine(fast=True):
+        sqs, events = MOTO.sqs(), MOTO.events()
+        url = sqs.create_queue(QueueName="all")["QueueUrl"]
+        arn = sqs.get_queue_attributes(QueueUrl=url, AttributeNames=["QueueArn"])["Attributes"]["QueueArn"]
+        events.put_rule(Name="all", EventPattern='{"source": ["shop"]}')
+        events.put_targets(Rule="all", Targets=[{"Id": "queue", "Arn": arn}])
+        detail = '{"name": "<id> <time>"}'
+        events.put_events(Entries=[{"Source": "shop", "DetailType": "sale", "Detail": detail}])
+        (message,) = sqs.receive_message(QueueUrl=url)["Messages"]
+    assert json.loads(message["Body"])["detail"] == json.loads(detail)
 
 
 def test_a_query_follows_every_change_of_its_partition() -> None:
