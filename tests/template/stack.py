@@ -18,7 +18,7 @@ CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
 OF_OPTIONS = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus", "Archives", "KeepsWarehouse"}
-"""The conditions of what only a deployment with the intake, with notifications, with the archive or with the warehouse has."""
+"""The conditions of what only a deployment with the intake, notifications, the archive or the warehouse has."""
 OPTIONS = {
     "Intake": "on",
     "Warehouse": "on",
