@@ -45,6 +45,7 @@ from quarterhour_tools.replay import demo, year, year_run
 from quarterhour_tools.replay.replay import VERDICTS, Accounts, Prepared, Replay, ReplayResult, replaying
 from quarterhour_tools.sign_in import provider
 from quarterhour_tools.sign_in.people import PEOPLE
+from quarterhour_tools.warehouse import command as sql
 
 _CANNOT: Final = 2
 _ACCOUNTING: Final[dict[str, Any]] = {
@@ -376,6 +377,8 @@ def _add_sealed(commands: Any) -> None:  # noqa: ANN401 - argparse does not name
         "waiting for the watch.",
     )
     statements.configure(listed)
+
+    sql.configure(commands.add_parser("sql", help=sql.HELP, description=sql.DESCRIPTION))
 
 
 def _add_accounting(commands: Any) -> None:  # noqa: ANN401 - argparse does not name the type

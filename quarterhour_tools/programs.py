@@ -31,11 +31,11 @@ def fetched(name: str, fetch: Callable[[Path], None]) -> Path:
     return folder
 
 
-def fetch_with_maven(pom: str, folder: Path, what: str, otherwise: str = "") -> None:
+def fetch_with_maven(pom: str, folder: Path, what: str, otherwise: str = "", cache: Path | None = None) -> None:
     """Fetch the dependencies of a Maven project, and all that they need, into an empty folder.
 
-    ``pom``: the project, as XML. Raises ``ToolError`` if that fails; it names ``what``, and what can be done
-    ``otherwise``.
+    ``pom``: the project, as XML. ``cache``: a folder in place of Maven's own cache. Raises ``ToolError`` if that fails;
+    it names ``what``, and what can be done ``otherwise``.
     """
     maven = shutil.which("mvn")
     if maven is None:
@@ -43,8 +43,9 @@ def fetch_with_maven(pom: str, folder: Path, what: str, otherwise: str = "") -> 
         raise ToolError(f"{what} is fetched with Maven, and there is no mvn on the PATH{alternative}")
     file = folder.with_name("pom.xml")
     file.write_text(pom, encoding="utf-8")
+    of_cache = [f"-Dmaven.repo.local={cache}"] if cache else []
     ended = subprocess.run(  # noqa: S603 - our own arguments  # nosec B603
-        [maven, "-q", "-B", "-f", str(file), _COPY, f"-DoutputDirectory={folder}", "-DincludeScope=runtime"],
+        [maven, "-q", "-B", "-f", str(file), *of_cache, _COPY, f"-DoutputDirectory={folder}", "-DincludeScope=runtime"],
         capture_output=True,
         text=True,
         check=False,

@@ -110,8 +110,8 @@ def test_a_page_of_the_overview_makes_one_call_an_account(
         lambda: bodies.append(overview.page(month, own, Paging.of("request", 100, None), lambda: float("inf")))
     )
     record_property("a page of 3 accounts", cost(bill))
-    # The list of accounts and that of 0.2.0; account items twice, registrations, periods.
-    partitions, batches = 2 * WINDOW_SHARDS, 4
+    # The list of accounts and that of 0.2.0; account items, registrations, periods.
+    partitions, batches = 2 * WINDOW_SHARDS, 3
     assert bill.calls == {"dynamodb.Query": partitions + len(accounts), "dynamodb.BatchGetItem": batches}
     (body,) = bodies
     assert [item["currency"] for item in body["items"]] == ["EUR", "GBP", "USD"]

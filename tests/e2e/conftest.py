@@ -10,6 +10,7 @@ from benchmarks.released import checked_out
 from quarterhour_tools.errors import ToolError
 from tests.support.browser import SCREEN, Tab, tab
 from tests.support.openid import Issuer, signing_in
+from tests.support.trino import Trino, running
 
 
 @pytest.fixture(scope="module")
@@ -41,3 +42,14 @@ def released() -> Iterator[Path]:
         except ToolError as error:  # a shallow clone
             pytest.skip(f"0.2.0 is not in this clone: {error}")
         yield place
+
+
+@pytest.fixture(scope="session")
+def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
+    """A running Trino; tests that use it are slow, and each has a schema of its own."""
+    with ExitStack() as stack:
+        try:
+            running_ = stack.enter_context(running(tmp_path_factory.mktemp("trino")))
+        except ToolError as error:
+            pytest.skip(f"there is no Trino here: {error}")
+        yield running_

@@ -116,7 +116,7 @@ def test_a_run_in_a_base_currency_is_rewritten_at_its_pinned_exchange_rates() ->
         before = objects(world)
         for key in before:
             lose(world, key)
-        assert reseal(world, run)["files"] == len(before) == 4
+        assert reseal(world, run)["files"] == len(before) == 5
         assert objects(world) == before
 
 

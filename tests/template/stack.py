@@ -17,10 +17,14 @@ FILE = ROOT / "template.yaml"
 CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
-OF_OPTIONS = {"TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus", "Archives", "KeepsVault"}
-"""The conditions of what only a deployment with the intake, notifications, the archive or the vault has."""
+OF_OPTIONS = {
+    *("TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus"),
+    *("Archives", "KeepsVault", "KeepsWarehouse"),
+}
+"""The conditions of what only a deployment with options has."""
 OPTIONS = {
     "Intake": "on",
+    "Warehouse": "on",
     "IntakeBusName": "default",
     "IntakeSenders": "210987654321",
     "Notifications": "on",

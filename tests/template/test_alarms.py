@@ -362,6 +362,7 @@ def test_the_operations_page_tells_what_the_metrics_cost(
         ("Intake", "TakesIn", of_intake, (cost.INTAKE_ALARM_METRICS, cost.INTAKE_METRICS)),
         ("Notifications", "Notifies", of_notify, (cost.NOTIFICATION_ALARM_METRICS, cost.NOTIFICATION_METRICS)),
         ("LedgerRetentionMonths", "Archives", of_archive, (cost.ARCHIVE_ALARM_METRICS, cost.ARCHIVE_METRICS)),
+        ("Warehouse", "KeepsWarehouse", set(), (3, 0)),
     )
     for parameter, condition, own, numbers in options:
         more = sum(len(alarm.metrics) for name, alarm in known.items() if conditions[name] == condition)

@@ -16,7 +16,7 @@ TEXT: Final = FILE.read_text("utf-8")
 COLUMNS: Final = ["function", "trigger", "role", "alarms", "dead letters, parked"]
 SHARED: Final = ["tables", "bucket", "queues", "schedules", "layer", "APIs"]
 """The sections before those of the functions, in their order."""
-LAST: Final = ["alarms of several functions", "dashboard"]
+LAST: Final = ["warehouse", "queries for people", "alarms of several functions", "dashboard"]
 """The sections after those of the functions."""
 ORDER: Final = [
     {"AWS::Serverless::Function"},
@@ -231,6 +231,7 @@ class TestEachFunctionsSection:
         ("queues", {"AWS::SQS::Queue"}),
         ("schedules", {"AWS::IAM::Role"}),
         ("layer", {"AWS::Serverless::LayerVersion"}),
+        ("queries for people", {"AWS::Athena::NamedQuery"}),
         ("alarms of several functions", {"AWS::CloudWatch::Alarm"}),
         ("dashboard", {"AWS::CloudWatch::Dashboard"}),
     ],

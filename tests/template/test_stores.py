@@ -28,7 +28,7 @@ QUEUES = [
     "NotificationQueue",
     "NotificationDeadLetterQueue",
 ]
-BUCKETS = ["ReportBucket", "ReportAccessBucket", "InboxBucket"]
+BUCKETS = ["ReportBucket", "ReportAccessBucket", "InboxBucket", "WarehouseBucket"]
 TWO_WEEKS = 14 * 24 * 3600
 
 
@@ -157,6 +157,7 @@ class TestTheSealedFiles:
             "/reports/*",
             "/statements/*",
             "/totals/*",
+            "/rates/*",
         ]
 
     def test_log_their_readers_for_as_long_as_all_logs_are_kept(self, stack: Stack) -> None:

@@ -12,13 +12,16 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model import money
+from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
-from quarterhour.reports.manifest import periods_of, run_files, summary
+from quarterhour.reports.base_currency import Conversion
+from quarterhour.reports.manifest import periods_of, rates_file, run_files, summary
 from quarterhour.reports.plan import SCHEMA, AccountPeriods, PartTotals, Plan, RunTotals, SealedFile
-from tests.support.builders import QUARTER_HOUR, accounts, amounts
+from tests.support.builders import AT, QUARTER_HOUR, accounts, amounts
 
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "hash-0"))
 SEALED = [SealedFile(3, "abc", 99), SealedFile(0)]
@@ -172,3 +175,34 @@ def test_a_plan_and_its_totals_always_give_the_same_bytes(
 def test_an_agencys_name_can_be_read_in_the_manifest() -> None:
     totals = run_of({(Account("Österreich", "EUR"), OCTOBER): Totals()})
     assert "Österreich" in run_files(PLAN, SEALED, totals, None).manifest.content.decode()
+
+
+class TestTheFileOfExchangeRates:
+    def test_has_the_rates_of_the_manifest_a_line_each_and_none_where_there_was_none(self) -> None:
+        ecb = ExchangeRate(Decimal("0.85"), "=ECB", "EUR", AT)
+        conversion = Conversion("EUR", ({"GBP": ecb, "USD": None}, {}), {})
+        file = rates_file(PLAN, conversion)
+        assert file is not None
+        assert file.key == "rates/dt=2026-10-23/0130-0200.csv"
+        assert list(csv.DictReader(io.StringIO(file.content.decode()))) == [
+            {
+                "quarter_hour": "202610230130",
+                "base_currency": "EUR",
+                "currency": "GBP",
+                "units_per_base": "0.85",
+                "source": "'=ECB",
+                "as_of": iso_millis(AT),
+            },
+            {
+                "quarter_hour": "202610230130",
+                "base_currency": "EUR",
+                "currency": "USD",
+                "units_per_base": "",
+                "source": "",
+                "as_of": "",
+            },
+        ]
+
+    def test_does_not_exist_if_no_rate_was_needed(self) -> None:
+        assert rates_file(PLAN, None) is None
+        assert rates_file(PLAN, Conversion("EUR", ({}, {}), {})) is None

@@ -11,6 +11,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 
 LEDGER: Final = "ledger/"
 TOTALS: Final = "totals/"
+RATES: Final = "rates/"
 REPORTS: Final = "reports/"
 MANIFEST: Final = "manifest.json"
 SUMMARY: Final = "summary.csv"
@@ -131,6 +132,15 @@ def run_prefix(run: str) -> str:
     """
     year, month, day, start, end = _parse_run(run)
     return f"{REPORTS}{year}/{month}/{day}/{start}-{end}/"
+
+
+def rates_key(run: str) -> str:
+    """Return the object key of the exchange rates of a run: ``rates/dt=2026-10-23/0130-0230.csv``.
+
+    Raises ``ValueError`` if the run's name is malformed.
+    """
+    year, month, day, start, end = _parse_run(run)
+    return f"{RATES}dt={year}-{month}-{day}/{start}-{end}.csv"
 
 
 def _parse_run(run: str) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.reports.base_currency import FIGURES, Conversion, pins_as_list
 from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.keys import MANIFEST, PAGE, SUMMARY, Part, run_prefix
+from quarterhour.reports.keys import MANIFEST, PAGE, SUMMARY, Part, rates_key, run_prefix
 from quarterhour.reports.lines import escape_formula
 from quarterhour.reports.page import report_page
 from quarterhour.reports.plan import (
@@ -30,6 +30,8 @@ from quarterhour.reports.plan import (
     sums_by_account,
 )
 
+_OF_RATES: Final = ("quarter_hour", "base_currency", "currency", "units_per_base", "source", "as_of")
+"""The columns of the exchange rates of a run."""
 _WITHOUT_PAYMENTS: Final = FIGURES[:-1]
 
 
@@ -52,15 +54,16 @@ class File:
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """The files of a run beside its lines: the manifest, and those that it names."""
+    """The files of a run beside its lines: the manifest, those that it names, and its exchange rates, if it has any."""
 
     named: tuple[File, ...]
     manifest: File
+    rates: File | None = None
 
     @property
     def in_order(self) -> tuple[File, ...]:
         """All files in the order of writing: the manifest is last, as it names every other file."""
-        return *self.named, self.manifest
+        return *([self.rates] if self.rates else []), *self.named, self.manifest
 
 
 def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conversion: Conversion | None) -> RunFiles:
@@ -77,7 +80,26 @@ def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conve
         document["files"].append(page.as_dict())
         named.append(page)
     content = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
-    return RunFiles(tuple(named), File(prefix + MANIFEST, content))
+    return RunFiles(tuple(named), File(prefix + MANIFEST, content), rates_file(plan, conversion))
+
+
+def rates_file(plan: Plan, conversion: Conversion | None) -> File | None:
+    """Return the exchange rates of a run as CSV for the warehouse, which cannot read those in the manifest.
+
+    ``None`` if no quarter-hour needed one. It follows from the manifest, so no manifest names it.
+    """
+    if conversion is None or not any(conversion.pins):
+        return None
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, _OF_RATES, restval="", lineterminator="\n")
+    writer.writeheader()
+    for quarter_hour, pins in zip(plan.quarter_hours, conversion.pins, strict=True):
+        for rate in pins_as_list(pins):
+            source = escape_formula(rate.get("source", ""))
+            writer.writerow(
+                {"quarter_hour": str(quarter_hour), "base_currency": conversion.base, **rate, "source": source}
+            )
+    return File(rates_key(plan.run), text.getvalue().encode())
 
 
 def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:

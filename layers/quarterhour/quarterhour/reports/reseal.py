@@ -113,7 +113,7 @@ class Resealer:
         manifest_sha256: str,
         result: ResealResult,
     ) -> None:
-        """Rewrite the summary, the page and the manifest."""
+        """Rewrite the exchange rates, the summary, the page and the manifest."""
         conversion = convert(
             plan.base, totals.rows, lambda quarter_hour, base, _: self._stores.pins.pinned(quarter_hour, base)
         )

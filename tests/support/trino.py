@@ -1,0 +1,231 @@
+"""Trino, the engine that Athena is built on, as a child process: with Hive tables over files, and with Iceberg tables.
+
+``python -m tests.support.trino`` fetches it. The release is the newest one that runs on Java 17 and that Maven has.
+"""
+
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+from typing import Any, Final
+
+import httpx
+
+from quarterhour_tools import programs
+from quarterhour_tools.errors import ToolError
+
+VERSION: Final = "368"
+ICEBERG: Final = "iceberg"
+"""The catalog of Iceberg tables; the other catalog leads to them, so a query names no catalog."""
+
+_FILES: Final = "files"
+_SHA256: Final = "794a7df6faae51895183b52c6d7f36f0a9715140fab317dac5400f71729c05cd"
+_PLUGINS: Final = ("hive", "iceberg")
+"""The plugins that are kept; the archive has many more, and each takes time to load."""
+_STARTS_WITHIN: Final = 180.0
+_POM: Final = f"""\
+<project xmlns="http://maven.apache.org/POM/4.0.0">
+  <modelVersion>4.0.0</modelVersion>
+  <groupId>quarterhour</groupId>
+  <artifactId>trino</artifactId>
+  <version>1</version>
+  <packaging>pom</packaging>
+  <dependencies>
+    <dependency>
+      <groupId>io.trino</groupId>
+      <artifactId>trino-server</artifactId>
+      <version>{VERSION}</version>
+      <type>tar.gz</type>
+      <exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>
+    </dependency>
+  </dependencies>
+</project>
+"""
+
+
+class QueryError(Exception):
+    """A statement that Trino refused, or that failed."""
+
+
+class Trino:
+    """A running Trino, and its protocol: a statement is posted, and its result read by pages."""
+
+    def __init__(self, home: Path, folder: Path) -> None:
+        """Take the folders of the program and of the data."""
+        self._home = home
+        self._folder = folder
+        self._process: subprocess.Popen[bytes] | None = None
+        self._http = httpx.Client(timeout=60, headers={"X-Trino-User": "quarterhour"})
+
+    def start(self) -> None:
+        """Start the server on a free port, with the data of before, and wait until it answers."""
+        with socket.socket() as probe:
+            probe.bind(("127.0.0.1", 0))
+            port = probe.getsockname()[1]
+        self._configure(port)
+        self._http.base_url = httpx.URL(f"http://127.0.0.1:{port}")
+        etc, log = self._folder / "etc", self._folder / "log"
+        java = shutil.which("java")
+        if java is None:
+            raise ToolError("Trino needs Java 17, and there is none on the PATH")
+        with log.open("wb") as output:
+            self._process = subprocess.Popen(  # noqa: S603 - our own arguments
+                [
+                    *(java, "-cp", f"{self._home}/lib/*", "-Xmx1G", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
+                    *(
+                        "-Xshare:auto",
+                        "-Dnode.environment=test",
+                        "-Dnode.id=one",
+                        f"-Dnode.data-dir={self._folder}/data",
+                    ),
+                    *(f"-Dconfig={etc}/config.properties", f"-Dcatalog.config-dir={etc}/catalog"),
+                    *(f"-Dlog.levels-file={etc}/log.properties", f"-Dplugin.dir={self._home}/plugin"),
+                    "io.trino.server.TrinoServer",
+                ],
+                stdout=output,
+                stderr=output,
+                cwd=self._folder,
+            )
+        until = time.monotonic() + _STARTS_WITHIN
+        while time.monotonic() < until and self._process.poll() is None:
+            try:
+                if not self._http.get("/v1/info").json()["starting"]:
+                    return
+            except httpx.TransportError:
+                pass
+            time.sleep(0.1)
+        raise ToolError(f"Trino did not start: {programs.last_line(log)}")
+
+    def kill(self) -> None:
+        """End the server at once, in the middle of whatever it does."""
+        if self._process:
+            self._process.send_signal(signal.SIGKILL)
+            self._process.wait()
+            self._process = None
+
+    def close(self) -> None:
+        """End the server and the connections to it."""
+        self.kill()
+        self._http.close()
+
+    def run(self, sql: str, schema: str) -> list[list[Any]]:
+        """Run a statement and return its rows; decimals are text. Raises ``QueryError`` if it fails."""
+        page = self.submit(sql, schema)
+        rows: list[list[Any]] = []
+        while True:
+            rows += page.get("data", [])
+            if error := page.get("error"):
+                raise QueryError(f"{error['message']}: {sql}")
+            if "nextUri" not in page:
+                return rows
+            page = self.follow(page)
+
+    def submit(self, sql: str, schema: str) -> dict[str, Any]:
+        """Post a statement and return the first page; it runs while its pages are read."""
+        place = {"X-Trino-Catalog": _FILES, "X-Trino-Schema": schema}
+        return self._answer(self._http.post("/v1/statement", content=sql.encode(), headers=place))
+
+    def follow(self, page: dict[str, Any]) -> dict[str, Any]:
+        """Return the page after another one; Trino runs a statement for as long as somebody asks for its pages."""
+        return self._answer(self._http.get(page["nextUri"]))
+
+    def cancel(self, page: dict[str, Any]) -> None:
+        """End the statement of a page."""
+        self._http.delete(page["nextUri"])
+
+    @staticmethod
+    def _answer(response: httpx.Response) -> dict[str, Any]:
+        answer: dict[str, Any] = response.raise_for_status().json()
+        return answer
+
+    def _configure(self, port: int) -> None:
+        metastore = f"hive.metastore.catalog.dir={(self._folder / 'metastore').as_uri()}"
+        catalog = self._folder / "etc" / "catalog"
+        catalog.mkdir(parents=True, exist_ok=True)
+        for file, lines in {
+            catalog.parent / "config.properties": [
+                "coordinator=true",
+                "node-scheduler.include-coordinator=true",
+                f"http-server.http.port={port}",
+                f"discovery.uri=http://127.0.0.1:{port}",
+                "query.min-expire-age=1s",
+            ],
+            catalog.parent / "log.properties": ["io.trino=WARN", "io.airlift=WARN"],
+            catalog / f"{_FILES}.properties": [
+                "connector.name=hive",
+                "hive.metastore=file",
+                "hive.recursive-directories=true",
+                "hive.non-managed-table-writes-enabled=true",
+                f"hive.iceberg-catalog-name={ICEBERG}",
+                metastore,
+            ],
+            catalog / f"{ICEBERG}.properties": [
+                "connector.name=iceberg",
+                "iceberg.catalog.type=testing_file_metastore",
+                metastore,
+            ],
+        }.items():
+            file.write_text("\n".join([*lines, ""]), "utf-8")
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[Trino]:
+    """Run Trino for the length of the block, with its data in a folder.
+
+    Raises ``ToolError`` if Java, Maven or the archive is missing, or if it does not start.
+    """
+    trino = Trino(home(), folder)
+    try:
+        trino.start()
+        yield trino
+    finally:
+        trino.close()
+
+
+def home() -> Path:
+    """Return the folder of the program; at the first use Maven fetches it, 650 MB of which 230 MB are kept."""
+    return programs.fetched(f"trino-{VERSION}", _fetch)
+
+
+def _fetch(folder: Path) -> None:
+    download = folder / "download"
+    download.mkdir()
+    # Not into Maven's own cache: the archive is needed once.
+    programs.fetch_with_maven(_POM, download, f"Trino {VERSION}", cache=folder / "maven")
+    (archive,) = download.glob("*.tar.gz")
+    with archive.open("rb") as file:
+        digest = sha256()
+        while piece := file.read(1 << 20):
+            digest.update(piece)
+    if digest.hexdigest() != _SHA256:
+        raise ToolError(
+            f"the archive of Trino {VERSION} is not the one that is known: its SHA-256 is {digest.hexdigest()}"
+        )
+    with tarfile.open(archive) as content:
+        for member in content:
+            top, _, place = member.name.partition("/")
+            kept = place.startswith(("lib/", *(f"plugin/{name}/" for name in _PLUGINS)))
+            if top == f"trino-server-{VERSION}" and kept and not member.isdir():
+                target = folder / place
+                target.parent.mkdir(parents=True, exist_ok=True)
+                if member.islnk() and (known := folder / member.linkname.partition("/")[2]).exists():
+                    target.hardlink_to(known)  # a library that several plugins have
+                    continue
+                source = content.extractfile(member)
+                if source is None:
+                    raise ToolError(f"the archive of Trino {VERSION} holds {member.name}, which is no file")
+                with source, target.open("wb") as output:
+                    shutil.copyfileobj(source, output)
+    shutil.rmtree(download)
+    shutil.rmtree(folder / "maven", ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(f"Trino {VERSION} is in {home()}\n")

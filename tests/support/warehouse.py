@@ -1,0 +1,174 @@
+"""The warehouse of ``template.yaml`` on Trino: Glue tables and Athena's statements, in Trino's words."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import quote
+
+from quarterhour_tools.emulator.template import Template
+from tests.support.repository import ROOT
+from tests.support.trino import ICEBERG, Trino
+
+SET_UP: Final = "set-up "
+"""The names of the queries that create views and the Iceberg table begin so."""
+
+_CSV: Final = "org.apache.hadoop.hive.serde2.OpenCSVSerde"
+_TYPES: Final = {"string": "varchar", "int": "integer"}
+_CREATED: Final = re.compile(
+    r"CREATE TABLE IF NOT EXISTS (?P<name>\w+) \((?P<columns>.*)\)\s+PARTITIONED BY \((?P<partitions>.*)\)\s+"
+    r"LOCATION '[^']+'\s+TBLPROPERTIES \('table_type' = 'ICEBERG', 'format' = 'parquet'\)\s*",
+    re.DOTALL,
+)
+_BUCKET: Final = re.compile(r"bucket\((\d+), (\w+)\)")
+
+Properties = Mapping[str, Any]
+
+
+def template() -> Template:
+    """Return the template with a warehouse."""
+    return Template.load(ROOT / "template.yaml", {"Warehouse": "on"})
+
+
+def queries(of: Template) -> dict[str, str]:
+    """Return the SQL of all named queries by name, in the order of the template."""
+    return {
+        query["Name"]: _resolved(of, query["QueryString"]) for query in of.deployed("AWS::Athena::NamedQuery").values()
+    }
+
+
+def glue_tables(of: Template) -> list[Properties]:
+    """Return the tables of the Glue database, as their inputs."""
+    return [_resolved(of, table["TableInput"]) for table in of.deployed("AWS::Glue::Table").values()]
+
+
+def _resolved(of: Template, value: Any) -> Any:
+    return of.resolve(value, lambda resource, _: resource.lower())
+
+
+def hive_table(table: Properties, location: str) -> str:
+    """Return the statement with which Trino creates a Glue table over the files in a folder, by the folder's URL."""
+    storage, partitions = table["StorageDescriptor"], table.get("PartitionKeys", [])
+    columns = [f'"{one["Name"]}" {trino_type(one["Type"])}' for one in [*storage["Columns"], *partitions]]
+    serde = storage["SerdeInfo"]
+    options = {"external_location": _literal(location), "format": "'TEXTFILE'"}
+    if serde["SerializationLibrary"] == _CSV:
+        given = serde["Parameters"]
+        options |= {"format": "'CSV'"} | {
+            f"csv_{name}": _literal(given[f"{name}Char"]) for name in ("separator", "quote", "escape")
+        }
+    if skipped := table["Parameters"].get("skip.header.line.count"):
+        options["skip_header_line_count"] = skipped
+    if partitions:
+        options["partitioned_by"] = f"ARRAY[{', '.join(_literal(one['Name']) for one in partitions)}]"
+    written = ", ".join(f"{name} = {value}" for name, value in options.items())
+    return f"CREATE TABLE {table['Name']} ({', '.join(columns)}) WITH ({written})"
+
+
+def iceberg_table(statement: str, schema: str) -> str:
+    """Return Athena's statement for an Iceberg table as Trino's, for a schema of the catalog of Iceberg."""
+    match = _CREATED.fullmatch(statement)
+    assert match, statement
+    columns = re.sub(r"`(\w+)` (\w+)", lambda one: f'"{one[1]}" {trino_type(one[2])}', match["columns"])
+    partitions = re.split(r", (?!\w+\))", _BUCKET.sub(r"bucket(\2, \1)", match["partitions"]))
+    partitioning = ", ".join(_literal(one) for one in _joined(partitions))
+    return (
+        f"CREATE TABLE IF NOT EXISTS {ICEBERG}.{schema}.{match['name']} ({columns}) "
+        f"WITH (format = 'PARQUET', partitioning = ARRAY[{partitioning}])"
+    )
+
+
+def _joined(parts: list[str]) -> Iterator[str]:
+    """Yield the items of a list that was split at its commas; a comma in parentheses separates nothing."""
+    waiting = ""
+    for part in parts:
+        waiting = f"{waiting}, {part}" if waiting else part
+        if waiting.count("(") == waiting.count(")"):
+            yield waiting
+            waiting = ""
+
+
+def trino_type(athena: str) -> str:
+    """Return Trino's name of a type of Athena's data definition language."""
+    return _TYPES.get(athena, athena)
+
+
+def _literal(text: str) -> str:
+    quoted = "'" + text.replace("'", "''") + "'"
+    return quoted if text.isascii() else "U&'" + "".join(f"\\{ord(one):04X}" for one in text) + "'"
+
+
+class Warehouse:
+    """The tables of the template on a running Trino, in a schema of their own, over a folder of sealed files."""
+
+    def __init__(self, trino: Trino, schema: str, files: Path, links: Path) -> None:
+        """Take the folder with ``ledger/``, ``reports/`` and ``statements/``, and an empty one for links to them."""
+        self.template = template()
+        self.queries = queries(self.template)
+        self._trino = trino
+        self._schema = schema
+        self._files = files
+        self._links = links
+        trino.run(f"CREATE SCHEMA {schema}", schema)
+        for table in glue_tables(self.template):
+            folder = links / table["Name"]
+            if "PartitionKeys" in table:
+                folder.mkdir()
+            else:
+                target = files / _prefix(table["StorageDescriptor"]["Location"])
+                target.mkdir(parents=True, exist_ok=True)
+                folder.symlink_to(target)
+            trino.run(hive_table(table, folder.as_uri()), schema)
+
+    def set_up(self) -> None:
+        """Run the queries that create the views and the Iceberg table."""
+        for name in self.queries:
+            if name.startswith(SET_UP):
+                self.named(name)
+
+    def find_partitions(self) -> None:
+        """Let Trino find the days and periods that have files; Athena computes them from the template's pattern."""
+        for table in glue_tables(self.template):
+            for key in table.get("PartitionKeys", []):
+                pattern = _prefix(table["Parameters"]["storage.location.template"])
+                for value, place in _values(self._files, pattern, key["Name"]):
+                    link = self._links / table["Name"] / f"{key['Name']}={quote(value, safe='')}"
+                    if not link.exists():
+                        link.symlink_to(place)
+                self._trino.run(
+                    f"CALL system.sync_partition_metadata('{self._schema}', '{table['Name']}', 'FULL')", self._schema
+                )
+
+    def named(self, name: str, *parameters: str) -> list[list[Any]]:
+        """Run a named query; ``parameters`` are SQL literals, as Athena takes them."""
+        return self.run(self.queries[name], *parameters)
+
+    def run(self, sql: str, *parameters: str) -> list[list[Any]]:
+        """Run a statement of Athena's."""
+        return self._trino.run(self.statement(sql, *parameters), self._schema)
+
+    def submit(self, sql: str, *parameters: str) -> dict[str, Any]:
+        """Begin a statement of Athena's; return its first page."""
+        return self._trino.submit(self.statement(sql, *parameters), self._schema)
+
+    def statement(self, sql: str, *parameters: str) -> str:
+        """Return a statement of Athena's in Trino's words; ``parameters`` replace its question marks."""
+        assert sql.count("?") == len(parameters), sql
+        values = iter(parameters)
+        text = re.sub(r"\?", lambda _: next(values), sql).strip()
+        return iceberg_table(text, self._schema) if text.startswith("CREATE TABLE") else text
+
+
+def _prefix(location: str) -> str:
+    """Return the key in the bucket of a location."""
+    return location.split("/", 3)[3]
+
+
+def _values(files: Path, pattern: str, key: str) -> Iterator[tuple[str, Path]]:
+    """Yield each value of a partition key that has a folder, and the folder."""
+    depth = {"day": "*/*/*"}.get(key, "*")
+    before, _, after = pattern.partition(f"${{!{key}}}")
+    for place in sorted(files.glob(f"{before}{depth}{after}")):
+        value = place.relative_to(files).as_posix().removeprefix(before)
+        if value[0].isdigit():
+            yield value, place.resolve()
