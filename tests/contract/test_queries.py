@@ -137,7 +137,7 @@ def test_an_overview_of_spans_makes_at_most_two_calls_an_account(
     with using(ManualClock(now)):
         bill = one.bill(lambda: bodies.append(overview.compared(spans, f"{own}-{name}", paging, lambda: float("inf"))))
     record_property(f"3 accounts, {name}", cost(bill))
-    partitions, batches = 2 * WINDOW_SHARDS, 3  # The lists; account items twice, registrations.
+    partitions, batches = 2 * WINDOW_SHARDS, 2  # The lists; account items, registrations.
     # Days, and the quarter-hours of 16 November; those of 16 December 2025 have expired.
     queries = partitions + calls * len(accounts)
     assert bill.calls == {"dynamodb.Query": queries, "dynamodb.BatchGetItem": batches}

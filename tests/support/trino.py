@@ -209,22 +209,25 @@ def _fetch(folder: Path) -> None:
             f"the archive of Trino {VERSION} is not the one that is known: its SHA-256 is {digest.hexdigest()}"
         )
     with tarfile.open(archive) as content:
-        for member in content:
-            top, _, place = member.name.partition("/")
-            kept = place.startswith(("lib/", *(f"plugin/{name}/" for name in _PLUGINS)))
-            if top == f"trino-server-{VERSION}" and kept and not member.isdir():
-                target = folder / place
-                target.parent.mkdir(parents=True, exist_ok=True)
-                if member.islnk() and (known := folder / member.linkname.partition("/")[2]).exists():
-                    target.hardlink_to(known)  # a library that several plugins have
-                    continue
-                source = content.extractfile(member)
-                if source is None:
-                    raise ToolError(f"the archive of Trino {VERSION} holds {member.name}, which is no file")
-                with source, target.open("wb") as output:
-                    shutil.copyfileobj(source, output)
+        members = {one.name: one for one in content if not one.isdir()}
+        kept = {one.name: folder / place for one in members.values() if (place := _place(one.name))}
+        # A library that several plugins have is a link to the first. In the order of the archive, it is read once.
+        first = {members[name].linkname for name in kept if members[name].islnk()}
+        for name, member in members.items():
+            if member.isreg() and (name in kept or name in first):
+                content.extract(member, download, filter="data")
+        for name, target in kept.items():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.hardlink_to(download / (members[name].linkname or name))
     shutil.rmtree(download)
     shutil.rmtree(folder / "maven", ignore_errors=True)
+
+
+def _place(name: str) -> str:
+    """Return where a member of the archive goes; an empty text if it is not needed."""
+    top, _, place = name.partition("/")
+    needed = place.startswith(("lib/", *(f"plugin/{name}/" for name in _PLUGINS)))
+    return place if needed and top == f"trino-server-{VERSION}" else ""
 
 
 if __name__ == "__main__":

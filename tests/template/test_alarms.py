@@ -358,7 +358,7 @@ def test_the_operations_page_tells_what_the_metrics_cost(
     of_intake, of_notify = (
         {one for one in written if ("service", service) in one.dimensions} for service in ("intake", "notify")
     )
-    options = (
+    options: tuple[tuple[str, str, set[Metric], tuple[int, int]], ...] = (
         ("Intake", "TakesIn", of_intake, (cost.INTAKE_ALARM_METRICS, cost.INTAKE_METRICS)),
         ("Notifications", "Notifies", of_notify, (cost.NOTIFICATION_ALARM_METRICS, cost.NOTIFICATION_METRICS)),
         ("LedgerRetentionMonths", "Archives", of_archive, (cost.ARCHIVE_ALARM_METRICS, cost.ARCHIVE_METRICS)),
