@@ -117,11 +117,22 @@ class Trino:
 
     def run(self, sql: str, schema: str) -> list[list[Any]]:
         """Run a statement and return its rows; decimals are text. Raises ``QueryError`` if it fails."""
+        until = time.monotonic() + _STARTS_WITHIN
+        while (rows := self._rows(sql, schema)) is None:
+            if time.monotonic() > until:
+                raise QueryError(f"no node runs it: {sql}")
+            time.sleep(0.1)
+        return rows
+
+    def _rows(self, sql: str, schema: str) -> list[list[Any]] | None:
+        """Return the rows of a statement; ``None`` while a server that has just started does not know its own node."""
         page = self.submit(sql, schema)
         rows: list[list[Any]] = []
         while True:
             rows += page.get("data", [])
             if error := page.get("error"):
+                if error["errorName"] == "NO_NODES_AVAILABLE":
+                    return None
                 raise QueryError(f"{error['message']}: {sql}")
             if "nextUri" not in page:
                 return rows
