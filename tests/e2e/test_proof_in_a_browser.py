@@ -139,7 +139,7 @@ def test_changed_lines_are_not_proven(browser: Tab, address: str, world: tuple[W
     with replaced(world, {LINES: forged}):
         verdict, (lines, sums) = verified(browser, address)
     assert verdict == f"Not proven: {LINES} is not the file that was sealed. More steps that failed: 1."
-    assert lines[:2] == ["The lines of 202610301445 are those that were sealed", "failed"]
+    assert lines[:2] == ["The lines of Oct 30, 2026, 2:45 PM UTC are those that were sealed", "failed"]
     assert sha256(forged).hexdigest() in lines[2], "the hash that was found"
     assert sums[:2] == ["The sums of the manifest are those of the lines", "failed"]
 

@@ -18,7 +18,9 @@ const COLUMNS = [
   { key: "created_at", title: "First compared", type: "time" },
 ];
 const figure = (key, title) => ({
-  key, title, type: "number", value: (row) => row[key], cell: (row) => format.exact(row[key]),
+  key, title, type: "number", value: (row) => row[key],
+  // A row of the file that nobody can read may have no currency.
+  cell: ({ [key]: text, currency }) => (currency ? format.money(text, currency) : format.exact(text)),
 });
 const FIGURES = [figure("provider", "Provider"), figure("ledger", "Ledger"), figure("difference", "Difference")];
 const DIFFERENCES = [
@@ -69,7 +71,7 @@ export function Reconciliation({ period, provider }) {
     </dl>
     ${content.problem_count > 0 && html`
       <h2>Problems of the file</h2>
-      <p>${format.count(content.problem_count)} rows or totals are wrong. Wrong rows are in no sum.</p>
+      <p>Wrong rows or totals: ${format.count(content.problem_count)}. Wrong rows are in no sum.</p>
       <ul>${content.problems.map((one) => html`<li key=${one}><${Name}>${one}<//></li>`)}</ul>`}
     <h2>What explains the difference</h2>
     ${content.totals.map((total) => html`
@@ -96,4 +98,4 @@ function Sums({ total, sums }) {
     <//>`;
 }
 
-const Figures = ({ of }) => FIGURES.map(({ key }) => html`<td key=${key} class="n">${format.exact(of[key])}</td>`);
+const Figures = ({ of }) => FIGURES.map(({ key, cell }) => html`<td key=${key} class="n">${cell(of)}</td>`);
