@@ -171,7 +171,7 @@ def test_a_changed_manifest_of_an_earlier_run_breaks_the_chain(
     with replaced(world, {key: stored(world, key) + b"\n"}):
         verdict, (step,) = verified(browser, address)
     assert verdict == f"Not proven: {key} is not the file that was sealed."
-    assert step[:2] == ["2026-10-30T1415-1430 names the manifest of 2026-10-30T1400-1415", "failed"]
+    assert step[:2] == ["The run of Oct 30, 2026, 2:15 – 2:30 PM UTC names the manifest of the run before it", "failed"]
 
 
 def test_a_missing_file_is_not_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:

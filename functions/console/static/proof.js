@@ -71,7 +71,7 @@ export async function* proofOf(run) {
 async function* chainOf(manifest) {
   for (let later = manifest; later.previous;) {
     const { run, sha256 } = later.previous;
-    const text = `${later.run} names the manifest of ${run}`;
+    const text = `The run of ${format.run(later.run, "UTC")} UTC names the manifest of the run before it`;
     let found;
     try {
       found = await get(runPath(run));
@@ -87,7 +87,7 @@ async function* chainOf(manifest) {
         expect("The name of the run", read.run, run);
         expect("The end of the run", read.to, later.from);
         earlier = read;
-        return `SHA-256 ${sha256}`;
+        return `${run}, SHA-256 ${sha256}`;
       })),
       linked: true,
     };

@@ -5,6 +5,7 @@ import * as format from "../format.js";
 import { List } from "../list.js";
 import { Link, Name, Pending, Table, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
+import { AgencyName } from "./agency-link.js";
 
 const KIND = "reconciliation";
 const NAME = /^reconciliation:(\d{4}-\d{2}):(.*)$/s;
@@ -19,15 +20,17 @@ const COLUMNS = [
 ];
 const figure = (key, title) => ({
   key, title, type: "number", value: (row) => row[key],
-  // A row of the file that nobody can read may have no currency.
-  cell: ({ [key]: text, currency }) => (currency ? format.money(text, currency) : format.exact(text)),
+  cell: (row) => format.money(row[key], row.currency),
 });
 const FIGURES = [figure("provider", "Provider"), figure("ledger", "Ledger"), figure("difference", "Difference")];
 const DIFFERENCES = [
   { key: "line", title: "Line", head: true, kind: "short", value: ({ line }) => line || "not in the file" },
   { key: "name", title: "Name", kind: "long", cell: ({ name }) => html`<${Name}>${name}<//>` },
   { key: "label", title: "Reason" },
-  { key: "agency", title: "Agency", kind: "long", cell: ({ agency }) => html`<${Name}>${agency}<//>` },
+  {
+    key: "agency", title: "Agency", kind: "long",
+    cell: ({ agency }) => agency && html`<${AgencyName} agency=${agency} />`,
+  },
   { key: "currency", title: "Currency" },
   ...FIGURES,
   { key: "events", title: "Events", kind: "long", cell: ({ events }) => html`<${Name}>${events}<//>` },
