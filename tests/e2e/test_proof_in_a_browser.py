@@ -104,7 +104,8 @@ def test_the_runs_are_listed_by_day_and_lead_to_their_pages(browser: Tab, addres
     shown(browser, "Runs, the newest first")
     assert browser.evaluate("document.querySelectorAll('tbody tr').length") == RUNS
     assert browser.violations() == []
-    browser.click(PROVEN)
+    browser.click("Oct 30, 2026, 2:45")
+    shown(browser, PROVEN)
     shown(browser, "Exact sums by account")
     text = browser.evaluate("document.querySelector('main').innerText")
     assert "-34,667.20" in text
