@@ -18,10 +18,11 @@ _PART: Final = ".part"
 def copy_sealed(objects: Objects, tables: Iterable[SealedTable], folder: Path) -> int:
     """Copy the objects that the tables read and that the folder lacks; return their number.
 
-    A file appears when it is whole, so a copy that was interrupted goes on where it stopped.
+    A file appears when it is whole, so a copy that was interrupted goes on where it stopped. Raises ``ToolError`` for
+    an object whose key leads out of the folder.
     """
     prefixes = tuple(table.prefix for table in tables)
-    missing = [key for key in objects.keys() if key.startswith(prefixes) and key.endswith(_READ)]  # noqa: SIM118
+    keys = [key for key in objects.keys() if key.startswith(prefixes) and key.endswith(_READ)]  # noqa: SIM118
 
     def copy(key: str) -> int:
         file = folder / key
@@ -36,4 +37,4 @@ def copy_sealed(objects: Objects, tables: Iterable[SealedTable], folder: Path) -
         part.replace(file)
         return 1
 
-    return sum(Workers(_AT_ONCE).map(copy, missing))
+    return sum(Workers(_AT_ONCE).map(copy, keys))

@@ -45,7 +45,7 @@ class Calls:
         """
         future = self._thread.submit(call)
         try:
-            with _in_words():
+            with _as_sql_errors():
                 return future.result()
         except KeyboardInterrupt:
             while not wait([future], _AGAIN_AFTER).done:  # the call may not have begun yet
@@ -68,7 +68,7 @@ class Rows:
         self.types: tuple[str, ...] = tuple(str(one[1]) for one in described)
 
     def fetch(self, most: int) -> list[tuple[Any, ...]]:
-        """Return the next rows, none at the end; raise ``SqlError`` if they cannot be computed."""
+        """Return the next rows, up to ``most``, none at the end; raise ``SqlError`` if they cannot be computed."""
         return self._calls.make(lambda: self._cursor.fetchmany(most))
 
 
@@ -89,7 +89,10 @@ class Database:
         return self._calls.make(lambda: self._connection.execute(_checked(self._connection, sql)).fetchall())
 
     def write_parquet(self, sql: str, file: Path) -> int:
-        """Write the rows of a query to a file that the database was opened with; return their number."""
+        """Write the rows of a query to the file that the database was opened with; return their number.
+
+        Raises ``SqlError`` if the query fails.
+        """
 
         def write() -> int:
             (query,) = self._connection.extract_statements(_checked(self._connection, sql))
@@ -102,7 +105,7 @@ class Database:
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
+def _as_sql_errors() -> Iterator[None]:
     """Turn DuckDB's errors into ``SqlError``."""
     try:
         yield
@@ -146,7 +149,8 @@ def _nodes(parsed: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any value
 def opened(folder: Path, declared: Declared, memory: str, output: Path | None = None) -> Iterator[Database]:
     """Open the sealed files of a folder as a database that reads nothing else, and writes nothing but ``output``.
 
-    ``memory``: the most that a query may use, such as ``1GB``; what does not fit is in temporary files.
+    ``memory``: the most that a query may use, such as ``1GB``; what does not fit is in temporary files. Raises
+    ``ToolError`` for another form of it, for an ``output`` within the folder, and for a link that leads out of it.
     """
     root = folder.resolve()
     if output and output.is_relative_to(root):

@@ -26,7 +26,7 @@ REMEMBERED_FOR: Final = timedelta(minutes=1)
 _MOST_REMEMBERED: Final = 10_000
 """The most customers in a function's memory."""
 _AT_ONCE: Final = 1000
-"""The most customers that one request of the API shows by name."""
+"""The most customers of a response whose names are read together."""
 
 
 def vault_of(env: Environment, client: "DynamoDBClient", workers: Workers) -> VaultStore | None:
@@ -89,17 +89,17 @@ class CustomerNames:
         return QUOTED.sub(lambda found: json.dumps(names.get(found[1], found[1])), body)
 
     def stored_as(self, customer: str) -> Sequence[str]:
-        """Return what stored data name a customer by: the token, and the name where they are of before the vault."""
+        """Return the values of ``customer`` in stored data: the token, and the name in data of before the vault."""
         other = self._vault.names([customer]) if is_token(customer) else self._vault.tokens([customer])
         return [*other.values(), customer]
 
 
 StoredAs = Callable[[str], Sequence[str]]
-"""A function that returns what stored data name a customer by."""
+"""A function that returns the values that a customer has in stored data."""
 
 
 def by_name(customer: str) -> Sequence[str]:
-    """Return the customer's name: without a vault, it is what stored data hold."""
+    """Return the customer's name, which stored data hold if there is no vault."""
     return [customer]
 
 

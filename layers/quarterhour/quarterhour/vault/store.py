@@ -14,7 +14,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import UnavailableError
 from quarterhour.vault.keys import (
     FORGOTTEN,
-    STATE_KEY,
+    MOVE_KEY,
     forgotten_key,
     name_key,
     name_of,
@@ -103,7 +103,10 @@ class VaultStore:
         return {token_in(values): values["name"] for values in map(from_item, items)}
 
     def forget(self, name: str, token: str, at: str, why: Mapping[str, str]) -> bool:
-        """Delete a customer's key and name, and write the log; return whether the customer had a key."""
+        """Delete a customer's key and name, and write the log; return whether the customer had a key.
+
+        ``at``: ISO 8601, milliseconds. ``why``: who decided (``by``) and the ``reason``.
+        """
         request = forget_request(self.table, name, token, {**forgotten_key(at, token), **why})
         return conditional_transaction(lambda: self.client.transact_write_items(**request), _TABLE)
 
@@ -114,10 +117,10 @@ class VaultStore:
 
     def state(self) -> Values:
         """Return how far data of before the vault are moved; empty before the first move."""
-        item = get_item(self.client, self.table, STATE_KEY)
+        item = get_item(self.client, self.table, MOVE_KEY)
         return from_item(item) if item else {}
 
     def put_state(self, state: Values) -> None:
-        """Write how far data of before the vault are moved. Only one move runs at a time; a second repeats its days."""
-        item = to_item({**STATE_KEY, **state})
+        """Write how far data of before the vault are moved; of two moves at once, the second repeats days."""
+        item = to_item({**MOVE_KEY, **state})
         with_retries(lambda: self.client.put_item(TableName=self.table, Item=item), _TABLE)
