@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 REMEMBERED_FOR: Final = timedelta(minutes=1)
 """How long a function takes a token that it has read for the customer's."""
+_CREATED_WITHIN: Final = timedelta(seconds=5)
+"""How long a request makes keys for new customers, so that a slow vault leaves it time for its other events."""
 _MOST_REMEMBERED: Final = 10_000
 """The most customers in a function's memory."""
 _AT_ONCE: Final = 1000
@@ -65,7 +67,8 @@ class CustomerTokens:
     def _read_or_create(self, names: Sequence[str]) -> dict[str, str]:
         found = self._vault.tokens(names)
         if new := [name for name in names if name not in found]:
-            self._vault.create(new)
+            until = clock.now() + _CREATED_WITHIN
+            self._vault.create(new, lambda: clock.now() < until)
             # Read, not computed: another function may have made the key.
             found |= self._vault.tokens(new)
         return found
