@@ -173,7 +173,10 @@ def opened(folder: Path, declared: Declared, memory: str, output: Path | None = 
                 connection.execute(view.statement)
             connection.execute("SET allowed_directories = ?", [[str(root)]])
             if output:
-                connection.execute("SET allowed_paths = ?", [[str(output)]])
+                # DuckDB writes the new content of a file that exists beside it first.
+                connection.execute(
+                    "SET allowed_paths = ?", [[str(output), str(output.with_name(f"tmp_{output.name}"))]]
+                )
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
             calls = Calls(connection)
