@@ -198,7 +198,7 @@ def _refuse_links(root: Path) -> None:
 def _view_of(table: SealedTable, root: Path) -> str:
     """Return the statement that creates the view of a table over files."""
     names = ", ".join(f'"{name}"' for name in table.columns)
-    if not next(root.glob(f"{table.pattern}**/*"), None):
+    if not any(one.is_file() for one in root.glob(f"{table.pattern}**/*")):
         nothing = ", ".join(
             f'NULL::VARCHAR AS "{name}"' for name in (*table.columns, *(one.name for one in table.partitions), PATH)
         )

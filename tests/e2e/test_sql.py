@@ -300,14 +300,24 @@ def test_a_running_stacks_files_are_copied_once(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "sealed_files", lambda _: world.stack.bucket)
+    copy = ["sql", "--stack", "x", "--copy", str(tmp_path), "--query", "totals"]
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(Path, "replace", no_space)
+        assert main(copy) == 2
+    assert main(["sql", str(tmp_path), "-c", "SELECT count(*) AS n FROM lines", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"n": 0}], "no half of a file is read"
     counts = []
     for _ in range(2):
-        assert main(["sql", "--stack", "x", "--copy", str(tmp_path), "--query", "totals", "--format", "csv"]) == 0
+        assert main([*copy, "--format", "csv"]) == 0
         shown = capsys.readouterr()
         counts.append(int(shown.err.split()[0].replace(",", "")))
         assert shown.out.splitlines()[1].startswith("42,GBP,")
     assert counts[0] > 0
     assert counts[1] == 0
+
+
+def no_space(*_: object) -> None:
+    raise OSError("no space left on device")
 
 
 @pytest.mark.parametrize(

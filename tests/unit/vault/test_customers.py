@@ -1,4 +1,4 @@
-"""New customers while the vault is slow: a request keeps the time for its other events."""
+"""New customers while the vault is slow, and while another function makes the key of one."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -15,16 +15,21 @@ from quarterhour.vault.store import VaultStore
 KEY = "00" * 32
 
 
-class Throttled:
-    """A table that knows ann, and refuses each write after a while."""
+class Table:
+    """A table that holds the key of ann, once there is one."""
 
     def __init__(self, clock: ManualClock) -> None:
         self._clock = clock
+        self.knows_ann = True
 
     def batch_get_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's name
-        ann = {**to_item(dict(name_key("ann"))), "key": {"S": KEY}}
-        asked = RequestItems["vault"]["Keys"]
-        return {"Responses": {"vault": [ann] if to_item(dict(name_key("ann"))) in asked else []}}
+        key = to_item(dict(name_key("ann")))
+        found = self.knows_ann and key in RequestItems["vault"]["Keys"]
+        return {"Responses": {"vault": [{**key, "key": {"S": KEY}}] if found else []}}
+
+
+class Throttled(Table):
+    """A table that refuses each write after a while."""
 
     def transact_write_items(self, **_: object) -> None:
         self._clock.advance(timedelta(seconds=0.3))
@@ -38,3 +43,25 @@ def test_a_throttled_vault_takes_no_more_than_its_share_of_a_requests_time() -> 
         began = clock.now()
         assert tokens(["ann", *(f"new {n}" for n in range(500))]) == {"ann": token_of(KEY, "ann")}
         assert clock.now() - began < timedelta(seconds=10), "an ingest has 25 seconds"
+
+
+class Contended(Table):
+    """A table in which another transaction makes the key of ann: the first attempt to make one is in its way."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__(clock)
+        self.knows_ann = False
+        self._reasons = ["TransactionConflict", "ConditionalCheckFailed"]
+
+    def transact_write_items(self, **_: object) -> None:
+        reason = self._reasons.pop(0)
+        self.knows_ann = not self._reasons
+        response: Any = {"Error": {"Code": "TransactionCanceledException"}, "CancellationReasons": [{"Code": reason}]}
+        raise ClientError(response, "TransactWriteItems")
+
+
+def test_a_key_that_another_function_is_about_to_make_is_waited_for() -> None:
+    clock = ManualClock(datetime(2026, 10, 23, 1, 30, tzinfo=UTC))
+    with using(clock):
+        tokens = CustomerTokens(VaultStore(Contended(clock), "vault", Workers(1)))  # type: ignore[arg-type]
+        assert tokens(["ann"]) == {"ann": token_of(KEY, "ann")}
