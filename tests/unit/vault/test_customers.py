@@ -42,7 +42,7 @@ def test_a_throttled_vault_takes_no_more_than_its_share_of_a_requests_time() -> 
         tokens = CustomerTokens(VaultStore(Throttled(clock), "vault", Workers(1)))  # type: ignore[arg-type]
         began = clock.now()
         assert tokens(["ann", *(f"new {n}" for n in range(500))]) == {"ann": token_of(KEY, "ann")}
-        assert clock.now() - began < timedelta(seconds=10), "an ingest has 25 seconds"
+        assert clock.now() - began < timedelta(seconds=15), "an ingest has 25 seconds"
 
 
 class Contended(Table):

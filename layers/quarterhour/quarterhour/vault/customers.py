@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 REMEMBERED_FOR: Final = timedelta(minutes=1)
 """How long a function takes a token that it has read for the customer's."""
-_CREATED_WITHIN: Final = timedelta(seconds=5)
+_CREATED_WITHIN: Final = timedelta(seconds=10)
 """How long a request makes keys for new customers, so that a slow vault leaves it time for its other events."""
 _MOST_REMEMBERED: Final = 10_000
 """The most customers in a function's memory."""
