@@ -121,7 +121,8 @@ def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     """Return the SQL if it is one query that only reads; raise ``SqlError`` otherwise."""
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
-        raise SqlError(f"expected one query, found {len(statements)}: run them one by one")
+        found = f"{len(statements)}: run them one by one" if statements else "none"
+        raise SqlError(f"expected one query, found {found}")
     if statements[0].type is not duckdb.StatementType.SELECT:
         raise SqlError(f"{statements[0].type.name} {_REFUSED}")
     # Of DuckDB, WITH may also hold COPY, INSERT, UPDATE and DELETE, and the whole is still a SELECT.

@@ -152,7 +152,7 @@ ONLY_READ: Final = "sealed files are only read"
         ("CALL enable_profiling()", ONLY_READ),
         ("EXPORT DATABASE '{sealed}/ledger/x'", ONLY_READ),
         ("SELECT 1; SELECT 2", "expected one query, found 2"),
-        ("-- nothing", "expected one query, found 0"),
+        ("-- nothing", "expected one query, found none"),
         ("SELECT * FROM local_secret", "does not exist"),
         ("SELECT amounts FROM lines", 'Candidate bindings: "amount"'),
         ("SELECT CAST('x' AS DECIMAL(38, 18))", "x"),
@@ -235,6 +235,11 @@ def test_decimals_are_exact_in_every_format(sealed: Path, tmp_path: Path, capsys
         {"figure": "99999999999999999999.000000000000000001", "less": "1.5", "none": None}
     ]
     assert run("-c", "SELECT 1 WHERE false", "--format", "json") == "[]\n"
+    assert json.loads(run("-c", "SELECT 1 / 0 AS ratio", "--format", "json"), parse_constant=pytest.fail) == [
+        {"ratio": None}
+    ]
+    assert main(["sql", str(sealed), "-c", "SELECT 1.5 AS net, 2.5 AS net", "--format", "json"]) == 2
+    assert "two columns are named net" in capsys.readouterr().err
     file = tmp_path / "it's.parquet"
     for _ in range(2):  # the second time, the file exists
         assert run("--query", "totals", "--format", "parquet", "--out", str(file)) == f"4 rows written to {file}\n"
