@@ -153,7 +153,7 @@ def test_axe_finds_nothing_on_the_choice_of_agencies_with_difficult_names(
 def test_without_the_api_the_page_says_so_and_tries_again(browser: Tab, address: str, issuer: Issuer) -> None:
     issuer.role = ""
     browser.open(f"{address}/console/accounts")
-    shown(browser, "your token has no role")
+    shown(browser, "Your token has no role")
     assert texts(browser, "header button") == ["Sign out"]
     assert browser.violations() == []
     issuer.role, issuer.agency = "finance", ""

@@ -108,4 +108,4 @@ def test_staff_see_all_agencies_and_a_token_without_a_role_sees_a_problem(
     browser.until("document.querySelector('tbody th')?.innerText.endsWith('42')")
     issuer.role = ""
     browser.open(f"{address}/console/accounts")
-    browser.until("document.querySelector('[role=alert]')?.innerText.includes('your token has no role')")
+    browser.until("document.querySelector('[role=alert]')?.innerText.includes('Your token has no role')")
