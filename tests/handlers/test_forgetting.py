@@ -164,7 +164,7 @@ def test_a_message_whose_text_is_removed_stays_without_it_and_no_retry_brings_it
             world.stack.invoke("repair", {**redact, "id": "m-2"})
         with pytest.raises(ConflictError, match="CustomerVault"):
             forget(world)
-        for asked in ({"customer": ADA, "reason": f"for {ADA.lower()}"}, {"customer": ADA * 10}):
+        for request in ({"customer": ADA, "reason": f"for {ADA.lower()}"}, {"customer": ADA * 10}):
             with pytest.raises(InvalidError) as refused:
-                world.stack.invoke("repair", {"action": "forget", **WHY, **asked})
+                world.stack.invoke("repair", {"action": "forget", **WHY, **request})
             assert "ada" not in str(refused.value).lower()
