@@ -12,7 +12,8 @@ from quarterhour_tools.warehouse.tables import SealedTable
 _AT_ONCE: Final = 8
 _READ: Final = (".csv", ".csv.gz", "/manifest.json")
 """How the keys of the files end whose rows the views show."""
-_PART: Final = ".part"
+_PARTS: Final = ".parts"
+"""Where a file is until it is whole: outside what the tables read."""
 
 
 def copy_sealed(objects: Objects, tables: Iterable[SealedTable], folder: Path) -> int:
@@ -31,7 +32,8 @@ def copy_sealed(objects: Objects, tables: Iterable[SealedTable], folder: Path) -
         if file.exists():
             return 0
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(file.name + _PART)
+        part = folder / _PARTS / key
+        part.parent.mkdir(parents=True, exist_ok=True)
         with objects.open(key) as content:
             part.write_bytes(content.read())
         part.replace(file)

@@ -124,7 +124,8 @@ def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     """Return the SQL if it is one query that only reads; raise ``SqlError`` otherwise."""
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
-        raise SqlError(f"expected one query, found {len(statements)}: run them one by one")
+        found = f"{len(statements)}: run them one by one" if statements else "none"
+        raise SqlError(f"expected one query, found {found}")
     if statements[0].type is not duckdb.StatementType.SELECT:
         raise SqlError(f"{statements[0].type.name} {_REFUSED}")
     # Of DuckDB, WITH may also hold COPY, INSERT, UPDATE and DELETE, and the whole is still a SELECT.
@@ -177,7 +178,10 @@ def opened(folder: Path, declared: Declared, memory: str, output: Path | None = 
                 connection.execute(view.statement)
             connection.execute("SET allowed_directories = ?", [[str(root)]])
             if output:
-                connection.execute("SET allowed_paths = ?", [[str(output)]])
+                # DuckDB writes the new content of a file that exists beside it first.
+                connection.execute(
+                    "SET allowed_paths = ?", [[str(output), str(output.with_name(f"tmp_{output.name}"))]]
+                )
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
             calls = Calls(connection)
@@ -199,7 +203,7 @@ def _refuse_links(root: Path) -> None:
 def _view_of(table: SealedTable, root: Path) -> str:
     """Return the statement that creates the view of a table over files."""
     names = ", ".join(f'"{name}"' for name in table.columns)
-    if not next(root.glob(f"{table.pattern}**/*"), None):
+    if not any(one.is_file() for one in root.glob(f"{table.pattern}**/*")):
         nothing = ", ".join(
             f'NULL::VARCHAR AS "{name}"' for name in (*table.columns, *(one.name for one in table.partitions), PATH)
         )

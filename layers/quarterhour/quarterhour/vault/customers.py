@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from quarterhour.aws.items import chunks
+from quarterhour.aws.retries import attempts
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.workers import Workers
 from quarterhour.model import clock
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 REMEMBERED_FOR: Final = timedelta(minutes=1)
 """How long a function takes a token that it has read for the customer's."""
+_CREATED_WITHIN: Final = timedelta(seconds=10)
+"""How long a request makes keys for new customers, so that a slow vault leaves it time for its other events."""
 _MOST_REMEMBERED: Final = 10_000
 """The most customers in a function's memory."""
 _AT_ONCE: Final = 1000
@@ -64,8 +67,17 @@ class CustomerTokens:
 
     def _read_or_create(self, names: Sequence[str]) -> dict[str, str]:
         found = self._vault.tokens(names)
-        if new := [name for name in names if name not in found]:
-            self._vault.create(new)
+        until = clock.now() + _CREATED_WITHIN
+
+        def in_time() -> bool:
+            return clock.now() < until
+
+        # Again: another function may be about to make a key, so that none can be made, and none is there to read yet.
+        for _ in attempts(in_time):
+            new = [name for name in names if name not in found]
+            if not new:
+                break
+            self._vault.create(new, in_time)
             # Read, not computed: another function may have made the key.
             found |= self._vault.tokens(new)
         return found

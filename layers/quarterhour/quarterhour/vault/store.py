@@ -1,6 +1,6 @@
 """The vault's calls to DynamoDB, and the builders of their requests."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
@@ -48,17 +48,20 @@ def create_request(table: str, name: str, key: str) -> Request:
 
 
 def forget_request(table: str, name: str, token: str, entry: Values) -> Request:
-    """Build the transaction that deletes a customer's key and name and writes the log, if the key is there."""
+    """Build the transaction that deletes a customer's key and name and writes the log, if the key is the token's.
+
+    The token's item says so: it comes and goes with the key. The customer can have another key by now.
+    """
     return {
         "TransactItems": [
+            {"Delete": {"TableName": table, "Key": to_item(dict(name_key(name)))}},
             {
                 "Delete": {
                     "TableName": table,
-                    "Key": to_item(dict(name_key(name))),
+                    "Key": to_item(dict(token_key(token))),
                     "ConditionExpression": "attribute_exists(pk)",
                 }
             },
-            {"Delete": {"TableName": table, "Key": to_item(dict(token_key(token)))}},
             {"Put": {"TableName": table, "Item": to_item(entry)}},
         ]
     }
@@ -87,10 +90,12 @@ class VaultStore:
         found = ((name_of(values), values["key"]) for values in map(from_item, items))
         return {name: token_of(key, name) for name, key in found}
 
-    def create(self, names: Collection[str]) -> None:
-        """Give each of these customers a key, unless the customer has one, or none can be written now."""
+    def create(self, names: Collection[str], in_time: Callable[[], bool]) -> None:
+        """Give each of these customers a key, unless the customer has one, or none can be written in time."""
 
         def create(name: str) -> None:
+            if not in_time():
+                return
             request = create_request(self.table, name, token_hex(_KEY_BYTES))
             with suppress(UnavailableError):
                 conditional_transaction(lambda: self.client.transact_write_items(**request), _TABLE)
@@ -103,7 +108,7 @@ class VaultStore:
         return {token_in(values): values["name"] for values in map(from_item, items)}
 
     def forget(self, name: str, token: str, at: str, why: Mapping[str, str]) -> bool:
-        """Delete a customer's key and name, and write the log; return whether the customer had a key.
+        """Delete a customer's key and name, and write the log; return whether the key was the token's.
 
         ``at``: ISO 8601, milliseconds. ``why``: who decided (``by``) and the ``reason``.
         """
