@@ -17,7 +17,7 @@ pytestmark = IN_A_BROWSER
 
 OWN = ["42", "43"]
 LISTS = {
-    "": "Top agencies in GBP",
+    "": "Commission in GBP",
     "console/accounts": "200.00",
     "console/events": "No event matches",
     "console/statements": "S-000002",

@@ -104,7 +104,8 @@ def test_the_runs_are_listed_by_day_and_lead_to_their_pages(browser: Tab, addres
     shown(browser, "Runs, the newest first")
     assert browser.evaluate("document.querySelectorAll('tbody tr').length") == RUNS
     assert browser.violations() == []
-    browser.click(PROVEN)
+    browser.click("Oct 30, 2026, 2:45")
+    shown(browser, PROVEN)
     shown(browser, "Exact sums by account")
     text = browser.evaluate("document.querySelector('main').innerText")
     assert "-34,667.20" in text
@@ -139,7 +140,7 @@ def test_changed_lines_are_not_proven(browser: Tab, address: str, world: tuple[W
     with replaced(world, {LINES: forged}):
         verdict, (lines, sums) = verified(browser, address)
     assert verdict == f"Not proven: {LINES} is not the file that was sealed. More steps that failed: 1."
-    assert lines[:2] == ["The lines of 202610301445 are those that were sealed", "failed"]
+    assert lines[:2] == ["The lines of Oct 30, 2026, 2:45 PM UTC are those that were sealed", "failed"]
     assert sha256(forged).hexdigest() in lines[2], "the hash that was found"
     assert sums[:2] == ["The sums of the manifest are those of the lines", "failed"]
 
@@ -171,7 +172,7 @@ def test_a_changed_manifest_of_an_earlier_run_breaks_the_chain(
     with replaced(world, {key: stored(world, key) + b"\n"}):
         verdict, (step,) = verified(browser, address)
     assert verdict == f"Not proven: {key} is not the file that was sealed."
-    assert step[:2] == ["2026-10-30T1415-1430 names the manifest of 2026-10-30T1400-1415", "failed"]
+    assert step[:2] == ["The run of Oct 30, 2026, 2:15 – 2:30 PM UTC names the manifest of the run before it", "failed"]
 
 
 def test_a_missing_file_is_not_proven(browser: Tab, address: str, world: tuple[World, Server]) -> None:

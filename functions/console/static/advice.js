@@ -66,8 +66,12 @@ export function adviceOn(refusal) {
   return label ? `${label}: ${advice}` : advice;
 }
 
-/** Returns a message with a capital letter at its beginning. */
-const sentence = (message) => message && message[0].toUpperCase() + message.slice(1);
+/** Returns a message as a sentence: with a capital letter, unless it begins with an address, and a full stop. */
+function sentence(message) {
+  if (!message) return message;
+  const begun = /^https?:/.test(message) ? message : message[0].toUpperCase() + message.slice(1);
+  return /[.!?…]$/.test(begun) ? begun : `${begun}.`;
+}
 
 /** Returns the title and the lines that tell people of a failed request. */
 export function inWords({ status, title = "Something went wrong", message, errors = [] }) {

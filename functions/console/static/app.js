@@ -91,7 +91,10 @@ function pageAt({ parts, query }) {
     const title = (name) => ["Statement of ", name, ` in ${currency}, ${format.month(period)}`];
     return [title, html`<${Statement} name=${{ period, agency, currency }} />`];
   }
-  if (first === "reports" && rest.length === 1) return [`Run ${rest[0]}`, html`<${Report} run=${rest[0]} />`];
+  if (first === "reports" && rest.length === 1) {
+    const [run] = rest;
+    return [`Run of ${format.run(run)}`, html`<${Report} run=${run} />`];
+  }
   if (first === "agencies" && rest.length === 1) {
     const title = (name, isLegal) => [isLegal ? "" : "Agency ", name, ""];
     return [title, html`<${Agency} agency=${rest[0]} query=${query} />`];

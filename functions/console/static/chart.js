@@ -4,7 +4,7 @@
  */
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { seconds } from "./calendar.js";
-import { amount, exact, money, short, shortDay, shortMonth, shortTime } from "./format.js";
+import { amount, exact, short, shortDay, shortMonth, shortTime } from "./format.js";
 
 const { uPlot } = window; // A script of the page: the library has no small file that is a module.
 const HEIGHT = 220;
@@ -29,7 +29,7 @@ const SPANS = {
 export function BarChart({ label, currency, span, starts, values }) {
   const { length, distances, tick } = SPANS[span];
   const found = new Map(values.map(([start, value]) => [seconds(start), value]));
-  const read = (value) => (value === undefined ? "–" : `${money(value, currency)} ${currency}`);
+  const read = (value) => (value === undefined ? "–" : `${amount(value, currency)} ${currency}`);
   const points = starts.map(seconds).map((at) => (
     { seconds: at, text: tick(at), readings: { bars: read(found.get(at)) }, bars: found.get(at) }));
   const range = [points[0].seconds - length / 2, points.at(-1).seconds + length / 2];

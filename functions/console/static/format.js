@@ -22,9 +22,6 @@ export function money(text, currency) {
   return cached(Intl.NumberFormat, options).format(text);
 }
 
-/** Returns a relative change in whole percent, with its sign. */
-export const growth = (share) =>
-  cached(Intl.NumberFormat, { style: "percent", signDisplay: "exceptZero" }).format(share);
 let showsExact = false;
 
 /** Makes every amount of a list that is formatted from now on exact, or rounded to its currency. */
@@ -121,12 +118,19 @@ export const clockUtc = (instant_) =>
     : cached(Intl.DateTimeFormat, { timeStyle: "short", timeZone: "UTC" }).format(new Date(instant_));
 
 /** Returns a run's name, such as 2026-10-23T0130-0200, as the span that it sealed; another text as it is. */
-export function run(name) {
+export function run(name, timeZone = zone) {
   const [, on, ...digits] = /^([\d-]{10})T(\d\d)(\d\d)-(\d\d)(\d\d)$/.exec(name) ?? [];
   if (!on) return name;
   const [from, to] = [digits.slice(0, 2), digits.slice(2)].map((parts) => new Date(`${on}T${parts.join(":")}Z`));
-  return cached(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short", timeZone: zone }).formatRange(from, to);
+  return cached(Intl.DateTimeFormat, { dateStyle: "medium", timeStyle: "short", timeZone }).formatRange(from, to);
 }
+
+/** Returns an instant in UTC, for texts that are kept: Oct 30, 2026, 2:45 PM UTC. */
+export const timeUtc = (instant_) => `${time(instant_, "UTC")} UTC`;
+
+/** Returns the beginning of a quarter-hour by its name in the ledger, such as 202610301445, in UTC. */
+export const quarterHourUtc = (name) =>
+  timeUtc(name.replace(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)$/, "$1-$2-$3T$4:$5:00Z"));
 
 /** Returns a month of UTC, in seconds, in short. */
 export const shortMonth = (seconds) =>
@@ -145,6 +149,9 @@ export function month(period) {
 
 /** Returns a word of the API, such as not_issued, as text. */
 export const words = (name) => name.replaceAll("_", " ");
+
+/** Returns a name of the API as the title of what it names: Refers to. */
+export const title = (name) => name[0].toUpperCase() + words(name.slice(1));
 
 const EVENT_TYPES = {
   "sale.recorded": "Sale", "sale.voided": "Void", "sale.refunded": "Refund", "adjustment.recorded": "Adjustment",

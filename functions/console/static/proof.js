@@ -2,6 +2,7 @@
 import { get, runPath } from "./api.js";
 import { monthOf, quarterHours } from "./calendar.js";
 import { same, sum } from "./decimal.js";
+import * as format from "./format.js";
 import { expect, refuse, step } from "./proving.js";
 import { sealedContent, sealedLines } from "./sealed.js";
 import { parseSealed } from "./sealed_json.js";
@@ -34,7 +35,7 @@ export async function* proofOf(run) {
   yield await step("The quarter-hours cover the run without a gap", () => {
     const names = quarterHours(manifest.from, manifest.to).map((at) => at.slice(0, 16).replace(/[-T:]/g, ""));
     expect("The quarter-hours", manifest.buckets.map((one) => one.bucket).join(" "), names.join(" "));
-    return `${names.length} from ${manifest.from} to ${manifest.to}`;
+    return `${names.length} from ${format.timeUtc(manifest.from)} to ${format.timeUtc(manifest.to)}`;
   });
   for (const file of manifest.files) {
     yield await step(`${file.key.split("/").pop()} is the file that was sealed`, async () => {
@@ -46,7 +47,8 @@ export async function* proofOf(run) {
   for (const quarterHour of manifest.buckets) {
     const sealed = filesOf(quarterHour).map(withLink);
     if (!sealed.length && !quarterHour.lines) continue;
-    yield await step(`The lines of ${quarterHour.bucket} are those that were sealed`, async () => {
+    const start = format.quarterHourUtc(quarterHour.bucket);
+    yield await step(`The lines of ${start} are those that were sealed`, async () => {
       let count = 0;
       for (const file of sealed) {
         const lines = await sealedLines(file);
@@ -69,7 +71,7 @@ export async function* proofOf(run) {
 async function* chainOf(manifest) {
   for (let later = manifest; later.previous;) {
     const { run, sha256 } = later.previous;
-    const text = `${later.run} names the manifest of ${run}`;
+    const text = `The run of ${format.run(later.run, "UTC")} UTC names the manifest of the run before it`;
     let found;
     try {
       found = await get(runPath(run));
@@ -85,7 +87,7 @@ async function* chainOf(manifest) {
         expect("The name of the run", read.run, run);
         expect("The end of the run", read.to, later.from);
         earlier = read;
-        return `SHA-256 ${sha256}`;
+        return `${run}, SHA-256 ${sha256}`;
       })),
       linked: true,
     };

@@ -5,6 +5,7 @@
 import { get, statementPath } from "./api.js";
 import { monthOf } from "./calendar.js";
 import { product, rounded, same, scaleOf, sum } from "./decimal.js";
+import { timeUtc } from "./format.js";
 import { expect, refuse, step } from "./proving.js";
 import { linesIn, sealedContent } from "./sealed.js";
 import { parseSealed } from "./sealed_json.js";
@@ -67,7 +68,8 @@ async function* proofOfDocument(statement, { number, files, cancels, closing }) 
     const lines = await linesIn(packed);
     checkLines(read, lines);
     sums = added(read, lines);
-    return `${lines.length} lines, each of this agency and currency, recorded before ${read.recorded_until}, and once`;
+    const until = timeUtc(read.recorded_until);
+    return `${lines.length} lines, each of this agency and currency, recorded before ${until}, and once`;
   });
   if (!sums) return;
   yield {
@@ -170,7 +172,7 @@ function checkTax(document, { taxed }) {
   });
   expectSame("commission", commission, sum(document.taxes.map((row) => row.base)));
   expectSame("tax", tax, sum(document.taxes.map((row) => row.tax)));
-  return document.taxes.map((row) => `${row.note}: ${row.tax} on ${row.base}`).join("; ");
+  return document.taxes.map((row) => `${row.note.replace(/\.$/, "")}: ${row.tax} on ${row.base}`).join("; ");
 }
 
 function checkBalance({ opening, brought_forward: brought, previous, collects, ...figures }) {

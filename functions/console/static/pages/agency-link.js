@@ -1,6 +1,7 @@
 /** The address of an agency's page, its names, links to it, and its column in lists. */
 import { html } from "../vendor/htm-preact.js";
 import { useLegalName } from "../agencies.js";
+import { STAFF, may } from "../me.js";
 import { Link, Name } from "../parts.js";
 import { address } from "../routes.js";
 
@@ -29,10 +30,13 @@ export const AccountId = ({ name, agency, currency }) =>
 export const AgencyLink = ({ agency, currency }) => html`
   <${Link} to=${agencyAddress(agency, { currency })}><${AgencyName} agency=${agency} /><//>`;
 
-/** Returns the column of the agencies of a list; it is found and ordered by legal name, then by id. */
+/**
+ * Returns the column of the agencies of a list; it is found and ordered by legal name, then by id. People of agencies
+ * see one agency at a time, so it is shown to them on demand only, unless it names the row.
+ */
 export const agencyColumn = (names, more) => ({
   key: "agency", title: "Agency", kind: "long",
   text: ({ agency }) => [names.get(agency), agency].filter(Boolean).join(" "),
   cell: ({ agency }) => html`<${AgencyName} agency=${agency} />`,
-  ...more,
+  hidden: !more?.head && !may(...STAFF), ...more,
 });

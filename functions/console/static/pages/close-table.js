@@ -144,7 +144,7 @@ const Row = ({ row, isSelected, canSelect }) => useMemo(() => {
       <td role="gridcell" class="n change" data-label="Change">
         ${row.change === undefined ? html`<span class="note">new</span>`
           : html`<${Amount} value=${row.change} currency=${currency} change />`}
-        ${share !== undefined && html`<span class="note">${format.growth(share)}</span>`}
+        ${share !== undefined && html`<span class="note">${format.change(share)}</span>`}
       </td>
       <${Figure} label="Tax" name="tax" value=${row.tax} currency=${currency} />
       <${Figure} label="Closing" name="closing" value=${row.closing} currency=${currency} />

@@ -100,7 +100,7 @@ function Line({ rate: { currency, units_per_base: units }, base, before, result 
     <tr>
       <th scope="row">1 ${base} = ${unmistakable(units)} ${currency}</th>
       <td class="n">${before && format.exact(before.units_per_base)}</td>
-      <td class="n">${change !== undefined && format.growth(change)}
+      <td class="n">${change !== undefined && format.change(change)}
         ${Math.abs(change) > UNUSUAL && html` <${Status} value="warning" />`}</td>
       <td class="long">${result && html`<${Status} value=${result.status} />`} ${result?.problem?.message}</td>
     </tr>`;

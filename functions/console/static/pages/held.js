@@ -5,10 +5,11 @@ import { heldPath, inTurns, put } from "../api.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { may, reader } from "../me.js";
+import { locationText } from "../names.js";
 import { useNames } from "../agencies.js";
 import { Dialog, Name, Person, Status, Time, useSending } from "../parts.js";
 import { address, navigate } from "../routes.js";
-import { AgencyLink, agencyColumn } from "./agency-link.js";
+import { AgencyLink, AgencyName, agencyColumn } from "./agency-link.js";
 import { EventLink, typeColumn } from "./events.js";
 import { Runbooks } from "./runbook.js";
 
@@ -186,11 +187,24 @@ function Decide({ events, name, onDone, onClose }) {
     <//>`;
 }
 
-const Facts = ({ held }) => html`
+const money = (value, { currency }) => format.money(value, currency);
+/** How the facts of a held event are shown that are no plain texts. */
+const FACTS = {
+  type: (value) => format.eventType(value),
+  agency: (value) => html`<${AgencyName} agency=${value} />`,
+  amount: money,
+  commission: money,
+  location: locationText,
+  time: (value) => html`<${Time} at=${value} />`,
+  recorded_by: (value) => html`<${Person} by=${value} />`,
+};
+
+const Facts = ({ held: { source, id, event } }) => html`
   <dl class="facts">
-    ${Object.entries({ source: held.source, id: held.id, ...held.event }).map(([fact, value]) => html`
+    ${Object.entries({ source, id, ...event }).map(([fact, value]) => html`
       <div key=${fact}>
-        <dt>${format.words(fact)}</dt>
-        <dd><${Name}>${typeof value === "string" ? value : JSON.stringify(value)}<//></dd>
+        <dt>${format.title(fact)}</dt>
+        <dd>${FACTS[fact]?.(value, event)
+          ?? html`<${Name}>${typeof value === "string" ? value : JSON.stringify(value)}<//>`}</dd>
       </div>`)}
   </dl>`;

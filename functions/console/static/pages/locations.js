@@ -38,7 +38,7 @@ function Path({ query: { location = "", ...span } }) {
   const parts = location ? location.split("#") : [];
   const names = location ? locationNames(location) : [];
   return html`
-    <nav class="bar" aria-label="Locations">
+    <nav class="bar path" aria-label="Locations">
       <${Link} to=${address(["locations"], span)} aria-current=${location ? undefined : "true"}>All countries<//>
       ${names.map((name, index) => {
         const to = parts.slice(0, index + 1).join("#");

@@ -17,6 +17,7 @@ const QUEUES = {
   "snapshots-dead-letters": "states that were given up, and have no snapshots",
   "billing-dead-letters": "orders that were given up, and are not billed",
   "report-dead-letters": "report runs that were given up",
+  "notifications-dead-letters": "notifications that were given up, and are not sent",
 };
 const QUEUES_COLUMNS = [
   {

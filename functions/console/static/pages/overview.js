@@ -5,6 +5,7 @@ import { days as daysOf, dayOf, isDay, laterDay, monthOf, seconds } from "../cal
 import { GrowthChart, Sparkline } from "../chart.js";
 import { compare, difference, negative, quotient, sum } from "../decimal.js";
 import * as format from "../format.js";
+import { STAFF, may } from "../me.js";
 import {
   Amount, Day, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useLoaded, usePages,
 } from "../parts.js";
@@ -128,7 +129,8 @@ function Figures({ list, span, currency, to, attention }) {
       <${Growth} ...${{ pages, page, span, currency: chosen }} />
     </section>
     <${Attention} ...${attention} accounts=${items} />
-    ${!list.busy && html`<${Agencies} ...${{ accounts: of, currency: chosen, page, span, key: chosen }} />`}
+    ${!list.busy && may(...STAFF) && html`
+      <${Agencies} ...${{ accounts: of, currency: chosen, page, span, key: chosen }} />`}
     <${More} list=${list} />
     ${all && html`<${RatesNote} ...${all} />`}
     <${LastRun} reports=${attention.value?.reports} />`;

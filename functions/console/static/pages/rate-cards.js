@@ -7,8 +7,8 @@ import { CURRENCY, NumberField, numberOf } from "../fields.js";
 import * as format from "../format.js";
 import { List } from "../list.js";
 import { may } from "../me.js";
-import { rateCard } from "../names.js";
-import { Link, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
+import { locationText, rateCard } from "../names.js";
+import { Link, Name, Pending, Table, fieldsOf, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
 import { WriteRateCard } from "./rate-card-form.js";
 
@@ -23,9 +23,13 @@ const figure = (key, title) => ({
   key, title, type: "number", value: (rule) => decimalText(rule[key]),
   cell: (rule) => decimalText(rule[key]) && format.exact(decimalText(rule[key])),
 });
-const narrowing = (key, title, kind) => ({ key, title, kind, value: (rule) => rule[key] ?? "all" });
+/** A column of what a rule is limited to, if anything; `words`: returns a value as people read it. */
+const narrowing = (key, title, kind, words = (value) => value) => ({
+  key, title, kind, value: (rule) => rule[key] ?? "all", text: (rule) => (rule[key] ? words(rule[key]) : "all"),
+  cell: (rule) => (rule[key] ? html`<${Name}>${words(rule[key])}<//>` : "all"),
+});
 const COLUMNS = [
-  narrowing("category", "Category", "long"), narrowing("location", "Location", "long"),
+  narrowing("category", "Category", "long"), narrowing("location", "Location", "long", locationText),
   narrowing("currency", "Currency"),
   figure("percent", "Percent"), figure("fixed", "Fixed per item"), figure("minimum", "Minimum"),
   figure("maximum", "Maximum"),

@@ -5,6 +5,7 @@ import * as format from "../format.js";
 import { List } from "../list.js";
 import { Link, Name, Pending, Table, useLoaded } from "../parts.js";
 import { address } from "../routes.js";
+import { AgencyName } from "./agency-link.js";
 
 const KIND = "reconciliation";
 const NAME = /^reconciliation:(\d{4}-\d{2}):(.*)$/s;
@@ -18,14 +19,18 @@ const COLUMNS = [
   { key: "created_at", title: "First compared", type: "time" },
 ];
 const figure = (key, title) => ({
-  key, title, type: "number", value: (row) => row[key], cell: (row) => format.exact(row[key]),
+  key, title, type: "number", value: (row) => row[key],
+  cell: (row) => format.money(row[key], row.currency),
 });
 const FIGURES = [figure("provider", "Provider"), figure("ledger", "Ledger"), figure("difference", "Difference")];
 const DIFFERENCES = [
   { key: "line", title: "Line", head: true, kind: "short", value: ({ line }) => line || "not in the file" },
   { key: "name", title: "Name", kind: "long", cell: ({ name }) => html`<${Name}>${name}<//>` },
   { key: "label", title: "Reason" },
-  { key: "agency", title: "Agency", kind: "long", cell: ({ agency }) => html`<${Name}>${agency}<//>` },
+  {
+    key: "agency", title: "Agency", kind: "long",
+    cell: ({ agency }) => agency && html`<${AgencyName} agency=${agency} />`,
+  },
   { key: "currency", title: "Currency" },
   ...FIGURES,
   { key: "events", title: "Events", kind: "long", cell: ({ events }) => html`<${Name}>${events}<//>` },
@@ -69,7 +74,7 @@ export function Reconciliation({ period, provider }) {
     </dl>
     ${content.problem_count > 0 && html`
       <h2>Problems of the file</h2>
-      <p>${format.count(content.problem_count)} rows or totals are wrong. Wrong rows are in no sum.</p>
+      <p>Wrong rows or totals: ${format.count(content.problem_count)}. Wrong rows are in no sum.</p>
       <ul>${content.problems.map((one) => html`<li key=${one}><${Name}>${one}<//></li>`)}</ul>`}
     <h2>What explains the difference</h2>
     ${content.totals.map((total) => html`
@@ -96,4 +101,4 @@ function Sums({ total, sums }) {
     <//>`;
 }
 
-const Figures = ({ of }) => FIGURES.map(({ key }) => html`<td key=${key} class="n">${format.exact(of[key])}</td>`);
+const Figures = ({ of }) => FIGURES.map(({ key, cell }) => html`<td key=${key} class="n">${cell(of)}</td>`);

@@ -10,6 +10,7 @@ import { spelledMoney } from "../numbers.js";
 import { Dialog, Link, Name, Pending, useConflict, useLoaded, useSending } from "../parts.js";
 import { openStatements } from "../receivables.js";
 import { address } from "../routes.js";
+import { AgencyName } from "./agency-link.js";
 import { EventLink, eventAddress } from "./events.js";
 
 const SOURCE = "finance";
@@ -162,7 +163,7 @@ function Ask({ kind, agency, currencies, sale, open = NONE, onDone, onClose, ...
     <${Dialog} ...${{ onClose, ...sending }} title=${sale ? "Adjust the commission" : title}
       action=${review ? "Record" : "Review"}>
       <${Hideable} hidden=${Boolean(review)}>
-        <p>For agency <${Name}>${agency}<//>. The next step shows what will be recorded.</p>
+        <p>For <${AgencyName} agency=${agency} />. The next step shows what will be recorded.</p>
         <${CurrencyField} ...${{ agency, currencies, currency, setCurrency }} fixed=${Boolean(sale)} />
         <${fields} ...${{ places, sale, statements, words: wordsIn(currency) }} />
         <label>Date and time (${format.zoneName()}); empty: now

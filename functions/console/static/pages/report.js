@@ -22,7 +22,7 @@ export function Report({ run }) {
   const { manifest } = report;
   return html`
     <p class="note">
-      Lines: ${format.count(report.lines)}.
+      <code>${run}</code>. Lines: ${format.count(report.lines)}.
       ${report.default_rate_events > 0
         && ` Events charged by the default rate: ${format.count(report.default_rate_events)}.`}
       ${" "}Quarter-hours: ${format.count(report.buckets)},

@@ -10,12 +10,13 @@ import { Filters } from "./agency-field.js";
 const COLUMNS = [
   {
     key: "run", title: "Run", head: true, kind: "short",
-    cell: ({ run }) => html`<${Link} to=${reportAddress(run)}>${run}<//>`,
+    text: ({ run }) => `${run} ${format.run(run)}`, cell: ({ run }) => html`<${RunLink} run=${run} />`,
   },
-  { key: "day", title: "Day (UTC)", type: "day", value: ({ run }) => dayOf(run) }, // No run crosses midnight UTC.
-  { key: "from", title: "From", type: "time" },
-  { key: "to", title: "To", type: "time" },
-  { key: "planned_at", title: "Planned", type: "time", hidden: true },
+  // No run crosses midnight UTC.
+  { key: "day", title: "Day (UTC)", type: "day", value: ({ run }) => dayOf(run), hidden: true },
+  { key: "from", title: "From", type: "time", hidden: true },
+  { key: "to", title: "To", type: "time", hidden: true },
+  { key: "planned_at", title: "Planned", type: "time" },
   { key: "buckets", title: "Quarter-hours", type: "number" },
   { key: "lines", title: "Lines", type: "number" },
   { key: "counters", title: "Live counters", type: "status" },

@@ -208,7 +208,7 @@ function lookFor(text) {
     ...(isMonth(text)
       ? [{ text: `Statements of ${format.month(text)}`, to: address(["statements"], { period: text }) }]
       : []),
-    ...(RUN.test(text) && may(...STAFF) ? [{ text: `Run ${text}`, to: reportAddress(text) }] : []),
+    ...(RUN.test(text) && may(...STAFF) ? [{ text: `Run of ${format.run(text)}`, to: reportAddress(text) }] : []),
     { text: `Events of the order ${isolated(text)}`, to: address(["events"], { order: text }) },
     { text: `Events of the customer ${isolated(text)}`, to: address(["events"], { customer: text }) },
   ];

@@ -59,7 +59,7 @@ const columnsOf = (names, open, isPart) => [
     cell: (one) => html`<${Link} to=${statementAddress(one)}>${one.number}<//>`,
   },
   { key: "period", title: "Period", type: "month" },
-  agencyColumn(names, { hidden: isPart }),
+  agencyColumn(names, isPart ? { hidden: true } : {}),
   { key: "currency", title: "Currency" },
   { key: "net", title: "Net sales", type: "money" },
   { key: "commission", title: "Commission", type: "money" },
@@ -78,13 +78,14 @@ const columnsOf = (names, open, isPart) => [
 function Filter({ query }) {
   const { value: periods } = useLoaded(() => get("/periods?limit=100"), "");
   const sealed = (periods?.items || []).filter((one) => one.state === "sealed").map((one) => one.period);
+  const known = query.period && !sealed.includes(query.period) ? [query.period, ...sealed] : sealed;
   const options = (values, chosen, text) => values.map((value) => html`
     <option key=${value} value=${value} selected=${value === chosen}>${text(value)}</option>`);
   return html`
     <${Filters} parts=${["statements"]} query=${query}>
       <label>Period
         <select name="period">
-          <option value="">All</option>${options(sealed, query.period, format.month)}
+          <option value="">All</option>${options(known, query.period, format.month)}
         </select>
       </label>
       <label>Status

@@ -4,11 +4,17 @@ import { segment } from "../api.js";
 import { List } from "../list.js";
 import { Link, Name } from "../parts.js";
 import { address } from "../routes.js";
+import { AgencyName } from "./agency-link.js";
 import { Runbooks } from "./runbook.js";
 
 /** Where a subscription sends to: the bus has no address. */
 const Target = ({ to }) => (to ? html`<${Name}>${to}<//>` : "the EventBridge bus");
 
+/** The agency whose news a subscription gets, or of which a delivery tells; there may be none. */
+const AGENCY = {
+  key: "agency", title: "Agency", kind: "long",
+  cell: ({ agency }) => agency && html`<${AgencyName} agency=${agency} />`,
+};
 const COLUMNS = [
   {
     key: "name", title: "Name", head: true,
@@ -17,7 +23,7 @@ const COLUMNS = [
   {
     key: "address", title: "Address", kind: "long", cell: ({ address: to }) => html`<${Target} to=${to} />`,
   },
-  { key: "agency", title: "Agency", kind: "long" },
+  AGENCY,
   { key: "status", title: "Status", type: "status" },
   { key: "last_outcome", title: "Latest attempt", type: "status" },
   { key: "failing_since", title: "Failing since", type: "time" },
@@ -28,7 +34,7 @@ const COLUMNS = [
 const OF_DELIVERIES = [
   { key: "timestamp", title: "Happened", type: "time" },
   { key: "type", title: "What", head: true },
-  { key: "agency", title: "Agency", kind: "long" },
+  AGENCY,
   { key: "outcome", title: "Latest attempt", type: "status" },
   { key: "http_status", title: "Answer", type: "number" },
   { key: "attempts", title: "Attempts", type: "number" },

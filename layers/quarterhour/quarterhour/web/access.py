@@ -175,7 +175,7 @@ class Gate:
         if not values <= set(Role):
             raise ForbiddenError(
                 f"your token has no role, or one that is not known: its claim {self._role_claim} must hold "
-                f"{', '.join(Role)}"
+                f"one or more of {', '.join(Role)}"
             )
         roles = frozenset(map(Role, values))
         if Role.AGENCY in roles and len(roles) > 1:
