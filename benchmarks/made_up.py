@@ -100,7 +100,8 @@ class Ledger:
         padding = "x" * (self.item_bytes - ITEM_BYTES - _EXTRA_NAME)
         extra = _EXTRA.format(padding=padding) if padding else ""
         if self.details:
-            product, order = (sha256(str(n).encode()).hexdigest() for n in (number, number // 10))
+            # A shop sells 500 products. One product for each sale would be no shop.
+            product, order = (sha256(str(n).encode()).hexdigest() for n in (number % 500, number // 10))
             extra += _DETAILS.format(at=at, product=product, order=order, number=number)
         return _ITEM.format(partition=partition, at=at, number=number, agency=number % self.accounts, extra=extra)
 

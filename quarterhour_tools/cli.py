@@ -135,8 +135,8 @@ def _parser() -> argparse.ArgumentParser:
         "forget",
         help="forget a customer's name, or the text of a message",
         description="Forget a customer: the key and the name are deleted, and nobody can tell any more whose the token "
-        "in the stored data is. With --redact, remove the text of a message. With --list, show what was forgotten, "
-        "which is kept without names. With --move, once, prepare data of before the vault.",
+        "in the stored data is. With --redact, remove the text of a message. With --list, show the forgotten customers "
+        "by token, without names. With --move, once, prepare data of before the vault.",
     )
     forget.configure(forgets)
 

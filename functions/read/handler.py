@@ -34,8 +34,6 @@ from quarterhour.ledger.held import routes as held
 from quarterhour.ledger.held.queries import HeldQueries
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
 from quarterhour.ledger.rerating_queries import ReratingQueries
-from quarterhour.locations import routes as locations
-from quarterhour.locations.queries import LocationQueries
 from quarterhour.notifications import routes as notifications
 from quarterhour.notifications.queries import SubscriptionQueries
 from quarterhour.orders import routes as orders
@@ -55,6 +53,8 @@ from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.queries import ReportQueries
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import began
+from quarterhour.sales import routes as sales
+from quarterhour.sales.queries import LocationQueries, ProductQueries
 from quarterhour.schedule import routes as schedule
 from quarterhour.schedule.expression import EXPECTED, checked
 from quarterhour.schedule.queries import OperationQueries
@@ -146,7 +146,7 @@ ledger.read_spans(routes, ledger_queries)
 ledger.read_ratings(routes, ReratingQueries(ledger_queries, document_queries))
 ledger.read_one(routes, events, ExplanationQueries(events, rate_card_queries), StoryQueries(events, entities, workers))
 held.read(routes, HeldQueries(entities))
-locations.read(routes, LocationQueries(entities))
+sales.read(routes, LocationQueries(entities), ProductQueries(entities))
 statements.read(routes, statement_queries, account_queries)
 receivables.read(routes, receivable_queries)
 statement_status.read(routes, StatementStatusQueries(entities), statement_queries, receivable_queries, account_queries)

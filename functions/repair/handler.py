@@ -1,4 +1,4 @@
-"""The operator's actions: rebuild counters from the sealed ledger, apply parked records, decide about held events.
+"""The operator's actions: rebuild counters, apply parked records, decide about held events, forget customers.
 
 An operator invokes it with one of:
 

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import Field
 
 from quarterhour.documents.keys import MAX_NAME, MAX_VERSION
-from quarterhour.locations.plan import MAX_LEVELS
+from quarterhour.sales.plan import MAX_LEVELS
 from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT
 from quarterhour_tools.openapi.values import (
     Currency,
@@ -182,6 +182,9 @@ DAYS: Final = {
     "to": Parameter("The day after the last, in UTC.", Day, "2026-10-24", required=True),
 }
 """The parameters of routes whose spans are whole days."""
+BY: Final = Parameter(
+    "What the sales of a day are split by; without it, `product`.", Literal["product", "category", "day"], "product"
+)
 MONTHS: Final = {
     "from": Parameter("The first month; without it, the first of all.", Month, "2026-10"),
     "to": Parameter("The month after the last; without it, to the last of all.", Month, "2027-01"),

@@ -1339,6 +1339,30 @@ class LocationSales(Answer):
     sales: list[CurrencyTotals]
 
 
+class SoldTotals(CurrencyTotals):
+    """Totals of events in one currency, with amounts of the events `sale.recorded` among them, or null."""
+
+    lowest: Decimal | None
+    highest: Decimal | None
+    latest: Decimal | None
+    """That of the sale with the last position in the ledger."""
+    latest_at: Instant | None
+    """When that sale was recorded."""
+
+
+class Sold(Answer):
+    """What was sold on a day: of a product, of a category, or in total."""
+
+    day: Day
+    product: Omittable[str | None]
+    """With `by=product`; null for events that name none."""
+    category: Omittable[str | None]
+    """With `by=category`; null for events that name none."""
+    others: Omittable[bool]
+    """True if it is what a run sold beyond the products that it names."""
+    sales: list[SoldTotals]
+
+
 # ---------------------------------------------------------------- orders
 
 

@@ -25,7 +25,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar=tuple(name.upper() for name in _MESSAGE),
         help="remove the text of a message: of a user in a thread, such as orders 1001 ann m-1",
     )
-    what.add_argument("--list", action="store_true", help="list what was forgotten, the oldest first")
+    what.add_argument("--list", action="store_true", help="list the forgotten customers by token, the oldest first")
     what.add_argument("--move", action="store_true", help="move data of before the vault; run it again to go on")
     parser.add_argument("--reason", metavar="TEXT", help="why, without the name; it is kept with your name")
     configure_target(parser)

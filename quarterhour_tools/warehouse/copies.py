@@ -12,16 +12,18 @@ from quarterhour_tools.warehouse.tables import SealedTable
 _AT_ONCE: Final = 8
 _READ: Final = (".csv", ".csv.gz", "/manifest.json")
 """How the keys of the files end whose rows the views show."""
-_PART: Final = ".part"
+_PARTS: Final = ".parts"
+"""Where a file is until it is whole: outside what the tables read."""
 
 
 def copy_sealed(objects: Objects, tables: Iterable[SealedTable], folder: Path) -> int:
     """Copy the objects that the tables read and that the folder lacks; return their number.
 
-    A file appears when it is whole, so a copy that was interrupted goes on where it stopped.
+    A file appears when it is whole, so a copy that was interrupted goes on where it stopped. Raises ``ToolError`` for
+    an object whose key leads out of the folder.
     """
     prefixes = tuple(table.prefix for table in tables)
-    missing = [key for key in objects.keys() if key.startswith(prefixes) and key.endswith(_READ)]  # noqa: SIM118
+    keys = [key for key in objects.keys() if key.startswith(prefixes) and key.endswith(_READ)]  # noqa: SIM118
 
     def copy(key: str) -> int:
         file = folder / key
@@ -30,10 +32,11 @@ def copy_sealed(objects: Objects, tables: Iterable[SealedTable], folder: Path) -
         if file.exists():
             return 0
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(file.name + _PART)
+        part = folder / _PARTS / key
+        part.parent.mkdir(parents=True, exist_ok=True)
         with objects.open(key) as content:
             part.write_bytes(content.read())
         part.replace(file)
         return 1
 
-    return sum(Workers(_AT_ONCE).map(copy, missing))
+    return sum(Workers(_AT_ONCE).map(copy, keys))

@@ -45,7 +45,7 @@ class Calls:
         """
         future = self._thread.submit(call)
         try:
-            with _in_words():
+            with _as_sql_errors():
                 return future.result()
         except KeyboardInterrupt:
             while not wait([future], _AGAIN_AFTER).done:  # the call may not have begun yet
@@ -68,7 +68,7 @@ class Rows:
         self.types: tuple[str, ...] = tuple(str(one[1]) for one in described)
 
     def fetch(self, most: int) -> list[tuple[Any, ...]]:
-        """Return the next rows, none at the end; raise ``SqlError`` if they cannot be computed."""
+        """Return the next rows, up to ``most``, none at the end; raise ``SqlError`` if they cannot be computed."""
         return self._calls.make(lambda: self._cursor.fetchmany(most))
 
 
@@ -89,7 +89,10 @@ class Database:
         return self._calls.make(lambda: self._connection.execute(_checked(self._connection, sql)).fetchall())
 
     def write_parquet(self, sql: str, file: Path) -> int:
-        """Write the rows of a query to a file that the database was opened with; return their number."""
+        """Write the rows of a query to the file that the database was opened with; return their number.
+
+        Raises ``SqlError`` if the query fails.
+        """
 
         def write() -> int:
             (query,) = self._connection.extract_statements(_checked(self._connection, sql))
@@ -102,7 +105,7 @@ class Database:
 
 
 @contextmanager
-def _in_words() -> Iterator[None]:
+def _as_sql_errors() -> Iterator[None]:
     """Turn DuckDB's errors into ``SqlError``."""
     try:
         yield
@@ -121,7 +124,8 @@ def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     """Return the SQL if it is one query that only reads; raise ``SqlError`` otherwise."""
     statements = connection.extract_statements(sql)
     if len(statements) != 1:
-        raise SqlError(f"expected one query, found {len(statements)}: run them one by one")
+        found = f"{len(statements)}: run them one by one" if statements else "none"
+        raise SqlError(f"expected one query, found {found}")
     if statements[0].type is not duckdb.StatementType.SELECT:
         raise SqlError(f"{statements[0].type.name} {_REFUSED}")
     # Of DuckDB, WITH may also hold COPY, INSERT, UPDATE and DELETE, and the whole is still a SELECT.
@@ -146,7 +150,8 @@ def _nodes(parsed: Any) -> Iterator[str]:  # noqa: ANN401 - JSON is any value
 def opened(folder: Path, declared: Declared, memory: str, output: Path | None = None) -> Iterator[Database]:
     """Open the sealed files of a folder as a database that reads nothing else, and writes nothing but ``output``.
 
-    ``memory``: the most that a query may use, such as ``1GB``; what does not fit is in temporary files.
+    ``memory``: the most that a query may use, such as ``1GB``; what does not fit is in temporary files. Raises
+    ``ToolError`` for another form of it, for an ``output`` within the folder, and for a link that leads out of it.
     """
     root = folder.resolve()
     if output and output.is_relative_to(root):
@@ -173,7 +178,10 @@ def opened(folder: Path, declared: Declared, memory: str, output: Path | None = 
                 connection.execute(view.statement)
             connection.execute("SET allowed_directories = ?", [[str(root)]])
             if output:
-                connection.execute("SET allowed_paths = ?", [[str(output)]])
+                # DuckDB writes the new content of a file that exists beside it first.
+                connection.execute(
+                    "SET allowed_paths = ?", [[str(output), str(output.with_name(f"tmp_{output.name}"))]]
+                )
             connection.execute("SET enable_external_access = false")
             connection.execute("SET lock_configuration = true")
             calls = Calls(connection)
@@ -195,7 +203,7 @@ def _refuse_links(root: Path) -> None:
 def _view_of(table: SealedTable, root: Path) -> str:
     """Return the statement that creates the view of a table over files."""
     names = ", ".join(f'"{name}"' for name in table.columns)
-    if not next(root.glob(f"{table.pattern}**/*"), None):
+    if not any(one.is_file() for one in root.glob(f"{table.pattern}**/*")):
         nothing = ", ".join(
             f'NULL::VARCHAR AS "{name}"' for name in (*table.columns, *(one.name for one in table.partitions), PATH)
         )

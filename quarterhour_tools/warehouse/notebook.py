@@ -45,7 +45,7 @@ class Sealed:
         self._database = self._context.enter_context(opened(Path(folder), self._declared, memory))
 
     def named(self, name: str, figure: str | None = None) -> Drawing:
-        """Draw a named query; ``figure`` is the column, by default the first with amounts."""
+        """Draw a named query; ``figure`` is the column, by default the first with amounts. Raises as ``chart`` does."""
         return self.chart(self._declared.query(name).sql, figure)
 
     def chart(self, sql: str, figure: str | None = None) -> Drawing:

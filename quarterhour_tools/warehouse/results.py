@@ -2,6 +2,8 @@
 
 import csv
 import json
+import math
+from collections import Counter
 from collections.abc import Callable, Iterator
 from datetime import date
 from decimal import Decimal
@@ -16,7 +18,7 @@ from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.output import print_table
-from quarterhour_tools.warehouse.database import Rows
+from quarterhour_tools.warehouse.database import Rows, SqlError
 
 MOST_SHOWN: Final = 1000
 """The most rows of a table; CSV, JSON and Parquet have all."""
@@ -61,13 +63,17 @@ class Result:
             yield [_text(value, digits) for value in row]
 
     def objects(self) -> Iterator[dict[str, Any]]:
-        """Yield the rows as objects of JSON: a decimal is a string, as in the API."""
+        """Yield the rows as objects of JSON: a decimal is a string, as in the API; what is no number is null.
+
+        Raises ``SqlError`` if two columns have the same name.
+        """
+        if repeated := [name for name, count in Counter(self.columns).items() if count > 1]:
+            raise SqlError(
+                f"two columns are named {repeated[0]}, which JSON cannot hold: give one another name with AS"
+            )
         for row in self.rows():
             digits = self._digits(row)
-            yield {
-                name: value if value is None or isinstance(value, (bool, int, float)) else _text(value, digits)
-                for name, value in zip(self.columns, row, strict=True)
-            }
+            yield {name: _json(value, digits) for name, value in zip(self.columns, row, strict=True)}
 
     def _digits(self, row: Row) -> int:
         """Return the decimal places that an amount of a row has at least: those of its currency, if it names one."""
@@ -94,6 +100,12 @@ def _text(value: Any, digits: int) -> str | None:  # noqa: ANN401 - a database h
             return value.isoformat()
         case _:
             return str(value)
+
+
+def _json(value: Any, digits: int) -> bool | float | str | None:  # noqa: ANN401 - a database holds any value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    return value if isinstance(value, (bool, int)) else _text(value, digits)
 
 
 def write_table(result: Result, file: TextIO) -> None:

@@ -3,9 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from quarterhour_tools.emulator.template import REF, Template
+from quarterhour_tools.emulator.template import REF, Properties, Template
 from quarterhour_tools.errors import ToolError
 
 SET_UP: Final = "set-up "
@@ -95,12 +95,7 @@ class Declared:
     @classmethod
     def of(cls, template: Template) -> "Declared":
         """Read what a template declares; raise ``ToolError`` for a table that cannot be read here."""
-
-        def plain(logical: str, attribute: str) -> str:
-            return logical if attribute == REF else f"{logical}.{attribute}"
-
-        tables = template.resources("AWS::Glue::Table").values()
-        named = template.resolve([*template.resources("AWS::Athena::NamedQuery").values()], plain)
+        named = named_queries(template)
         views = tuple(View(match[1], one["QueryString"]) for one in named if (match := _VIEW.match(one["QueryString"])))
         queries = [
             NamedQuery(one["Name"], one["Description"], one["QueryString"])
@@ -108,7 +103,7 @@ class Declared:
             if not one["Name"].startswith((SET_UP, _NIGHTLY))
         ]
         return cls(
-            tuple(_table(template.resolve(one["TableInput"], plain)) for one in tables),
+            tuple(map(_table, glue_tables(template))),
             tuple(_ordered(views)),
             {one.name: one for one in queries},
         )
@@ -125,7 +120,24 @@ class Declared:
         return "\n".join(f"{one.name:{width}}  {one.description}" for one in self.queries.values())
 
 
-def _table(declared: dict[str, Any]) -> SealedTable:
+def glue_tables(template: Template) -> list[Properties]:
+    """Return the inputs of the Glue tables; a reference is the logical name of its resource."""
+    return [_resolved(template, one["TableInput"]) for one in template.resources("AWS::Glue::Table").values()]
+
+
+def named_queries(template: Template) -> list[Properties]:
+    """Return all named queries of Athena; a reference is the logical name of its resource."""
+    return [_resolved(template, one) for one in template.resources("AWS::Athena::NamedQuery").values()]
+
+
+def _resolved(template: Template, properties: Properties) -> Properties:
+    resolved: Properties = template.resolve(
+        properties, lambda logical, attribute: logical if attribute == REF else f"{logical}.{attribute}"
+    )
+    return resolved
+
+
+def _table(declared: Properties) -> SealedTable:
     parameters, storage = declared["Parameters"], declared["StorageDescriptor"]
     # ${!dt} is how Fn::Sub writes ${dt}.
     text = parameters.get("storage.location.template", storage["Location"]).replace("${!", "${")

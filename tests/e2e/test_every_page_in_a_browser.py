@@ -78,6 +78,7 @@ PAGES = {
     "/console/reports": "verified",
     RUN: NAME,
     f"/console/locations?location=GB%23{IN_NAME}": NAME,
+    "/console/questions?ask=commission-by-product": NAME,
     "/console/subscriptions": "hooks.marketplace.com",
     "/console/subscriptions/erp": "Nothing was sent to it yet",
     "/console/exchange-rates": NAME,

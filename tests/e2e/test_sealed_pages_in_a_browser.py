@@ -51,7 +51,7 @@ def report() -> bytes:
         for n in range(ROWS)
     }
     totals.add(QUARTER_HOUR, PartTotals(periods))
-    _, page = run_files(plan, [SealedFile(ROWS, "f" * 64, 9_999), SealedFile(0)], totals, None).named
+    *_, page = run_files(plan, [SealedFile(ROWS, "f" * 64, 9_999), SealedFile(0)], totals, None).named
     return page.content
 
 

@@ -125,7 +125,7 @@ def test_a_person_of_an_agency_sees_it_and_is_refused_what_is_for_staff(browser:
     browser.open(f"{running.address}/console/locations")
     shown(browser, "Only people with the role finance, support, or auditor see this page")
     browser.open(f"{running.address}/console/statements/2026-11/43/GBP")
-    shown(browser, "your token is of another agency")
+    shown(browser, "Your token is of another agency")
 
 
 def test_a_person_of_two_agencies_sees_each_and_no_third(browser: Tab, running: Up) -> None:
@@ -135,7 +135,7 @@ def test_a_person_of_two_agencies_sees_each_and_no_third(browser: Tab, running: 
     browser.open(f"{running.address}/console/events?agency=42")
     browser.until("document.querySelector('tbody')?.innerText.includes('e0')")
     browser.open(f"{running.address}/console/events?agency=44")
-    shown(browser, "your token is of another agency")
+    shown(browser, "Your token is of another agency")
 
 
 def test_a_link_leads_through_the_sign_in_to_its_page(browser: Tab, running: Up) -> None:

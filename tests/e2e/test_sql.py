@@ -152,7 +152,7 @@ ONLY_READ: Final = "sealed files are only read"
         ("CALL enable_profiling()", ONLY_READ),
         ("EXPORT DATABASE '{sealed}/ledger/x'", ONLY_READ),
         ("SELECT 1; SELECT 2", "expected one query, found 2"),
-        ("-- nothing", "expected one query, found 0"),
+        ("-- nothing", "expected one query, found none"),
         ("SELECT * FROM local_secret", "does not exist"),
         ("SELECT amounts FROM lines", 'Candidate bindings: "amount"'),
         ("SELECT CAST('x' AS DECIMAL(38, 18))", "x"),
@@ -235,8 +235,14 @@ def test_decimals_are_exact_in_every_format(sealed: Path, tmp_path: Path, capsys
         {"figure": "99999999999999999999.000000000000000001", "less": "1.5", "none": None}
     ]
     assert run("-c", "SELECT 1 WHERE false", "--format", "json") == "[]\n"
+    assert json.loads(run("-c", "SELECT 1 / 0 AS ratio", "--format", "json"), parse_constant=pytest.fail) == [
+        {"ratio": None}
+    ]
+    assert main(["sql", str(sealed), "-c", "SELECT 1.5 AS net, 2.5 AS net", "--format", "json"]) == 2
+    assert "two columns are named net" in capsys.readouterr().err
     file = tmp_path / "it's.parquet"
-    assert run("--query", "totals", "--format", "parquet", "--out", str(file)) == f"4 rows written to {file}\n"
+    for _ in range(2):  # the second time, the file exists
+        assert run("--query", "totals", "--format", "parquet", "--out", str(file)) == f"4 rows written to {file}\n"
     written = duckdb.connect().execute("SELECT agency, currency, commission FROM read_parquet(?)", [str(file)])
     assert written.fetchall()[0] == ("42", "GBP", Decimal("17.56575"))
     assert run("-c", "SELECT * FROM range(1200)").splitlines()[-1].startswith("... and more rows than the 1,000")
@@ -299,14 +305,24 @@ def test_a_running_stacks_files_are_copied_once(
     world: World, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(command, "sealed_files", lambda _: world.stack.bucket)
+    copy = ["sql", "--stack", "x", "--copy", str(tmp_path), "--query", "totals"]
+    with monkeypatch.context() as interrupted:
+        interrupted.setattr(Path, "replace", no_space)
+        assert main(copy) == 2
+    assert main(["sql", str(tmp_path), "-c", "SELECT count(*) AS n FROM lines", "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [{"n": 0}], "no half of a file is read"
     counts = []
     for _ in range(2):
-        assert main(["sql", "--stack", "x", "--copy", str(tmp_path), "--query", "totals", "--format", "csv"]) == 0
+        assert main([*copy, "--format", "csv"]) == 0
         shown = capsys.readouterr()
         counts.append(int(shown.err.split()[0].replace(",", "")))
         assert shown.out.splitlines()[1].startswith("42,GBP,")
     assert counts[0] > 0
     assert counts[1] == 0
+
+
+def no_space(*_: object) -> None:
+    raise OSError("no space left on device")
 
 
 @pytest.mark.parametrize(

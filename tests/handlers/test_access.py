@@ -77,6 +77,7 @@ NARROWED = {
     "GET /events": f"/events?{SPAN}",
     "GET /accounts": "/accounts",
     "GET /overview": "/overview?period=2026-10",
+    "GET /sales": f"/sales?{SPAN}",
     "GET /held": "/held",
     "GET /statements": "/statements",
     "GET /receivables": "/receivables",

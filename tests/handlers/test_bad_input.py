@@ -183,6 +183,7 @@ GOOD: dict[str, Good] = {
     "GET /sources/{source}/events": Good({"source": "shop"}, DAY, accepts={"source": NAMES}),
     "GET /events/{source}/{event}/explain": Good({"source": "shop", "event": "good"}),
     "GET /events/{source}/{event}/story": Good({"source": "shop", "event": "good"}),
+    "GET /sales": Good(query={**DAY, "by": "category", "agency": "42"}),
     "GET /locations": Good(query={**DAY, "level": "1"}),
     "GET /locations/{location}": Good(
         {"location": "GB"}, {**DAY, "level": "1"}, accepts={"location": NAMES | SEPARATED}

@@ -96,6 +96,7 @@ def test_a_run_is_returned_with_its_manifest_and_links_to_its_files(reported: Wo
     assert [file["key"] for file in run["files"]] == [
         "reports/2026/10/23/0130-0145/manifest.json",
         "reports/2026/10/23/0130-0145/summary.csv",
+        "reports/2026/10/23/0130-0145/products.csv",
         "reports/2026/10/23/0130-0145/report.html",
         "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz",
     ]
@@ -103,8 +104,8 @@ def test_a_run_is_returned_with_its_manifest_and_links_to_its_files(reported: Wo
         body = content(reported, file["url"])
         assert (sha256(body).hexdigest(), len(body)) == (file["sha256"], file["size"])
     assert json.loads(content(reported, run["files"][0]["url"])) == run["manifest"]
-    assert len(gzip.decompress(content(reported, run["files"][3]["url"])).splitlines()) == 3
-    assert len(reported.read(f"/reports/{SECOND}")["files"]) == 4
+    assert len(gzip.decompress(content(reported, run["files"][4]["url"])).splitlines()) == 3
+    assert len(reported.read(f"/reports/{SECOND}")["files"]) == 5
 
 
 def test_links_are_signed_for_fifteen_minutes(reported: World) -> None:
@@ -122,7 +123,7 @@ def test_a_manifest_that_is_too_large_for_a_response_is_only_linked(
     monkeypatch.setattr("quarterhour.reports.queries.LARGEST_MANIFEST", 100)
     run = reported.read(f"/reports/{FIRST}")
     assert run["manifest"] is None
-    assert len(run["files"]) == 4
+    assert len(run["files"]) == 5
 
 
 def test_the_end_of_a_day_is_shown_as_midnight_of_the_next(world: World) -> None:

@@ -13,7 +13,9 @@ from tests.support.tables import ledger
 
 RUN = "2026-10-23T0130-0215"
 LINES = [f"ledger/dt=2026-10-23/quarter={start}/lines.csv.gz" for start in ("0130", "0145")]
-BESIDE = [f"reports/2026/10/23/0130-0215/{name}" for name in ("summary.csv", "report.html", "manifest.json")]
+BESIDE = [
+    f"reports/2026/10/23/0130-0215/{name}" for name in ("summary.csv", "products.csv", "report.html", "manifest.json")
+]
 
 
 @pytest.fixture
@@ -51,14 +53,14 @@ def test_lost_files_are_rewritten_with_the_same_bytes(reported: World, lost: lis
     before = objects(reported)
     for key in lost:
         lose(reported, key)
-    assert reseal(reported) == {"files": 5, "written": lost, "complete": True}
+    assert reseal(reported) == {"files": 6, "written": lost, "complete": True}
     assert objects(reported) == before
     assert verify(reported.stack.bucket.open, reported.stack.bucket.keys()).proven
 
 
 def test_existing_files_are_not_written(reported: World) -> None:
     before = objects(reported)
-    assert reseal(reported) == {"files": 5, "written": [], "complete": True}
+    assert reseal(reported) == {"files": 6, "written": [], "complete": True}
     assert objects(reported) == before
 
 
@@ -116,7 +118,7 @@ def test_a_run_in_a_base_currency_is_rewritten_at_its_pinned_exchange_rates() ->
         before = objects(world)
         for key in before:
             lose(world, key)
-        assert reseal(world, run)["files"] == len(before) == 5
+        assert reseal(world, run)["files"] == len(before) == 6
         assert objects(world) == before
 
 

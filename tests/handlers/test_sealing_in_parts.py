@@ -100,7 +100,10 @@ def test_a_rebuild_finds_nothing_to_repair(reported: World) -> None:
         [LINES[1]],
         [Part.parse(PARTS[2]).totals_key],
         [*LINES, *(Part.parse(name).totals_key for name in PARTS)],
-        [f"reports/2026/10/23/0130-0215/{name}" for name in ("manifest.json", "report.html", "summary.csv")],
+        [
+            f"reports/2026/10/23/0130-0215/{name}"
+            for name in ("manifest.json", "products.csv", "report.html", "summary.csv")
+        ],
     ],
 )
 def test_lost_files_of_a_run_in_parts_are_rewritten(reported: World, lost: list[str]) -> None:
@@ -108,7 +111,7 @@ def test_lost_files_of_a_run_in_parts_are_rewritten(reported: World, lost: list[
     for key in lost:
         lose(reported, key)
     answer = reported.stack.invoke("report", {"reseal": RUN})
-    assert (answer["files"], answer["complete"]) == (7, True)
+    assert (answer["files"], answer["complete"]) == (8, True)
     assert sorted(answer["written"]) == [key for key in lost if not key.startswith("totals/")]
     assert contents(reported) == before
 

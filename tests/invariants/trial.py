@@ -20,14 +20,16 @@ from typing import Any
 from urllib.parse import quote
 
 from quarterhour.aws.items import from_item
+from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.event_index import INDEXED, keys_in
 from quarterhour.ledger.keys import CHECKPOINT_KEY
-from quarterhour.locations.keys import location_of
 from quarterhour.model import money
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.plan import Checkpoint, Plan
 from quarterhour.reports.verify import verify
+from quarterhour.sales.keys import currency_of, location_of
+from quarterhour.sales.products import MARKETPLACE, rows_of
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.faults import Faults, Killed
@@ -347,6 +349,7 @@ class Trial(World):
         self._tax_points_are_right(ledger)
         self._sums_agree(ledger, lines)
         self._places_agree(ledger)
+        self._products_agree(ledger)
         self._indexes_agree(ledger)
         proof = verify(_opener(objects), objects)
         assert not proof.problems
@@ -475,6 +478,23 @@ class Trial(World):
                 place = location_of(entity["sk"]["S"])
                 projected[place] = projected.get(place, Totals()) + Totals.of(from_item(entity))
         assert projected == sold, "sales by location differ from the ledger"
+
+    def _products_agree(self, ledger: list[dict[str, str]]) -> None:
+        sold: dict[tuple[str, ...], Totals] = {}
+        for item in ledger:
+            if item["type"] != PAYMENT and item["currency"] != "XXX":
+                for agency in (item["agency"], MARKETPLACE):
+                    of = agency, item["currency"], item.get("category", ""), item.get("product", "")
+                    sold[of] = _plus(sold.get(of, Totals()), item)
+        projected: dict[tuple[str, ...], Totals] = {}
+        for entity in self.entities():
+            if entity["pk"]["S"].startswith("PRODUCTS#"):
+                values = from_item(entity)
+                agency, currency = values["sk"].partition("##")[0], currency_of(values["sk"])
+                for category, product, one in rows_of(values):
+                    of = agency, currency, category, product
+                    projected[of] = projected.get(of, Totals()) + one.totals
+        assert projected == sold, "sales by product differ from the ledger"
 
     def _indexes_agree(self, ledger: list[dict[str, str]]) -> None:
         for attribute, prefix in INDEXED.items():

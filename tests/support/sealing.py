@@ -113,7 +113,7 @@ def cover_up(objects: Objects) -> None:
         for file in [*(file for entry in document["buckets"] for file in files_of(entry)), *document["files"]]:
             if file["key"].endswith(PAGE):
                 with suppress(ValueError, KeyError):  # tampered with so that it has no page
-                    objects[file["key"]] = report_page({**document, "files": document["files"][:1]})
+                    objects[file["key"]] = report_page({**document, "files": document["files"][:-1]})
             if file["key"] in objects:
                 file |= {"sha256": hexdigest(objects[file["key"]]), "size": len(objects[file["key"]])}
         objects[key] = json.dumps(document).encode()

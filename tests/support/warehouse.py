@@ -1,17 +1,15 @@
 """The warehouse of ``template.yaml`` on Trino: Glue tables and Athena's statements, in Trino's words."""
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import Properties, Template
+from quarterhour_tools.warehouse.tables import SET_UP, Declared, SealedTable, glue_tables, named_queries
 from tests.support.repository import ROOT
 from tests.support.trino import ICEBERG, Trino
-
-SET_UP: Final = "set-up "
-"""The names of the queries that create views and the Iceberg table begin so."""
 
 _CSV: Final = "org.apache.hadoop.hive.serde2.OpenCSVSerde"
 _TYPES: Final = {"string": "varchar", "int": "integer"}
@@ -22,8 +20,6 @@ _CREATED: Final = re.compile(
 )
 _BUCKET: Final = re.compile(r"bucket\((\d+), (\w+)\)")
 
-Properties = Mapping[str, Any]
-
 
 def template() -> Template:
     """Return the template with a warehouse."""
@@ -32,18 +28,7 @@ def template() -> Template:
 
 def queries(of: Template) -> dict[str, str]:
     """Return the SQL of all named queries by name, in the order of the template."""
-    return {
-        query["Name"]: _resolved(of, query["QueryString"]) for query in of.deployed("AWS::Athena::NamedQuery").values()
-    }
-
-
-def glue_tables(of: Template) -> list[Properties]:
-    """Return the tables of the Glue database, as their inputs."""
-    return [_resolved(of, table["TableInput"]) for table in of.deployed("AWS::Glue::Table").values()]
-
-
-def _resolved(of: Template, value: Any) -> Any:
-    return of.resolve(value, lambda resource, _: resource.lower())
+    return {one["Name"]: one["QueryString"] for one in named_queries(of)}
 
 
 def hive_table(table: Properties, location: str) -> str:
@@ -110,15 +95,16 @@ class Warehouse:
         self._files = files
         self._links = links
         trino.run(f"CREATE SCHEMA {schema}", schema)
-        for table in glue_tables(self.template):
-            folder = links / table["Name"]
-            if "PartitionKeys" in table:
+        self._tables = Declared.of(self.template).tables
+        for table, properties in zip(self._tables, glue_tables(self.template), strict=True):
+            folder = links / table.name
+            if table.partitions:
                 folder.mkdir()
             else:
-                target = files / _prefix(table["StorageDescriptor"]["Location"])
+                target = files / table.prefix
                 target.mkdir(parents=True, exist_ok=True)
                 folder.symlink_to(target)
-            trino.run(hive_table(table, folder.as_uri()), schema)
+            trino.run(hive_table(properties, folder.as_uri()), schema)
 
     def set_up(self) -> None:
         """Run the queries that create the views and the Iceberg table."""
@@ -128,15 +114,14 @@ class Warehouse:
 
     def find_partitions(self) -> None:
         """Let Trino find the days and periods that have files; Athena computes them from the template's pattern."""
-        for table in glue_tables(self.template):
-            for key in table.get("PartitionKeys", []):
-                pattern = _prefix(table["Parameters"]["storage.location.template"])
-                for value, place in _values(self._files, pattern, key["Name"]):
-                    link = self._links / table["Name"] / f"{key['Name']}={quote(value, safe='')}"
+        for table in self._tables:
+            for partition in table.partitions:
+                for value, place in _values(self._files, table, partition.name):
+                    link = self._links / table.name / f"{partition.name}={quote(value, safe='')}"
                     if not link.exists():
                         link.symlink_to(place)
                 self._trino.run(
-                    f"CALL system.sync_partition_metadata('{self._schema}', '{table['Name']}', 'FULL')", self._schema
+                    f"CALL system.sync_partition_metadata('{self._schema}', '{table.name}', 'FULL')", self._schema
                 )
 
     def named(self, name: str, *parameters: str) -> list[list[Any]]:
@@ -159,16 +144,9 @@ class Warehouse:
         return iceberg_table(text, self._schema) if text.startswith("CREATE TABLE") else text
 
 
-def _prefix(location: str) -> str:
-    """Return the key in the bucket of a location."""
-    return location.split("/", 3)[3]
-
-
-def _values(files: Path, pattern: str, key: str) -> Iterator[tuple[str, Path]]:
-    """Yield each value of a partition key that has a folder, and the folder."""
-    depth = {"day": "*/*/*"}.get(key, "*")
-    before, _, after = pattern.partition(f"${{!{key}}}")
-    for place in sorted(files.glob(f"{before}{depth}{after}")):
-        value = place.relative_to(files).as_posix().removeprefix(before)
-        if value[0].isdigit():
-            yield value, place.resolve()
+def _values(files: Path, table: SealedTable, partition: str) -> Iterator[tuple[str, Path]]:
+    """Yield each value of a partition that has a folder, and the folder."""
+    for place in sorted(files.glob(table.pattern.removesuffix("/"))):
+        found = re.fullmatch(table.value_in_path(partition), f"/{place.relative_to(files).as_posix()}/")
+        assert found, place
+        yield found[1], place.resolve()

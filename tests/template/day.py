@@ -593,6 +593,7 @@ def read_everything(world: World, run: str) -> None:
         "source-events",
         "location",
         "locations",
+        "sales",
     ):
         assert world.sample(f"read-{name}")["statusCode"] == 200, name
     for layer in ("5m", "30m", "12h", "1d"):

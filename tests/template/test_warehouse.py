@@ -10,8 +10,9 @@ import pytest
 from quarterhour.releases.listing import COLUMNS as OF_DOCUMENTS
 from quarterhour.reports.lines import COLUMNS as OF_LINES
 from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.warehouse.tables import SET_UP, Declared
 from tests.support.repository import ROOT
-from tests.support.warehouse import SET_UP, glue_tables, queries, template
+from tests.support.warehouse import queries, template
 from tests.template.stack import Properties, Stack, listed
 
 ON_DEMAND: Final = {"AWS::Athena::NamedQuery", "AWS::Athena::WorkGroup", "AWS::Glue::Database", "AWS::Glue::Table"}
@@ -22,9 +23,9 @@ def on() -> Template:
     return template()
 
 
-def columns(of: Template, name: str) -> list[str]:
-    (table,) = (one for one in glue_tables(of) if one["Name"] == name)
-    return [one["Name"] for one in table["StorageDescriptor"]["Columns"]]
+def columns(of: Template, name: str) -> tuple[str, ...]:
+    (table,) = (one for one in Declared.of(of).tables if one.name == name)
+    return table.columns
 
 
 def test_it_creates_nothing_unless_it_is_on(stack: Stack) -> None:
@@ -38,8 +39,8 @@ def test_its_tables_have_the_columns_of_the_newest_files_in_their_order(on: Temp
     """A file of an older schema has the first of them: the reader leaves the others empty."""
     newest = OF_LINES[max(OF_LINES)]
     assert all(newest[: len(older)] == older for older in OF_LINES.values())
-    assert tuple(columns(on, "sealed_lines")) == tuple(columns(on, "drafted_lines")) == newest
-    assert columns(on, "released_documents") == [name.replace(".", "_") for name in OF_DOCUMENTS]
+    assert columns(on, "sealed_lines") == columns(on, "drafted_lines") == newest
+    assert columns(on, "released_documents") == tuple(name.replace(".", "_") for name in OF_DOCUMENTS)
 
 
 def test_the_iceberg_table_has_every_column_of_the_view_that_it_is_filled_from(on: Template) -> None:

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections import Counter
 from pathlib import Path
 
@@ -94,6 +95,34 @@ def test_a_symbol_that_its_module_does_not_define_is_found(tmp_path: Path) -> No
         "outcomes in ledger/plan.py",
         "next in plan.py",
     ]
+
+
+ARCHITECTURE = (ROOT / "docs" / "architecture.md").read_text("utf-8").partition("\n## Folders\n")[2]
+ROW_OF_FOLDERS = re.compile(r"^\| ((?:`[\w/]+/`(?:, )?)+) \|", re.MULTILINE)
+
+
+def folders(text: str) -> list[str]:
+    return re.findall(r"`([\w/]+)/`", text)
+
+
+@pytest.mark.parametrize("package", ["layers/quarterhour/quarterhour", "quarterhour_tools"])
+def test_each_folder_of_a_package_has_its_row(package: str) -> None:
+    table = ARCHITECTURE.partition(f"(../{package}):\n\n")[2].partition("\n\n")[0]
+    rows = [folder for row in ROW_OF_FOLDERS.findall(table) for folder in folders(row)]
+    assert sorted({row.partition("/")[0] for row in rows}) == sorted(
+        place.parent.name for place in (ROOT / package).glob("*/__init__.py")
+    )
+
+
+def test_the_layers_of_the_page_are_those_that_lint_holds() -> None:
+    (lint,) = (
+        contract["layers"]
+        for contract in tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"]
+        if contract["type"] == "layers" and contract["containers"] == ["quarterhour"]
+    )
+    table = ARCHITECTURE.partition("| layer | folders |\n")[2].partition("\n\n")[0]
+    page = [set(folders(row)) for row in table.splitlines()[2:]]
+    assert page == [set(layer.split(" | ")) for layer in lint]
 
 
 TEST = re.compile(r"\[`(test_\w+)`\]\(([^)]+)\)")

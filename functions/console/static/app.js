@@ -19,6 +19,7 @@ import { Locations } from "./pages/locations.js";
 import { Operations } from "./pages/operations.js";
 import { Overview } from "./pages/overview.js";
 import { Payouts } from "./pages/payouts.js";
+import { Questions } from "./pages/questions.js";
 import { Receivables, accountStatementAddress } from "./pages/receivables.js";
 import { Reconciliation, Reconciliations } from "./pages/reconciliations.js";
 import { Report } from "./pages/report.js";
@@ -51,6 +52,7 @@ const MENU = [
   { title: "Accounts", parts: ["accounts"], content: Accounts, oneAgency: true, group: "Money" },
   { title: "Exchange rates", parts: ["exchange-rates"], content: ExchangeRates, group: "Money" },
   { title: "Events", parts: ["events"], content: Events, oneAgency: true, group: "Activity" },
+  { title: "Questions", parts: ["questions"], content: Questions, oneAgency: true, group: "Activity" },
   { title: "Locations", parts: ["locations"], content: Locations, roles: STAFF, group: "Activity" },
   { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF, group: "Agencies" },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF, group: "System" },

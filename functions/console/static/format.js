@@ -155,7 +155,7 @@ export const title = (name) => name[0].toUpperCase() + words(name.slice(1));
 
 const EVENT_TYPES = {
   "sale.recorded": "Sale", "sale.voided": "Void", "sale.refunded": "Refund", "adjustment.recorded": "Adjustment",
-  "payment.recorded": "Payment", "page.viewed": "Page view",
+  "payment.recorded": "Payment", "view.recorded": "View",
 };
 
 /** Returns a type of event as people read it: Sale for sale.recorded; another type as it is. */

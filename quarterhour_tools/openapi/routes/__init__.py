@@ -11,10 +11,10 @@ from quarterhour_tools.openapi.routes.documents import DOCUMENTS
 from quarterhour_tools.openapi.routes.events import EVENTS
 from quarterhour_tools.openapi.routes.exchange_rates import EXCHANGE_RATES
 from quarterhour_tools.openapi.routes.files import FILES
-from quarterhour_tools.openapi.routes.locations import LOCATIONS
 from quarterhour_tools.openapi.routes.messages import MESSAGES
 from quarterhour_tools.openapi.routes.orders import ORDERS
 from quarterhour_tools.openapi.routes.reports import REPORTS
+from quarterhour_tools.openapi.routes.sales import SALES
 from quarterhour_tools.openapi.routes.search import SEARCH
 from quarterhour_tools.openapi.routes.statements import STATEMENTS
 from quarterhour_tools.openapi.routes.subscriptions import SUBSCRIPTIONS
@@ -25,7 +25,7 @@ GROUPS: Final[tuple[Group, ...]] = (
     ACCOUNTS,
     STATEMENTS,
     REPORTS,
-    LOCATIONS,
+    SALES,
     EXCHANGE_RATES,
     AGENCIES,
     DOCUMENTS,

@@ -186,6 +186,7 @@ def plain_cell(name: str, text: str) -> str:
         (2, "269edaec2633377a13d9d899cc988612738910d4718ca68abec038cd5d8e4970"),
         (3, "ad2511713791f6451c2dea7ba0116812081c8e1871e113e1b94fe071ea0a58ee"),
         (4, "abb209eaf314d2e60a13be9bacda535171903a3c120a1297218622a63243656d"),
+        (5, "abb209eaf314d2e60a13be9bacda535171903a3c120a1297218622a63243656d"),
     ],
 )
 def test_the_text_of_a_sealed_file_never_changes(schema: int, digest: str) -> None:

@@ -92,9 +92,11 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
         for file in run_files(PLAN, SEALED, TOTALS, None).named
     ]
     folder = "reports/2026/10/23/0130-0200/"
-    assert [file["key"] for file in named] == [f"{folder}summary.csv", f"{folder}report.html"]
+    assert [file["key"] for file in named] == [
+        f"{folder}{name}" for name in ("summary.csv", "products.csv", "report.html")
+    ]
     assert manifest() == {
-        "schema": 4,
+        "schema": 5,
         "run": "2026-10-23T0130-0200",
         "from": "2026-10-23T01:30:00Z",
         "to": "2026-10-23T02:00:00Z",

@@ -18,7 +18,7 @@ from tests.support.sealing import line
 from tests.unit.reports.test_service import FOLDER, RUN, SOLD, Store, long, report
 
 LINES = [Part(QuarterHour.parse(start)).lines_key for start in ("202610230130", "202610230200")]
-BESIDE = [f"{FOLDER}{name}" for name in ("summary.csv", "report.html", "manifest.json")]
+BESIDE = [f"{FOLDER}{name}" for name in ("summary.csv", "products.csv", "report.html", "manifest.json")]
 
 
 class Sealed(Store):
@@ -64,7 +64,7 @@ def test_lost_files_are_written_with_the_bytes_that_were_sealed(store: Sealed, l
     before = dict(store.objects)
     for key in lost:
         del store.objects[key]
-    assert reseal(store) == {"files": 5, "written": lost, "complete": True}
+    assert reseal(store) == {"files": 6, "written": lost, "complete": True}
     assert store.objects == before
 
 

@@ -227,6 +227,7 @@ def test_a_run_seals_every_closed_quarter_hour_and_moves_the_checkpoint() -> Non
         "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz",
         "ledger/dt=2026-10-23/quarter=0200/lines.csv.gz",
         f"{FOLDER}manifest.json",
+        f"{FOLDER}products.csv",
         f"{FOLDER}report.html",
         f"{FOLDER}summary.csv",
     ]
@@ -300,7 +301,7 @@ def test_the_indexes_and_the_sales_by_location_are_written() -> None:
         ("SOURCE#till", "2026-10-23T01:31", 1),
     ]
     assert sorted(sk for pk, sk in store.entities if pk == "SOURCES") == ["shop", "till"]
-    (sales,) = (values for key, values in store.entities.items() if key not in indexed and key[0] != "SOURCES")
+    (sales,) = (values for (pk, _), values in store.entities.items() if pk.startswith("PLACE#"))
     assert RUN in sales["sk"]
     assert "GB#London" in sales["sk"]
     assert {name: sales[name] for name in ("events", "gross", "refunds")} == {
@@ -319,7 +320,7 @@ def test_the_indexes_are_written_in_parts_before_they_need_much_memory(monkeypat
         for batch in store.batches
         if not any(pk == "SOURCES" for pk, _ in batch)
     ]
-    assert indexed == [1, 1, 1, 1, 0], "each event in turn; then the sales"
+    assert indexed == [1, 1, 1, 1, 0, 0], "each event in turn; then the sales by location and by product"
     assert proven(store)
 
 
@@ -351,11 +352,12 @@ def test_the_manifest_is_written_after_the_files_that_it_names_and_the_checkpoin
         "lines.csv.gz",
         "lines.csv.gz",
         "summary.csv",
+        "products.csv",
         "report.html",
         "manifest.json",
     ]
     assert store.calls[0] == "plan"
-    assert store.calls[-3:] == ["write", "put", "finish"]
+    assert store.calls[-4:] == ["write", "write", "put", "finish"]
 
 
 @pytest.mark.parametrize(("left", "sealed"), [(60.0, 3), (59.9, 1), (0.0, 1)])

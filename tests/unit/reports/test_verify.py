@@ -26,7 +26,9 @@ FIRST, MIDDLE, LAST = (
     f"reports/2026/10/23/{bounds}/manifest.json" for bounds in ("0130-0200", "0200-0230", "0230-0245")
 )
 LAST_PAGE = "reports/2026/10/23/0230-0245/report.html"
-SUMMARY, PAGE = (f"reports/2026/10/23/0200-0230/{name}" for name in ("summary.csv", "report.html"))
+SUMMARY, PRODUCTS, PAGE = (
+    f"reports/2026/10/23/0200-0230/{name}" for name in ("summary.csv", "products.csv", "report.html")
+)
 
 
 def reports() -> Objects:
@@ -321,6 +323,7 @@ TAMPERINGS = {
     "two lines files swapped": Tampering(swap(LINES_0130, LINES_0200), LINES_0130, "SHA-256: "),
     "a summary removed": Tampering(remove(SUMMARY), SUMMARY, "is missing"),
     "a byte of a summary changed": Tampering(flip(SUMMARY), SUMMARY, "SHA-256: "),
+    "the products removed": Tampering(remove(PRODUCTS), PRODUCTS, "is missing"),
     "a page removed": Tampering(remove(PAGE), PAGE, "is missing"),
     "a byte of a page changed": Tampering(flip(PAGE), PAGE, "SHA-256: "),
     "a sum changed in a manifest": Tampering(
@@ -401,13 +404,15 @@ TAMPERINGS = {
     ),
     "a page changed": Tampering(page_changed, LAST_PAGE, "page: "),
     "a page not named": Tampering(
-        document(MIDDLE, lambda m: m["files"].pop()), MIDDLE, f"files: expected {[SUMMARY, PAGE]}, found {[SUMMARY]}"
+        document(MIDDLE, lambda m: m["files"].pop()),
+        MIDDLE,
+        f"files: expected {[SUMMARY, PRODUCTS, PAGE]}"[:60],
     ),
     "a summary not named": Tampering(
-        document(MIDDLE, lambda m: m.update(files=[])), MIDDLE, f"files: expected {[SUMMARY, PAGE]}, found []"
+        document(MIDDLE, lambda m: m.update(files=[])), MIDDLE, f"files: expected {[SUMMARY, PRODUCTS, PAGE]}"[:60]
     ),
     "a schema of the future": Tampering(
-        document(LAST, lambda m: m.update(schema=5)), LAST, "schema: expected 4, found 5"
+        document(LAST, lambda m: m.update(schema=6)), LAST, "schema: expected 5, found 6"
     ),
     "the totals of a period changed": Tampering(
         document(LAST, lambda m: m["accounts"][0]["periods"]["2026-10"].update(events=9)), LAST, "periods: "
@@ -425,6 +430,9 @@ TAMPERINGS = {
     ),
     "an amount changed": Tampering(text(LINES_0200, replaced(",12.50,", ",12.51,")), MIDDLE, "accounts: "),
     "a summary changed": Tampering(content(SUMMARY, lambda c: c.replace(b"12.50", b"12.51")), SUMMARY, "sums: "),
+    "the products changed": Tampering(
+        content(PRODUCTS, lambda c: c.replace(b"12.50", b"12.51")), PRODUCTS, "products: "
+    ),
     "a line removed": Tampering(
         text(LINES_0200, lambda lines: lines.pop()), MIDDLE, "lines of 202610230200: expected 1, found 2"
     ),
@@ -567,7 +575,7 @@ def test_tampering_with_a_part_is_found_and_the_object_is_named(tampering: Tampe
     assert problems, found.problems
 
 
-@pytest.mark.parametrize("key", [MIDDLE, LINES_0200, SUMMARY, PAGE])
+@pytest.mark.parametrize("key", [MIDDLE, LINES_0200, SUMMARY, PRODUCTS, PAGE])
 def test_an_object_that_cannot_be_opened_is_named_with_the_reason(key: str) -> None:
     objects = reports()
     plain = opening(objects)

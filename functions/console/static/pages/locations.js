@@ -26,7 +26,7 @@ export function Locations({ query }) {
 }
 
 /** Returns the first and the last day of the address; without them, those of two periods. */
-async function spanOf({ from, to }) {
+export async function spanOf({ from, to }) {
   if (from && to) return { from, to };
   const { items: [current] } = await get("/periods?limit=1");
   const period = current?.period || monthOf(today());

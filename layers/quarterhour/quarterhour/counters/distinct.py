@@ -8,7 +8,7 @@ marker is added once, whatever crashes or is delivered again.
 Markers without a place are counted already: 0.1.0 and rebuilds set and count them in one transaction.
 
 A customer is marked by the token. Data of before the vault have marked some by their names: such a former marker counts
-as the customer's until a move gives the token one, with the same place.
+as the customer's until a move inserts one for the token, with the same place.
 """
 
 from collections import Counter
@@ -82,7 +82,7 @@ def marker_sets(
 ) -> list[MarkerSet]:
     """Return the marker sets of customers seen on a day: for the lifetime's count and for the day's.
 
-    ``former``: what data of before the vault may have marked a customer by.
+    ``former``: by token, the name by which data of before the vault may have marked the customer.
     """
     if not customers:
         return []
@@ -119,7 +119,7 @@ def _former_markers(counter: Key, customers: Collection[str], former: Mapping[st
 def first_places(group: Group, marked_by: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
     """Return the place of the first posting of each customer in a group.
 
-    ``marked_by``: what a customer is marked by, if it is not what the postings hold.
+    ``marked_by``: the token of a customer whom the postings hold by name.
     """
     places: dict[str, str] = {}
     for one in group.postings:

@@ -14,7 +14,7 @@ from quarterhour.vault.keys import is_token
 
 @dataclass(frozen=True, slots=True)
 class NamedDay:
-    """The sealed lines of a day that hold a customer's name: the names by account, lines and quarter-hours."""
+    """The names of customers in a day's sealed lines, by account, and how many lines and quarter-hours have some."""
 
     names: Mapping[Account, frozenset[str]]
     lines: int
@@ -22,7 +22,7 @@ class NamedDay:
 
     @classmethod
     def of(cls, lines: Iterable[Mapping[str, str]]) -> Self:
-        """Return it from the sealed lines of a day."""
+        """Return the names, and their lines and quarter-hours, in the sealed lines of a day."""
         names: dict[Account, set[str]] = {}
         partitions: set[str] = set()
         count = 0
@@ -37,7 +37,7 @@ class NamedDay:
 
 @dataclass(frozen=True, slots=True)
 class MoveState:
-    """How far a move is, and what it has found.
+    """How far a move of data of before the vault is, and how many sealed lines hold names.
 
     ``since``: when it began; every event that was recorded on later days holds a token. ``through``: the last day that
     it has moved. ``lines``, ``quarter_hours``: how many hold names, which stay in their sealed files; ``last``: the

@@ -56,12 +56,19 @@ def read_forgetting(event: Mapping[str, Any]) -> ForgettingRequest | None:
 
 def _forget(read: Fields) -> ForgetRequest:
     read.report_unknown(frozenset({"action", "customer", "by", "reason"}))
-    customer = read.value("customer", "the customer's name or token", lambda value: fields.text(value) or None)
+    customer = read.value("customer", f"the customer's name or token: {TEXT}", _customer)
     by, reason = (read.value(name, TEXT, fields.text) for name in ("by", "reason"))
     fields.refuse(read.problems, "customer, by and reason")
-    if customer in reason:
+    if customer.casefold() in reason.casefold():
         raise InvalidError("the reason is kept", FieldProblem("reason", "names the customer", "why, without the name"))
     return ForgetRequest(customer, by, reason)
+
+
+def _customer(value: object) -> str:
+    text = fields.text(value)
+    if not text:
+        raise ValueError("is no name and no token")
+    return text
 
 
 def _redact(read: Fields) -> RedactRequest:

@@ -93,7 +93,10 @@ class ForgettingStore:
             self.workers.map(give, some)
 
     def redact(self, request: "RedactRequest", hash_: str, redacted: Mapping[str, str]) -> bool:
-        """Remove the text of a message; return whether there is such a message."""
+        """Remove the text of a message; return whether there is such a message.
+
+        ``hash_``: that of the message's claim. ``redacted``: what the message keeps: ``at``, ``by`` and ``reason``.
+        """
         claim = claim_key(hash_)
         values = self.entities.get(claim)
         if values is None:

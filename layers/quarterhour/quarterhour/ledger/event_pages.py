@@ -117,8 +117,9 @@ def shown_event(facts: Mapping[str, str]) -> dict[str, Any]:
 class EventPage:
     """A page of events under construction, limited in its events and its bytes.
 
-    ``only``: the attributes that an event must have to be on the page, such as its agency or its source. ``also``:
-    another value of some of them that is as good. ``seen`` returns the facts of an event as the reader may see them.
+    ``only``: the attributes that an event must have to be on the page, such as its agency or its source. ``also``: a
+    second value that some of these attributes may have. ``seen`` returns the facts of an event as the reader may see
+    them.
     """
 
     limit: int

@@ -69,8 +69,8 @@ def events_request(  # noqa: PLR0913, PLR0917 - where to read, and what
     """Build the Query that reads up to ``limit`` items of a partition within bounds, strongly consistent.
 
     It returns all segments and archived items, and those single postings that have the attributes ``only``, or all;
-    ``also``: another value of some of them that is as good. The first item is the segment of the posting ``after``,
-    whose further postings follow.
+    ``also``: a second value that some of these attributes may have. The first item is the segment of the posting
+    ``after``, whose further postings follow.
     """
     within_segment = bounds.after != item_position(bounds.after)
     low = item_position(bounds.after) if within_segment else bounds.low
@@ -221,7 +221,7 @@ class LedgerQueries:
     """Reads pages of events from the ledger.
 
     ``began`` returns the start of the first sealed quarter-hour, or ``None`` if none is sealed yet. ``stored_as``
-    returns what events name a customer by.
+    returns the values that a customer has in stored events.
     """
 
     client: "DynamoDBClient"

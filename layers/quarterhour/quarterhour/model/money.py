@@ -66,6 +66,8 @@ def plain(value: Decimal) -> str:
 
 add = _EXACT.add
 """Returns the exact sum of two decimals."""
+least, greatest = _EXACT.min, _EXACT.max
+"""Return the lower, the higher of two decimals; of equal ones always the same, in either order: 1.0 is above 1.00."""
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:

@@ -33,7 +33,7 @@ from quarterhour.web.paging import Page, Paging, within
 class OrderQueries:
     """Queries of the orders. ``orders`` and ``customers`` are the spellings that one name can have.
 
-    ``stored_as`` returns what orders name a customer by.
+    ``stored_as`` returns the values that a customer has in stored orders.
     """
 
     entities: EntityReader

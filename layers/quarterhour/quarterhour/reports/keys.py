@@ -15,6 +15,7 @@ RATES: Final = "rates/"
 REPORTS: Final = "reports/"
 MANIFEST: Final = "manifest.json"
 SUMMARY: Final = "summary.csv"
+PRODUCTS: Final = "products.csv"
 PAGE: Final = "report.html"
 CONTENT_TYPES: Final = {
     "csv": "text/csv; charset=utf-8",

@@ -5,18 +5,34 @@ import io
 from collections import defaultdict
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
-from typing import IO, Final, Self, TextIO, cast
+from itertools import islice
+from operator import itemgetter
+from typing import IO, TYPE_CHECKING, Final, Self, TextIO, cast
 
-from quarterhour.ledger.event import PAYMENT
+from quarterhour.ledger.event import PAYMENT, SALE
 from quarterhour.ledger.posting import UNREGISTERED as IS_UNREGISTERED
 from quarterhour.ledger.pricing import BY_DEFAULT
 from quarterhour.ledger.segments import LedgerKey, PostingValues
 from quarterhour.model.identifiers import Account, Partition, item_position
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
+from quarterhour.model.products import (
+    MOST_PRODUCTS,
+    ProductFigures,
+    RunningFigures,
+    add_products,
+    others_of,
+)
 from quarterhour.model.totals import RunningTotals, add_up
 from quarterhour.reports.packing import unpacked
 from quarterhour.reports.plan import LineTotals
+
+if TYPE_CHECKING:
+    from quarterhour.model.products import (
+        Product,
+        ProductTotals,
+    )
+    from quarterhour.model.totals import Totals
 
 _AT: Final = ("quarter_hour", "position", "recorded_at")
 _WHAT: Final = ("source", "id", "type", "agency", "currency")
@@ -32,7 +48,7 @@ _SECOND: Final = (*_FIRST, "category", "terms", "arithmetic")
 PERIOD: Final = "period"
 _THIRD: Final = (*_SECOND, "refers_to_source", "reason", PERIOD, "prior_period", "kind", "rerating", "attributes")
 _FOURTH: Final = (*_THIRD, "tax_point", "statement")
-COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH}
+COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FOURTH}
 """The columns by schema; sealed files never change, so a newer schema only adds columns."""
 
 UNLINKED: Final = "unlinked refund"
@@ -47,6 +63,7 @@ _TEXT: Final = frozenset(
     - {"time", "quantity", "unit_price"}
 )
 # With the full-width forms that Japanese input methods write.
+_FULL_WIDTH: Final = frozenset("\uff1d\uff0b\uff0d\uff20")
 _FORMULA_STARTS: Final = "=+-@\t\r\n\uff1d\uff0b\uff0d\uff20"
 _ESCAPE: Final = "'"
 _ESCAPED: Final = _FORMULA_STARTS + _ESCAPE
@@ -55,6 +72,22 @@ _PENDING: Final = 50_000
 """Characters of rows that are written to the file together."""
 _MAX_LINE: Final = 1_000_000
 """Characters of a line: more than twice those of a posting, as an item has 400 KB and quotes are doubled."""
+
+
+def _is_special(row: str) -> bool:
+    """Return whether a row, joined by commas, may need quotes or an escape; a quick answer, as most rows need none."""
+    return (
+        '"' in row
+        or ",-" in row
+        or "'" in row
+        or "=" in row
+        or "+" in row
+        or "@" in row
+        or "\n" in row
+        or "\r" in row
+        or "\t" in row
+        or (not row.isascii() and not _FULL_WIDTH.isdisjoint(row))
+    )
 
 
 Line = Mapping[str, str]
@@ -90,27 +123,32 @@ class CsvWriter:
         self._quoted = io.StringIO()
         self._writer = csv.writer(self._quoted, lineterminator="\n")
         self._width = len(columns)
-        self._texts = [name for name in columns if name in _TEXT]
+        self._texts = _TEXT.intersection(columns)
         self._rows = [self._as_csv(columns)]
         self._pending = 0
 
     def write(self, lines: Iterable[Line]) -> None:
         """Write lines: their first values are those of the columns, in their order; further ones are left out."""
-        texts, width, rows = self._texts, self._width, self._rows
+        width = self._width
+        commas = width - 1
         for line in lines:
-            for name in texts:
-                text = line[name]
-                if text and text[0] in _ESCAPED:
-                    line = {**line, name: _ESCAPE + text}  # noqa: PLW2901 - the same line, as it is written
             cells: Collection[str] = line.values()
             if len(cells) > width:
                 cells = list(cells)[:width]
             row = ",".join(cells)
-            quoted = row.count(",") >= width or '"' in row or "\r" in row or "\n" in row
-            rows.append(self._as_csv(cells) if quoted else row + "\n")
+            if row.count(",") != commas or _is_special(row):
+                row = self._as_csv(self._escaped(line))
+            else:
+                row += "\n"
+            self._rows.append(row)
             self._pending += len(row)
             if self._pending > _PENDING:
                 self.flush()
+
+    def _escaped(self, line: Line) -> list[str]:
+        """Return the cells of a line, in which no text begins a formula."""
+        cells = islice(line.items(), self._width)
+        return [escape_formula(cell) if name in self._texts else cell for name, cell in cells]
 
     def flush(self) -> None:
         """Write the rows that wait for others to be written with them."""
@@ -218,14 +256,25 @@ class _BoundedLines:
         return line
 
 
-class Tallier:
-    """Adds up lines as the counters do. It parses each key once, not once a line."""
+_key: Final = itemgetter("agency", "currency", "quarter_hour", PERIOD, "type", "terms", "category", "product")
+"""Gets what decides to which sums a line is added, except for those of locations."""
+_key_without_product: Final = itemgetter("agency", "currency", "quarter_hour", PERIOD, "type", "terms")
+_OF_NEWER_SCHEMAS: Final = {"terms": "", "category": ""}
 
-    def __init__(self) -> None:
-        self._sums: dict[tuple[str, str, str, str], RunningTotals] = {}
+
+class Tallier:
+    """Adds up lines as the counters do, by location and by product.
+
+    Lines with the same key are one sum, and all others follow from these sums: so a line costs one addition.
+    """
+
+    def __init__(self, *, by_product: bool = True) -> None:
+        self._key = _key if by_product else _key_without_product
+        self._by_product = by_product
+        self._sums: dict[tuple[str, ...], RunningFigures] = {}
+        self._products: set[Product] = set()
         self._locations: defaultdict[tuple[str, str], RunningTotals] = defaultdict(RunningTotals)
         self._periods: dict[str, Period] = {}
-        self._default_rate_events = 0
         self.lines = 0
 
     def add(self, line: Line) -> None:
@@ -236,29 +285,54 @@ class Tallier:
             raise _no_numbers(line) from error
         if not (amount.is_finite() and commission.is_finite()):
             raise _no_numbers(line)
-        currency = line["currency"]
-        key = (line["agency"], currency, line["quarter_hour"], line.get(PERIOD) or period_text(line))
-        sums = self._sums.get(key)
-        if sums is None:
-            self._periods.setdefault(key[-1], Period.parse(key[-1]))
-            sums = self._sums[key] = RunningTotals()
-        sums.add(amount, commission, is_payment=line["type"] == PAYMENT)
-        if (location := line.get("location")) and currency != NO_CURRENCY:
-            self._locations[location, currency].add(amount, commission)
-        if line.get("terms") == BY_DEFAULT and currency != NO_CURRENCY:
-            self._default_rate_events += 1
+        try:
+            key = self._key(line)
+        except KeyError:
+            key = self._key({**_OF_NEWER_SCHEMAS, PERIOD: period_text(line), **line})
+        sums = self._sums.get(key) or self._first(key)
+        sums.add(amount, commission, line["position"])
+        if (location := line.get("location")) and key[1] != NO_CURRENCY:
+            self._locations[location, key[1]].add(amount, commission)
         self.lines += 1
+
+    def _first(self, key: tuple[str, ...]) -> RunningFigures:
+        """Return the sum of lines of a key that has none of its own yet: a new one, or that of all other products."""
+        period = key[3]
+        if period not in self._periods:
+            self._periods[period] = Period.parse(period)
+        if self._by_product:
+            agency, currency, *_, category, product = key
+            named = agency, currency, category, product
+            if named not in self._products and len(self._products) == MOST_PRODUCTS:
+                key = (*key[:-2], *others_of(named)[2:])
+            else:
+                self._products.add(named)
+        return self._sums.setdefault(key, RunningFigures())
 
     def totals(self) -> LineTotals:
         """Return the totals of the lines added so far."""
-        sums = [
-            (Account(agency, currency), Partition.parse(partition), self._periods[period], one.totals())
-            for (agency, currency, partition, period), one in self._sums.items()
+        sums: dict[tuple[str, str, str, str], Totals] = {}
+        products: ProductTotals = {}
+        default_rate_events = 0
+        for (agency, currency, partition, period, kind, terms, *product), one in self._sums.items():
+            totals = one.totals(is_payment=kind == PAYMENT)
+            add_up(sums, [((agency, currency, partition, period), totals)])
+            if currency == NO_CURRENCY:
+                continue
+            if terms == BY_DEFAULT:
+                default_rate_events += totals.events
+            if self._by_product and kind != PAYMENT:
+                sold = ProductFigures(totals, one.amounts() if kind == SALE else None)
+                category, name = product
+                add_products(products, [((agency, currency, category, name), sold)])
+        named = [
+            (Account(agency, currency), Partition.parse(partition), self._periods[period], totals)
+            for (agency, currency, partition, period), totals in sums.items()
         ]
-        accounts = add_up({}, (((account, partition), totals) for account, partition, _, totals in sums))
-        periods = add_up({}, (((account, period), totals) for account, _, period, totals in sums))
-        locations = {sold: one.totals() for sold, one in self._locations.items()}
-        return LineTotals(self.lines, accounts, locations, periods, self._default_rate_events)
+        accounts = add_up({}, (((account, partition), totals) for account, partition, _, totals in named))
+        periods = add_up({}, (((account, period), totals) for account, _, period, totals in named))
+        locations = {sold_at: one.totals() for sold_at, one in self._locations.items()}
+        return LineTotals(self.lines, accounts, locations, periods, default_rate_events, products)
 
 
 def _no_numbers(line: Line) -> ValueError:
@@ -266,7 +340,7 @@ def _no_numbers(line: Line) -> ValueError:
 
 
 def tally_lines(lines: Iterable[Line]) -> LineTotals:
-    """Return the totals of lines: by account and partition, and by location."""
+    """Return the totals of lines: by account and partition, by location, and by product."""
     tallier = Tallier()
     for line in lines:
         tallier.add(line)

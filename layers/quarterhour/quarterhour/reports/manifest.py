@@ -1,4 +1,4 @@
-"""A run's manifest, summary and page: bounds, counts, totals and hashes, chained to the previous run."""
+"""A run's manifest, summary, products and page: bounds, counts, totals and hashes, chained to the previous run."""
 
 import csv
 import io
@@ -11,17 +11,19 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
+from quarterhour.model.products import OTHERS, ProductTotals
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.reports.base_currency import FIGURES, Conversion, pins_as_list
 from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.keys import MANIFEST, PAGE, SUMMARY, Part, rates_key, run_prefix
+from quarterhour.reports.keys import MANIFEST, PAGE, PRODUCTS, SUMMARY, Part, rates_key, run_prefix
 from quarterhour.reports.lines import escape_formula
 from quarterhour.reports.page import report_page
 from quarterhour.reports.plan import (
     WITH_PAGE,
     WITH_PAYMENTS,
     WITH_PERIODS,
+    WITH_PRODUCTS,
     Plan,
     RunTotals,
     SealedFile,
@@ -67,14 +69,17 @@ class RunFiles:
 
 
 def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conversion: Conversion | None) -> RunFiles:
-    """Build the summary, the page and the manifest of a run; the same plan and ledger give the same bytes.
+    """Build the summary, the products, the page and the manifest of a run; the same plan and ledger, the same bytes.
 
-    ``sealed`` holds the file of each part. Runs of a schema without pages have none.
+    ``sealed`` holds the file of each part. Runs of a schema without products or pages have none.
     """
     prefix = run_prefix(plan.run)
     summary_ = File(prefix + SUMMARY, summary(totals, conversion))
     document = manifest(plan, sealed, totals, summary_, conversion)
     named = [summary_]
+    if plan.schema >= WITH_PRODUCTS:
+        named.append(File(prefix + PRODUCTS, products(totals.products)))
+        document["files"].append(named[-1].as_dict())
     if plan.schema >= WITH_PAGE:
         page = File(prefix + PAGE, report_page(document))
         document["files"].append(page.as_dict())
@@ -135,6 +140,29 @@ def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
         payments = [money.plain(sums.payments)] if with_payments else []
         converted = _in_base(row, conversion, in_base) if conversion else []
         writer.writerow([*key, sums.events, *figures, rounded, *payments, *converted])
+    return text.getvalue().encode()
+
+
+def products(sold: ProductTotals) -> bytes:
+    """Return the CSV file of a run's products: one line per account, category and product, with exact figures.
+
+    ``others`` is written in the lines of what is beyond the bound of products.
+    """
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        [
+            *("agency", "currency", "category", "product", "others"),
+            *("events", "gross", "refunds", "net", "commission"),
+            *("lowest", "highest", "latest", "latest_at"),
+        ]
+    )
+    for (agency, currency, category, product), one in sorted(sold.items()):
+        named = ["", "", "others"] if product == OTHERS else [escape_formula(category), escape_formula(product), ""]
+        sums, of = one.totals, one.amounts
+        figures = map(money.plain, (sums.gross, sums.refunds, sums.net, sums.commission))
+        amounts = [*map(money.plain, (of.lowest, of.highest, of.latest)), of.latest_at] if of else [""] * 4
+        writer.writerow([escape_formula(agency), currency, *named, sums.events, *figures, *amounts])
     return text.getvalue().encode()
 
 

@@ -1,7 +1,7 @@
 """The totals of a sealed part, as a separate object: what publishing needs of its lines.
 
-Gzipped JSON lines. The first is the sealed file; each other one is the totals of an account in a period, or of a
-location in a currency, or the number of events that the default commission rate charged.
+Gzipped JSON lines. The first is the sealed file; each other one is the totals of an account in a period, of a location
+in a currency, or of a product, or the number of events that the default commission rate charged.
 """
 
 import json
@@ -14,12 +14,14 @@ from typing import IO, Any, Final
 from quarterhour.model import money
 from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.model.periods import Period
+from quarterhour.model.products import ProductFigures
 from quarterhour.model.totals import Totals
 from quarterhour.reports.packing import packed, unpacked
 from quarterhour.reports.plan import PartTotals, SealedFile
 
 _LOCATION: Final = "location"
 _PERIOD: Final = "period"
+_PRODUCT: Final = "product"
 _DEFAULT_RATE: Final = "default rate"
 _ROWS_AT_A_TIME: Final = 10_000
 
@@ -39,6 +41,8 @@ def _rows(sealed: SealedFile, totals: PartTotals) -> Iterator[list[Any]]:
         yield [_PERIOD, f"{period}{SEPARATOR}{account.agency}", account.currency, *_figures(one)]
     for (location, currency), one in totals.locations.items():
         yield [_LOCATION, location, currency, *_figures(one)]
+    for product, sold in totals.products.items():
+        yield [_PRODUCT, *product, *sold.as_list()]
     if totals.default_rate_events:
         yield [_DEFAULT_RATE, totals.default_rate_events]
 
@@ -65,11 +69,18 @@ def _pieces(rows: Iterator[list[Any]]) -> Iterator[PartTotals]:
     while some := list(islice(rows, _ROWS_AT_A_TIME)):
         counted = sum(row[1] for row in some if row[0] == _DEFAULT_RATE)
         piece = PartTotals(default_rate_events=counted)
-        for kind, name, currency, events, *figures in (row for row in some if row[0] != _DEFAULT_RATE):
-            totals = Totals(events, *map(Decimal, figures))
+        for kind, *row in some:
             if kind == _PERIOD:
-                period, _, agency = name.partition(SEPARATOR)
-                piece.periods[Account(agency, currency), Period.parse(period)] = totals
-            else:
-                piece.locations[name, currency] = totals
+                period, _, agency = row[0].partition(SEPARATOR)
+                piece.periods[Account(agency, row[1]), Period.parse(period)] = _totals(row)
+            elif kind == _LOCATION:
+                piece.locations[row[0], row[1]] = _totals(row)
+            elif kind == _PRODUCT:
+                agency, currency, category, product, *figures = row
+                piece.products[agency, currency, category, product] = ProductFigures.of(figures)
         yield piece
+
+
+def _totals(row: list[Any]) -> Totals:
+    _, _, events, *figures = row
+    return Totals(events, *map(Decimal, figures))

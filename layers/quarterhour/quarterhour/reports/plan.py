@@ -11,6 +11,7 @@ from quarterhour.ledger.keys import sealed_through_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
+from quarterhour.model.products import ProductTotals, add_products
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from quarterhour.model.totals import Totals, add_up
 from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
@@ -28,13 +29,14 @@ LocationTotals = dict[tuple[str, str], Totals]
 AccountPeriods = dict[tuple[Account, Period], Totals]
 """Totals by account and period."""
 
-SCHEMA: Final = 4
+SCHEMA: Final = 5
 """The schema of the files of a new run; a run under way keeps the schema of its plan.
 
 2: the lines hold the commission terms of each commission, and the summary has a base currency if the plan names one.
 3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest and
 the summary hold the totals of each account by period, and payments; a page shows the run to people.
 4: the lines hold the tax point of each event; the page is titled a sealing report.
+5: a file holds the sums of each product.
 """
 WITH_PERIODS: Final = 3
 """The first schema whose manifests and summaries hold totals by period."""
@@ -44,6 +46,8 @@ WITH_PAGE: Final = 3
 """The first schema whose runs have a page."""
 SEALING_REPORT: Final = 4
 """The first schema whose pages say in their titles that they report on sealing, and are no financial report."""
+WITH_PRODUCTS: Final = 5
+"""The first schema whose runs have a file of products."""
 
 _UNNAMED_SCHEMA: Final = 1
 """The schema of stored plans that name none."""
@@ -66,10 +70,11 @@ class LineTotals:
     locations: LocationTotals = field(default_factory=dict)
     periods: AccountPeriods = field(default_factory=dict)
     default_rate_events: int = 0
+    products: ProductTotals = field(default_factory=dict)
 
     def added_up(self) -> "PartTotals":
         """Return the totals without the partitions."""
-        return PartTotals(self.periods, self.locations, self.default_rate_events)
+        return PartTotals(self.periods, self.locations, self.default_rate_events, self.products)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +84,7 @@ class PartTotals:
     periods: AccountPeriods = field(default_factory=dict)
     locations: LocationTotals = field(default_factory=dict)
     default_rate_events: int = 0
+    products: ProductTotals = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,7 +289,7 @@ def worst(proofs: Iterable[Proof]) -> Proof:
 
 @dataclass(slots=True)
 class RunTotals:
-    """The totals of a run of a schema: of each row of its summary in each quarter-hour, and of each location.
+    """The totals of a run of a schema: of each row of its summary in each quarter-hour, of each location and product.
 
     ``default_rate_events``: how many events the default commission rate charged.
     """
@@ -292,6 +298,7 @@ class RunTotals:
     rows: dict[QuarterHour, SummaryTotals]
     locations: LocationTotals = field(default_factory=dict)
     default_rate_events: int = 0
+    products: ProductTotals = field(default_factory=dict)
 
     @classmethod
     def of(cls, quarter_hours: Iterable[QuarterHour], schema: int) -> Self:
@@ -304,6 +311,8 @@ class RunTotals:
         rows = (((account, period if by_period else None), one) for (account, period), one in totals.periods.items())
         add_up(self.rows[quarter_hour], rows)
         add_up(self.locations, totals.locations.items())
+        if self.schema >= WITH_PRODUCTS:
+            add_products(self.products, totals.products.items())
         self.default_rate_events += totals.default_rate_events
 
     def by_row(self) -> SummaryTotals:

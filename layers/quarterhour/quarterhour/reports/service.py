@@ -11,7 +11,6 @@ from quarterhour.aws.items import chunks
 from quarterhour.counters.store import CounterReader
 from quarterhour.ledger.event_index import EventIndex, listed_sources
 from quarterhour.ledger.partitions import LedgerReader
-from quarterhour.locations.plan import sales
 from quarterhour.model import clock
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
@@ -37,14 +36,13 @@ from quarterhour.reports.plan import (
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.reports.writer import SealedFileWriter
+from quarterhour.sales.plan import sales
+from quarterhour.sales.products import product_items
 
 RESERVE_SECONDS: Final = 60.0
 """With less time left than this, a run seals no further quarter-hour."""
 _PROVEN_AT_A_TIME: Final = 10_000
 """How many totals are compared with their counters at a time."""
-
-SealedPart = tuple[SealedFile, Iterable[PartTotals]]
-"""The sealed file of a part, and the totals of its lines, in pieces."""
 
 
 @dataclass(slots=True)
@@ -121,7 +119,14 @@ class Reporter:
         """
         result = ReportResult()
         if plan := self._under_way(run):
-            self._publish(plan, map(self._stores.files.part_totals, plan.all_parts), result)
+            sealed: list[SealedFile] = []
+            totals = RunTotals.of(plan.quarter_hours, plan.schema)
+            for part in plan.all_parts:
+                sealed_file, pieces = self._stores.files.part_totals(part)
+                sealed.append(sealed_file)
+                for piece in pieces:
+                    totals.add(part.quarter_hour, piece)
+            self._publish(plan, sealed, totals, result)
         return self._run(result, remaining_seconds)
 
     def _run(self, result: ReportResult, remaining_seconds: Callable[[], float]) -> ReportResult:
@@ -135,7 +140,7 @@ class Reporter:
                 self._stores.checkpoints.save_progress(plan, sealed)
                 result.complete = False
                 return result
-            self._publish(plan, zip(sealed, ([one.added_up()] for one in totals), strict=True), result)
+            self._publish(plan, sealed, totals, result)
         self._recheck_pending(remaining_seconds, result)
         return result
 
@@ -155,10 +160,10 @@ class Reporter:
             checkpoints.save_plan(at, plan)  # another run may have stored its plan first: the stored one is read next
         return None
 
-    def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[SealedFile], list[LineTotals]]:
+    def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[SealedFile], RunTotals]:
         """Seal the quarter-hours of a plan of one part each, in turn, as many as the time allows."""
         sealed: list[SealedFile] = []
-        totals: list[LineTotals] = []
+        totals = RunTotals.of(plan.quarter_hours, plan.schema)
         for part in plan.all_parts:
             if len(sealed) < len(plan.sealed):
                 file = plan.sealed[len(sealed)]
@@ -168,7 +173,7 @@ class Reporter:
             else:
                 file, line_totals = self._seal_part(plan, part)
             sealed.append(file)
-            totals.append(line_totals)
+            totals.add(part.quarter_hour, line_totals.added_up())
         return sealed, totals
 
     def _seal_part(self, plan: Plan, part: Part) -> tuple[SealedFile, LineTotals]:
@@ -185,19 +190,14 @@ class Reporter:
                 self._stores.files.create(part.lines_key, writer.file, sealed.sha256)
             return sealed, writer.totals()
 
-    def _publish(self, plan: Plan, parts: Iterable[SealedPart], result: ReportResult) -> None:
-        """Write the run's files, projections and proofs, and move the checkpoint; ``parts`` are all of the plan."""
-        sealed: list[SealedFile] = []
-        totals = RunTotals.of(plan.quarter_hours, plan.schema)
-        for part, (sealed_file, pieces) in zip(plan.all_parts, parts, strict=True):
-            sealed.append(sealed_file)
-            for piece in pieces:
-                totals.add(part.quarter_hour, piece)
+    def _publish(self, plan: Plan, sealed: list[SealedFile], totals: RunTotals, result: ReportResult) -> None:
+        """Write the run's files, projections and proofs, and move the checkpoint; ``sealed`` has all parts' files."""
         conversion = convert(plan.base, totals.rows, partial(self._stores.pins.pinned_or_pin, plan.run))
         files = run_files(plan, sealed, totals, conversion)
         for file in files.in_order:
             self._stores.files.create(file.key, file.content, file.sha256)
         self._stores.projections.write(sales(plan.first.day, plan.run, totals.locations))
+        self._stores.projections.write(product_items(plan.first.day, plan.run, totals.products))
         proofs = self._proofs(totals, plan.shards, result)
         values = run_values(plan, sealed, files.manifest.sha256, totals.default_rate_events)
         self._stores.runs.put(with_proofs(values, proofs))

@@ -20,6 +20,7 @@ from quarterhour.reports.keys import (
     LEDGER,
     MANIFEST,
     PAGE,
+    PRODUCTS,
     REPORTS,
     SUMMARY,
     Part,
@@ -29,9 +30,18 @@ from quarterhour.reports.keys import (
     run_prefix,
 )
 from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
-from quarterhour.reports.manifest import accounts_of, periods_of, summary
+from quarterhour.reports.manifest import accounts_of, periods_of, products, summary
 from quarterhour.reports.page import report_page
-from quarterhour.reports.plan import SCHEMA, WITH_PAGE, WITH_PERIODS, LineTotals, RunTotals, parts_of, shards_of
+from quarterhour.reports.plan import (
+    SCHEMA,
+    WITH_PAGE,
+    WITH_PERIODS,
+    WITH_PRODUCTS,
+    LineTotals,
+    RunTotals,
+    parts_of,
+    shards_of,
+)
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -150,7 +160,8 @@ class _Verifier:
         run = run_id(first, last)
         self._expect(key, "run", document["run"], run)
         self._expect(key, "place", key, run_prefix(run) + MANIFEST)
-        names = [SUMMARY, PAGE] if self._schema >= WITH_PAGE else [SUMMARY]
+        since = {SUMMARY: 1, PRODUCTS: WITH_PRODUCTS, PAGE: WITH_PAGE}
+        names = [name for name, schema in since.items() if self._schema >= schema]
         self._expect(
             key, "files", [file["key"] for file in document["files"]], [run_prefix(run) + one for one in names]
         )
@@ -284,8 +295,10 @@ class _Verifier:
             self._expect(key, "periods", named, totals.by_row())
         self._expect(key, "lines", document["lines"], sum(one.events for one in sums.values()))
         contents = [("sums", summary(totals, conversion))]
+        if totals.schema >= WITH_PRODUCTS:
+            contents.append(("products", products(totals.products)))
         if totals.schema >= WITH_PAGE:
-            contents.append(("page", report_page({**document, "files": document["files"][:1]})))
+            contents.append(("page", report_page({**document, "files": document["files"][: len(contents)]})))
         for file, (what, expected) in zip(document["files"], contents, strict=False):
             self.files.add(file["key"])
             with SpooledTemporaryFile(_IN_MEMORY) as copy:

@@ -26,7 +26,7 @@ from quarterhour.reports.lines import (
     period_text,
 )
 from quarterhour.reports.packing import packed
-from quarterhour.reports.plan import LineTotals, SealedFile
+from quarterhour.reports.plan import WITH_PRODUCTS, LineTotals, SealedFile
 
 _required: Final = itemgetter(*POSTING)
 """Gets the attributes that every posting has."""
@@ -44,7 +44,7 @@ class SealedFileWriter:
     def __init__(self, schema: int) -> None:
         self._blank = dict.fromkeys(COLUMNS[schema], "")
         self._flags_agencies = schema >= FLAGS_AGENCIES
-        self._tallier = Tallier()
+        self._tallier = Tallier(by_product=schema >= WITH_PRODUCTS)
         self._disk = ExitStack()
         self._layers = ExitStack()
 
@@ -80,12 +80,14 @@ class SealedFileWriter:
         Raises ``LedgerItemError``, which names partition and position, for values that are not those of a posting.
         """
         lines: list[Line] = []
+        blank, add = self._blank, self._tallier.add
         for posting in postings:
             try:
-                values = self._values(posting)
+                _check(posting)
+                values = {**blank, **posting}
                 if not values.get(PERIOD):
                     values[PERIOD] = period_text(values)
-                self._tallier.add(values)
+                add(values)
             except (ValueError, ArithmeticError) as error:
                 raise LedgerItemError(_place(posting), error) from error
             unlinked = values["type"] == REFUND and not values["refers_to"]
@@ -97,16 +99,6 @@ class SealedFileWriter:
         if lines:
             self._csv.write(lines)
         return lines
-
-    def _values(self, posting: Line) -> dict[str, str]:
-        """Return the value of each column, then those of other attributes; raise ``ValueError`` for no posting."""
-        try:
-            _required(posting)
-        except KeyError:
-            raise ValueError(f"missing: {', '.join(sorted({*POSTING} - posting.keys()))}") from None
-        if len(posting["position"]) not in POSITION_LENGTHS:
-            raise ValueError(f"{posting['position']!r} is not a position")
-        return {**self._blank, **posting}
 
     def seal(self) -> SealedFile:
         """Complete the file and return its number of lines, SHA-256 and size; ``file`` is then at its beginning."""
@@ -122,6 +114,16 @@ class SealedFileWriter:
     def totals(self) -> LineTotals:
         """Return the totals of the lines written so far."""
         return self._tallier.totals()
+
+
+def _check(posting: Line) -> None:
+    """Raise ``ValueError`` for values that are not those of a posting."""
+    try:
+        _required(posting)
+    except KeyError:
+        raise ValueError(f"missing: {', '.join(sorted({*POSTING} - posting.keys()))}") from None
+    if len(posting["position"]) not in POSITION_LENGTHS:
+        raise ValueError(f"{posting['position']!r} is not a position")
 
 
 def _place(posting: Line) -> str:

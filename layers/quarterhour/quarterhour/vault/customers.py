@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from quarterhour.aws.items import chunks
+from quarterhour.aws.retries import attempts
 from quarterhour.aws.settings import Environment
 from quarterhour.aws.workers import Workers
 from quarterhour.model import clock
@@ -23,10 +24,12 @@ if TYPE_CHECKING:
 
 REMEMBERED_FOR: Final = timedelta(minutes=1)
 """How long a function takes a token that it has read for the customer's."""
+_CREATED_WITHIN: Final = timedelta(seconds=10)
+"""How long a request makes keys for new customers, so that a slow vault leaves it time for its other events."""
 _MOST_REMEMBERED: Final = 10_000
 """The most customers in a function's memory."""
 _AT_ONCE: Final = 1000
-"""The most customers that one request of the API shows by name."""
+"""The most customers of a response whose names are read together."""
 
 
 def vault_of(env: Environment, client: "DynamoDBClient", workers: Workers) -> VaultStore | None:
@@ -64,8 +67,17 @@ class CustomerTokens:
 
     def _read_or_create(self, names: Sequence[str]) -> dict[str, str]:
         found = self._vault.tokens(names)
-        if new := [name for name in names if name not in found]:
-            self._vault.create(new)
+        until = clock.now() + _CREATED_WITHIN
+
+        def in_time() -> bool:
+            return clock.now() < until
+
+        # Again: another function may be about to make a key, so that none can be made, and none is there to read yet.
+        for _ in attempts(in_time):
+            new = [name for name in names if name not in found]
+            if not new:
+                break
+            self._vault.create(new, in_time)
             # Read, not computed: another function may have made the key.
             found |= self._vault.tokens(new)
         return found
@@ -89,17 +101,17 @@ class CustomerNames:
         return QUOTED.sub(lambda found: json.dumps(names.get(found[1], found[1])), body)
 
     def stored_as(self, customer: str) -> Sequence[str]:
-        """Return what stored data name a customer by: the token, and the name where they are of before the vault."""
+        """Return the values of ``customer`` in stored data: the token, and the name in data of before the vault."""
         other = self._vault.names([customer]) if is_token(customer) else self._vault.tokens([customer])
         return [*other.values(), customer]
 
 
 StoredAs = Callable[[str], Sequence[str]]
-"""A function that returns what stored data name a customer by."""
+"""A function that returns the values that a customer has in stored data."""
 
 
 def by_name(customer: str) -> Sequence[str]:
-    """Return the customer's name: without a vault, it is what stored data hold."""
+    """Return the customer's name, which stored data hold if there is no vault."""
     return [customer]
 
 

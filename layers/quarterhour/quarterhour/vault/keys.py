@@ -13,7 +13,7 @@ NAMES: Final = f"NAME{SEPARATOR}"
 TOKENS: Final = f"TOKEN{SEPARATOR}"
 FORGOTTEN: Final = "FORGOTTEN"
 """The partition key of the log of forgotten customers."""
-STATE_KEY: Final[Key] = {"pk": "CONTROL", "sk": "move"}
+MOVE_KEY: Final[Key] = {"pk": "CONTROL", "sk": "move"}
 """The key of the item that says how far data of before the vault are moved."""
 
 _PREFIX: Final = "ct_"

@@ -1,6 +1,6 @@
 """The vault's calls to DynamoDB, and the builders of their requests."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
@@ -14,7 +14,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import UnavailableError
 from quarterhour.vault.keys import (
     FORGOTTEN,
-    STATE_KEY,
+    MOVE_KEY,
     forgotten_key,
     name_key,
     name_of,
@@ -48,17 +48,20 @@ def create_request(table: str, name: str, key: str) -> Request:
 
 
 def forget_request(table: str, name: str, token: str, entry: Values) -> Request:
-    """Build the transaction that deletes a customer's key and name and writes the log, if the key is there."""
+    """Build the transaction that deletes a customer's key and name and writes the log, if the key is the token's.
+
+    The token's item says so: it comes and goes with the key. The customer can have another key by now.
+    """
     return {
         "TransactItems": [
+            {"Delete": {"TableName": table, "Key": to_item(dict(name_key(name)))}},
             {
                 "Delete": {
                     "TableName": table,
-                    "Key": to_item(dict(name_key(name))),
+                    "Key": to_item(dict(token_key(token))),
                     "ConditionExpression": "attribute_exists(pk)",
                 }
             },
-            {"Delete": {"TableName": table, "Key": to_item(dict(token_key(token)))}},
             {"Put": {"TableName": table, "Item": to_item(entry)}},
         ]
     }
@@ -87,10 +90,12 @@ class VaultStore:
         found = ((name_of(values), values["key"]) for values in map(from_item, items))
         return {name: token_of(key, name) for name, key in found}
 
-    def create(self, names: Collection[str]) -> None:
-        """Give each of these customers a key, unless the customer has one, or none can be written now."""
+    def create(self, names: Collection[str], in_time: Callable[[], bool]) -> None:
+        """Give each of these customers a key, unless the customer has one, or none can be written in time."""
 
         def create(name: str) -> None:
+            if not in_time():
+                return
             request = create_request(self.table, name, token_hex(_KEY_BYTES))
             with suppress(UnavailableError):
                 conditional_transaction(lambda: self.client.transact_write_items(**request), _TABLE)
@@ -103,7 +108,10 @@ class VaultStore:
         return {token_in(values): values["name"] for values in map(from_item, items)}
 
     def forget(self, name: str, token: str, at: str, why: Mapping[str, str]) -> bool:
-        """Delete a customer's key and name, and write the log; return whether the customer had a key."""
+        """Delete a customer's key and name, and write the log; return whether the key was the token's.
+
+        ``at``: ISO 8601, milliseconds. ``why``: who decided (``by``) and the ``reason``.
+        """
         request = forget_request(self.table, name, token, {**forgotten_key(at, token), **why})
         return conditional_transaction(lambda: self.client.transact_write_items(**request), _TABLE)
 
@@ -114,10 +122,10 @@ class VaultStore:
 
     def state(self) -> Values:
         """Return how far data of before the vault are moved; empty before the first move."""
-        item = get_item(self.client, self.table, STATE_KEY)
+        item = get_item(self.client, self.table, MOVE_KEY)
         return from_item(item) if item else {}
 
     def put_state(self, state: Values) -> None:
-        """Write how far data of before the vault are moved. Only one move runs at a time; a second repeats its days."""
-        item = to_item({**STATE_KEY, **state})
+        """Write how far data of before the vault are moved; of two moves at once, the second repeats days."""
+        item = to_item({**MOVE_KEY, **state})
         with_retries(lambda: self.client.put_item(TableName=self.table, Item=item), _TABLE)

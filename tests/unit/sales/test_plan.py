@@ -6,8 +6,8 @@ from decimal import Decimal
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.locations.plan import by_level, cut_at, levels, sales
 from quarterhour.model.totals import Totals
+from quarterhour.sales.plan import by_level, cut_at, levels, sales
 from tests.support.builders import currencies, names
 
 locations = st.lists(names, min_size=1, max_size=4).map("#".join)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.locations.keys import below, location_of, read_location, sales_key
+from quarterhour.sales.keys import below, location_of, read_location, sales_key
 from tests.support.builders import currencies, names
 
 locations = st.lists(names, min_size=1, max_size=4).map("#".join)

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quarterhour.locations import queries
-from quarterhour.locations.plan import sales
-from quarterhour.locations.queries import LocationQueries
 from quarterhour.model.totals import Totals
+from quarterhour.sales import queries
+from quarterhour.sales.plan import sales
+from quarterhour.sales.queries import LocationQueries
 from quarterhour.web.paging import Paging
 from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage

@@ -6,10 +6,10 @@ from datetime import date
 from itertools import groupby
 from typing import Any, Final
 
-from quarterhour.locations.keys import location_of, sales_key
 from quarterhour.model.fields import MAX_TEXT
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.totals import Totals
+from quarterhour.sales.keys import location_of, sales_key
 
 MAX_LEVELS: Final = MAX_TEXT // 2
 """The most levels of a location: one character and one separator each."""
