@@ -524,6 +524,7 @@ def test_axe_finds_nothing_in_a_dialog_and_it_fits_a_phone(browser: Tab, as_fina
     browser.until("document.querySelector('dialog[open]')")
     assert browser.violations() == []
     browser.resize(*PHONE)
+    assert browser.page.get_by_role("dialog").is_visible()
     assert browser.evaluate("document.documentElement.scrollWidth") <= PHONE[0]
     assert browser.evaluate(
         "document.querySelector('dialog').scrollWidth <= document.querySelector('dialog').clientWidth"
