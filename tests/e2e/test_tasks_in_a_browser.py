@@ -181,7 +181,8 @@ def test_an_agency_sees_what_this_month_will_cost_so_far(agency_person: Person) 
 
 def test_an_auditor_proves_that_a_run_was_not_changed_since_it_was_sealed(auditor: Person) -> None:
     auditor.opens("/console/reports")
-    auditor.follows("link", "2026-10-30T1215-2400")
+    auditor.clicks("Oct 30, 2026, 12:15")
+    auditor.sees("2026-10-30T1215-2400")
     auditor.follows("button", "Verify this run")
     auditor.sees("all sums exact, chain unbroken to the first run.")
 

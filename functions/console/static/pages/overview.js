@@ -115,7 +115,7 @@ function Figures({ list, span, currency, to, attention }) {
       <${Compared} page=${page} />
       <span role="status">${progress(list)}</span>
     </div>
-    <${Totals} ...${{ sums, all, page }} />
+    <${Totals} ...${{ sums, all, page }} statementOf=${span.range === "month" && !may(...STAFF) && items[0].agency} />
     <section class="card" aria-label="Commission day by day">
       <div class="bar between">
         <h2>Commission in ${chosen}</h2>
@@ -151,15 +151,18 @@ const sumsBy = (items, currencies) => currencies.map((currency) => {
   return { currency, now, before, net };
 });
 
-/** The commission of each currency, and of all in the base currency. */
-const Totals = ({ sums, all, page }) => html`
+/**
+ * The commission of each currency, and of all in the base currency. `statementOf`: the agency to whose statements of
+ * the month the figures lead, if any.
+ */
+const Totals = ({ sums, all, page, statementOf }) => html`
   <div class="cards">
     ${all && html`
       <${Total} title=${`All in ${all.currency}`} page=${page} ...${all}>
         ${all.missing.length ? `Without ${all.missing.join(", ")}: there is no rate` : "At the rates in force now"}
       <//>`}
     ${sums.map((one) => html`
-      <${Total} key=${one.currency} title=${`Commission in ${one.currency}`} page=${page} ...${one}>
+      <${Total} key=${one.currency} title=${`Commission in ${one.currency}`} ...${{ page, statementOf, ...one }}>
         On net sales of <${Amount} value=${one.net} currency=${one.currency} />
       <//>`)}
   </div>`;
@@ -171,12 +174,14 @@ const RatesNote = ({ currency, used }) => html`
       <span key=${one.currency}>${index > 0 && ","} 1 ${currency} = ${format.exact(one.units_per_base)} ${one.currency}
         ${" "}(<${Name}>${one.source}<//>, <${Time} at=${one.as_of} />)</span>`)}.</p>`;
 
-function Total({ title, currency, now, before, page, children }) {
+function Total({ title, currency, now, before, page, statementOf: agency, children }) {
   const change = page.before_complete && trend(now, before);
   return html`
     <section class="card total">
       <h2>${title}</h2>
-      <p class="figure"><${Amount} value=${now} currency=${currency} /></p>
+      <p class="figure">
+        <${Figure} of=${{ agency, currency }} value=${now} month=${agency && monthOf(page.from)} />
+      </p>
       ${page.before_complete && html`
         <p>${change && html`<strong class=${change.startsWith("-") ? "down" : "up"}>${change}</strong>${" "}`}
           against <${Amount} value=${before} currency=${currency} /></p>`}
