@@ -10,6 +10,7 @@ import argparse
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
+from math import ceil
 from pathlib import Path
 from typing import Final
 
@@ -401,7 +402,8 @@ def snap_start_table(template: Template) -> str:
 def unauthenticated_cost(template: Template) -> Decimal:
     """Return the dollars that calls without a token cost a month at most, if they are answered, by the template's rate.
 
-    Refused calls also cost a line each in the access log, which the template does not limit.
+    Rounded up to a full 50, because they change a little with the size of the console's files. Refused calls also cost
+    a line each in the access log, which the template does not limit.
     """
     rate = int(template.parameters["ConsoleThrottleRate"])
     memory = {Path(one["CodeUri"]).name: one["MemorySize"] for one in template.resources(FUNCTION).values()}
@@ -412,7 +414,7 @@ def unauthenticated_cost(template: Template) -> Decimal:
         compute = PAGE_SECONDS * memory[function] / 1024 * GB_SECOND
         logged = (BYTES_LOGGED + ACCESS_BYTES) * LOG_BYTE
         a_second += rate * (REQUEST + INVOCATION + compute + logged + sent * SENT_BYTE)
-    return a_second * SECONDS_A_MONTH
+    return Decimal(50 * ceil(a_second * SECONDS_A_MONTH / 50))
 
 
 def pages(units: Units, template: Template) -> Iterator[tuple[Path, str, str]]:
