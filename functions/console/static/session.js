@@ -110,7 +110,8 @@ async function finish(response) {
     throw new Problem(0, "Not signed in", "The response came from another issuer.");
   }
   if (!response.has("code")) {
-    throw new Problem(0, "Not signed in", response.get("error_description") || response.get("error"));
+    const detail = response.get("error_description") || `The issuer answered ${response.get("error")}`;
+    throw new Problem(0, "Not signed in", detail);
   }
   await request({
     grant_type: "authorization_code",
