@@ -21,7 +21,8 @@ def _tab() -> Iterator[Tab]:
 
 @pytest.fixture
 def browser(_tab: Tab) -> Tab:
-    """A page of the module's browser, as large as a screen."""
+    """A page of the module's browser, as large as a screen; whatever the test before had open asks for nothing more."""
+    _tab.open("about:blank")
     _tab.resize(*SCREEN)
     return _tab
 

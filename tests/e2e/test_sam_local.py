@@ -81,8 +81,8 @@ LATER: Final = (
     ("write-draft",),  # cancels the statement
 )
 """The steps after all others: of closed months, and what ends something that others find."""
-OFF: Final = re.compile(r"intake-|notify-|(read|write)-subscription")
-"""Samples of the intake and of notifications: `sam local` has neither their queues nor the secrets."""
+OFF: Final = re.compile(r"intake-|notify-|(read|write)-subscription|repair-(forg|move)")
+"""Samples of the intake, of notifications and of the vault: `sam local` has neither their queues nor their secrets."""
 SAMPLES: Final = {path.stem for path in (ROOT / "events").iterdir() if not OFF.match(path.stem)}
 STEPS: Final = (FIRST, sorted(SAMPLES.difference(FIRST, *LATER)), *LATER)
 """The samples in the order in which they are sent; those of one step at once, each function's one after another."""
