@@ -113,7 +113,7 @@ class Forgetting:
             # Only orders of before the vault know the customer.
             tokens = dict(CustomerTokens(vault)([name]))
         if not name or name not in tokens:
-            return {"token": None, "orders": 0}
+            return {"token": None, "orders": 0}  # nosec B105 - no secret
         token = tokens[name]
         self.store.give_token(entries, name, token)
         at = iso_millis(clock.now())
