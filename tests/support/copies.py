@@ -32,19 +32,21 @@ def run_on_a_copy(test: pytest.Function) -> None:
         with suppress(ProcessLookupError):
             os.kill(child, signal.SIGKILL)
         raise
-    if said or status:
+    if status:
         pytest.fail(said or f"the copy of the process ended with the status {status}", pytrace=False)
 
 
 def _run(test: pytest.Function, writes: int) -> None:
-    """Run the test and end this process, the copy."""
+    """Run the test and end this process, the copy; only a test that passes ends it with the status 0."""
+    status = 1
     try:
         arguments = {name: test.funcargs[name] for name in test._fixtureinfo.argnames}
         test.obj(**arguments)
+        status = 0
     except BaseException:  # noqa: BLE001 - all is reported to the first process
         with os.fdopen(writes, "w", encoding="utf-8") as pipe:
             pipe.write(str(test.repr_failure(pytest.ExceptionInfo.from_current())))
     finally:
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)
+        os._exit(status)
