@@ -16,7 +16,7 @@ from quarterhour.vault.customers import CustomerMarks, no_marks, vault_of
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
-# One worker: accounts are counted side by side, and each finds the marks of its own customers.
+# One worker: accounts are counted side by side, and each finds the marks of its customers.
 vault = vault_of(env, dynamodb, Workers(1))
 updater = CounterUpdater(
     CounterStore(dynamodb, env.text("ENTITY_TABLE")),

@@ -66,7 +66,7 @@ checkpoints, runs = CheckpointStore(dynamodb, entity_table), RunStore(dynamodb, 
 files = SealedFiles(clients.s3(), env.text("REPORT_BUCKET"))
 counters = CounterStore(dynamodb, entity_table)
 retention = Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
-# One worker: accounts are repaired and moved side by side, and each finds the marks of its own customers.
+# One worker: accounts are repaired and moved side by side, and each finds the marks of its customers.
 vault = vault_of(env, dynamodb, Workers(1))
 rebuilds = RebuildService(
     checkpoints,

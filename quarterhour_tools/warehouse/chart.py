@@ -1,4 +1,4 @@
-"""A quick chart of a query's rows: bars in a terminal, or a page of HTML. Each currency has a chart of its own."""
+"""A quick chart of a query's rows: bars in a terminal, or a page of HTML. There is a chart for each currency."""
 
 from collections.abc import Iterator
 from decimal import Decimal

@@ -84,10 +84,6 @@ class Database:
         cursor = self._calls.make(lambda: self._connection.execute(_checked(self._connection, sql)))
         return Rows(cursor, self._calls)
 
-    def rows(self, sql: str) -> list[tuple[Any, ...]]:
-        """Return all rows of a query; raise ``SqlError`` if it fails."""
-        return self._calls.make(lambda: self._connection.execute(_checked(self._connection, sql)).fetchall())
-
     def write_parquet(self, sql: str, file: Path) -> int:
         """Write the rows of a query to the file that the database was opened with; return their number.
 

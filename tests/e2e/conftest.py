@@ -47,7 +47,7 @@ def released() -> Iterator[Path]:
 
 @pytest.fixture(scope="session")
 def trino(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Trino]:
-    """A running Trino; tests that use it are slow, and each has a schema of its own."""
+    """A running Trino; tests that use it are slow, and each uses another schema."""
     with ExitStack() as stack:
         try:
             running_ = stack.enter_context(running(tmp_path_factory.mktemp("trino")))

@@ -53,6 +53,10 @@ def database(sealed: Path) -> Iterator[Database]:
 
 
 @pytest.mark.slow
+def rows_of(database: Database, sql: str) -> list[tuple[Any, ...]]:
+    return list(Result(database.run(sql)).rows())
+
+
 def test_every_named_query_gives_the_figures_of_the_api(
     world: World, database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -69,7 +73,7 @@ def test_every_named_query_gives_the_figures_of_the_api(
         "cohorts": api.cohorts(),
         "rate-card": dry_run(world, tmp_path, capsys),
     }
-    assert {name: database.rows(query.sql) for name, query in DECLARED.queries.items()} == expected
+    assert {name: rows_of(database, query.sql) for name, query in DECLARED.queries.items()} == expected
     assert all(expected.values()), "no query is compared without rows"
 
 
@@ -165,11 +169,11 @@ def test_a_query_reads_nothing_but_the_tables_and_changes_nothing(
     (sealed.parent / "secret").write_text(local_secret[0][0])
     before = sorted(sealed.rglob("*"))
     with pytest.raises(SqlError) as error:
-        database.rows(sql.format(sealed=sealed))
+        rows_of(database, sql.format(sealed=sealed))
     assert problem in str(error.value)
     assert "\n" not in str(error.value)
     assert (sorted(sealed.rglob("*")), (sealed.parent / "log").exists()) == (before, False)
-    assert database.rows("SELECT count(*) FROM lines") == [(16,)], "the next query runs"
+    assert rows_of(database, "SELECT count(*) FROM lines") == [(16,)], "the next query runs"
 
 
 def test_links_and_files_among_the_sealed_ones_are_refused(sealed: Path, tmp_path: Path) -> None:
@@ -192,9 +196,9 @@ def test_rows_are_streamed_and_larger_sorts_use_the_disk(sealed: Path) -> None:
         first = next(Result(database.run("SELECT * FROM range(1000000000000) AS numbers (number)")).rows())
         assert first == (0,)
         by_hash = "SELECT number FROM range(2000000) AS numbers (number) ORDER BY hash(number), number OFFSET 1"
-        assert database.rows(f"SELECT count(*) FROM ({by_hash})") == [(1_999_999,)]  # noqa: S608
+        assert rows_of(database, f"SELECT count(*) FROM ({by_hash})") == [(1_999_999,)]  # noqa: S608
         with pytest.raises(SqlError, match="raise --memory"):
-            database.rows("SELECT string_agg(number) FROM range(20000000) AS numbers (number)")
+            rows_of(database, "SELECT string_agg(number) FROM range(20000000) AS numbers (number)")
 
 
 def test_ctrl_c_ends_a_query_and_the_next_one_runs(database: Database) -> None:
@@ -204,9 +208,11 @@ def test_ctrl_c_ends_a_query_and_the_next_one_runs(database: Database) -> None:
     timer = threading.Timer(0.5, signal.pthread_kill, [main_thread, signal.SIGINT])
     timer.start()
     with pytest.raises(KeyboardInterrupt):
-        database.rows("SELECT sum(a.x * b.y) FROM range(1000000000) AS a (x), range(1000) AS b (y) WHERE x % 7 = y % 5")
+        rows_of(
+            database, "SELECT sum(a.x * b.y) FROM range(1000000000) AS a (x), range(1000) AS b (y) WHERE x % 7 = y % 5"
+        )
     timer.join()
-    assert database.rows("SELECT 1") == [(1,)]
+    assert rows_of(database, "SELECT 1") == [(1,)]
 
 
 def test_decimals_are_exact_in_every_format(sealed: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -296,7 +296,7 @@ class Tallier:
         self.lines += 1
 
     def _first(self, key: tuple[str, ...]) -> RunningFigures:
-        """Return the sum of lines of a key that has none of its own yet: a new one, or that of all other products."""
+        """Return the sum of lines of a key that has none yet: a new one, or that of all other products."""
         period = key[3]
         if period not in self._periods:
             self._periods[period] = Period.parse(period)
