@@ -129,7 +129,7 @@ LISTED_STATEMENTS: Final = {
 DRAFTS: Final = {
     "period": LISTED_STATEMENTS["period"],
     "preview": Parameter(
-        "With tax and closing balance of the statement that each draft would be now; without it, `false`.",
+        "With commission, tax and closing balance of the statement that each would be now; without it, `false`.",
         Literal["true", "false"],
         "true",
     ),

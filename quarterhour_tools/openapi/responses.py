@@ -740,8 +740,9 @@ class ListedDraft(NamedStatement, DraftFigures):
 class PreviewedDraft(ListedDraft):
     """A draft in a list, with figures of the statement that it would be, if they were requested."""
 
+    commission: Maybe[Decimal | None]
+    """Rounded, as on the statement; null if it was released at this moment, as `tax` and `closing`."""
     tax: Maybe[Decimal | None]
-    """Null if its statement was released at this moment, as `closing`."""
     closing: Maybe[Decimal | None]
     """The closing balance after the last document and the earlier drafts of the account."""
 

@@ -136,8 +136,10 @@ def test_a_draft_waits_for_a_person_and_shows_the_statement_that_it_would_be(sho
     ]
     assert all("tax" not in one for one in listed)
     previewed = shop.world.all("/drafts", limit=2, preview="true")
-    assert [(one["agency"], one["tax"], one["closing"]) for one in previewed] == [
-        *(("a1", "2.50", "15.00"), ("a2", "5.00", "30.00"), ("a3", "7.50", "45.00")),
+    assert [tuple(one[name] for name in ("agency", "commission", "tax", "closing")) for one in previewed] == [
+        ("a1", "12.50", "2.50", "15.00"),
+        ("a2", "25.00", "5.00", "30.00"),
+        ("a3", "37.50", "7.50", "45.00"),
     ]
     found = shop.world.read(DRAFT)
     assert (found["seen"], found["decisions"], found["number"], found["lines"]) == (0, [], None, 1)

@@ -19,11 +19,13 @@ export const failedOf = (checks) => checks.filter((one) => one.level === "failed
 export const warningsOf = (checks) => checks.filter((one) => one.level === "warning");
 
 /**
- * Returns the row of a draft. `name`: the legal name, if it is registered. `last`: the exact commission of the period
- * before, if there is one. `preview`: tax and closing balance, if they are loaded.
+ * Returns the row of a draft. `name`: the legal name, if it is registered. `last`: the commission of the period before,
+ * if there is one. `preview`: commission, tax and closing balance of its statement, if they are loaded; until then the
+ * commission is the exact one, which the statement rounds.
  */
 export function rowOf(draft, { name, last, preview }) {
-  const { commission_exact: commission, checks } = draft;
+  const { checks } = draft;
+  const commission = preview?.commission ?? draft.commission_exact;
   return {
     ...draft, key: keyOf(draft), name, commission, last,
     tax: preview?.tax ?? undefined, closing: preview?.closing ?? undefined,

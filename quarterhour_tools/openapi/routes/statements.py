@@ -49,7 +49,8 @@ STATEMENTS: Final = Group(
             The drafts that have no statement, or whose statement is cancelled, by period and account. `checks` are
             those that a draft does not pass. The list can be behind by a moment. With `period` or `agency`, a page
             examines at most 1,000 drafts, so it can be short though more follow. With `preview=true`, each draft has
-            `tax` and `closing` of its [preview](#get-statementsagencycurrencyperiod), and a page has at most 200.
+            `commission`, `tax` and `closing` of its [preview](#get-statementsagencycurrencyperiod), and a page has
+            at most 200.
 
             | `state` | meaning |
             |---|---|

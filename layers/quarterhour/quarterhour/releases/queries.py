@@ -33,7 +33,7 @@ EXAMINED: Final = 1_000
 """The most drafts that a page examines; a page of one agency can be short though more follow."""
 PREVIEWED: Final = 200
 """The most drafts of a page with previews: each reads the file of its draft."""
-_PREVIEW: Final = ("tax", "closing")
+_PREVIEW: Final = ("commission", "tax", "closing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +50,8 @@ class DraftQueries:
     def drafts(self, period: Period | None, agency: str | None, paging: Paging, *, previewed: bool = False) -> Page:
         """Return a page of the drafts without a statement, by period and account, with the checks they do not pass.
 
-        ``previewed``: with tax and closing balance of the statement that each would be now. Such a page has at most
-        ``PREVIEWED`` drafts.
+        ``previewed``: with commission, tax and closing balance of the statement that each would be now. Such a page
+        has at most ``PREVIEWED`` drafts.
         """
         if previewed:
             paging = replace(paging, limit=min(paging.limit, PREVIEWED))
@@ -80,7 +80,7 @@ class DraftQueries:
         return (DraftItem.of(values) for values in entries if values["gsi1sk"] > place)
 
     def _preview(self, draft: DraftItem) -> dict[str, str | None]:
-        """Return tax and closing balance of a draft; ``None`` if a release has just made its statement."""
+        """Return the figures of a draft's statement; ``None`` if a release has just made it."""
         try:
             preview = self.statements.preview(draft.account, draft.period)
         except NotFoundError:
