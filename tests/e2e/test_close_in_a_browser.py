@@ -76,7 +76,7 @@ def test_the_checklist_has_the_numbers_of_the_period_and_leads_to_what_to_do(
         "Live counters": ("done", "verified"),
         "Held events": ("attention", "1"),
         "Records set aside": ("done", "0"),
-        "Failed checks": ("attention", "2"),
+        "Drafts with failed checks": ("attention", "2"),
         "Agencies not registered in full": ("attention", "1"),
         "Drafts with the default rate": ("attention", "1"),
         "Currencies without exchange rate": ("attention", "1"),
@@ -105,7 +105,7 @@ def test_a_period_that_is_open_has_no_drafts_and_says_from_when(
     found = checklist(browser)
     assert found["Drafts made"] == ("to do", UNKNOWN)
     assert found["Reports sealed to the cut-off"][0] == "to do"
-    assert found["Failed checks"] == ("to do", UNKNOWN)
+    assert found["Drafts with failed checks"] == ("to do", UNKNOWN)
     assert browser.evaluate("document.querySelector('#drafts')") is None
     browser.choose("Period", "October 2026")
     shown(browser, "Close October 2026")

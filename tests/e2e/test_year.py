@@ -112,8 +112,8 @@ def test_the_last_month_of_the_demo_is_closed_by_keyboard_from_its_checklist_to_
     browser.until("document.querySelector('nav a')")
     checklist(browser)
     assert attention(browser) == {
-        *("Held events", "Failed checks", "Agencies not registered in full", "Drafts with the default rate"),
-        *("Currencies without exchange rate", "Open disputes", "Unmatched payments"),
+        *("Held events", "Drafts with failed checks", "Agencies not registered in full"),
+        *("Drafts with the default rate", "Currencies without exchange rate", "Open disputes", "Unmatched payments"),
     }
     discard_what_is_held(browser)
     register_the_agency(browser)
@@ -124,7 +124,7 @@ def test_the_last_month_of_the_demo_is_closed_by_keyboard_from_its_checklist_to_
     shown(browser, "Payments that clear nothing: 480.00")
 
     checklist(browser)
-    assert attention(browser) == {"Drafts with the default rate", "Unmatched payments"}, "these keep nothing back"
+    assert attention(browser) == {"Drafts with the default rate", "Unmatched payments"}, "these keep no draft back"
     enter(browser, "Show them")
     browser.until(f"document.querySelectorAll('{ROWS}').length === 2")
     enter(browser, f"All {made}")
@@ -141,11 +141,12 @@ def test_the_last_month_of_the_demo_is_closed_by_keyboard_from_its_checklist_to_
     browser.until(f"document.querySelector('dialog').innerText.includes('{made} of {made} done')")
     browser.press("Enter")
     browser.until("!document.querySelector('dialog')")
-    enter(browser, "Start what is due now")
-    shown(browser, "The release is under way.")
+    enter(browser, "Make the statements now")
+    shown(browser, "The statements are being made.")
     until(lambda: not items(url, "/drafts"))
     checklist(browser)
     shown(browser, f"{made} of {made} released")
+    assert attention(browser) == set(), "the statement of October has used up the payment"
     assert len(items(url, f"/statements?period={last}")) == made
     assert browser.errors == []
 

@@ -15,17 +15,18 @@ const SUMS_HEAD = [
 ];
 const SUMS = ["net", "commission", "tax", "closing"];
 const DRAFTS = (many) => `${format.count(many)} ${many === 1 ? "draft" : "drafts"}`;
+const SIGN = "A negative closing balance is in favour of the agency.";
 const BATCHES = {
   release: {
     verb: "Release",
     fits: (row) => releaseOf(row, reader().name) === "release",
-    note: "The next release makes their statements, within 15 minutes, and the agencies can see them then.",
+    note: `Their statements are made within 15 minutes. The agencies can see them then. ${SIGN}`,
   },
   agree: {
     verb: "Agree to",
     fits: (row) => releaseOf(row, reader().name) === "agree",
-    note: `Another person proposed to release them, and you agree. The next release makes their statements, within 15
-      minutes, and the agencies can see them then.`,
+    note: `Another person proposed to release them, and you agree. Their statements are made within 15 minutes. The
+      agencies can see them then. ${SIGN}`,
   },
   hold: { verb: "Hold", fits: canHold, note: "They get no statement until somebody releases them." },
 };
@@ -111,6 +112,7 @@ export function Batch({ decision, rows, period, onDecided, onClose }) {
             ${!busy && Object.entries(reached).map(([name, many]) => html`
               ${" "}<${Status} value=${name} /> ${format.count(many)}`)}
             ${!busy && reached.proposed > 0 && " A second person must agree to what is proposed."}
+            ${!busy && reached.releasing > 0 && " Their statements are made within 15 minutes."}
           </p>
           ${refused.length > 0 && html`<${Refused} refused=${refused} />`}
           <div class="bar">

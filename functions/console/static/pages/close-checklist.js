@@ -33,6 +33,8 @@ export function Checklist({ period, drafts, turn }) {
     <section aria-labelledby="checklist" class="checklist">
       <h2 id="checklist">Checklist <span class="note">${left
         ? `${format.count(rows.length - left)} of ${format.count(rows.length)} done` : "all done"}</span></h2>
+      ${left > 0 && drafts.length > 0 && html`
+        <p class="note">Only a failed check keeps a draft from being released. The rest is for you to judge.</p>`}
       <ul>
         ${rows.map(([state, title, number, todo]) => html`
           <li key=${title}>
@@ -88,7 +90,7 @@ function ofDrafts(period, drafts, { rates }) {
   const known = new Set([...rates.map((one) => one.currency), ...bases]);
   const missing = [...new Set(drafts.map((one) => one.currency))].filter((one) => !known.has(one));
   return [
-    row("Failed checks", drafts.filter((one) => failedOf(one.checks).length), show("failed")),
+    row("Drafts with failed checks", drafts.filter((one) => failedOf(one.checks).length), show("failed")),
     row("Agencies not registered in full", agencies, ofAgencies),
     ...(owner.length
       ? [row("Drafts without an owner", owner, link(["runbooks", "releasing-statements"], "Write it"))] : []),
@@ -101,7 +103,7 @@ function ofDrafts(period, drafts, { rates }) {
 }
 
 function ofMoney({ disputes, receivables }) {
-  const unmatched = receivables.filter((one) => compare(one.unallocated, "0") || one.unknown.length);
+  const unmatched = receivables.filter((one) => compare(one.unallocated, "0"));
   const of = Map.groupBy(unmatched, (one) => one.currency);
   const sums = [...of].map(([currency, some]) =>
     `${format.money(sum(some.map((one) => one.unallocated)), currency)} ${currency}`);

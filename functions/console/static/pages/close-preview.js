@@ -33,7 +33,7 @@ export function Preview({ row, move, decide, onClose }) {
     <${Modal} label="preview" class="wide preview" onKeyDown=${onKeyDown} onClose=${onClose}>
       <div class="title">
         <h2 id="preview"><${AccountTitle} ...${row} />
-          <${AccountId} ...${row} /> <span class="note">${format.month(period)}</span></h2>
+          ${" "}<${AccountId} ...${row} /> <span class="note">${format.month(period)}</span></h2>
         <${Status} value=${state} />
       </div>
       ${row.checks.length > 0 && html`<${Checks} checks=${row.checks} agency=${agency} period=${period} />`}

@@ -118,7 +118,8 @@ function Month({ periods, period, query, again }) {
   return html`
     <${PeriodBar} ...${{ periods, period, total }} left=${rows.length} />
     <${Checklist} period=${period} drafts=${present} turn=${turn} />
-    ${may("finance") && (period.state in DUE || isReleasing) && html`<${StartNow} onStarted=${refresh} />`}
+    ${may("finance") && (period.state in DUE || isReleasing) && html`<${StartNow} onStarted=${refresh}
+      text=${isReleasing ? "Make the statements now" : "Make the drafts now"} />`}
     ${problem && html`<${Failure} problem=${problem} retry=${() => { agencies.again(); last.again(); }} />`}
     ${rows.length > 0 && html`
       <${Drafts} ...${{ period, rows, query, onDecided, refresh }} reload=${() => { reload(); refresh(); }} />`}
@@ -126,7 +127,7 @@ function Month({ periods, period, query, again }) {
 }
 
 /** The button that starts what is due, the drafts of a period or a release, without waiting for the watch. */
-function StartNow({ onStarted }) {
+function StartNow({ text, onStarted }) {
   const [state, setState] = useState({});
   const start = async () => {
     setState({ busy: true });
@@ -140,20 +141,20 @@ function StartNow({ onStarted }) {
   const { busy, problem, started } = state;
   return html`
     <p class="bar">
-      <button type="button" disabled=${busy} onClick=${start}>Start what is due now</button>
+      <button type="button" disabled=${busy} onClick=${start}>${text}</button>
       <span role="status">${started && (started.period ? `The drafts of ${format.month(started.period)} are being made.`
-        : started.release ? "The release is under way." : "Nothing is due now.")}</span>
+        : started.release ? "The statements are being made." : "Nothing is due now.")}</span>
     </p>
     ${problem && html`<${Failure} problem=${problem} />`}`;
 }
 
-/** Returns the exact commission of each account in a period, by key: of its statement, or else of its draft. */
+/** Returns the commission of each account in a period, by key: of its statement, or else the exact one of its draft. */
 async function lastOf(period) {
   const [statements, drafts] = await Promise.all([all("/statements", { period }), all("/drafts", { period })]);
-  return new Map([...statements, ...drafts].map((one) => [keyOf(one), one.commission_exact]));
+  return new Map([...statements, ...drafts].map((one) => [keyOf(one), one.commission ?? one.commission_exact]));
 }
 
-/** Returns tax and closing balance of the drafts of a period by key, as they are read page by page; and a reset. */
+/** Returns commission, tax and closing balance of the drafts by key, as they are read page by page; and a reset. */
 function usePreviews(period, drafts) {
   const [known, setKnown] = useState(new Map());
   const [turn, setTurn] = useState(0);
