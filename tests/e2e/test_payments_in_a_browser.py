@@ -82,7 +82,7 @@ def test_the_oldest_open_statement_is_preselected_and_paid(
     assert message(browser, "amount") == "Write a number above 0."
     filled(browser, amount="20.00")
     text = reviewed(browser)
-    assert f"Agency 42 paid 20.00 GBP to the marketplace for statement {NOVEMBER}." in text
+    assert f"Agency Harbour Books Ltd 42 paid 20.00 GBP to the marketplace for statement {NOVEMBER}." in text
     assert f"{NOVEMBER}, of which 5.00 GBP stays open" in text
     assert "17.50 GBP, owed by the agency" in text
     assert browser.violations() == []
@@ -124,7 +124,7 @@ def test_without_a_statement_the_oldest_is_paid_and_an_agency_that_is_owed_is_pa
     browser.choose("Who paid", "The agency was paid")
     filled(browser, reason="payout")
     text = reviewed(browser)
-    assert f"The marketplace paid 87.50 GBP to agency 43 for statement {CREDIT}." in text
+    assert f"The marketplace paid 87.50 GBP to agency Harbour Books Ltd 43 for statement {CREDIT}." in text
     assert f"{CREDIT}, which is paid then" in text
     pressed(browser)
     shown(browser, "It is recorded")
@@ -143,7 +143,7 @@ def test_what_is_proposed_is_in_the_persons_language_and_read_as_such(
         assert proposed(german) == "12,50"
         filled(german, amount="1.234", reason="in German")
         text = reviewed(german)
-        assert "Agency 42 paid 1.234,00 GBP to the marketplace for statement S-000001." in text
+        assert "Agency Harbour Books Ltd 42 paid 1.234,00 GBP to the marketplace for" in text
         assert "one thousand two hundred thirty-four British pounds" in text
         assert "This is more than the agency owes." in german.evaluate("document.querySelector('dialog').innerText")
 

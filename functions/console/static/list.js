@@ -129,14 +129,14 @@ export function List({
     </div>`;
 }
 
-/** Returns how many rows are shown, in words: 25 of 91; 25 of 40 that match, of 91; a plus if more are not loaded. */
+/** Returns how many rows are shown, in words: 25 of 91 rows; 25 of 40 that match, of 91 rows; a plus if more follow. */
 function counted(shown, matched, { items, isDone }) {
   const all = `${format.count(items.length)}${isDone ? "" : "+"}`;
   if (matched < items.length) {
     const found = shown < matched ? `${format.count(shown)} of ${format.count(matched)}` : format.count(matched);
-    return `${found} that match, of ${all}`;
+    return `${found} that match, of ${all} rows`;
   }
-  return `${format.count(shown)} of ${all}`;
+  return `${format.count(shown)} of ${all} rows`;
 }
 
 /** What is above the table: the filter, the size, the columns, the counts, and the file. */

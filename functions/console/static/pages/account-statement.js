@@ -19,7 +19,7 @@ import { statementAddress } from "./statements.js";
 
 const MONTHS = 12;
 const NOTHING = {
-  statements: [], open: "0", credits: "0", unallocated: "0", balance: "0",
+  statements: [], unknown: [], open: "0", credits: "0", unallocated: "0", balance: "0",
   aging: { not_due: "0", days_1_30: "0", days_31_60: "0", days_61_90: "0", days_over_90: "0" },
 };
 const OPEN_HEAD = [
@@ -97,7 +97,8 @@ function Owed({ row: { currency, open, overdue, late, credits, unallocated, bala
         <p class="note">
           After all statements and payments: ${format.owed(balance)}.
           ${Number(credits) < 0 && html` Open credits: ${sumOf(credits)}.`}
-          ${Number(unallocated) !== 0 && html` Payments that clear nothing: ${sumOf(unallocated)}.`}
+          ${Number(unallocated) !== 0 && html`
+            ${" "}Payments that clear nothing: ${sumOf(unallocated)}. They pay the next statement.`}
         </p>
       </section>
     </div>`;
@@ -119,6 +120,8 @@ const Open = ({ row: { agency, currency, statements } }) => html`
       </tr>`)}
   <//>`;
 
+const keyOf = ({ source, id }) => JSON.stringify([source, id]);
+
 /** The documents and payments of an account from a month on, by date, with the balance after each. */
 function Running({ row, statements, from, first }) {
   const { agency, currency } = row;
@@ -131,6 +134,7 @@ function Running({ row, statements, from, first }) {
     statements: statements.filter((one) => one.currency === currency), balance: row.balance, from: start, dayOf,
     payments: value.filter((one) => one.period >= first),
   });
+  const unknown = new Set(row.unknown.map(keyOf));
   const saved = entries.map((one) => ({ ...one, what: one.document?.number ?? `payment ${one.payment.id}` }));
   const to = (month) => accountStatementAddress(agency, { currency, from: month });
   return html`
@@ -144,7 +148,8 @@ function Running({ row, statements, from, first }) {
       ${entries.map((one) => html`
         <tr key=${one.document?.number ?? `${one.payment.source} ${one.payment.id}`}>
           <td class="short wide"><${Day} on=${one.date} /></td>
-          ${one.document ? html`<${Document} ...${one} />` : html`<${Payment} ...${one} />`}
+          ${one.document ? html`<${Document} ...${one} />`
+            : html`<${Payment} ...${one} isUnknown=${unknown.has(keyOf(one.payment))} />`}
           <${Money} value=${one.balance} currency=${currency} />
         </tr>`)}
       <tr class="sum">
@@ -183,10 +188,13 @@ const Document = ({ document, statement, change, date }) => html`
 /** Returns what a payment was, as the parties say it. */
 const paymentText = ({ amount }) => (amount.startsWith("-") ? "paid to the agency" : "payment");
 
-const Payment = ({ payment, change, date }) => html`
+/** `isUnknown`: that it names a statement that the account does not have. */
+const Payment = ({ payment, change, date, isUnknown }) => html`
   <th scope="row" class="long">
     <${Dated} date=${date} />
     <${EventLink} ...${payment} />, ${paymentText(payment)}${payment.statement && ` for ${payment.statement}`}
+    ${isUnknown && html`
+      <div class="note">There is no such statement. It pays the oldest one that is open.</div>`}
     <${Reference} ...${payment} />
   </th>
   <td class="wide"></td><td></td>

@@ -113,7 +113,7 @@ function Computation({ caption, of, event: { agency, currency } }) {
   return html`
     <p>${TERMS[terms.from] || "The event was recorded by a version that stored no terms."}
       ${terms.document && ` ${rateCard(terms.document, agency)}, version ${terms.version}.`}
-      ${terms.note && html` ${terms.note}.`}
+      ${terms.note && terms.from !== "payment" && html` ${terms.note}.`}
     </p>
     ${terms.looked_at && html`
       <ul class="plain">

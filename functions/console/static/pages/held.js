@@ -24,15 +24,16 @@ const REASONS = {
 const DECISIONS = {
   approve: {
     decision: "release", title: "Approve the event", action: "Approve",
-    note: "It is recorded within 15 minutes, under both names, once it waits for nothing else.",
+    note: "Recorded within 15 minutes under both names, once nothing else is missing.",
   },
   release: {
     decision: "release", title: "Release the event", action: "Release",
-    note: "It is recorded within 15 minutes without what it waits for. A correction then refers to no sale.",
+    note: `Recorded within 15 minutes without what is missing. It counts on the statement of this month. A refund or an
+      adjustment of an unknown sale then refers to no sale.`,
   },
   discard: {
     decision: "discard", title: "Discard the event", action: "Discard",
-    note: "It is never recorded. Its source and id stay taken, and its sender gets your reason.",
+    note: "Never recorded, even if sent again under the same id. The sender gets your reason.",
   },
 };
 const MADE = { approved: "Approved", released: "Released" };
@@ -179,7 +180,11 @@ function Decide({ events, name, onDone, onClose }) {
       <p>${note}</p>
       ${only ? html`<${Facts} held=${only} />` : html`
         <ul class="plain">
-          ${left.map((held) => html`<li key=${keyOf(held)}><${Name}>${held.source}<//> <${Name}>${held.id}<//></li>`)}
+          ${left.map((held) => html`
+            <li key=${keyOf(held)}>
+              <${Name}>${held.source}<//> <${Name}>${held.id}<//>: ${format.eventType(held.event.type)} of
+              ${" "}<${AgencyName} agency=${held.event.agency} />, <${Figures} event=${held.event} />
+            </li>`)}
         </ul>`}
       ${left.length < events.length && html`
         <p role="status">${format.count(events.length - left.length)} of ${format.count(events.length)} done.</p>`}
@@ -203,7 +208,7 @@ const Facts = ({ held: { source, id, event } }) => html`
   <dl class="facts">
     ${Object.entries({ source, id, ...event }).map(([fact, value]) => html`
       <div key=${fact}>
-        <dt>${format.title(fact)}</dt>
+        <dt>${fact === "reason" ? "Its reason" : format.title(fact)}</dt>
         <dd>${FACTS[fact]?.(value, event)
           ?? html`<${Name}>${typeof value === "string" ? value : JSON.stringify(value)}<//>`}</dd>
       </div>`)}

@@ -17,6 +17,8 @@ const QUEUES = {
   "snapshots-dead-letters": "states that were given up, and have no snapshots",
   "billing-dead-letters": "orders that were given up, and are not billed",
   "report-dead-letters": "report runs that were given up",
+  "intake-parked": "events of the queue or the bus that were refused",
+  "intake-dead-letters": "messages of the queue or the bus that were given up, and are not recorded",
   "notifications-dead-letters": "notifications that were given up, and are not sent",
 };
 const QUEUES_COLUMNS = [
@@ -63,8 +65,8 @@ export function urgent({ queues, reports }) {
 
 /** The page. */
 export const Operations = ({ query }) => html`
-  <${State} />
   <${Held} reason=${query.reason} />
+  <${State} />
   <${Schedule} />`;
 
 function State() {

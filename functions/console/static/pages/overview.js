@@ -86,7 +86,7 @@ function Compared({ page }) {
   if (from === to) return html`<span>No whole day of this span has passed yet.</span>`;
   return html`
     <span>
-      ${spanText(from, to)}, compared with ${spanText(beforeFrom, beforeTo)}. By the time of recording.
+      ${spanText(from, to)}, compared with ${spanText(beforeFrom, beforeTo)}. Events count when they were recorded.
       ${!complete && " Some days of the earlier span are kept no longer, so there is no comparison."}
     </span>`;
 }
@@ -159,7 +159,9 @@ const Totals = ({ sums, all, page, statementOf }) => html`
   <div class="cards">
     ${all && html`
       <${Total} title=${`All in ${all.currency}`} page=${page} ...${all}>
-        ${all.missing.length ? `Without ${all.missing.join(", ")}: there is no rate` : "At the rates in force now"}
+        ${all.missing.length
+          ? html`Without ${all.missing.join(", ")}: <${Link} to=${address(["exchange-rates"])}>there is no rate<//>`
+          : "At the rates in force now"}
       <//>`}
     ${sums.map((one) => html`
       <${Total} key=${one.currency} title=${`Commission in ${one.currency}`} ...${{ page, statementOf, ...one }}>

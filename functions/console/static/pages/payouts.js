@@ -142,7 +142,7 @@ function Before() {
   return html`
     <h2>Past payouts</h2>
     ${!value && html`<${Pending} problem=${problem} retry=${again} />`}
-    ${value?.length === 0 && html`<p class="note">No payout was recorded since ${format.day(from)}.</p>`}
+    ${value?.length === 0 && html`<p class="note">No payout run has paid since ${format.day(from)}.</p>`}
     ${value?.length > 0 && html`
       <${Table} caption="Runs of the last twelve months, the newest first" head=${RUNS_HEAD}>
         ${payoutRuns(value, dayOf).map((one) => html`

@@ -49,7 +49,7 @@ const named = (key, title) => {
 const QUESTIONS = {
   totals: {
     title: "Totals by agency",
-    text: "What each agency sold and owes, by currency. By the time of recording.",
+    text: "What each agency sold, and its commission, by currency. Events count when they were recorded.",
     load: async (span, agency) => (await accounts({ ...overview(span), agency })).map(now),
     columns: (names) => [account(names), ...FIGURES],
     sort: { by: "commission", down: true },
@@ -107,7 +107,7 @@ export function Questions({ query }) {
   if (!span) return html`<${Pending} problem=${problem} retry=${again} />`;
   const { agency } = query;
   return html`
-    <nav class="bar" aria-label="Questions">
+    <nav class="switch" aria-label="Questions">
       ${asked.map((name) => html`
         <${Link} key=${name} to=${address(["questions"], { ...query, ask: name })}
           aria-current=${name === ask ? "true" : undefined}>${QUESTIONS[name].title}<//>`)}

@@ -1,5 +1,6 @@
 /** What finance records by hand: payments, and adjustments of commissions. Each is recorded once. */
 import { html, useEffect, useLayoutEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { useLegalName } from "../agencies.js";
 import { accountPath, eventPath, get, getOr, record, withQuery } from "../api.js";
 import { difference, negative, sum } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf, wordsIn } from "../fields.js";
@@ -169,7 +170,7 @@ function Ask({ kind, agency, currencies, sale, open = NONE, onDone, onClose, ...
         <label>Date and time (${format.zoneName()}); empty: now
           <input name="time" type="datetime-local" />
         </label>
-        <label>Reference <input name="reference" maxlength="200" autocomplete="off" /></label>
+        <label>Reference (optional) <input name="reference" maxlength="200" autocomplete="off" /></label>
         <label>Reason <input name="reason" required maxlength="200" autocomplete="off" /></label>
       <//>
       ${review && html`
@@ -225,9 +226,11 @@ function Review({
   kind, agency, currency, isNew, balance, data, time, reason, reference, statements, busy, onChange,
 }) {
   const place = useRef();
+  const legal = useLegalName(agency);
   useEffect(() => place.current.focus(), []);
   const { says, change, typed } = KINDS[kind];
   const after = sum([balance, change(data)]);
+  const named = [legal, agency].filter(Boolean).map(isolated).join(" ");
   const owed = (value) => `${sumOf(value, currency)}, ${format.owed(value)}`;
   const unusual = [
     ...(kind === "payment" ? beyondBalance(data, balance, after) : []),
@@ -243,11 +246,12 @@ function Review({
   ];
   return html`
     <section ref=${place} tabindex="-1" aria-label="What will be recorded">
-      <p><strong>${says({ agency: isolated(agency), currency, ...data })}</strong></p>
+      <p><strong>${says({ agency: named, currency, ...data })}</strong></p>
       <dl class="facts">
         ${facts.filter(([, fact]) => fact).map(([name, fact]) => html`
           <div key=${name}><dt>${name}</dt><dd><${Name}>${fact}<//></dd></div>`)}
       </dl>
+      <p class="note">The balance includes what is on no statement yet.</p>
       <p>The event is permanent, and staff see that you recorded it. To correct it, record the opposite.</p>
       ${unusual.length > 0 && html`
         <div class="mark">

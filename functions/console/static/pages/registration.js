@@ -135,7 +135,7 @@ function Fields({ content }) {
   return html`
     ${input("Legal name", "legal_name")}
     <label key="address">Address <textarea name="address" maxlength="500" defaultValue=${content.address} /></label>
-    ${input("Country", "country", COUNTRY)}
+    ${input("Country", "country", { ...COUNTRY, placeholder: "DE" })}
     <label key="scheme">Tax
       <select name="scheme" value=${scheme} onChange=${(event) => setScheme(event.target.value)}>
         <option value="">not known: statements are not issued</option>
@@ -146,7 +146,7 @@ function Fields({ content }) {
       <${NumberField} key="percent" label="Tax rate (%)" name="percent" required most="100"
         value=${decimalText(tax.percent)} />`}
     ${scheme && input("VAT id", "vat_id", { defaultValue: tax.vat_id })}
-    ${input("Currency", "currency", CURRENCY)}
+    ${input("Currency", "currency", { ...CURRENCY, placeholder: "EUR" })}
     ${input("Group; its rate card applies if the agency's own has no rule", "group")}
     ${input("Contact", "contact")}
     <label key="language">Language of its statements

@@ -139,7 +139,7 @@ function useFound(text) {
 
 /** Returns the results by group, the surest first: what has this number or id, then names, then pages. */
 function groupsOf(text, pages, agencies, found) {
-  const exact = found ? exactOf(found) : [];
+  const exact = found ? exactOf(found, agencies) : [];
   const named = text ? matching(agencies, text) : [];
   const isTitle = ({ title }) => !text || folded(title).split(" ").some((word) => word.startsWith(folded(text)))
     || folded(title).startsWith(folded(text));
@@ -160,14 +160,16 @@ const agencyOption = ({ agency, legal_name: name }) => ({
   text: name ?? agency, more: name && agency, to: agencyAddress(agency),
 });
 
-function exactOf({ accounts, statements, events, orders, customers }) {
+function exactOf({ accounts, statements, events, orders, customers }, agencies) {
+  const names = new Map(agencies.map((one) => [one.agency, one.legal_name]));
+  const named = (agency) => (names.get(agency) ? `${isolated(names.get(agency))} ${agency}` : agency);
   const amount = (one) => (one.amount === undefined ? "" : `${format.money(one.amount, one.currency)} ${one.currency}`);
   return [
     {
       title: "Statements",
       options: statements.map((one) => ({
         text: one.number,
-        more: `${format.words(one.document)} of ${one.agency} in ${one.currency}, ${format.month(one.period)}`,
+        more: `${format.words(one.document)} of ${named(one.agency)} in ${one.currency}, ${format.month(one.period)}`,
         to: statementAddress(one),
       })),
     },
@@ -175,7 +177,7 @@ function exactOf({ accounts, statements, events, orders, customers }) {
       title: "Events",
       options: events.map((one) => ({
         text: `${one.source} ${one.id}`,
-        more: `${format.eventType(one.type)} of ${one.agency}, ${amount(one)}, ${format.time(one.recorded_at)}`,
+        more: `${format.eventType(one.type)} of ${named(one.agency)}, ${amount(one)}, ${format.time(one.recorded_at)}`,
         to: eventAddress(one),
       })),
     },
@@ -196,7 +198,7 @@ function exactOf({ accounts, statements, events, orders, customers }) {
     {
       title: "Accounts",
       options: withMoney(accounts).map(({ agency, currency }) => ({
-        text: `${agency} in ${currency}`, to: address(["agencies", agency], { currency }),
+        text: `${named(agency)} in ${currency}`, to: address(["agencies", agency], { currency }),
       })),
     },
   ];
