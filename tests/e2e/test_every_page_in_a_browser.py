@@ -71,7 +71,7 @@ PAGES = {
     "/console/close/2026-10": NAME,
     "/console/receivables": NAME,
     f"/console/receivables/{IN_NAME}": "Balance now",
-    "/console/payouts": "No payout was recorded",
+    "/console/payouts": "No payout run has paid",
     "/console/bank-file": "Choose a file of your bank",
     "/console/reconciliations": NAME,
     f"/console/reconciliations/2026-10/{IN_NAME}": "What explains the difference",
