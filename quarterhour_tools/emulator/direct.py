@@ -11,7 +11,8 @@ A query of a partition that holds nothing is answered without moto: a report of 
 An object of S3 is put, read and looked up by moto's handler without an HTTP request. Other requests for objects go to
 that handler at once: the URL is not matched with any other service's.
 
-The emulator itself reads streams and objects without a request: nothing is encoded, signed, or decoded.
+The emulator itself reads streams and objects, and makes queues, without a request: nothing is encoded, signed, or
+decoded.
 """
 
 import json
@@ -22,6 +23,7 @@ from functools import cache, lru_cache
 from http import HTTPStatus
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, Final
+from urllib.parse import urlparse
 from weakref import WeakKeyDictionary
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
@@ -44,6 +46,7 @@ from moto.dynamodbstreams.models import dynamodbstreams_backends
 from moto.s3.exceptions import S3ClientError
 from moto.s3.models import s3_backends
 from moto.s3.responses import S3Response
+from moto.sqs.models import sqs_backends
 from requests.structures import CaseInsensitiveDict
 
 from quarterhour_tools.bucket import Objects
@@ -57,6 +60,7 @@ _PARTITION: Final = "aws"
 """moto's S3 has one backend for all regions."""
 
 _ADDRESS: Final = f"https://dynamodb.{REGION}.amazonaws.com/"
+_QUEUES: Final = urlparse(f"https://sqs.{REGION}.amazonaws.com/")
 _OBJECT: Final = re.compile(rf"https://([a-z0-9.-]+\.)?s3(\.{REGION})?\.amazonaws\.com/[^/?]+/[^/?]")
 """The address of an object in a folder; moto takes others for a bucket too."""
 _OPERATIONS: Final = frozenset(
@@ -310,6 +314,11 @@ def _encoded(value: object) -> str:
     if isinstance(value, bytes):
         return b64encode(value).decode()
     raise TypeError(f"moto returned a {type(value).__name__}")
+
+
+def create_queue(name: str) -> str:
+    """Create a queue in moto, and return its URL."""
+    return sqs_backends[ACCOUNT][REGION].create_queue(name).url(_QUEUES)
 
 
 class EmbeddedBucket(Objects):
