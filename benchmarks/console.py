@@ -24,7 +24,6 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import midnight
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
 from quarterhour.statements.keys import open_drafts
-from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
@@ -67,7 +66,11 @@ _CLICK: Final = """([selector, path, figures]) => new Promise((resolve) => {
 
 _AT_ONCE: Final = """async (calls) => {
   const began = performance.now();
-  await Promise.all(calls.map(async ({ path, ...call }) => (await fetch(path, call)).text()));
+  await Promise.all(calls.map(async ({ path, ...call }) => {
+    const response = await fetch(path, call);
+    if (!response.ok && response.status !== 404) throw new Error(`${path}: ${response.status}`);
+    await response.text();
+  }));
   return (performance.now() - began) / 1000;
 }"""
 """Makes the same calls, all at once."""
@@ -138,7 +141,7 @@ VISITS: Final = (
     Visit("receivables", "/console/receivables", "/", 3),
     Visit(
         "an account statement",
-        "/console/receivables/agency%200000?currency=EUR",
+        "/console/receivables/agency%200002?currency=EUR",
         "/console/receivables?currency=EUR",
         4,
     ),
@@ -213,14 +216,18 @@ def _timing(page: "Page", url: str, visit: Visit) -> Timing:
     path = visit.address.partition("?")[0]
     page_seconds = page.evaluate(_CLICK, [visit.selector, path, visit.figures])
     page.remove_listener("request", remember)
-    calls = [_call(one, url) for one in requested if not one.url.startswith(f"{url}/assets/")]
+    content = visit.file().decode() if visit.file else None
+    calls = [_call(one, url, content) for one in requested if not one.url.startswith(f"{url}/assets/")]
     return Timing(page_seconds, page.evaluate(_AT_ONCE, calls), len(calls))
 
 
-def _call(request: "Request", url: str) -> dict[str, Any]:
-    """Return a call of a page; those of these pages write nothing."""
-    kind = {"headers": {"content-type": request.headers["content-type"]}} if request.post_data else {}
-    return {"path": request.url.removeprefix(url), "method": request.method, "body": request.post_data, **kind}
+def _call(request: "Request", url: str, content: str | None) -> dict[str, Any]:
+    """Return a call of a page; those of these pages write nothing. ``content``: of the file that it may send."""
+    call: dict[str, Any] = {"path": request.url.removeprefix(url), "method": request.method}
+    if request.method == "GET":
+        return call
+    # The browser does not tell the body of a request that is a file.
+    return {**call, "body": request.post_data or content, "headers": {"content-type": request.headers["content-type"]}}
 
 
 def _fastest(found: Sequence[Timing]) -> Timing:
@@ -232,8 +239,8 @@ def _fastest(found: Sequence[Timing]) -> Timing:
 def _marketplace() -> Iterator[str]:
     """Serve a marketplace, and yield its address.
 
-    Each agency has a released statement of October and a draft of November, and sales on each day. The marketplace
-    collects for every fourth agency.
+    Each agency has a released statement of October, a draft of November, a sale of December, and counters of each day.
+    The marketplace collects for every fourth agency.
     """
     server = Server(0)
     every = accounts(AGENCIES)
@@ -245,12 +252,12 @@ def _marketplace() -> Iterator[str]:
             replay.advance(_RELEASED_AT)
             _release(stack)
             replay.play(_sales_of(every, datetime(2026, 11, 20, 12, tzinfo=UTC)))
+            replay.play(_sales_of(every, datetime(2026, 12, 7, 12, tzinfo=UTC)))
             replay.advance(NOW)
             stack.invoke("report", {})
             stack.invoke("statements", {})
+            fill(stack, every, days_before(NOW.date(), (NOW.date() - FIRST_DAY).days))
             replay.drain()
-        fill(stack, every, days_before(NOW.date(), (NOW.date() - FIRST_DAY).days))
-        stack.engine.forget_records({pump.mapping.stream for pump in stack.pumps if isinstance(pump, Pump)})
         with using(ManualClock(NOW)), server.serving(stack):
             yield server.url
 
@@ -304,6 +311,7 @@ def _page() -> Iterator["Page"]:
         ) as browser,
     ):
         page = browser.new_page()
+        page.clock.set_fixed_time(NOW)
         session = page.context.new_cdp_session(page)
         session.send("Network.enable")
         session.send(
