@@ -238,7 +238,7 @@ def construct_endpoint(
     call_args: Mapping[str, Any],
     request_context: Mapping[str, Any],
 ) -> Any:  # noqa: ANN401 - untyped in botocore
-    """Return the endpoint of a call. A client has one for DynamoDB, and one for the objects of each bucket."""
+    """Return the endpoint of a call. A client has one for DynamoDB, and one for the objects of each S3 bucket."""
     key: object
     if operation_model.service_model.service_name == "dynamodb":
         key = "dynamodb"
