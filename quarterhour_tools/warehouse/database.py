@@ -9,17 +9,20 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import copyfileobj
 from tempfile import TemporaryDirectory
 from typing import Any, Final, TypeVar
 
 import duckdb
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.warehouse.tables import PATH, Declared, SealedTable
+from quarterhour_tools.warehouse.tables import PATH, SEALED_LINES, Declared, SealedTable
 
 _MOST_THREADS: Final = 4
 _LONGEST_LINE: Final = 4_000_000
 """Bytes of a line: those of a sealed line of a million characters."""
+_IN_NO_CELL: Final = "\ufdd0"
+"""What would be NULL as a cell, in place of an empty one: that is an empty text, as on Athena."""
 _READING: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 _REFUSED: Final = "is not possible, because sealed files are only read: use SELECT"
 _AGAIN_AFTER: Final = 0.05
@@ -169,10 +172,12 @@ def opened(folder: Path, declared: Declared, memory: str, output: Path | None = 
             raise ToolError(f"--memory is {memory!r}: expected a size such as 512MB or 2GB") from error
         with connection:
             for table in declared.tables:
-                connection.execute(_view_of(table, root))
+                if joined := table.name == SEALED_LINES:
+                    _join(table, root, Path(spill))
+                connection.execute(_view_of(table, Path(spill) if joined else root, joined=joined))
             for view in declared.views:
                 connection.execute(view.statement)
-            connection.execute("SET allowed_directories = ?", [[str(root)]])
+            connection.execute("SET allowed_directories = ?", [[str(root), spill]])
             if output:
                 # DuckDB writes the new content of a file that exists beside it first.
                 connection.execute(
@@ -196,8 +201,20 @@ def _refuse_links(root: Path) -> None:
                 raise ToolError(f"{path} is a link to a file outside the folder: remove it")
 
 
-def _view_of(table: SealedTable, root: Path) -> str:
-    """Return the statement that creates the view of a table over files."""
+def _join(table: SealedTable, root: Path, place: Path) -> None:
+    """Write the files of each day as one, with all their headers, to another place.
+
+    DuckDB takes a millisecond to open a file: those of half a year would take far longer than their lines.
+    """
+    for file in root.glob(f"{table.pattern}**/*.csv.gz"):
+        joined = place / file.relative_to(root).parents[-3] / "lines.csv.gz"
+        joined.parent.mkdir(parents=True, exist_ok=True)
+        with joined.open("ab") as output, file.open("rb") as part:
+            copyfileobj(part, output)
+
+
+def _view_of(table: SealedTable, root: Path, *, joined: bool) -> str:
+    """Return the statement that creates the view of a table over files, or over joined ones."""
     names = ", ".join(f'"{name}"' for name in table.columns)
     if not any(one.is_file() for one in root.glob(f"{table.pattern}**/*")):
         nothing = ", ".join(
@@ -210,13 +227,16 @@ def _view_of(table: SealedTable, root: Path) -> str:
     )
     types = ", ".join(f"'{name}': 'VARCHAR'" for name in table.columns)
     cells = (
-        """delim=',', quote='"', escape='"', null_padding=true"""
+        f"""delim=',', quote='"', escape='"', nullstr='{_IN_NO_CELL}', null_padding=true"""
         if table.is_csv
         else r"delim='\x01', quote='', escape=''"
     )
     files = f"{root}/{table.pattern}**".replace("'", "''")
+    first = table.columns[0]
+    no_headers = f""" WHERE "{first}" IS DISTINCT FROM '{first}'""" if joined else ""
     return (  # names and patterns are the template's; the folder is quoted
         f'CREATE VIEW "{table.name}" AS SELECT {names}{partitions}, filename AS "{PATH}" '  # noqa: S608 # nosec B608
-        f"FROM read_csv('{files}', {cells}, auto_detect=false, header=false, skip={int(table.header)}, "
+        f"FROM read_csv('{files}', {cells}, auto_detect=false, header=false, skip={int(table.header and not joined)}, "
         f"columns={{{types}}}, filename=true, hive_partitioning=false, parallel=false, max_line_size={_LONGEST_LINE})"
+        f"{no_headers}"
     )

@@ -10,6 +10,8 @@ from quarterhour_tools.errors import ToolError
 
 SET_UP: Final = "set-up "
 """How the names of the queries begin that create what the other queries read."""
+SEALED_LINES: Final = "sealed_lines"
+"""The table of the lines as their files hold them."""
 LINES: Final = "lines"
 """The table of the lines, which Athena keeps as an Iceberg table. Elsewhere, it is a view of ``TYPED_LINES``."""
 TYPED_LINES: Final = "typed_lines"

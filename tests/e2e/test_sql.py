@@ -9,8 +9,8 @@ import shutil
 import signal
 import threading
 from collections.abc import Iterator
-from datetime import date
-from decimal import Decimal, InvalidOperation
+from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from quarterhour_tools.warehouse.results import Result
 from quarterhour_tools.warehouse.tables import Declared
 from tests.e2e.test_rerate import serving
 from tests.support.analysis import RULES, Api, copied, sold
+from tests.support.engines import difference, questions, unlike_manifests
 from tests.support.repository import ROOT
 from tests.support.system import World
 from tests.support.trino import Trino
@@ -52,11 +53,11 @@ def database(sealed: Path) -> Iterator[Database]:
         yield database
 
 
-@pytest.mark.slow
 def rows_of(database: Database, sql: str) -> list[tuple[Any, ...]]:
     return list(Result(database.run(sql)).rows())
 
 
+@pytest.mark.slow
 def test_every_named_query_gives_the_figures_of_the_api(
     world: World, database: Database, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -95,34 +96,28 @@ def dry_run(world: World, place: Path, capsys: pytest.CaptureFixture[str]) -> li
 def test_every_named_query_gives_the_same_rows_on_trino(
     trino: Trino, sealed: Path, database: Database, tmp_path: Path
 ) -> None:
-    files = tmp_path / "files"
-    shutil.copytree(sealed, files)
-    (links := tmp_path / "links").mkdir()
-    warehouse = Warehouse(trino, "sql", files, links)
-    warehouse.set_up()
-    warehouse.find_partitions()
-    columns = ", ".join(name for name, *_ in warehouse.run("DESCRIBE lines"))
-    warehouse.run(f"INSERT INTO lines SELECT {columns} FROM typed_lines")  # noqa: S608
-    views = {view.name: f"SELECT * FROM {view.name}" for view in DECLARED.views}  # noqa: S608
-    for name, sql in {**views, **{name: query.sql for name, query in DECLARED.queries.items()}}.items():
-        mine, theirs = database.run(sql), warehouse.run(sql)
-        rows = [tuple(map(as_trino, row)) for row in Result(mine).rows()]
-        found = [tuple(map(as_trino, row)) for row in theirs]
-        assert (rows if name in DECLARED.queries else sorted(rows, key=str)) == (
-            found if name in DECLARED.queries else sorted(found, key=str)
-        ), name
+    warehouse = Warehouse(trino, "sql", sealed, tmp_path)
+    warehouse.load()
+    found = {
+        one.name: difference(one, Result(database.run(one.sql)).rows(), warehouse.run(one.sql))
+        for one in questions(DECLARED)
+    }
+    assert found.keys() > DECLARED.queries.keys()
+    assert not any(found.values()), found
+    assert warehouse.differences() == []
 
 
-def as_trino(value: Any) -> Any:
-    """Return a value of a row, whichever engine it is from: a decimal without its zeros, a date as text."""
-    if isinstance(value, date):
-        return value.isoformat()
-    if isinstance(value, str):
-        try:
-            value = Decimal(value)
-        except InvalidOperation:
-            return value
-    return value.normalize() if isinstance(value, Decimal) else value
+def test_the_lines_have_the_sums_of_the_manifests_and_a_difference_is_named(sealed: Path, database: Database) -> None:
+    periods = next(one for one in questions(DECLARED) if one.name == "periods")
+    rows = rows_of(database, periods.sql)
+    assert unlike_manifests(sealed, rows) == ""
+    assert difference(periods, rows, rows) == ""
+    ((agency, currency, period, events, *figures), *others) = rows
+    another = [(agency, currency, period, events + 1, *figures), *others]
+    assert f"('{agency}', '{currency}', '{period}')" in unlike_manifests(sealed, another)
+    for question in (periods, replace(periods, ordered=False)):
+        assert difference(question, rows, another) == f"DuckDB has {rows[0]}, Trino {another[0]}"
+        assert difference(question, rows, others).startswith(f"DuckDB has {rows[0]}, Trino")
 
 
 OUTSIDE: Final = "file system operations are disabled"

@@ -6,7 +6,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from itertools import count
 from pathlib import Path
@@ -89,7 +89,8 @@ def as_typed(sealed: Mapping[str, str], columns: list[str]) -> tuple[object, ...
         text = sealed.get(name)
         fits = text and len(text.partition(".")[2]) <= 18
         typed[name] = Decimal(text) if text and fits else None
-    typed |= {"quarter_hour": quarter_hour, "shard": int(shard), "recorded_on": sealed["recorded_at"][:10]}
+    typed |= {"quarter_hour": quarter_hour, "shard": int(shard)}
+    typed["recorded_on"] = date.fromisoformat(sealed["recorded_at"][:10])
     typed["period"] = sealed.get("period") or sealed["recorded_at"][:7]
     return tuple(typed.get(name) for name in columns)
 
@@ -187,11 +188,8 @@ def test_every_sealed_line_is_inserted_once_whatever_happens_in_the_night(trino:
         found = nights.run()
         assert found["status"] == "SUCCEEDED", (found["error"], found["cause"])
         columns = [name for name, *_ in warehouse.run("DESCRIBE lines")]
-        rows = [
-            tuple(Decimal(one) if one and name in MONEY else one for name, one in zip(columns, row, strict=True))
-            for row in warehouse.run("SELECT * FROM lines")
-        ]
-        assert sorted(rows, key=repr) == sorted((as_typed(one, columns) for one in files.lines()), key=repr)
+        rows = map(tuple, warehouse.run("SELECT * FROM lines"))
+        assert Counter(rows) == Counter(as_typed(one, columns) for one in files.lines())
         assert warehouse.run("SELECT count(*) FROM orders WHERE customer = 'back\\'") == [[0]]
 
         # The next night inserts what is new, and the same night again nothing.
@@ -241,7 +239,7 @@ def killed(trino: Trino, warehouse: Warehouse) -> None:
 
 def _writing(trino: Trino, warehouse: Warehouse) -> dict[str, Any]:
     """Begin an insertion and follow its pages until it writes; return the last one."""
-    page = warehouse.submit(warehouse.queries["nightly insertion"], *["'2026-02-01'", "'2026-02-11'"] * 2)
+    page = warehouse.submit(warehouse.queries["nightly insertion"], *["'2026-02-01'", "'2026-02-11'"] * 3)
     while page["stats"]["state"] in {"QUEUED", "WAITING_FOR_RESOURCES", "DISPATCHING", "PLANNING", "STARTING"}:
         page = trino.follow(page)
     assert "nextUri" in page, "it ended before it could be interrupted"

@@ -3,6 +3,7 @@
 ``python -m tests.support.trino`` fetches it. The release is the newest one that runs on Java 17 and that Maven has.
 """
 
+import os
 import shutil
 import signal
 import socket
@@ -10,8 +11,10 @@ import subprocess
 import sys
 import tarfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, Final
@@ -30,6 +33,8 @@ _SHA256: Final = "794a7df6faae51895183b52c6d7f36f0a9715140fab317dac5400f71729c05
 _PLUGINS: Final = ("hive", "iceberg")
 """The plugins that are kept; the archive has many more, and each takes time to load."""
 _STARTS_WITHIN: Final = 180.0
+_PYTHON: Final[dict[str, Callable[[str], Any]]] = {"decimal": Decimal, "date": date.fromisoformat}
+"""How the text of a value is read, by its type."""
 _POM: Final = f"""\
 <project xmlns="http://maven.apache.org/POM/4.0.0">
   <modelVersion>4.0.0</modelVersion>
@@ -103,6 +108,12 @@ class Trino:
             time.sleep(0.1)
         raise ToolError(f"Trino did not start: {programs.last_line(log)}")
 
+    def cpu_seconds(self) -> float:
+        """Return the CPU seconds that the running server has taken."""
+        assert self._process
+        fields = Path(f"/proc/{self._process.pid}/stat").read_text("utf-8").rpartition(")")[2].split()
+        return sum(map(int, fields[11:13])) / os.sysconf("SC_CLK_TCK")
+
     def kill(self) -> None:
         """End the server at once, in the middle of whatever it does."""
         if self._process:
@@ -116,7 +127,7 @@ class Trino:
         self._http.close()
 
     def run(self, sql: str, schema: str) -> list[list[Any]]:
-        """Run a statement and return its rows; decimals are text. Raises ``QueryError`` if it fails."""
+        """Run a statement and return its rows, with decimals and dates. Raises ``QueryError`` if it fails."""
         until = time.monotonic() + _STARTS_WITHIN
         while (rows := self._rows(sql, schema)) is None:
             if time.monotonic() > until:
@@ -129,7 +140,7 @@ class Trino:
         page = self.submit(sql, schema)
         rows: list[list[Any]] = []
         while True:
-            rows += page.get("data", [])
+            rows += _typed(page)
             if error := page.get("error"):
                 if error["errorName"] == "NO_NODES_AVAILABLE":
                     return None
@@ -184,6 +195,16 @@ class Trino:
             ],
         }.items():
             file.write_text("\n".join([*lines, ""]), "utf-8")
+
+
+def _typed(page: dict[str, Any]) -> Iterator[list[Any]]:
+    """Yield the rows of a page, whose decimals and dates are text."""
+    if "data" in page:
+        types = [_PYTHON.get(column["type"].partition("(")[0]) for column in page["columns"]]
+        for row in page["data"]:
+            yield [
+                type_(value) if type_ and value is not None else value for type_, value in zip(types, row, strict=True)
+            ]
 
 
 @contextmanager

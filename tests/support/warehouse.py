@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -19,6 +20,8 @@ _CREATED: Final = re.compile(
     re.DOTALL,
 )
 _BUCKET: Final = re.compile(r"bucket\((\d+), (\w+)\)")
+_SPAN: Final = timedelta(days=31)
+"""The days of one insertion, as the query ``nightly days`` has them: Athena writes at most 100 partitions at once."""
 
 
 def template() -> Template:
@@ -97,12 +100,10 @@ class Warehouse:
         trino.run(f"CREATE SCHEMA {schema}", schema)
         self._tables = Declared.of(self.template).tables
         for table, properties in zip(self._tables, glue_tables(self.template), strict=True):
-            folder = links / table.name
-            if table.partitions:
+            folder, target = links / table.name, files / table.prefix
+            if table.partitions or not target.exists():
                 folder.mkdir()
             else:
-                target = files / table.prefix
-                target.mkdir(parents=True, exist_ok=True)
                 folder.symlink_to(target)
             trino.run(hive_table(properties, folder.as_uri()), schema)
 
@@ -123,6 +124,26 @@ class Warehouse:
                 self._trino.run(
                     f"CALL system.sync_partition_metadata('{self._schema}', '{table.name}', 'FULL')", self._schema
                 )
+
+    def load(self) -> None:
+        """Create the views and the Iceberg table, and insert the lines of all sealed days, as the nights do."""
+        self.set_up()
+        self.find_partitions()
+        for first, last in self._spans():
+            self.named("nightly insertion", *[first, last] * 3)
+
+    def differences(self) -> list[list[Any]]:
+        """Return the runs whose lines in the Iceberg table differ from their manifests and summaries."""
+        return [row for span in self._spans() for row in self.named("nightly differences", *span * 4)]
+
+    def _spans(self) -> Iterator[tuple[str, str]]:
+        """Yield the first and the last day of each span of the sealed days, as SQL literals."""
+        runs = next(table for table in self._tables if table.name == "sealed_manifests")
+        days = [date.fromisoformat(day.replace("/", "-")) for day, _ in _values(self._files, runs, "day")]
+        first = min(days)
+        while first <= max(days):
+            yield f"'{first}'", f"'{first + _SPAN - timedelta(days=1)}'"
+            first += _SPAN
 
     def named(self, name: str, *parameters: str) -> list[list[Any]]:
         """Run a named query; ``parameters`` are SQL literals, as Athena takes them."""
