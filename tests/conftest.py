@@ -79,6 +79,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("law")
 
 
+def pytest_collection_finish() -> None:
+    """Take what stays to the end out of what Python searches for garbage: the modules, and the tests themselves."""
+    gc.freeze()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_unconfigure() -> None:
+    """Look for garbage once; pytest itself then looks five times, to find what fails when it is deleted."""
+    gc.collect()
+    gc.freeze()
+
+
 @cache
 def _takes_long(path: Path) -> bool:
     return _name(path).startswith(LONG)

@@ -6,39 +6,47 @@ longer than the operation. Here the JSON of the request goes to moto's operation
 
 Other operations, and requests with sets of binary values or ``null``, take moto's own way. A test compares both.
 
+A query of a partition that holds nothing is answered without moto: a report of a quiet day makes a hundred of them.
+
 An object of S3 is put, read and looked up by moto's handler without an HTTP request. Other requests for objects go to
 that handler at once: the URL is not matched with any other service's.
 
-The emulator itself reads streams and objects without a request: nothing is encoded, signed, or decoded.
+The emulator itself reads streams and objects, and makes queues, without a request: nothing is encoded, signed, or
+decoded.
 """
 
 import json
 import re
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from http import HTTPStatus
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any, Final
+from urllib.parse import urlparse
 from weakref import WeakKeyDictionary
 
 from botocore.awsrequest import AWSPreparedRequest, AWSResponse
 from botocore.compat import HTTPHeaders
 from botocore.endpoint import Endpoint
 from botocore.model import OperationModel
-from botocore.parsers import create_parser
+from botocore.parsers import ResponseParserFactory, create_parser
 from botocore.regions import EndpointRulesetResolver
 from botocore.response import StreamingBody
+from botocore.utils import parse_timestamp
 from moto.core.botocore_stubber import BotocoreStubber
 from moto.core.common_types import TYPE_RESPONSE
 from moto.core.request import normalize_request
 from moto.core.responses import BaseResponse
 from moto.core.utils import camelcase_to_underscores, get_service_model
+from moto.dynamodb.models import dynamodb_backends
+from moto.dynamodb.models.dynamo_type import DynamoType
 from moto.dynamodb.responses import DynamoHandler
 from moto.dynamodbstreams.models import dynamodbstreams_backends
 from moto.s3.exceptions import S3ClientError
 from moto.s3.models import s3_backends
 from moto.s3.responses import S3Response
+from moto.sqs.models import sqs_backends
 from requests.structures import CaseInsensitiveDict
 
 from quarterhour_tools.bucket import Objects
@@ -52,6 +60,7 @@ _PARTITION: Final = "aws"
 """moto's S3 has one backend for all regions."""
 
 _ADDRESS: Final = f"https://dynamodb.{REGION}.amazonaws.com/"
+_QUEUES: Final = urlparse(f"https://sqs.{REGION}.amazonaws.com/")
 _OBJECT: Final = re.compile(rf"https://([a-z0-9.-]+\.)?s3(\.{REGION})?\.amazonaws\.com/[^/?]+/[^/?]")
 """The address of an object in a folder; moto takes others for a bucket too."""
 _OPERATIONS: Final = frozenset(
@@ -71,15 +80,23 @@ _OPERATIONS: Final = frozenset(
 )
 _ACTIONS: Final = {operation: camelcase_to_underscores(operation) for operation in _OPERATIONS}
 _JSON: Final = "application/x-amz-json-1.0"
+_OF_PARTITION: Final = re.compile(r"(\w+) = (:\w+)")
+_OF_PARTITIONS: Final = frozenset(
+    {"ConsistentRead", "ExpressionAttributeValues", "KeyConditionExpression", "Limit", "ScanIndexForward", "TableName"}
+)
+"""The members of a query for all items of a partition."""
+_NOTHING: Final = json.dumps({"Count": 0, "Items": [], "ScannedCount": 0})
 _MOST_ITERATORS: Final = 100
 _NOT_PLAIN: Final = (b'"BS"', b"null")
 """moto decodes sets of binary values and removes members that are ``null``."""
 
-_ANSWERED: Final = AWSResponse(_ADDRESS, HTTPStatus.OK, HTTPHeaders(), None)
 _parser: Final[Any] = create_parser("json")
-_object_parser: Final[Any] = create_parser("rest-xml")
+_factory: Final = ResponseParserFactory()
+# Reading a time takes as long as reading the object, and many objects have the same.
+_factory.set_parser_defaults(timestamp_parser=lru_cache(maxsize=1000)(parse_timestamp))
+_object_parser: Final[Any] = _factory.create_parser("rest-xml")
 _plain_construct: Final[Any] = EndpointRulesetResolver.construct_endpoint
-_endpoints: Final[WeakKeyDictionary[EndpointRulesetResolver, Any]] = WeakKeyDictionary()
+_endpoints: Final[WeakKeyDictionary[EndpointRulesetResolver, dict[object, Any]]] = WeakKeyDictionary()
 _plain_create: Final = Endpoint.create_request
 _plain_process: Final = BotocoreStubber.process_request
 
@@ -87,7 +104,8 @@ _plain_process: Final = BotocoreStubber.process_request
 def answer_call(model: OperationModel, params: dict[str, Any], **_: object) -> tuple[Any, dict[str, Any]] | None:
     """Answer a call about items or an object before it becomes an HTTP request: botocore's hook ``before-call``.
 
-    A call of S3 that fails has no effect. It is made again the long way, on which botocore reads the error.
+    A call of S3 that fails has no effect. It is made again the long way, on which botocore reads the error. Only the
+    look-up of an object that does not exist is answered at once, because the functions make it often.
     """
     if BotocoreStubber.process_request is not process_request:
         return None  # the embedded engine is not open
@@ -102,12 +120,18 @@ def answer_call(model: OperationModel, params: dict[str, Any], **_: object) -> t
     answer = {"status_code": status, "headers": headers, "body": _as_bytes(content)}
     parsed = _parser.parse(answer, model.output_shape)
     if status == HTTPStatus.OK:
-        return _ANSWERED, parsed
+        return _answered(status), parsed
     # As botocore does: an error may have members of its own, such as the reasons of a cancelled transaction.
     shape = model.service_model.shape_for_error_code(parsed["Error"]["Code"])
     if shape is not None:
         parsed.update(_parser.parse(answer, shape))
-    return AWSResponse(_ADDRESS, status, HTTPHeaders(), None), parsed
+    return _answered(status), parsed
+
+
+@cache
+def _answered(status: int) -> AWSResponse:
+    """Return an HTTP response of which botocore reads no more than the status."""
+    return AWSResponse(_ADDRESS, status, HTTPHeaders(), None)
 
 
 def _put_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
@@ -125,8 +149,7 @@ def _put_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dic
         status, answered, content = _Object(params["context"]["input_params"], headers, body).put_object()
     except S3ClientError:
         return None
-    answer = {"status_code": status, "headers": HTTPHeaders.from_dict(answered), "body": _as_bytes(content)}
-    return _ANSWERED, _object_parser.parse(answer, model.output_shape)
+    return _read(model, status, answered, _as_bytes(content))
 
 
 def _get_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
@@ -140,7 +163,7 @@ def _get_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dic
     if status != HTTPStatus.OK:
         return None
     body = _as_bytes(content)
-    return _read(model, answered, StreamingBody(BytesIO(body), len(body)))
+    return _read(model, status, answered, StreamingBody(BytesIO(body), len(body)))
 
 
 def _head_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dict[str, Any]] | None:
@@ -152,7 +175,7 @@ def _head_object(model: OperationModel, params: dict[str, Any]) -> tuple[Any, di
         status, answered, _ = _Object(place, headers, b"").head_object(place["Bucket"], {}, place["Key"], headers)
     except S3ClientError:
         return None
-    return _read(model, answered, b"") if status == HTTPStatus.OK else None
+    return _read(model, status, answered, b"") if status in {HTTPStatus.OK, HTTPStatus.NOT_FOUND} else None
 
 
 def _is_whole(params: dict[str, Any]) -> bool:
@@ -160,10 +183,13 @@ def _is_whole(params: dict[str, Any]) -> bool:
     return not params["query_string"] and "Range" not in params["headers"]
 
 
-def _read(model: OperationModel, headers: dict[str, str], body: bytes | StreamingBody) -> tuple[Any, dict[str, Any]]:
-    """Return the answer to a request that reads an object."""
-    answer = {"status_code": HTTPStatus.OK.value, "headers": HTTPHeaders.from_dict(headers), "body": body}
-    return _ANSWERED, _object_parser.parse(answer, model.output_shape)
+def _read(
+    model: OperationModel, status: int, headers: dict[str, str], body: bytes | StreamingBody
+) -> tuple[Any, dict[str, Any]]:
+    """Return the answer to a request about an object."""
+    # botocore's own headers are a list, which the parser would search for each member of the answer.
+    answer = {"status_code": status, "headers": CaseInsensitiveDict(headers), "body": body}
+    return _answered(status), _object_parser.parse(answer, model.output_shape)
 
 
 _OBJECT_OPERATIONS: Final = {"GetObject": _get_object, "HeadObject": _head_object, "PutObject": _put_object}
@@ -206,13 +232,24 @@ def process_request(stubber: BotocoreStubber, request: AWSPreparedRequest) -> TY
     return answer
 
 
-def construct_endpoint(resolver: EndpointRulesetResolver, operation_model: OperationModel, **call: Any) -> Any:  # noqa: ANN401 - untyped in botocore
-    """Return the endpoint of a call: all calls of a client of DynamoDB have the same."""
-    if operation_model.service_model.service_name != "dynamodb":
-        return _plain_construct(resolver, operation_model, **call)
-    if resolver not in _endpoints:
-        _endpoints[resolver] = _plain_construct(resolver, operation_model, **call)
-    return _endpoints[resolver]
+def construct_endpoint(
+    resolver: EndpointRulesetResolver,
+    operation_model: OperationModel,
+    call_args: Mapping[str, Any],
+    request_context: Mapping[str, Any],
+) -> Any:  # noqa: ANN401 - untyped in botocore
+    """Return the endpoint of a call. A client has one for DynamoDB, and one for the objects of each S3 bucket."""
+    key: object
+    if operation_model.service_model.service_name == "dynamodb":
+        key = "dynamodb"
+    elif operation_model.name in _OBJECT_OPERATIONS:
+        key = operation_model.name, call_args["Bucket"], request_context.get("use_global_endpoint")
+    else:
+        return _plain_construct(resolver, operation_model, call_args, request_context)
+    known = _endpoints.setdefault(resolver, {})
+    if key not in known:
+        known[key] = _plain_construct(resolver, operation_model, call_args, request_context)
+    return known[key]
 
 
 def _as_bytes(body: str | bytes) -> bytes:
@@ -224,12 +261,15 @@ def _is_plain(body: bytes) -> bool:
 
 
 def _call(operation: str, target: str, body: bytes) -> TYPE_RESPONSE:
+    request = json.loads(body)
+    if operation == "Query" and _finds_nothing(request):
+        return 200, {"content-type": _JSON}, _NOTHING
     handler: Any = DynamoHandler()
     handler.region, handler.current_account = REGION, ACCOUNT
     handler.querystring, handler.uri_match = {}, {}
     handler.headers = {"X-Amz-Target": target, "Content-Type": _JSON}
     handler.response_headers = {}
-    handler.body = handler.params = json.loads(body)
+    handler.body = handler.params = request
     action = _ACTIONS[operation]
     try:
         result = getattr(handler, action)().result
@@ -239,6 +279,20 @@ def _call(operation: str, target: str, body: bytes) -> TYPE_RESPONSE:
     members = _members(operation)
     answer = {name: value for name, value in result.items() if name in members and value is not None}
     return 200, {"content-type": _JSON}, json.dumps(answer, default=_encoded)
+
+
+def _finds_nothing(request: dict[str, Any]) -> bool:
+    """Tell whether a query is for all items of a partition, and there are none. Any doubt is left to moto."""
+    condition = _OF_PARTITION.fullmatch(request.get("KeyConditionExpression", ""))
+    table = dynamodb_backends[ACCOUNT][REGION].tables.get(request.get("TableName", ""))
+    if condition is None or table is None or not request.keys() <= _OF_PARTITIONS or request.get("Limit", 1) < 1:
+        return False
+    name, placeholder = condition.groups()
+    values = request.get("ExpressionAttributeValues", {})
+    value = values.get(placeholder, {}).get("S")
+    return bool(name == table.hash_key_attr and value and len(values) == 1) and not table.items.get(
+        DynamoType({"S": value})
+    )
 
 
 def _raising(error: Exception) -> Callable[[], None]:
@@ -260,6 +314,11 @@ def _encoded(value: object) -> str:
     if isinstance(value, bytes):
         return b64encode(value).decode()
     raise TypeError(f"moto returned a {type(value).__name__}")
+
+
+def create_queue(name: str) -> str:
+    """Create a queue in moto, and return its URL."""
+    return sqs_backends[ACCOUNT][REGION].create_queue(name).url(_QUEUES)
 
 
 class EmbeddedBucket(Objects):

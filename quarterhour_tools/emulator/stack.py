@@ -21,7 +21,7 @@ from quarterhour.model import clock
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer, is_signed
-from quarterhour_tools.emulator.direct import ACCOUNT, REGION, EmbeddedBucket
+from quarterhour_tools.emulator.direct import ACCOUNT, REGION, EmbeddedBucket, create_queue
 from quarterhour_tools.emulator.engines import Engine, environment, open_engine
 from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.http_api import (
@@ -334,7 +334,7 @@ class Stack:
     def _create_queues(self) -> None:
         for logical in self.template.deployed("AWS::SQS::Queue"):
             name = f"{self._prefix}{logical}"
-            self._known[logical, REF] = self._sqs.create_queue(QueueName=name)["QueueUrl"]
+            self._known[logical, REF] = create_queue(name)
             self._known[logical, "Arn"] = f"arn:aws:sqs:{REGION}:{ACCOUNT}:{name}"
 
     def _create_buckets(self) -> None:
@@ -388,9 +388,13 @@ class Stack:
                 self._scheduler.create_schedule(**request)
                 yield name, function.name
 
+    def close(self) -> None:
+        """End the executions; the embedded engine ends with its last user."""
+        self._machines.close()
+
     def drop(self) -> None:
         """Delete the tables: an engine at a URL keeps running after the stack."""
-        self._machines.close()
+        self.close()
         for logical in self.template.deployed("AWS::DynamoDB::Table"):
             self._dynamodb.delete_table(TableName=self.ref(logical))
 
@@ -456,7 +460,10 @@ def open_stack(  # noqa: PLR0913 - all but two are options
         try:
             yield stack
         finally:
-            stack.drop()
+            if engine.dynamodb_url:
+                stack.drop()
+            else:
+                stack.close()
 
 
 def load(function: Function, name: str) -> ModuleType:

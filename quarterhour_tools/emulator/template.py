@@ -8,7 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-from samtranslator.yaml_helper import yaml_parse
+import yaml
+from samtranslator.yaml_helper import intrinsics_multi_constructor
 
 from quarterhour_tools.emulator.filters import Filters, parse_filters
 from quarterhour_tools.errors import ToolError
@@ -281,10 +282,17 @@ class Template:
         )
 
 
+class _Loader(yaml.CSafeLoader):
+    """Reads CloudFormation's tags as SAM does, but by the library in C: every start of the stack waits for it."""
+
+
+_Loader.add_multi_constructor("!", intrinsics_multi_constructor)
+
+
 @cache
 def parse(text: str) -> Properties:
     """Return a template's document. It is parsed once in a process, and nothing changes it."""
-    document: Properties = yaml_parse(text)
+    document: Properties = yaml.load(text, _Loader)  # noqa: S506 - a safe one
     return document
 
 

@@ -6,8 +6,7 @@ from typing import Any, Final
 
 import pytest
 
-from benchmarks.marketplace import counters as made_up
-from benchmarks.marketplace import days_before
+from benchmarks.marketplace import days_before, fill
 from quarterhour.aws.entity import WINDOW_SHARDS, Range
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import account_pk
@@ -100,9 +99,7 @@ def test_a_page_of_the_overview_makes_one_call_an_account(
 ) -> None:
     accounts = [Account(own, currency) for currency in ("EUR", "GBP", "USD")]
     month = Period.of(at)
-    for account in accounts:
-        for values in made_up(account, days_before(month.next.first_day, 60)):
-            storage.write(values)
+    fill(storage.stack, accounts, days_before(month.next.first_day, 60))
     one = metered(storage)
     overview = OverviewQueries(CounterQueries(one.storage.entities), one.storage.workers, KEPT)
     bodies: list[Any] = []
@@ -127,9 +124,7 @@ def test_an_overview_of_spans_makes_at_most_two_calls_an_account(
     days, calls, units = {"month": (46, 2, 7), "year": (715, 1, 26)}[name]
     accounts = [Account(f"{own}-{name}", currency) for currency in ("EUR", "GBP", "USD")]
     now = datetime(2026, 12, 16, 14, 37, tzinfo=UTC)
-    for account in accounts:
-        for values in made_up(account, days_before(date(2026, 12, 17), days)):
-            storage.write(values)
+    fill(storage.stack, accounts, days_before(date(2026, 12, 17), days))
     one = metered(storage)
     overview = OverviewQueries(CounterQueries(one.storage.entities), one.storage.workers, KEPT)
     bodies: list[Any] = []

@@ -4,11 +4,13 @@ import csv
 import gzip
 import io
 import json
-from collections import Counter
-from collections.abc import Iterator, Sequence
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
+from functools import partial
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -23,6 +25,7 @@ from quarterhour_tools.emulator.faults import FaultKind, Faults, Killed
 from tests.handlers.desk import send
 from tests.invariants.crashing import DEATHS, Record
 from tests.support.agencies import OWNER, tax
+from tests.support.copies import Branches
 from tests.support.events import by_sign
 from tests.support.requests import events_request
 from tests.support.stored_statements import register
@@ -157,6 +160,14 @@ def struck(calls: Sequence[str]) -> list[int]:
     return sorted({*range(len(calls))} - {*repeated} | {*repeated[::EVERY]})
 
 
+@pytest.fixture(autouse=True)
+def _files_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep temporary files in memory: copies of the process would share the position in those on disk."""
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in {"quarterhour", "tempfile"} and hasattr(module, "TemporaryFile"):
+            monkeypatch.setattr(module, "TemporaryFile", io.BytesIO)
+
+
 @pytest.fixture
 def shop() -> Iterator[Marketplace]:
     with deployed("automatic") as found:
@@ -200,13 +211,34 @@ def decided() -> Iterator[Marketplace]:
 
 
 def crash_at(shop: Marketplace, points: Sequence[tuple[int, FaultKind]], expected: State) -> None:
-    """Let a run die at each point, and compare what the next one leaves."""
-    for after, death in points:
-        shop.go_back()
-        shop.faults.arm(death, after)
+    """Let a copy of a run die at each point, and compare what the copy's next one leaves."""
+    changes = [(after, partial(strike, shop.faults, death)) for after, death in points]
+    assert branched(shop, changes, expected) == len(points), "a crash point was not reached"
+
+
+def strike(faults: Faults, kind: FaultKind) -> None:
+    """Let a fault strike at the present call, and no other later."""
+    faults.disarm()
+    faults.arm(kind, -1)
+
+
+def branched(shop: Marketplace, changes: Sequence[tuple[int, Callable[[], object]]], expected: State) -> int:
+    """Run again; at the call of each change, a copy makes it and runs to its end. Compare what each leaves.
+
+    Return the number of copies.
+    """
+    at: defaultdict[int, list[Callable[[], object]]] = defaultdict(list)
+    for after, change in changes:
+        at[after].append(change)
+    shop.go_back()
+    shop.world.stack.cold_start("statements")  # what it remembers is of what came after
+    with Branches() as branches:
+        for after, some in at.items():
+            shop.faults.meanwhile(after, partial(branches.at, some))
         shop.seal()
+        assert not shop.faults.spec.positions, "a fault did not strike"
         assert shop.state() == expected
-    assert len(shop.faults.struck) == len(points), "a crash point was not reached"
+    return branches.ended
 
 
 @pytest.mark.parametrize("in_parts", [False, True], ids=["one group", "in parts"])
@@ -283,12 +315,12 @@ def test_two_runs_of_a_release_at_once_number_each_document_once(decided: Market
 
 def interleave(shop: Marketplace, what: str, record_property: Record) -> None:
     points = shop.points()
-    expected = shop.state()
-    for after in points:
-        shop.go_back()
-        shop.faults.meanwhile(after, lambda: shop.world.stack.invoke("statements", {}))
-        shop.seal()
-        assert shop.state() == expected
+
+    def run() -> None:
+        shop.faults.disarm()
+        shop.world.stack.invoke("statements", {})
+
+    assert branched(shop, [(after, run) for after in points], shop.state()) == len(points)
     record_property(what, f"{len(points)} points tried, 0 violations")
 
 
