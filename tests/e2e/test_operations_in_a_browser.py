@@ -179,8 +179,11 @@ def test_a_queue_leads_to_its_runbook_and_that_to_others(browser: Tab, address: 
 def test_every_alarm_has_a_runbook_without_marks_of_its_format(browser: Tab, address: str, issuer: Issuer) -> None:
     issuer.role = "auditor"
     chapter = (ROOT / "docs" / "operations.md").read_text("utf-8").partition("\n## Alarms\n")[2].partition("\n## ")[0]
+    browser.open(f"{address}/console/operations")
     for name in re.findall(r"^### (.+)$", chapter, re.MULTILINE):
-        browser.open(f"{address}/console/runbooks/{name}")
+        place = f"history.pushState(null, '', '/console/runbooks/{name}')"
+        browser.evaluate(f"({place}, window.dispatchEvent(new PopStateEvent('popstate')))")
+        shown(browser, f"Runbook {name}")
         shown(browser, "Means")
         prose = "[...document.querySelectorAll('main :is(p, th, td)')].map((one) => one.cloneNode(true))"
         texts = browser.evaluate(

@@ -22,7 +22,7 @@
  * The view (text, order, columns, size, pages) is in the hash of the address below the list's `name`, so *Back*
  * restores it. Two lists of a page need two names. Forms that choose other rows keep it: `Filters` in agency-field.js.
  */
-import { html, useEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "./vendor/htm-preact.js";
 import { get, withQuery } from "./api.js";
 import { download } from "./csv.js";
 import * as format from "./format.js";
@@ -76,7 +76,8 @@ function useRows({ rows, path, parameters, load, least }) {
     const page = load ?? ((next, limit) => get(withQuery(path, { ...parameters, limit, next })));
     return loaderOf(page, () => setTurn((before) => before + 1));
   }, [rows, key]);
-  useEffect(() => { loader.reach(least); }, [loader, least]);
+  // Before it is painted, so that the request waits for no frame.
+  useLayoutEffect(() => { loader.reach(least); }, [loader, least]);
   useEffect(() => () => loader.stop(), [loader]);
   return loader;
 }

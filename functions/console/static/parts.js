@@ -239,7 +239,7 @@ export function useConflict(send, read, onDone) {
 export function useLoaded(load, key) {
   const [state, setState] = useState({});
   const [turn, setTurn] = useState(0);
-  useEffect(() => {
+  useLayoutEffect(() => { // Before it is painted, so that the request waits for no frame.
     let current = true;
     load().then(
       (value) => current && setState({ key, value }),

@@ -132,15 +132,28 @@ const CHANGES = {
 
 function Schedule() {
   const { value: schedule, problem, again } = useLoaded(() => get("/schedule?limit=1"), "");
-  const [asking, setAsking] = useState(null);
-  if (!schedule) return html`<h2>Schedule</h2><${Pending} problem=${problem} retry=${again} />`;
-  const { expression, state, firings, desired, version } = schedule;
-  const { overridden } = desired;
-  const asDesired = expression === desired.expression && (state === "paused") === desired.paused;
-  // What was seen may have changed while a dialog was open, so its end reads the schedule again.
-  const close = () => { setAsking(null); again(); };
+  const [closed, setClosed] = useState(0);
+  // What was seen may have changed while a dialog was open, so its end reads the schedule and its changes again.
+  const close = () => {
+    again();
+    setClosed((before) => before + 1);
+  };
   return html`
     <h2>Schedule</h2>
+    ${schedule ? html`<${Setting} ...${{ schedule, close }} />` : html`<${Pending} problem=${problem} retry=${again} />`}
+    <${Changes} key=${closed} />`;
+}
+
+/** The schedule as it is and as it should be, and the buttons that change it. */
+function Setting({ schedule, close }) {
+  const [asking, setAsking] = useState(null);
+  const { expression, state, firings, desired: { overridden, ...desired } } = schedule;
+  const asDesired = expression === desired.expression && (state === "paused") === desired.paused;
+  const onClose = () => {
+    setAsking(null);
+    close();
+  };
+  return html`
     <dl class="facts">
       <div><dt>Actual</dt><dd><code>${expression}</code> <${Status} value=${state} /></dd></div>
       <div><dt>Desired</dt><dd><code>${desired.expression}</code>${desired.paused && ", paused"}</dd></div>
@@ -157,8 +170,7 @@ function Schedule() {
           <button key=${name} type="button" onClick=${() => setAsking(name)}>${CHANGES[name].button}</button>`)}
       </p>`}
     <${Runbooks} names=${["report-late", "overlong-report"]} />
-    <${Changes} key=${version} />
-    ${asking && html`<${Change} ...${CHANGES[asking]} schedule=${schedule} onClose=${close} />`}`;
+    ${asking && html`<${Change} ...${CHANGES[asking]} ...${{ schedule, onClose }} />`}`;
 }
 
 const Changes = () => html`
