@@ -292,7 +292,7 @@ _Loader.add_multi_constructor("!", intrinsics_multi_constructor)
 @cache
 def parse(text: str) -> Properties:
     """Return a template's document. It is parsed once in a process, and nothing changes it."""
-    document: Properties = yaml.load(text, _Loader)  # noqa: S506 - a safe one
+    document: Properties = yaml.load(text, _Loader)  # noqa: S506 - a safe one  # nosec B506
     return document
 
 
