@@ -17,6 +17,6 @@ def test_the_console_serves_the_document_as_it_is() -> None:
 def test_the_page_of_operations_links_a_runbook_for_each_queue_and_part() -> None:
     queues = re.findall(r'^  "([a-z-]+)": "', PAGE, re.MULTILINE)
     linked = [name for names in re.findall(r"names=\$\{\[(.+?)\]\}", PAGE) for name in re.findall(r'"([\w-]+)"', names)]
-    assert (len(queues), len(linked)) == (8, 5)
+    assert (len(queues), len(linked)) == (10, 5)
     headings = re.findall(r"^### (.+)$", DOCUMENT, re.MULTILINE)
     assert [name for name in queues + linked if name not in headings] == []

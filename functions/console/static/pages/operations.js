@@ -140,7 +140,9 @@ function Schedule() {
   };
   return html`
     <h2>Schedule</h2>
-    ${schedule ? html`<${Setting} ...${{ schedule, close }} />` : html`<${Pending} problem=${problem} retry=${again} />`}
+    ${schedule
+      ? html`<${Setting} ...${{ schedule, close }} />`
+      : html`<${Pending} problem=${problem} retry=${again} />`}
     <${Changes} key=${closed} />`;
 }
 
