@@ -8,13 +8,13 @@ from textwrap import dedent
 from typing import Any
 
 import pytest
-from samtranslator.yaml_helper import yaml_parse
 
 from quarterhour.schedule.expression import parse
 from quarterhour_tools.emulator.engines import Engine, open_engine
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.emulator.template import Template
+from quarterhour_tools.emulator.template import parse as parse_template
 from quarterhour_tools.errors import ToolError
 
 TEMPLATE = """
@@ -92,7 +92,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def deploy(folder: Path, engine: Engine, *, anonymous: bool = True, **parameters: str) -> Stack:
-    return Stack(Template(yaml_parse(dedent(TEMPLATE)), folder, parameters), engine, anonymous=anonymous)
+    return Stack(Template(parse_template(dedent(TEMPLATE)), folder, parameters), engine, anonymous=anonymous)
 
 
 def invoked(stack: Stack, **event: Any) -> dict[str, Any]:
@@ -151,7 +151,7 @@ def test_the_output_of_a_function_is_not_printed(
 ) -> None:
     deploy(folder, engine).start()
     invoked(deploy(folder, engine))
-    template = Template(yaml_parse(dedent(TEMPLATE)), folder)
+    template = Template(parse_template(dedent(TEMPLATE)), folder)
     Stack(template, engine, logs=sys.stderr).invoke("telling", {})
     assert capsys.readouterr() == ("", "a first line\na log line\n")
 

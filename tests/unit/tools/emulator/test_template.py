@@ -5,9 +5,8 @@ from pathlib import Path
 from textwrap import dedent
 
 import pytest
-from samtranslator.yaml_helper import yaml_parse
 
-from quarterhour_tools.emulator.template import Route, Template, Timer, table_request
+from quarterhour_tools.emulator.template import Route, Template, Timer, parse, table_request
 from quarterhour_tools.errors import ToolError
 from tests.support.repository import ROOT
 
@@ -63,7 +62,7 @@ SMALL = """
 
 
 def small(**parameters: str | int) -> Template:
-    return Template(yaml_parse(dedent(SMALL)), Path("/there"), parameters)
+    return Template(parse(dedent(SMALL)), Path("/there"), parameters)
 
 
 def attribute(resource: str, name: str) -> str:
