@@ -3,6 +3,9 @@
 /** Returns a name that others have given for use within a text: its direction changes nothing around it. */
 export const isolated = (name) => `\u2068${name}\u2069`;
 
+/** Returns an agency for use within a text: its legal name, if it is known, and its id. */
+export const agencyText = (agency, legal) => [legal, agency].filter(Boolean).map(isolated).join(" ");
+
 /** Returns who did something: a person's name, or a machine's, which is the name within its ARN. */
 export function person(by) {
   const [, kind, name] = /^arn:[^:]*:[^:]*::\d*:([\w-]+)\/(.+)$/.exec(by) ?? [];

@@ -6,7 +6,7 @@ import { difference, negative, sum } from "../decimal.js";
 import { CURRENCY, NumberField, numberOf, wordsIn } from "../fields.js";
 import * as format from "../format.js";
 import { may, reader } from "../me.js";
-import { isolated } from "../names.js";
+import { agencyText, isolated } from "../names.js";
 import { spelledMoney } from "../numbers.js";
 import { Dialog, Link, Name, Pending, useConflict, useLoaded, useSending } from "../parts.js";
 import { openStatements } from "../receivables.js";
@@ -230,7 +230,6 @@ function Review({
   useEffect(() => place.current.focus(), []);
   const { says, change, typed } = KINDS[kind];
   const after = sum([balance, change(data)]);
-  const named = [legal, agency].filter(Boolean).map(isolated).join(" ");
   const owed = (value) => `${sumOf(value, currency)}, ${format.owed(value)}`;
   const unusual = [
     ...(kind === "payment" ? beyondBalance(data, balance, after) : []),
@@ -246,7 +245,7 @@ function Review({
   ];
   return html`
     <section ref=${place} tabindex="-1" aria-label="What will be recorded">
-      <p><strong>${says({ agency: named, currency, ...data })}</strong></p>
+      <p><strong>${says({ agency: agencyText(agency, legal), currency, ...data })}</strong></p>
       <dl class="facts">
         ${facts.filter(([, fact]) => fact).map(([name, fact]) => html`
           <div key=${name}><dt>${name}</dt><dd><${Name}>${fact}<//></dd></div>`)}

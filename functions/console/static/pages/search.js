@@ -5,7 +5,7 @@ import { get, withQuery } from "../api.js";
 import { isMonth } from "../calendar.js";
 import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
-import { isolated } from "../names.js";
+import { agencyText, isolated } from "../names.js";
 import { withMoney } from "../open_items.js";
 import { Failure, Name } from "../parts.js";
 import { address, navigate } from "../routes.js";
@@ -162,7 +162,7 @@ const agencyOption = ({ agency, legal_name: name }) => ({
 
 function exactOf({ accounts, statements, events, orders, customers }, agencies) {
   const names = new Map(agencies.map((one) => [one.agency, one.legal_name]));
-  const named = (agency) => (names.get(agency) ? `${isolated(names.get(agency))} ${agency}` : agency);
+  const named = (agency) => agencyText(agency, names.get(agency));
   const amount = (one) => (one.amount === undefined ? "" : `${format.money(one.amount, one.currency)} ${one.currency}`);
   return [
     {
