@@ -9,7 +9,7 @@ import pytest
 
 from quarterhour.model.clock import ManualClock
 from tests.handlers.desk import send as machine_sends
-from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, shown
+from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, open_as, shown
 from tests.support.events import refund
 from tests.support.openid import Issuer
 from tests.support.repository import ROOT
@@ -177,9 +177,8 @@ def test_a_queue_leads_to_its_runbook_and_that_to_others(browser: Tab, address: 
 
 
 def test_every_alarm_has_a_runbook_without_marks_of_its_format(browser: Tab, address: str, issuer: Issuer) -> None:
-    issuer.role = "auditor"
     chapter = (ROOT / "docs" / "operations.md").read_text("utf-8").partition("\n## Alarms\n")[2].partition("\n## ")[0]
-    browser.open(f"{address}/console/operations")
+    open_as(browser, f"{address}/console/operations", issuer, "auditor")
     for name in re.findall(r"^### (.+)$", chapter, re.MULTILINE):
         place = f"history.pushState(null, '', '/console/runbooks/{name}')"
         browser.evaluate(f"({place}, window.dispatchEvent(new PopStateEvent('popstate')))")

@@ -209,6 +209,7 @@ def right_edge(words: str) -> float:
 def called(browser: Tab, module: str, function: str, *arguments: Any) -> Any:
     """Return what a function of one of the page's modules returns."""
     address = "document.querySelector('script[type=module]').src"
+    browser.until("document.querySelector('nav a')")  # Signed in: until then, the page may move to another address.
     call_ = f"module.{function}(...{json.dumps(arguments)})"
     return browser.evaluate(f"import({address}.replace('app.js', {module!r})).then((module) => {call_})")
 

@@ -138,7 +138,7 @@ function useEscape(busy) {
 export function Dialog({ title, action, busy, problem, onSend, onClose, wide, isStale, children }) {
   const place = useRef();
   const [kept, note] = useEscape(busy);
-  useEffect(() => place.current.showModal(), []);
+  useLayoutEffect(() => place.current.showModal(), []); // As in Modal.
   const send = async (event) => {
     event.preventDefault();
     if (await onSend(new FormData(event.target))) place.current?.close();

@@ -1,5 +1,5 @@
 /** The search: one box over pages, agencies, statements, events, orders and customers; it needs no span of time. */
-import { html, useEffect, useMemo, useRef, useState } from "../vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/htm-preact.js";
 import { allAgencies, matching } from "../agencies.js";
 import { get, withQuery } from "../api.js";
 import { isMonth } from "../calendar.js";
@@ -31,7 +31,7 @@ const ACTIONS = [
 /** The button that opens the search; `/` and Ctrl-K open it, too. `pages`: those of the menu that the reader sees. */
 export function Search({ pages }) {
   const [open, setOpen] = useState(false);
-  useEffect(() => {
+  useLayoutEffect(() => { // Before it is painted: whoever sees the page may press a key.
     const pressed = (event) => {
       const isShortcut = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !isWriting();
       const isCommand = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey;
@@ -58,7 +58,7 @@ function Box({ pages, onClose }) {
   const groups = useMemo(() => groupsOf(text.trim(), pages, agencies, found), [text, pages, agencies, found]);
   const options = groups.flatMap((group) => group.options);
   const [chosen, setChosen] = useState(0);
-  useEffect(() => { place.current.showModal(); }, []);
+  useLayoutEffect(() => { place.current.showModal(); }, []);
   useEffect(() => { setChosen(0); }, [text]);
   const active = Math.min(chosen, options.length - 1);
   useEffect(() => { document.getElementById(idOf(active))?.scrollIntoView({ block: "nearest" }); }, [active]);
