@@ -159,8 +159,7 @@ def test_a_change_by_somebody_else_is_shown_beside_what_was_seen(browser: Tab, a
 def test_a_person_of_an_agency_sees_neither_the_page_nor_its_menu_entry(
     browser: Tab, address: str, issuer: Issuer
 ) -> None:
-    issuer.role = "agency"
-    browser.open(f"{address}/console/operations")
+    open_as(browser, f"{address}/console/operations", issuer, "agency", "42")
     shown(browser, "Only people with the role")
     assert "Operations" not in browser.evaluate("document.querySelector('nav').innerText")
 
@@ -213,8 +212,7 @@ def test_the_overview_leads_staff_to_what_waits(browser: Tab, late: str, issuer:
 
 
 def test_the_overview_asks_nothing_of_the_operation_for_an_agency(browser: Tab, late: str, issuer: Issuer) -> None:
-    issuer.role = "agency"
-    browser.open(late)
+    open_as(browser, late, issuer, "agency", "42")
     shown(browser, "What needs attention")
     assert [one for one in browser.requested if one.endswith("/operations")] == []
     assert "set aside" not in browser.evaluate("document.querySelector('main').innerText")

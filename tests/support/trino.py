@@ -178,6 +178,9 @@ class Trino:
                 f"http-server.http.port={port}",
                 f"discovery.uri=http://127.0.0.1:{port}",
                 "query.min-expire-age=1s",
+                # It is its only node. On a busy machine, it would take itself for lost, as it does not answer in time.
+                "failure-detector.enabled=false",
+                "discovery.max-age=1h",
             ],
             catalog.parent / "log.properties": ["io.trino=WARN", "io.airlift=WARN"],
             catalog / f"{_FILES}.properties": [
