@@ -69,6 +69,8 @@ def running() -> Iterator[str]:
 def _command(java: str, folders: list[Path], port: int) -> list[str]:
     return [
         java,
+        # It lives for minutes: what the second compiler and collecting side by side cost, they do not save.
+        *("-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC"),
         f"-Djava.library.path={os.pathsep.join(map(str, folders))}",
         "-cp",
         os.pathsep.join(f"{folder}/*" for folder in folders),

@@ -1,14 +1,12 @@
 """A death at every AWS call of something, before and after its effect, and what must hold after each."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import count
 
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.trial import Trial
 
-DEATHS = (FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER)
-OR_A_LOST_RESPONSE = (*DEATHS, FaultKind.RESET_AFTER)
 CHECKED_EVERY = 40
 FEW = 60
 """So many crash points are all tried; of more, each call is tried with one fault."""
@@ -28,6 +26,20 @@ class Numbers:
         return self.last
 
 
+def crash_points(calls: Sequence[int], *, loses_responses: bool = False) -> list[tuple[int, FaultKind]]:
+    """Return where something may die at calls that it makes one after the other: before each, and after the last.
+
+    What a death after any other one leaves is what a death before the next one leaves. If asked for, the response
+    of each may be lost, too.
+    """
+    kinds = _kinds(loses_responses=loses_responses)
+    return [*((call, kind) for call in calls for kind in kinds), (calls[-1], FaultKind.KILL_AFTER)]
+
+
+def _kinds(*, loses_responses: bool) -> list[FaultKind]:
+    return [FaultKind.KILL_BEFORE, FaultKind.RESET_AFTER] if loses_responses else [FaultKind.KILL_BEFORE]
+
+
 class Crashes:
     """Lets something die at its AWS calls, and records how many crash points it has survived."""
 
@@ -42,33 +54,31 @@ class Crashes:
         act: Step,
         recover: Step,
         *,
-        faults: tuple[FaultKind, ...] = DEATHS,
+        loses_responses: bool = False,
     ) -> None:
-        """Do something once in peace to count its calls, then once for each call and fault.
+        """Do something once in peace to count its calls, then once for each of its ``crash_points``.
 
         Where that takes long, of many calls and on DynamoDB Local, the faults take turns from one call to the next.
         """
         prepare(place)
         before = len(place.faults.calls)
         act(place)
-        calls, kinds = len(place.faults.calls) - before, len(faults)
-        each = ((call, fault) for call in range(calls) for fault in range(kinds))
-        is_quick = place.engine == MOTO and calls * kinds <= FEW
-        turns = [one for one in each if is_quick or sum(one) % kinds == 0]
-        points = len(turns)
+        points = crash_points(range(len(place.faults.calls) - before), loses_responses=loses_responses)
+        if loses_responses and not (place.engine == MOTO and len(points) <= FEW):
+            points = [one for number, one in enumerate(points) if (number + one[0]) % 2 == 0 or one == points[-1]]
         recover(place)
         place.drain()
-        for point, (call, fault) in enumerate(turns):
+        for number, (call, fault) in enumerate(points):
             prepare(place)
-            place.faults.arm(faults[fault], call)
+            place.faults.arm(fault, call)
             act(place)
             recover(place)
             place.drain()
-            if point % CHECKED_EVERY == 0:
+            if number % CHECKED_EVERY == 0:
                 place.check()
         place.check()
-        assert len(place.faults.struck) == points, "a crash point was not reached"
-        self.survived(what, points)
+        assert len(place.faults.struck) == len(points), "a crash point was not reached"
+        self.survived(what, len(points))
 
     def at_each_later_call(  # noqa: PLR0913 - the steps of a trial
         self,
@@ -78,7 +88,7 @@ class Crashes:
         act: Step,
         recover: Step,
         *,
-        faults: tuple[FaultKind, ...] = DEATHS,
+        loses_responses: bool = False,
         first: int = 1,
     ) -> None:
         """Do something again and again, with a fault at each of its calls from ``first`` on, until none is left.
@@ -86,21 +96,31 @@ class Crashes:
         For what has another number of calls each time. ``prepare`` may arm another fault, or an action, before those.
         On DynamoDB Local the faults take turns from one call to the next.
         """
-        points, kinds = 0, len(faults)
-        for number, fault in enumerate(faults):
-            for after in count(first) if place.engine == MOTO else count(first + number, kinds):
-                prepare(place)
-                place.faults.arm(fault, after)
-                struck = len(place.faults.struck)
-                act(place)
-                reached = fault in {one for _, one in place.faults.struck[struck:]}
-                place.faults.disarm()
-                recover(place)
-                if not reached:  # It had ended before.
+        calls = 0
+
+        def reached(fault: FaultKind, after: int) -> bool:
+            nonlocal calls
+            prepare(place)
+            place.faults.arm(fault, after)
+            struck, before = len(place.faults.struck), len(place.faults.calls)
+            act(place)
+            calls = len(place.faults.calls) - before
+            is_reached = fault in {one for _, one in place.faults.struck[struck:]}
+            place.faults.disarm()
+            recover(place)
+            return is_reached
+
+        points, kinds = 0, _kinds(loses_responses=loses_responses)
+        for number, fault in enumerate(kinds):
+            for after in count(first) if place.engine == MOTO else count(first + number, len(kinds)):
+                if not reached(fault, after):  # It had ended before.
                     break
                 points += 1
             place.drain()
             place.check()
+        points += reached(FaultKind.KILL_AFTER, calls - 1)
+        place.drain()
+        place.check()
         self.survived(what, points)
 
     def survived(self, what: str, points: int) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from quarterhour.archive.keys import ARCHIVE_KEY
 from quarterhour_tools.emulator.faults import Faults, Killed
-from tests.invariants.crashing import OR_A_LOST_RESPONSE, Record
+from tests.invariants.crashing import Record, crash_points
 from tests.support.events import refund
 from tests.support.old_month import ITEMS, PARAMETERS, SENT, STARTS, fill_october, release_october
 from tests.support.requests import post, verdicts
@@ -101,7 +101,7 @@ def done(october: OldMonth, calls: int) -> list[dict[str, Any]]:
 def test_the_archive_may_die_or_lose_a_response_at_any_call(
     october: OldMonth, calls: int, done: list[dict[str, Any]], record_property: Record
 ) -> None:
-    points = [(call, fault) for call in range(calls) for fault in OR_A_LOST_RESPONSE]
+    points = crash_points(range(calls), loses_responses=True)
     for call, fault in points:
         october.go_back()
         october.faults.arm(fault, call)

@@ -11,7 +11,7 @@ import pytest
 
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour_tools.emulator.faults import FaultKind
-from tests.invariants.crashing import OR_A_LOST_RESPONSE, Crashes, Numbers
+from tests.invariants.crashing import Crashes, Numbers
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
 from tests.support.tables import postings_in
@@ -147,7 +147,7 @@ def test_a_retry_of_claims_without_their_segment_may_die_or_lose_a_response_at_a
 
     retry = Trial.send_again
     crashes.at_each_later_call(
-        "claims that a crash left", there, prepare, retry, recover=retry, faults=OR_A_LOST_RESPONSE, first=0
+        "claims that a crash left", there, prepare, retry, recover=retry, loses_responses=True, first=0
     )
 
 
@@ -198,7 +198,7 @@ def test_a_slow_ingest_may_go_on_after_a_retry_that_died_at_any_call(
         prepare,
         act,
         recover=Trial.send_again,
-        faults=OR_A_LOST_RESPONSE,
+        loses_responses=True,
         first=BEFORE_APPEND + 1,
     )
 
@@ -408,7 +408,7 @@ def test_a_stream_batch_with_which_windows_leave_may_die_at_any_call(
         place.read_streams()
         counted(place, *(f"{kind}{of}" for kind in "ap" for of in agencies))
         place.clock.advance(timedelta(minutes=15))
-        crashes.at_each_call("leaving windows", place, prepare, act, recover, faults=OR_A_LOST_RESPONSE)
+        crashes.at_each_call("leaving windows", place, prepare, act, recover, loses_responses=True)
 
 
 def test_a_late_record_of_windows_that_have_left_may_die_at_any_call(
@@ -432,9 +432,7 @@ def test_a_late_record_of_windows_that_have_left_may_die_at_any_call(
         counted(place, *(f"{kind}{number.last}" for kind in ("a", "late", "b")))
         assert opened(place, number.last) == NEW
 
-    crashes.at_each_call(
-        "late records of windows that have left", there, prepare, act, recover, faults=OR_A_LOST_RESPONSE
-    )
+    crashes.at_each_call("late records of windows that have left", there, prepare, act, recover, loses_responses=True)
 
 
 def test_a_report_in_parts_may_die_at_any_call(number: Numbers, crashes: Crashes) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.emulator.engines import MOTO
-from tests.invariants.crashing import DEATHS, OR_A_LOST_RESPONSE, Crashes, Numbers
+from tests.invariants.crashing import Crashes, Numbers
 from tests.invariants.trial import Trial, on_trial
 from tests.support.events import Cloud, refund, sale, view
 
@@ -37,7 +37,7 @@ def test_an_ingest_with_the_vault_may_die_at_any_call(number: Numbers, crashes: 
 
     with on_trial(MOTO, vault=True) as place:
         act(place)
-        crashes.at_each_call("ingest with the vault", place, prepare, act, Trial.send_again, faults=DEATHS)
+        crashes.at_each_call("ingest with the vault", place, prepare, act, Trial.send_again)
         stored = stored_customers(place)
         assert len({one for id_, one in stored.items() if id_.startswith("t")}) == 1, "bob has one token"
         for n in range(1, number.last + 1):
@@ -68,4 +68,4 @@ def test_forgetting_may_die_at_any_call_and_a_retry_of_the_forgotten_ones_events
 
     with on_trial(MOTO, vault=True) as place:
         place.invoke("repair", {"action": "move-customers"})
-        crashes.at_each_call("forgetting", place, prepare, forget, recover, faults=OR_A_LOST_RESPONSE)
+        crashes.at_each_call("forgetting", place, prepare, forget, recover, loses_responses=True)

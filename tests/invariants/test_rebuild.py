@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.invariants.crashing import DEATHS, Crashes
+from tests.invariants.crashing import Crashes, crash_points
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.counted import let_windows_leave
 from tests.support.events import payment, refund, sale
@@ -80,18 +80,18 @@ def test_a_rebuild_may_die_at_any_call(place: Trial, crashes: Crashes) -> None:
     lose_counters(place)
     before = len(place.faults.calls)
     place.invoke("repair", {"action": "rebuild"})
-    points = (len(place.faults.calls) - before) * len(DEATHS)
+    points = crash_points(range(len(place.faults.calls) - before))
     assert counted(place) == right
-    for point in range(points):
+    for call, death in points:
         lose_counters(place)
-        place.faults.arm(DEATHS[point % len(DEATHS)], point // len(DEATHS))
+        place.faults.arm(death, call)
         place.invoke("repair", {"action": "rebuild"})
         place.invoke("repair", {"action": "rebuild"})
         assert counted(place) == right
-    assert len(place.faults.struck) == points, "a crash point was not reached"
+    assert len(place.faults.struck) == len(points), "a crash point was not reached"
     place.drain()
     place.check()
-    crashes.survived("rebuild", points)
+    crashes.survived("rebuild", len(points))
 
 
 def counted(place: Trial) -> dict[tuple[str, str], Any]:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import partial
-from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
@@ -23,7 +22,7 @@ from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import PROGRESS_KEY, STATEMENTS, WORK
 from quarterhour_tools.emulator.faults import FaultKind, Faults, Killed
 from tests.handlers.desk import send
-from tests.invariants.crashing import DEATHS, Record
+from tests.invariants.crashing import Record, crash_points
 from tests.support.agencies import OWNER, tax
 from tests.support.copies import Branches
 from tests.support.events import by_sign
@@ -40,10 +39,10 @@ CYCLE = 3
 """The most calls that repeat themselves: to collect a day without lines takes three."""
 EVERY = 7
 """Of calls that repeat themselves, every seventh is tried, so each call of the cycle in turns."""
-EVERY_IN_PARTS = 5
-"""A run in parts makes hundreds of calls: every fifth crash point is tried, of both deaths in turns."""
-EVERY_OF_REFUSALS = 3
-"""Every third of a release of four drafts: most of its calls are those of any release, which are all tried."""
+EVERY_IN_PARTS = 3
+"""A run in parts makes hundreds of calls: every third crash point is tried."""
+EVERY_OF_REFUSALS = 2
+"""Every second of a release of four drafts: most of its calls are those of any release, which are all tried."""
 PASSING = (FaultKind.THROTTLE, FaultKind.RESET_AFTER)
 """Faults that the AWS client repeats a call after. Each is tried at every fourth call, never both at one."""
 
@@ -250,7 +249,7 @@ def test_a_run_may_die_at_any_call(
         monkeypatch.setattr(service, "GROUPS_OF_AN_INVOCATION", 1)
         monkeypatch.setattr(day_lines, "PIECE", 300)
         monkeypatch.setattr(roster, "DOCUMENTS_OF_A_GROUP", 2)
-    points = list(product(shop.points(), DEATHS))[:: EVERY_IN_PARTS if in_parts else 1]
+    points = crash_points(shop.points())[:: EVERY_IN_PARTS if in_parts else 1]
     check(shop)
     crash_at(shop, points, shop.state())
     record_property("drafts and statements", f"{len(points)} crash points tried, 0 violations")
@@ -261,7 +260,7 @@ def test_a_release_of_statements_and_cancellations_may_die_at_any_call(
     decided: Marketplace, monkeypatch: pytest.MonkeyPatch, record_property: Record, groups: int
 ) -> None:
     monkeypatch.setattr(roster, "DOCUMENTS_OF_A_GROUP", groups)
-    points = list(product(decided.points(), DEATHS))[:: EVERY_IN_PARTS if groups == 1 else 1]
+    points = crash_points(decided.points())[:: EVERY_IN_PARTS if groups == 1 else 1]
     check_decided(decided)
     crash_at(decided, points, decided.state())
     record_property("a release", f"{len(points)} crash points tried, 0 violations")
@@ -271,7 +270,7 @@ def test_a_release_that_refuses_a_draft_may_die_at_any_call(record_property: Rec
     """The tax profile of one of four agencies is gone when the release runs that a person decided."""
     with all_releasing() as shop:
         shop.set_profile(is_there=False)
-        points = list(product(shop.points(), DEATHS))[::EVERY_OF_REFUSALS]
+        points = crash_points(shop.points())[::EVERY_OF_REFUSALS]
         check_refused(shop)
         crash_at(shop, points, shop.state())
     record_property("a release that refuses a draft", f"{len(points)} crash points tried, 0 violations")
@@ -280,7 +279,7 @@ def test_a_release_that_refuses_a_draft_may_die_at_any_call(record_property: Rec
 def test_a_profile_may_go_while_a_release_is_dead_at_any_call(record_property: Record) -> None:
     """Before the numbers are given, the draft is refused; from then on, its document shows the profile that it had."""
     with all_releasing() as shop:
-        points = list(product(shop.points(), DEATHS))[::EVERY_OF_REFUSALS]
+        points = crash_points(shop.points())[::EVERY_OF_REFUSALS]
         released = shop.files()
         outcomes = Counter[bool]()
         for after, death in points:
