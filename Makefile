@@ -21,7 +21,9 @@ WITH_LAMBDA_PYTHON := $(if $(PYENV_3_13),PATH="$(PYENV_3_13):$$PATH")
 # Python must write compiled modules, even if the machine turns that off: otherwise each process compiles them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-SIDE_BY_SIDE := --numprocesses auto --dist
+SIDE_BY_SIDE := --numprocesses auto --dist loadfile
+# One more than there are cores: slow tests often wait, for a browser, a container or another engine.
+ONE_MORE = --numprocesses $$($(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist worksteal
 
 # $(call new_venv,FOLDER): make an empty environment, or say what is missing.
 define new_venv
@@ -58,10 +60,10 @@ demo: setup  ## Run a generated day and a generated year of a marketplace throug
 	@$(BIN)/quarterhour demo --out build/demo
 
 test: setup  ## Run the tests without the slow ones
-	@$(BIN)/pytest $(SIDE_BY_SIDE) loadfile -m "not slow"
+	@$(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow"
 
 proof: setup $(STAMP_SAM)  ## Run the slow tests: crash points, interleavings, both engines, all examples of the laws
-	@$(BIN)/pytest $(SIDE_BY_SIDE) worksteal -m "slow or law" --hypothesis-profile=full
+	@$(BIN)/pytest $(ONE_MORE) -m "slow or law" --hypothesis-profile=full
 
 bench: setup  ## Measure every budget of the design
 	@$(BIN)/python -m benchmarks

@@ -29,8 +29,8 @@ class Numbers:
 def crash_points(calls: Sequence[int], *, loses_responses: bool = False) -> list[tuple[int, FaultKind]]:
     """Return where something may die at calls that it makes one after the other: before each, and after the last.
 
-    What a death after any other one leaves is what a death before the next one leaves. If asked for, the response
-    of each may be lost, too.
+    What a death after any other one leaves is what a death before the next one leaves. With ``loses_responses``, the
+    response of each may be lost, too.
     """
     kinds = _kinds(loses_responses=loses_responses)
     return [*((call, kind) for call in calls for kind in kinds), (calls[-1], FaultKind.KILL_AFTER)]

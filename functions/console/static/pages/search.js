@@ -31,7 +31,7 @@ const ACTIONS = [
 /** The button that opens the search; `/` and Ctrl-K open it, too. `pages`: those of the menu that the reader sees. */
 export function Search({ pages }) {
   const [open, setOpen] = useState(false);
-  useLayoutEffect(() => { // Before it is painted: whoever sees the page may press a key.
+  useLayoutEffect(() => { // Before it is painted: a key may come as soon as the page is seen.
     const pressed = (event) => {
       const isShortcut = event.key === "/" && !event.ctrlKey && !event.metaKey && !event.altKey && !isWriting();
       const isCommand = event.key.toLowerCase() === "k" && (event.ctrlKey || event.metaKey) && !event.altKey;
