@@ -136,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
         help="forget a customer's name, or the text of a message",
         description="Forget a customer: the key and the name are deleted, and nobody can tell any more whose the token "
         "in the stored data is. With --redact, remove the text of a message. With --list, show the forgotten customers "
-        "by token, without names. With --move, once, prepare data of before the vault.",
+        "by token, without names. With --move, once, prepare data from before the vault.",
     )
     forget.configure(forgets)
 

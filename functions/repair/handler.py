@@ -15,7 +15,7 @@ An operator invokes it with one of:
 - `{"action": "discard", …}`, with the same fields: discard a held event for good.
 - `{"action": "forget", "customer": "…", "by": "ann", "reason": "request 17"}`: delete a customer's key and name.
 - `{"action": "forgotten"}`: the log of what was forgotten.
-- `{"action": "move-customers"}`: move data of before the vault. While the response holds `more`, invoke it again.
+- `{"action": "move-customers"}`: move data from before the vault. While the response holds `more`, invoke it again.
 - `{"action": "redact", "kind": "orders", "subject": "1001", "user": "ann", "id": "m-1", "by": "ben", "reason": "…"}`:
   remove the text of a message.
 """

@@ -1,4 +1,4 @@
-"""Seals every closed quarter-hour in S3 on schedule, unless the schedule is paused.
+"""Seals every final quarter-hour in S3 on schedule, unless the schedule is paused.
 
 Then, with the parameter `LedgerRetentionMonths`, it archives a portion of the months that are due.
 
@@ -66,7 +66,7 @@ archiver = Archiver(
 
 @observed
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """Seal all closed quarter-hours and archive, or reseal a run; return what was done, and if the time sufficed."""
+    """Seal all final quarter-hours and archive, or reseal a run; return what was done, and if the time sufficed."""
 
     def seconds() -> float:
         return context.get_remaining_time_in_millis() / 1000

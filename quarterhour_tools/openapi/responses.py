@@ -1695,7 +1695,7 @@ class QueueDepth(Answer):
 
 
 class ReportDelay(Answer):
-    """How long the oldest closed quarter-hour has waited to be reported."""
+    """How long the oldest final quarter-hour has waited to be reported."""
 
     sealed_until: Instant | None
     """The end of the last sealed quarter-hour; null before the first event."""

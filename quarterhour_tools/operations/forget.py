@@ -26,7 +26,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="remove the text of a message: of a user in a thread, such as orders 1001 ann m-1",
     )
     what.add_argument("--list", action="store_true", help="list the forgotten customers by token, the oldest first")
-    what.add_argument("--move", action="store_true", help="move data of before the vault; run it again to go on")
+    what.add_argument("--move", action="store_true", help="move data from before the vault; run it again to go on")
     parser.add_argument("--reason", metavar="TEXT", help="why, without the name; it is kept with your name")
     configure_target(parser)
     parser.set_defaults(run=_run)
@@ -48,7 +48,7 @@ def _run(args: argparse.Namespace) -> int:
     if answer["token"] is None:
         print("nothing is known of this customer: never recorded, or forgotten before")
         return 1
-    print(f"forgotten: {answer['token']} stays, {counted(answer['orders'], 'order')} of before the vault changed")
+    print(f"forgotten: {answer['token']} stays, {counted(answer['orders'], 'order')} from before the vault changed")
     return 0
 
 

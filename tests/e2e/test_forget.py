@@ -1,4 +1,4 @@
-"""Forgetting on the command line: a customer, a message, the log, and data of before the vault."""
+"""Forgetting on the command line: a customer, a message, the log, and data from before the vault."""
 
 import pytest
 

@@ -292,7 +292,7 @@ def counted(world: World) -> dict[str, Figures]:
 
 
 def seal(world: World) -> list[Json]:
-    """Run the report until every closed quarter-hour is sealed; a state machine may do that, too."""
+    """Run the report until every final quarter-hour is sealed; a state machine may do that, too."""
     results = [world.report()]
     while not results[-1]["complete"]:
         results.append(world.report())

@@ -142,6 +142,18 @@ def test_a_receiver_that_fails_for_three_days_is_disabled_and_gets_everything_la
     assert sending.progress().status is SubscriptionStatus.ACTIVE
 
 
+def test_a_replay_skips_nothing_that_a_failing_receiver_has_not_taken(world: World, receiver: Receiver) -> None:
+    sending = Sending(world, WebhookSender(receiver.trust, local=True, seconds=0.4))
+    _, secret = sending.subscriptions.put("erp", SubscriptionRequest(NOTHING_LISTENS, frozenset(), ""))
+    receiver.secret = secret or ""
+    sending.append("one", "two")
+    sending.run(hours=6)
+    sending.subscriptions.put("erp", SubscriptionRequest(receiver.address, frozenset(), ""))
+    sending.subscriptions.replay("erp", world.clock.now())
+    sending.run()
+    assert [one["data"]["run"] for one in receiver.taken] == ["one", "two"]
+
+
 def test_a_name_that_resolves_to_a_network_gets_no_connection(world: World, receiver: Receiver) -> None:
     found: list[list[str]] = [["93.184.215.14", "127.0.0.1"], ["169.254.169.254"], ["::ffff:127.0.0.1"], []]
 

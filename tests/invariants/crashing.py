@@ -1,4 +1,4 @@
-"""A death at every AWS call of something, before and after its effect, and what must hold after each."""
+"""Lets functions die before each of their AWS calls and after the last one, and checks the invariants after each."""
 
 from collections.abc import Callable, Sequence
 from itertools import count
@@ -9,7 +9,7 @@ from tests.invariants.trial import Trial
 
 CHECKED_EVERY = 40
 FEW = 60
-"""So many crash points are all tried; of more, each call is tried with one fault."""
+"""The most crash points of which all are tried; with more, each call has one fault."""
 
 Step = Callable[[Trial], None]
 Record = Callable[[str, object], None]
@@ -56,9 +56,10 @@ class Crashes:
         *,
         loses_responses: bool = False,
     ) -> None:
-        """Do something once in peace to count its calls, then once for each of its ``crash_points``.
+        """Run ``act`` once without a fault to count its calls, then once for each of its ``crash_points``.
 
-        Where that takes long, of many calls and on DynamoDB Local, the faults take turns from one call to the next.
+        If responses may be lost, and there are more than ``FEW`` points or the engine is DynamoDB Local, the faults
+        take turns from one call to the next.
         """
         prepare(place)
         before = len(place.faults.calls)

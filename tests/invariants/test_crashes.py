@@ -1,4 +1,4 @@
-"""A crash at every AWS call, before and after its effect: recovery as Lambda would do it keeps the invariants."""
+"""A crash before each AWS call and after the last: recovery as Lambda would do it keeps the invariants."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator

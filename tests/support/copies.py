@@ -17,7 +17,7 @@ OnACopy = Callable[[World], AbstractContextManager[None]]
 
 
 def run_on_a_copy(test: pytest.Function) -> None:
-    """Run the test in a copy of this process, and fail with what it says there."""
+    """Run the test in a copy of this process, and fail with the error of the copy."""
     child, pipe = _fork()
     if not child:
         _run(test, pipe)

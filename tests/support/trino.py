@@ -70,7 +70,7 @@ class Trino:
         self._http = httpx.Client(timeout=60, headers={"X-Trino-User": "quarterhour"})
 
     def start(self) -> None:
-        """Start the server on a free port, with the data of before, and wait until it runs queries.
+        """Start the server on a free port, with the data of the last start, and wait until it runs queries.
 
         It answers before it knows its own node. A query then fails, and an insertion into buckets never ends.
         """

@@ -454,7 +454,7 @@ def live_with_disputes(world: World) -> None:
 
 
 def live_with_forgetting(world: World) -> None:
-    """Let each function that records meet new customers and names of before the vault; move these, and forget some."""
+    """Let each function that records meet new customers and names from before the vault; move these, forget some."""
     order = (ROOT / "events" / "write-order.json").read_text("utf-8")
     again = world.run("write", json.loads(order.replace("C-77", "Anna")))
     assert again["statusCode"] == 200, "customers are not compared"
@@ -466,7 +466,7 @@ def live_with_forgetting(world: World) -> None:
     hold_with_name(world, "CRN-0049:1", "Dora")
     world.sample("watch-tick")
 
-    # A posting and an order of before the vault, which name their customer.
+    # A posting and an order from before the vault, which name their customer.
     at = iso_millis(world.clock.now())
     (posting, *_) = postings_in(segments(world)[-1])
     place = {"quarter_hour": f"{QuarterHour.at(world.clock.now())}#00", "position": f"{at}.4JzHX4k3uVijmhMx"}
@@ -493,7 +493,7 @@ def live_with_forgetting(world: World) -> None:
 
 
 def hold_with_name(world: World, id_: str, customer: str) -> None:
-    """Let a held event be of before the vault: it names its customer, and so does its digest."""
+    """Let a held event be from before the vault: it names its customer, and so does its digest."""
     (item,) = (one for one in world.items("EntityTable") if one["pk"]["S"].endswith(f"#{id_}") and "held_at" in one)
     event = HeldEvent.parse(from_item(item)).event
     event = replace(event, details={**event.details, "customer": customer})

@@ -157,8 +157,8 @@ ACCOUNTS: Final = Group(
               account's first statement; then everything is unbilled.
             - Events of periods before `FirstPeriod` are in no balance.
             - A past balance needs the counters of each day since, and of the quarter-hours of that day. An instant at
-              midnight UTC needs days only. If the account has events of before `FirstPeriod`, quarter-hours are needed
-              throughout.
+              midnight UTC needs days only. If the account has events from before `FirstPeriod`, quarter-hours are
+              needed throughout.
             """,
             {
                 404: _NO_ACCOUNT,

@@ -69,7 +69,7 @@ REPORTS: Final = Group(
 
             **No change loses or repeats anything.** The schedule only says when to look; the checkpoint decides what a
             report covers. A deployment may reset the schedule; the watch, every 15 minutes, reconciles it. The watch
-            also measures how long the oldest closed quarter-hour has waited (`ReportDelaySeconds`), and how many
+            also measures how long the oldest final quarter-hour has waited (`ReportDelaySeconds`), and how many
             firings that makes (`ReportDelay`). A pause stops neither, so a forgotten pause sets off the alarm
             [report-late](operations.md#report-late).
             """,

@@ -49,9 +49,10 @@ SUBSCRIPTIONS: Final = Group(
             (404, 409, *BODY_PROBLEMS),
             """
             Everything that the subscription wants is delivered again, in order, from an instant of the last 31 days on.
-            It becomes active if it was disabled. Receivers know a repeated notification by its `webhook-id`.
+            What it has not taken yet is not skipped: delivery begins there, if that is earlier. It becomes active if it
+            was disabled. Receivers know a repeated notification by its `webhook-id`.
             """,
-            {404: _NONE, 409: _OFF},
+            {202: "The subscription is active, and its deliveries begin.", 404: _NONE, 409: _OFF},
             bodies=json_body(b.Replay),
             retries="Each request begins again at its instant.",
         ),

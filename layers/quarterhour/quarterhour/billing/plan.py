@@ -76,7 +76,7 @@ def _is_change_of_order(record: Record) -> bool:
     keys = record["dynamodb"]["Keys"]
     if record.get("eventName") != "MODIFY" or not (keys["pk"]["S"].startswith(ORDERS) and keys["sk"]["S"] == HEADER):
         return False
-    # An order whose customer is forgotten changes, too; what `quarterhour bill` sends has no image of before.
+    # An order whose customer is forgotten changes, too; what `quarterhour bill` sends has no earlier image.
     before, after = (record["dynamodb"].get(image, {}).get("status") for image in ("OldImage", "NewImage"))
     return before is None or before != after
 

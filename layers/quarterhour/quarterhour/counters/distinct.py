@@ -7,8 +7,8 @@ marker is added once, whatever crashes or is delivered again.
 
 Markers without a place are counted already: 0.1.0 and rebuilds set and count them in one transaction.
 
-A customer is marked by the token. Data of before the vault have marked some by their names: such a former marker counts
-as the customer's until a move inserts one for the token, with the same place.
+A customer is marked by the token. Data from before the vault have marked some by their names: such a former marker
+counts as the customer's until a move inserts one for the token, with the same place.
 """
 
 from collections import Counter
@@ -82,7 +82,7 @@ def marker_sets(
 ) -> list[MarkerSet]:
     """Return the marker sets of customers seen on a day: for the lifetime's count and for the day's.
 
-    ``former``: by token, the name by which data of before the vault may have marked the customer.
+    ``former``: by token, the name by which data from before the vault may have marked the customer.
     """
     if not customers:
         return []

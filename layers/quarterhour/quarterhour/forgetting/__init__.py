@@ -1,1 +1,1 @@
-"""Forgetting: customers and messages that data protection asks to forget, and data of before the vault."""
+"""Forgetting: customers and messages that data protection asks to forget, and data from before the vault."""

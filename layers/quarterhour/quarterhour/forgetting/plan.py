@@ -1,4 +1,4 @@
-"""Planning of a move of data of before the vault, pure: how far it is, and the named customers of a sealed day."""
+"""Planning of a move of data from before the vault, pure: how far it is, and the named customers of a sealed day."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -37,7 +37,7 @@ class NamedDay:
 
 @dataclass(frozen=True, slots=True)
 class MoveState:
-    """How far a move of data of before the vault is, and how many sealed lines hold names.
+    """How far a move of data from before the vault is, and how many sealed lines hold names.
 
     ``since``: when it began; every event that was recorded on later days holds a token. ``through``: the last day that
     it has moved. ``lines``, ``quarter_hours``: how many hold names, which stay in their sealed files; ``last``: the

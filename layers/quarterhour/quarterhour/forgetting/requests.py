@@ -26,7 +26,7 @@ class ForgottenRequest:
 
 @dataclass(frozen=True, slots=True)
 class MoveRequest:
-    """Move data of before the vault, as far as there is time."""
+    """Move data from before the vault, as far as there is time."""
 
 
 @dataclass(frozen=True, slots=True)

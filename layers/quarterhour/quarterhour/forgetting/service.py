@@ -1,4 +1,4 @@
-"""Forgets customers, removes texts of messages, and moves data of before the vault."""
+"""Forgets customers, removes texts of messages, and moves data from before the vault."""
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ _NAMES_AT_ONCE: Final = 100
 
 @dataclass(frozen=True, slots=True)
 class CustomerMove:
-    """Moves data of before the vault, so that a customer who comes again counts as the one who was there before.
+    """Moves data from before the vault, so that a customer who comes again counts as the one who was there before.
 
     Each customer in a sealed line gets a token, and the token the customer's markers. Repeated, it changes nothing.
     """
@@ -100,17 +100,17 @@ class Forgetting:
     def forget(self, request: ForgetRequest) -> dict[str, Any]:
         """Forget a customer; return the token that stays, ``None`` if nothing is known of the customer.
 
-        Repeated after a crash, it does the rest. Raises ``ConflictError`` as long as data of before the vault are not
+        Repeated after a crash, it does the rest. Raises ``ConflictError`` as long as data from before the vault are not
         moved: until then, whether the customer is counted is only known by the name.
         """
         vault = self.vault_or_refuse()
         if "complete" not in vault.state():
-            raise ConflictError("data of before the vault are not moved: run quarterhour forget --move first")
+            raise ConflictError("data from before the vault are not moved: run quarterhour forget --move first")
         name = vault.names([request.customer]).get(request.customer) if is_token(request.customer) else request.customer
         entries = self.store.orders_of(name) if name else []
         tokens = vault.tokens([name]) if name else {}
         if name and entries and not tokens:
-            # Only orders of before the vault know the customer.
+            # Only orders from before the vault know the customer.
             tokens = dict(CustomerTokens(vault)([name]))
         if not name or name not in tokens:
             return {"token": None, "orders": 0}  # nosec B105 - no secret

@@ -106,7 +106,7 @@ class FileResult:
 
 
 BAD_ROW: Final = "bad row"
-"""Stands as the verdict of a row without an event."""
+"""The verdict on a row of which no event could be made."""
 
 
 def problems_of(lines: Sequence[int], outcomes: Sequence[Outcome]) -> list[Problem]:

@@ -122,7 +122,7 @@ class Claim(NamedTuple):
         return self._replace(partition=key.partition, position=key.position.at(index))
 
     def in_place_of(self, digest: str) -> "Claim":
-        """Return the claim with the digest of the reservation that it replaces, which can be of before the vault."""
+        """Return the claim with the digest of the reservation that it replaces, which can be from before the vault."""
         kept = digest[:DIGEST_LENGTH]
         return self if self.digest == kept else self._replace(digest=kept)
 

@@ -85,7 +85,7 @@ def subscriptions(after: str | None = None) -> Range:
 
 
 def delivery_key(subscription: str, place: str) -> Key:
-    """Return the key of the delivery of a notification; ``subscription``: its id, which another of its name has not."""
+    """Return the key of a delivery; ``subscription``: its id, which no later subscription of the same name has."""
     return {"pk": f"{_DELIVERIES}{subscription}", "sk": place}
 
 

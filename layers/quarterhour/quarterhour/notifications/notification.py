@@ -15,7 +15,7 @@ class NotificationKind(StrEnum):
     REPORT_SEALED = "report.sealed"
     """A run of the report sealed quarter-hours."""
     DRAFTS_SEALED = "drafts.sealed"
-    """The drafts of a period are there."""
+    """A run sealed the drafts of a period."""
     RELEASE_SEALED = "release.sealed"
     """A release issued statements or credit notes."""
     STATEMENT_ISSUED = "statement.issued"

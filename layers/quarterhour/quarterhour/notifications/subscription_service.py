@@ -73,7 +73,10 @@ class SubscriptionService:
         return subscription, secret
 
     def replay(self, name: str, since: datetime) -> Subscription:
-        """Deliver again everything from an instant on; the subscription is active then."""
+        """Deliver again everything from an instant on, or from where delivery is, if that is earlier.
+
+        So nothing is skipped. The subscription is active then.
+        """
         self._check_on()
         now = clock.now()
         if not now - KEPT <= since <= now:
@@ -83,7 +86,11 @@ class SubscriptionService:
                 f"from: is {iso_seconds(since)}: expected {expected}",
                 FieldProblem("from", f"is {iso_seconds(since)}", expected),
             )
-        return self._change(name, lambda seen: replace(seen, progress=seen.progress.at(before(since))))
+
+        def from_there(seen: Subscription) -> Subscription:
+            return replace(seen, progress=seen.progress.at(min(seen.progress.place, before(since))))
+
+        return self._change(name, from_there)
 
     def delete(self, name: str) -> None:
         """Delete a subscription and its secrets; one that does not exist is deleted already."""

@@ -52,7 +52,7 @@ class Order:
         return replace(self, customer=token, as_sent=self)
 
     def has_digest(self, stored: str) -> bool:
-        """Return whether stored content is the order's; it can be of before the vault, with the customer's name."""
+        """Return whether stored content is the order's; it can be from before the vault, with the customer's name."""
         return stored in {self.digest, self.as_sent.digest if self.as_sent else self.digest}
 
     @property

@@ -81,14 +81,14 @@ class ReportStores:
 
 
 class Reporter:
-    """Seals every closed quarter-hour in S3, exactly once, whatever interrupts it."""
+    """Seals every final quarter-hour in S3, exactly once, whatever interrupts it."""
 
     def __init__(self, stores: ReportStores, settings: ReportSettings) -> None:
         self._stores = stores
         self._settings = settings
 
     def run(self, remaining_seconds: Callable[[], float]) -> ReportResult:
-        """Seal all closed quarter-hours, or as many as the time allows.
+        """Seal all final quarter-hours, or as many as the time allows.
 
         A run in parts is left to the state machine, which is started. Raises ``SealedFileError`` if a sealed file
         exists with other bytes, ``LedgerItemError`` if a ledger item is no posting, ``OvertakenError`` if another run
@@ -149,7 +149,7 @@ class Reporter:
         return at.plan if at and at.plan and at.plan.run == run else None
 
     def _plan(self) -> Plan | None:
-        """Return the plan under way, or a new one; ``None`` if every closed quarter-hour is reported."""
+        """Return the plan under way, or a new one; ``None`` if every final quarter-hour is reported."""
         checkpoints = self._stores.checkpoints
         while at := checkpoints.checkpoint():
             if at.plan:

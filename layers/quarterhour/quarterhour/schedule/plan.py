@@ -163,7 +163,7 @@ def change(
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """How long the oldest unreported, closed quarter-hour has waited: in seconds, and in firings of the schedule."""
+    """How long the oldest unreported, final quarter-hour has waited: in seconds, and in firings of the schedule."""
 
     seconds: float
     firings: float

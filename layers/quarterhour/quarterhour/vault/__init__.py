@@ -1,1 +1,1 @@
-"""The vault: the keys and names of customers, of whom everything else holds tokens."""
+"""The vault keeps the key and the name of each customer; all other data hold tokens."""

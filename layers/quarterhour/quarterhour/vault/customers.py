@@ -1,6 +1,6 @@
 """Customers by token and by name, as the features that need them see the vault.
 
-A deployment without a vault keeps each customer's name: its features get nothing from here.
+Without a vault, customers are stored by name, and nothing is looked up here.
 """
 
 import json
@@ -101,7 +101,7 @@ class CustomerNames:
         return QUOTED.sub(lambda found: json.dumps(names.get(found[1], found[1])), body)
 
     def stored_as(self, customer: str) -> Sequence[str]:
-        """Return the values of ``customer`` in stored data: the token, and the name in data of before the vault."""
+        """Return the values of ``customer`` in stored data: the token, and the name in data from before the vault."""
         other = self._vault.names([customer]) if is_token(customer) else self._vault.tokens([customer])
         return [*other.values(), customer]
 
@@ -116,10 +116,10 @@ def by_name(customer: str) -> Sequence[str]:
 
 
 class Marks(NamedTuple):
-    """What distinct customers are marked by.
+    """By what the markers of distinct customers name them.
 
     ``of``: the token of each customer that is stored by name and has one. ``former``: the name of each token's
-    customer, by which data of before the vault may have marked the customer.
+    customer, by which data from before the vault may have marked the customer.
     """
 
     of: Mapping[str, str]
@@ -152,7 +152,7 @@ class CustomerMarks:
         return Marks(of, {**self._former(tokens), **{token: name for name, token in of.items()}})
 
     def _former(self, tokens: Collection[str]) -> Mapping[str, str]:
-        """Return the names of tokens' customers; none once all marks of before the vault are moved."""
+        """Return the names of tokens' customers; none once all markers from before the vault are moved."""
         if not tokens or self._moved:
             return {}
         self._moved = "complete" in self._vault.state()

@@ -121,11 +121,11 @@ class VaultStore:
         return (from_item(item) for items in pages for item in items)
 
     def state(self) -> Values:
-        """Return how far data of before the vault are moved; empty before the first move."""
+        """Return how far data from before the vault are moved; empty before the first move."""
         item = get_item(self.client, self.table, MOVE_KEY)
         return from_item(item) if item else {}
 
     def put_state(self, state: Values) -> None:
-        """Write how far data of before the vault are moved; of two moves at once, the second repeats days."""
+        """Write how far data from before the vault are moved; of two moves at once, the second repeats days."""
         item = to_item({**MOVE_KEY, **state})
         with_retries(lambda: self.client.put_item(TableName=self.table, Item=item), _TABLE)
