@@ -49,7 +49,7 @@ _PAGE: Final = 500
 _ROUNDS: Final = 5
 _RELEASED_AT: Final = datetime(2026, 11, 5, 12, tzinfo=UTC)
 
-_BROWSER: Final = "chromium"
+_BROWSERS: Final = ("chromium", "chromium-headless-shell")
 _CLICK: Final = """([selector, path, figures]) => new Promise((resolve) => {
   const began = performance.now();
   const watch = new MutationObserver(() => {
@@ -299,16 +299,15 @@ def _page() -> Iterator["Page"]:
 
     Raises ``ToolError`` without the browser.
     """
-    if not shutil.which(_BROWSER):
-        raise ToolError(f"{_BROWSER} not found (apt-get install {_BROWSER})")
+    program = next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if not program:
+        raise ToolError(f"{' or '.join(_BROWSERS)} not found (apt-get install {_BROWSERS[0]})")
     # Only this row needs the browser's driver.
     from playwright.sync_api import sync_playwright  # noqa: PLC0415
 
     with (
         sync_playwright() as playwright,
-        playwright.chromium.launch(
-            executable_path=shutil.which(_BROWSER), chromium_sandbox=os.geteuid() != 0
-        ) as browser,
+        playwright.chromium.launch(executable_path=program, chromium_sandbox=os.geteuid() != 0) as browser,
     ):
         page = browser.new_page()
         page.clock.set_fixed_time(NOW)

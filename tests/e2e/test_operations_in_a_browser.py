@@ -55,8 +55,7 @@ def operated(issuer: Issuer, *, paused: bool = False) -> Iterator[str]:
 
 def opened(browser: Tab, address: str, issuer: Issuer, role: str) -> None:
     """Open the page as a person with a role."""
-    issuer.role = role
-    browser.open(f"{address}/console/operations")
+    open_as(browser, f"{address}/console/operations", issuer, role)
     shown(browser, "Next runs")
     shown(browser, "report-dead-letters")
     shown(browser, "r1")
@@ -192,16 +191,14 @@ def test_every_alarm_has_a_runbook_without_marks_of_its_format(browser: Tab, add
 
 
 def test_a_runbook_that_is_not_there_leads_back_to_operations(browser: Tab, address: str, issuer: Issuer) -> None:
-    issuer.role = "auditor"
-    browser.open(f"{address}/console/runbooks/none")
+    open_as(browser, f"{address}/console/runbooks/none", issuer, "auditor")
     shown(browser, "There is no runbook of this name")
     browser.click("Operations")
     shown(browser, "Records set aside")
 
 
 def test_the_overview_leads_staff_to_what_waits(browser: Tab, late: str, issuer: Issuer) -> None:
-    issuer.role = "support"
-    browser.open(late)
+    open_as(browser, late, issuer, "support")
     shown(browser, "1 record is set aside")
     shown(browser, "2 dead letters wait")
     delay = "223 min (runs of the schedule meanwhile: 3.7)"

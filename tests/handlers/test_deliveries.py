@@ -125,13 +125,19 @@ def test_everything_arrives_in_order_whatever_the_receiver_does(world: World, re
     assert [attempts for _, _, attempts in sending.outcomes()][:2] == [2, 1]
 
 
-def test_a_receiver_that_fails_for_three_days_is_disabled_and_gets_everything_later(
-    world: World, receiver: Receiver
-) -> None:
+def failing(world: World, receiver: Receiver) -> Sending:
+    """Send two notifications to where nothing listens."""
     sending = Sending(world, WebhookSender(receiver.trust, local=True, seconds=0.4))
     _, secret = sending.subscriptions.put("erp", SubscriptionRequest(NOTHING_LISTENS, frozenset(), ""))
     receiver.secret = secret or ""
     sending.append("one", "two")
+    return sending
+
+
+def test_a_receiver_that_fails_for_three_days_is_disabled_and_gets_everything_later(
+    world: World, receiver: Receiver
+) -> None:
+    sending = failing(world, receiver)
     for _ in range(14):
         sending.run(hours=6)
     assert (sending.progress().status, sending.progress().last_outcome) == ("disabled", "disconnected")
@@ -143,10 +149,7 @@ def test_a_receiver_that_fails_for_three_days_is_disabled_and_gets_everything_la
 
 
 def test_a_replay_skips_nothing_that_a_failing_receiver_has_not_taken(world: World, receiver: Receiver) -> None:
-    sending = Sending(world, WebhookSender(receiver.trust, local=True, seconds=0.4))
-    _, secret = sending.subscriptions.put("erp", SubscriptionRequest(NOTHING_LISTENS, frozenset(), ""))
-    receiver.secret = secret or ""
-    sending.append("one", "two")
+    sending = failing(world, receiver)
     sending.run(hours=6)
     sending.subscriptions.put("erp", SubscriptionRequest(receiver.address, frozenset(), ""))
     sending.subscriptions.replay("erp", world.clock.now())

@@ -26,14 +26,17 @@ class Numbers:
         return self.last
 
 
-def crash_points(calls: Sequence[int], *, loses_responses: bool = False) -> list[tuple[int, FaultKind]]:
+def crash_points(
+    calls: Sequence[int], *, loses_responses: bool = False, in_turns: bool = False
+) -> list[tuple[int, FaultKind]]:
     """Return where something may die at calls that it makes one after the other: before each, and after the last.
 
     What a death after any other one leaves is what a death before the next one leaves. With ``loses_responses``, the
-    response of each may be lost, too.
+    response of each may be lost, too; ``in_turns``: one of both faults at each call.
     """
     kinds = _kinds(loses_responses=loses_responses)
-    return [*((call, kind) for call in calls for kind in kinds), (calls[-1], FaultKind.KILL_AFTER)]
+    at = (lambda call: [kinds[call % len(kinds)]]) if in_turns else (lambda _: kinds)
+    return [*((call, kind) for call in calls for kind in at(call)), (calls[-1], FaultKind.KILL_AFTER)]
 
 
 def _kinds(*, loses_responses: bool) -> list[FaultKind]:
@@ -58,15 +61,15 @@ class Crashes:
     ) -> None:
         """Run ``act`` once without a fault to count its calls, then once for each of its ``crash_points``.
 
-        If responses may be lost, and there are more than ``FEW`` points or the engine is DynamoDB Local, the faults
-        take turns from one call to the next.
+        Of more than ``FEW`` points, and on DynamoDB Local, the faults take turns from one call to the next.
         """
         prepare(place)
         before = len(place.faults.calls)
         act(place)
-        points = crash_points(range(len(place.faults.calls) - before), loses_responses=loses_responses)
-        if loses_responses and not (place.engine == MOTO and len(points) <= FEW):
-            points = [one for number, one in enumerate(points) if (number + one[0]) % 2 == 0 or one == points[-1]]
+        calls = range(len(place.faults.calls) - before)
+        points = crash_points(calls, loses_responses=loses_responses)
+        if place.engine != MOTO or len(points) > FEW:
+            points = crash_points(calls, loses_responses=loses_responses, in_turns=True)
         recover(place)
         place.drain()
         for number, (call, fault) in enumerate(points):
@@ -97,29 +100,30 @@ class Crashes:
         For what has another number of calls each time. ``prepare`` may arm another fault, or an action, before those.
         On DynamoDB Local the faults take turns from one call to the next.
         """
-        calls = 0
 
-        def reached(fault: FaultKind, after: int) -> bool:
-            nonlocal calls
+        def attempt(fault: FaultKind, after: int) -> tuple[bool, int]:
+            """Return whether the fault struck, and the number of calls."""
             prepare(place)
             place.faults.arm(fault, after)
             struck, before = len(place.faults.struck), len(place.faults.calls)
             act(place)
             calls = len(place.faults.calls) - before
-            is_reached = fault in {one for _, one in place.faults.struck[struck:]}
+            has_struck = fault in {one for _, one in place.faults.struck[struck:]}
             place.faults.disarm()
             recover(place)
-            return is_reached
+            return has_struck, calls
 
-        points, kinds = 0, _kinds(loses_responses=loses_responses)
+        points, calls, kinds = 0, 0, _kinds(loses_responses=loses_responses)
         for number, fault in enumerate(kinds):
             for after in count(first) if place.engine == MOTO else count(first + number, len(kinds)):
-                if not reached(fault, after):  # It had ended before.
+                has_struck, calls = attempt(fault, after)
+                if not has_struck:  # It had ended before.
                     break
                 points += 1
             place.drain()
             place.check()
-        points += reached(FaultKind.KILL_AFTER, calls - 1)
+        has_struck, _ = attempt(FaultKind.KILL_AFTER, calls - 1)
+        points += has_struck
         place.drain()
         place.check()
         self.survived(what, points)

@@ -39,10 +39,8 @@ CYCLE = 3
 """The most calls that repeat themselves: to collect a day without lines takes three."""
 EVERY = 7
 """Of calls that repeat themselves, every seventh is tried, so each call of the cycle in turns."""
-EVERY_IN_PARTS = 3
-"""A run in parts makes hundreds of calls: every third crash point is tried."""
-EVERY_OF_REFUSALS = 2
-"""Every second of a release of four drafts: most of its calls are those of any release, which are all tried."""
+EVERY_IN_PARTS = 2
+"""A run in parts makes hundreds of calls: every second crash point is tried."""
 PASSING = (FaultKind.THROTTLE, FaultKind.RESET_AFTER)
 """Faults that the AWS client repeats a call after. Each is tried at every fourth call, never both at one."""
 
@@ -270,7 +268,7 @@ def test_a_release_that_refuses_a_draft_may_die_at_any_call(record_property: Rec
     """The tax profile of one of four agencies is gone when the release runs that a person decided."""
     with all_releasing() as shop:
         shop.set_profile(is_there=False)
-        points = crash_points(shop.points())[::EVERY_OF_REFUSALS]
+        points = crash_points(shop.points())
         check_refused(shop)
         crash_at(shop, points, shop.state())
     record_property("a release that refuses a draft", f"{len(points)} crash points tried, 0 violations")
@@ -279,7 +277,7 @@ def test_a_release_that_refuses_a_draft_may_die_at_any_call(record_property: Rec
 def test_a_profile_may_go_while_a_release_is_dead_at_any_call(record_property: Record) -> None:
     """Before the numbers are given, the draft is refused; from then on, its document shows the profile that it had."""
     with all_releasing() as shop:
-        points = crash_points(shop.points())[::EVERY_OF_REFUSALS]
+        points = crash_points(shop.points())
         released = shop.files()
         outcomes = Counter[bool]()
         for after, death in points:

@@ -130,15 +130,21 @@ function useEscape(busy) {
   return [{ onInput, onCancel }, note];
 }
 
+/** Returns the reference of a dialog that opens at once, not after the first paint: the next key belongs to it. */
+export function useOpened() {
+  const place = useRef();
+  useLayoutEffect(() => place.current.showModal(), []);
+  return place;
+}
+
 /**
  * A dialog with a form, whose fields are its children. It closes when onSend has returned true. The second click of a
  * double click is ignored: the button may have another action by then. `isStale`: something else than its
  * action is to be done first.
  */
 export function Dialog({ title, action, busy, problem, onSend, onClose, wide, isStale, children }) {
-  const place = useRef();
+  const place = useOpened();
   const [kept, note] = useEscape(busy);
-  useLayoutEffect(() => place.current.showModal(), []); // As in Modal.
   const send = async (event) => {
     event.preventDefault();
     if (await onSend(new FormData(event.target))) place.current?.close();
@@ -162,10 +168,8 @@ export function Dialog({ title, action, busy, problem, onSend, onClose, wide, is
 
 /** A dialog that adds no form. It closes by Escape and by a form of the method dialog; `busy` keeps it open. */
 export function Modal({ label, busy, onClose, children, ...more }) {
-  const place = useRef();
+  const place = useOpened();
   const [kept, note] = useEscape(busy);
-  // At once, not after the first paint: the next key belongs to the dialog.
-  useLayoutEffect(() => place.current.showModal(), []);
   return html`
     <dialog ref=${place} aria-labelledby=${label} closedby=${busy ? "none" : "any"} onClose=${onClose} ...${kept}
       ...${more}>

@@ -1,5 +1,5 @@
 /** The search: one box over pages, agencies, statements, events, orders and customers; it needs no span of time. */
-import { html, useEffect, useLayoutEffect, useMemo, useRef, useState } from "../vendor/htm-preact.js";
+import { html, useEffect, useLayoutEffect, useMemo, useState } from "../vendor/htm-preact.js";
 import { allAgencies, matching } from "../agencies.js";
 import { get, withQuery } from "../api.js";
 import { isMonth } from "../calendar.js";
@@ -7,7 +7,7 @@ import * as format from "../format.js";
 import { STAFF, may } from "../me.js";
 import { agencyText, isolated } from "../names.js";
 import { withMoney } from "../open_items.js";
-import { Failure, Name } from "../parts.js";
+import { Failure, Name, useOpened } from "../parts.js";
 import { address, navigate } from "../routes.js";
 import { folded } from "../rows.js";
 import { agencyAddress } from "./agency-link.js";
@@ -52,13 +52,12 @@ export function Search({ pages }) {
 const isWriting = () => document.activeElement?.matches("input, select, textarea, [contenteditable]");
 
 function Box({ pages, onClose }) {
-  const place = useRef();
+  const place = useOpened();
   const [text, setText] = useState("");
   const { agencies, found, problem, busy } = useFound(text.trim());
   const groups = useMemo(() => groupsOf(text.trim(), pages, agencies, found), [text, pages, agencies, found]);
   const options = groups.flatMap((group) => group.options);
   const [chosen, setChosen] = useState(0);
-  useLayoutEffect(() => { place.current.showModal(); }, []);
   useEffect(() => { setChosen(0); }, [text]);
   const active = Math.min(chosen, options.length - 1);
   useEffect(() => { document.getElementById(idOf(active))?.scrollIntoView({ block: "nearest" }); }, [active]);

@@ -237,7 +237,7 @@ class Checkpoint:
 def next_plan(at: Checkpoint, now: datetime, settings: ReportSettings, shards: int) -> Plan | None:
     """Plan a run of the final quarter-hours after the checkpoint, at most to the end of their UTC day.
 
-    A run in parts is shorter. Returns ``None`` if no quarter-hour is closed.
+    A run in parts is shorter. Returns ``None`` if no quarter-hour is final.
     """
     first = at.sealed_through.next
     last = min(last_closed(now, settings.grace), QuarterHour.last_of(first.day))
