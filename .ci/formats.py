@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from babel import Locale
 
-from quarterhour.agencies.agency import LANGUAGES
 from quarterhour.model.countries import COUNTRIES
+from quarterhour.registry.agencies.agency import LANGUAGES
 
 FOLDER: Final = Path(__file__).resolve().parents[1] / "layers/quarterhour/quarterhour/statements/languages"
 LOCALES: Final = {"en": "en_GB"}

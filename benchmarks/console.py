@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks.marketplace import accounts, days_before, fill, write
 from benchmarks.pages import PAGE, insert
 from benchmarks.table import MISSED, Line, at_most, show
-from quarterhour.agencies.rows import AgencyRow
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import midnight
+from quarterhour.registry.agencies.rows import AgencyRow
 from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
 from quarterhour.statements.keys import open_drafts
 from quarterhour_tools.emulator.server import Server

@@ -21,23 +21,23 @@ from typing import IO, Any, Final, cast
 from botocore.exceptions import ClientError
 
 from benchmarks.prices import INVOCATION, S3_PUT, WRITE
-from quarterhour.agencies.agency import EXEMPT, Agency, TaxProfile
 from quarterhour.aws.workers import Workers
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
-from quarterhour.releases.checks import DraftContext
-from quarterhour.releases.plan import ReleasePlan, ReleaseProgress
-from quarterhour.releases.run import ReleaseRunner
+from quarterhour.registry.agencies.agency import EXEMPT, Agency, TaxProfile
+from quarterhour.registry.owner import Owner
 from quarterhour.reports.keys import Part, part_of_lines
 from quarterhour.reports.plan import SCHEMA, Checkpoint, SealedFile
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.writer import SealedFileWriter
 from quarterhour.statements.document import Parties, PartyVersions
 from quarterhour.statements.draft_items import DUE, DraftItem
-from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
+from quarterhour.statements.releases.checks import DraftContext
+from quarterhour.statements.releases.plan import ReleasePlan, ReleaseProgress
+from quarterhour.statements.releases.run import ReleaseRunner
 from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.store import Published, StatementStores
 

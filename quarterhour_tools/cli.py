@@ -22,8 +22,8 @@ from quarterhour.ledger.http import MAX_BATCH
 from quarterhour.model import clock
 from quarterhour.model.fields import printable
 from quarterhour.proof.folder import verify_folder
+from quarterhour.proof.reports import OpenObject
 from quarterhour.proof.verify import verify
-from quarterhour.reports.verify import OpenObject
 from quarterhour.statements.keys import LINES
 from quarterhour_tools.accounting import dac7, journal, payments, payouts, vat
 from quarterhour_tools.bucket import Folder, prepare_folder

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from quarterhour.model import money
 from quarterhour.model.periods import Period
-from quarterhour.releases.keys import release_list_key, release_of_manifest
-from quarterhour.releases.listing import ReleasedDocument, read_release
 from quarterhour.statements import drafts
 from quarterhour.statements.drafts import ListedDraft, read_drafts
 from quarterhour.statements.keys import draft_list_key, list_key, period_of_manifest
 from quarterhour.statements.listing import COLUMNS_OF_0_2, FIGURES, Listed, read_rows
+from quarterhour.statements.releases.keys import release_list_key, release_of_manifest
+from quarterhour.statements.releases.listing import ReleasedDocument, read_release
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 

@@ -13,16 +13,16 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.parking import Parking
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.streams import Record
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
-from quarterhour.billing.service import Biller
 from quarterhour.ledger.held.keys import HELD
 from quarterhour.ledger.service import recorder_of
+from quarterhour.model.settings import Environment
 from quarterhour.notifications.service import ChangeLog, NotificationLog
 from quarterhour.notifications.sources import STATEMENTS
 from quarterhour.notifications.store import NotificationStore
+from quarterhour.orders.billing.service import Biller
 from quarterhour.orders.store import OrderStore
 from quarterhour.reports.archived import ArchivedPostings
 

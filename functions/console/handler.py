@@ -6,10 +6,10 @@ from typing import Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
+from quarterhour.model.settings import Environment
 from quarterhour.web import http
 from quarterhour.web.static_files import ASSETS, INDEX, PageSettings, accepts_gzip, origin, served_files
 

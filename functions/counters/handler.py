@@ -6,13 +6,13 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
 from quarterhour.aws.parking import Parking
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.service import CounterUpdater
 from quarterhour.counters.store import CounterStore
-from quarterhour.vault.customers import CustomerMarks, no_marks, vault_of
+from quarterhour.customers.tokens import CustomerMarks, no_marks, vault_of
+from quarterhour.model.settings import Environment
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()

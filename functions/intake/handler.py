@@ -9,7 +9,6 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
 from quarterhour.aws.parking import Parking
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.intake.inbox import InboxIntake
@@ -17,6 +16,7 @@ from quarterhour.intake.service import QueueIntake
 from quarterhour.intake.store import InboxStore
 from quarterhour.ledger.service import recorder_of
 from quarterhour.model.errors import UnavailableError
+from quarterhour.model.settings import Environment
 from quarterhour.reports.archived import ArchivedPostings
 
 env = Environment.of_process()

@@ -9,9 +9,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger, observed
 from quarterhour.aws.workers import Workers
+from quarterhour.model.settings import Environment
 from quarterhour.notifications.bus import Bus
 from quarterhour.notifications.secrets import SecretStore
 from quarterhour.notifications.service import Dispatcher, NotificationLog

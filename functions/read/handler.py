@@ -10,77 +10,77 @@ from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.agencies import routes as agencies
-from quarterhour.agencies.agency import AGENCIES
-from quarterhour.agencies.queries import AgencyQueries
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.queues import QueueReader
-from quarterhour.aws.settings import Environment, calendar_of, rounding_of
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters import routes as counters
 from quarterhour.counters.overview import OverviewQueries
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
-from quarterhour.csv import routes as csv
-from quarterhour.documents import routes as documents
-from quarterhour.documents.queries import DocumentQueries
-from quarterhour.exchange_rates import routes as exchange_rates
-from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
-from quarterhour.exchange_rates.queries import ExchangeRateQueries
+from quarterhour.customers.tokens import CustomerNames, by_name, vault_of
+from quarterhour.file_formats.csv import routes as csv
 from quarterhour.ledger import routes as ledger
 from quarterhour.ledger.held import routes as held
 from quarterhour.ledger.held.queries import HeldQueries
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
 from quarterhour.ledger.rerating_queries import ReratingQueries
+from quarterhour.messages import routes as threads
+from quarterhour.messages.queries import ThreadQueries
+from quarterhour.messages.subjects import Subjects
+from quarterhour.model.settings import Environment, calendar_of, rounding_of
 from quarterhour.notifications import routes as notifications
 from quarterhour.notifications.queries import SubscriptionQueries
 from quarterhour.orders import routes as orders
 from quarterhour.orders.queries import OrderQueries
-from quarterhour.rate_cards import routes as rate_cards
-from quarterhour.rate_cards.queries import RateCardQueries
-from quarterhour.rate_cards.rate_card import RATE_CARDS
-from quarterhour.receivables import routes as receivables
-from quarterhour.receivables.queries import ReceivableQueries
-from quarterhour.reconciliation.result import RESULTS
-from quarterhour.releases import routes as releases
-from quarterhour.releases.context import DraftContexts
-from quarterhour.releases.queries import DraftQueries
-from quarterhour.releases.store import ReleaseStore
+from quarterhour.registry.agencies import routes as agencies
+from quarterhour.registry.agencies.agency import AGENCIES
+from quarterhour.registry.agencies.queries import AgencyQueries
+from quarterhour.registry.documents import routes as documents
+from quarterhour.registry.documents.queries import DocumentQueries
+from quarterhour.registry.exchange_rates import routes as exchange_rates
+from quarterhour.registry.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
+from quarterhour.registry.exchange_rates.queries import ExchangeRateQueries
+from quarterhour.registry.owner import OWNERS
+from quarterhour.registry.rate_cards import routes as rate_cards
+from quarterhour.registry.rate_cards.queries import RateCardQueries
+from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
+from quarterhour.registry.reconciliation.result import RESULTS
 from quarterhour.reports import routes as reports
 from quarterhour.reports.archived import ArchivedPostings
+from quarterhour.reports.projections import routes as sales
+from quarterhour.reports.projections.queries import LocationQueries, ProductQueries
 from quarterhour.reports.queries import ReportQueries
+from quarterhour.reports.schedule import routes as schedule
+from quarterhour.reports.schedule.expression import EXPECTED, checked
+from quarterhour.reports.schedule.queries import OperationQueries
+from quarterhour.reports.schedule.service import ScheduleReconciler
+from quarterhour.reports.schedule.store import ScheduleStore
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import began
-from quarterhour.sales import routes as sales
-from quarterhour.sales.queries import LocationQueries, ProductQueries
-from quarterhour.schedule import routes as schedule
-from quarterhour.schedule.expression import EXPECTED, checked
-from quarterhour.schedule.queries import OperationQueries
-from quarterhour.schedule.service import ScheduleReconciler
-from quarterhour.schedule.store import ScheduleStore
 from quarterhour.search import routes as search
 from quarterhour.search.queries import SearchQueries
 from quarterhour.snapshots import routes as snapshots
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
-from quarterhour.statement_status import routes as statement_status
-from quarterhour.statement_status.queries import StatementStatusQueries
 from quarterhour.statements import routes as statements
-from quarterhour.statements.owner import OWNERS
 from quarterhour.statements.queries import StatementQueries
+from quarterhour.statements.receivables import routes as receivables
+from quarterhour.statements.receivables.queries import ReceivableQueries
+from quarterhour.statements.releases import routes as releases
+from quarterhour.statements.releases.context import DraftContexts
+from quarterhour.statements.releases.queries import DraftQueries
+from quarterhour.statements.releases.store import ReleaseStore
+from quarterhour.statements.status import routes as statement_status
+from quarterhour.statements.status.queries import StatementStatusQueries
 from quarterhour.statements.store import ProgressStore, plan_of_period
-from quarterhour.threads import routes as threads
-from quarterhour.threads.queries import ThreadQueries
-from quarterhour.threads.subjects import Subjects
-from quarterhour.vault.customers import CustomerNames, by_name, vault_of
 from quarterhour.web import http
 from quarterhour.web.access import everyone
 from quarterhour.web.routing import Routes
 
 if TYPE_CHECKING:
-    from quarterhour.receivables.bank_files import BankFiles
+    from quarterhour.statements.receivables.bank_files import BankFiles
 
 env = Environment.of_process()
 dynamodb, s3 = clients.dynamodb(), clients.s3()
@@ -168,7 +168,7 @@ DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 @cache
 def bank_files() -> "BankFiles":
     """Return what reads the files of a bank; no other request needs these modules."""
-    from quarterhour.receivables.bank_files import BankFiles  # noqa: PLC0415 - see above
+    from quarterhour.statements.receivables.bank_files import BankFiles  # noqa: PLC0415 - see above
 
     return BankFiles(receivable_queries, entities, events, workers, statement_queries.calendar.zone)
 

@@ -29,12 +29,15 @@ from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.executions import Executions
 from quarterhour.aws.parking import Parking
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
-from quarterhour.forgetting.requests import (
+from quarterhour.customers.tokens import CustomerMarks, no_marks, vault_of
+from quarterhour.ledger.held.decision_service import HeldDecisionService
+from quarterhour.ledger.held.requests import ReleaseRequest, read_decision
+from quarterhour.ledger.held.store import HeldStore
+from quarterhour.maintenance.forgetting.requests import (
     ForgetRequest,
     ForgettingRequest,
     ForgottenRequest,
@@ -42,19 +45,16 @@ from quarterhour.forgetting.requests import (
     RedactRequest,
     read_forgetting,
 )
-from quarterhour.forgetting.service import CustomerMove, Forgetting
-from quarterhour.forgetting.store import ForgettingStore
-from quarterhour.ledger.held.decision_service import HeldDecisionService
-from quarterhour.ledger.held.requests import ReleaseRequest, read_decision
-from quarterhour.ledger.held.store import HeldStore
-from quarterhour.rebuild.requests import FollowRequest, RebuildRequest, read_request
-from quarterhour.rebuild.service import RebuildService
+from quarterhour.maintenance.forgetting.service import CustomerMove, Forgetting
+from quarterhour.maintenance.forgetting.store import ForgettingStore
+from quarterhour.maintenance.rebuild.requests import FollowRequest, RebuildRequest, read_request
+from quarterhour.maintenance.rebuild.service import RebuildService
+from quarterhour.model.settings import Environment
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, RunStore
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour.snapshots.service import SnapshotWriter
 from quarterhour.snapshots.store import SnapshotStore
-from quarterhour.vault.customers import CustomerMarks, no_marks, vault_of
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()

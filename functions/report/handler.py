@@ -14,23 +14,23 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.archive.service import Archiver
-from quarterhour.archive.store import ArchiveStore
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.executions import Executions
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import Metric, count, is_tick, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterReader
 from quarterhour.ledger.partitions import LedgerReader
+from quarterhour.maintenance.archive.service import Archiver
+from quarterhour.maintenance.archive.store import ArchiveStore
+from quarterhour.model.settings import Environment
 from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.plan import ReportSettings
 from quarterhour.reports.reseal import Resealer
+from quarterhour.reports.schedule.store import read_desired
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import Reporter, ReportStores
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
-from quarterhour.schedule.store import read_desired
 from quarterhour.statements.store import ProgressStore
 
 env = Environment.of_process()

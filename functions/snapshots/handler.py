@@ -6,9 +6,9 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
 from quarterhour.aws.parking import Parking
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
+from quarterhour.model.settings import Environment
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour.snapshots.service import SnapshotWriter
 from quarterhour.snapshots.store import SnapshotStore

@@ -16,19 +16,19 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.settings import Environment, calendar_of, rounding_of
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
-from quarterhour.releases.context import DraftContexts
-from quarterhour.releases.reseal import PeriodResealer
-from quarterhour.releases.run import ReleaseRunner
-from quarterhour.releases.store import ReleaseStore
+from quarterhour.model.settings import Environment, calendar_of, rounding_of
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore, began
-from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.plan import StatementSettings, read_period
+from quarterhour.statements.releases.context import DraftContexts
+from quarterhour.statements.releases.reseal import PeriodResealer
+from quarterhour.statements.releases.run import ReleaseRunner
+from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.reseal import StatementResealer
 from quarterhour.statements.service import DraftRunner
+from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour.statements.store import DraftStore, PartyReader, ProgressStore, StatementStores, plan_of_period
 
 env = Environment.of_process()

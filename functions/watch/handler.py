@@ -11,22 +11,22 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.executions import Executions
-from quarterhour.aws.settings import Environment, calendar_of
 from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.held.service import HeldPoster
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.queries import EventLookup
 from quarterhour.ledger.service import recorder_of
-from quarterhour.releases.store import ReleaseStore
+from quarterhour.model.settings import Environment, calendar_of
 from quarterhour.reports.archived import ArchivedPostings
+from quarterhour.reports.schedule.expression import EXPECTED, checked
+from quarterhour.reports.schedule.service import ScheduleReconciler
+from quarterhour.reports.schedule.store import ScheduleStore
 from quarterhour.reports.store import CheckpointStore, began
-from quarterhour.schedule.expression import EXPECTED, checked
-from quarterhour.schedule.service import ScheduleReconciler
-from quarterhour.schedule.store import ScheduleStore
-from quarterhour.statement_status.service import DisputeWatch, StatementStatusService
-from quarterhour.statement_status.store import StatementStatusStore
+from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.starting import StatementStarter
+from quarterhour.statements.status.service import DisputeWatch, StatementStatusService
+from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour.statements.store import ProgressStore
 
 env = Environment.of_process()

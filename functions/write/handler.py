@@ -8,26 +8,21 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.agencies import routes as agencies
-from quarterhour.agencies.agency import AGENCIES
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.executions import Executions
-from quarterhour.aws.settings import Environment, calendar_of
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
-from quarterhour.documents import routes as documents
-from quarterhour.documents.queries import DocumentQueries
-from quarterhour.documents.service import DocumentService
-from quarterhour.documents.store import DocumentStore
-from quarterhour.exchange_rates import routes as exchange_rates
-from quarterhour.exchange_rates.queries import ExchangeRateQueries
-from quarterhour.exchange_rates.service import ExchangeRateService
-from quarterhour.exchange_rates.store import ExchangeRateStore
+from quarterhour.customers.tokens import CustomerNames, CustomerTokens, vault_of
 from quarterhour.ledger.held import routes as held
 from quarterhour.ledger.held.decision_service import HeldDecisionService
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.queries import EventLookup
+from quarterhour.messages import routes as threads
+from quarterhour.messages.service import ThreadService
+from quarterhour.messages.store import ThreadStore
+from quarterhour.messages.subjects import Subjects
+from quarterhour.model.settings import Environment, calendar_of
 from quarterhour.notifications import routes as notifications
 from quarterhour.notifications.secrets import SecretStore
 from quarterhour.notifications.store import NotificationStore
@@ -35,29 +30,34 @@ from quarterhour.notifications.subscription_service import SubscriptionService
 from quarterhour.orders import routes as orders
 from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
-from quarterhour.rate_cards.rate_card import RATE_CARDS
-from quarterhour.reconciliation.result import RESULTS
-from quarterhour.releases import routes as releases
-from quarterhour.releases.context import DraftContexts
-from quarterhour.releases.service import ReleaseService
-from quarterhour.releases.store import ReleaseStore
+from quarterhour.registry.agencies import routes as agencies
+from quarterhour.registry.agencies.agency import AGENCIES
+from quarterhour.registry.documents import routes as documents
+from quarterhour.registry.documents.queries import DocumentQueries
+from quarterhour.registry.documents.service import DocumentService
+from quarterhour.registry.documents.store import DocumentStore
+from quarterhour.registry.exchange_rates import routes as exchange_rates
+from quarterhour.registry.exchange_rates.queries import ExchangeRateQueries
+from quarterhour.registry.exchange_rates.service import ExchangeRateService
+from quarterhour.registry.exchange_rates.store import ExchangeRateStore
+from quarterhour.registry.owner import OWNERS
+from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
+from quarterhour.registry.reconciliation.result import RESULTS
 from quarterhour.reports.archived import ArchivedPostings
+from quarterhour.reports.schedule import routes as schedule
+from quarterhour.reports.schedule.expression import EXPECTED, checked
+from quarterhour.reports.schedule.service import ScheduleReconciler
+from quarterhour.reports.schedule.store import ScheduleStore
 from quarterhour.reports.store import CheckpointStore, began
-from quarterhour.schedule import routes as schedule
-from quarterhour.schedule.expression import EXPECTED, checked
-from quarterhour.schedule.service import ScheduleReconciler
-from quarterhour.schedule.store import ScheduleStore
-from quarterhour.statement_status import routes as statement_status
-from quarterhour.statement_status.service import StatementStatusService
-from quarterhour.statement_status.store import StatementStatusStore
-from quarterhour.statements.owner import OWNERS
+from quarterhour.statements.releases import routes as releases
+from quarterhour.statements.releases.context import DraftContexts
+from quarterhour.statements.releases.service import ReleaseService
+from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.starting import StatementStarter
+from quarterhour.statements.status import routes as statement_status
+from quarterhour.statements.status.service import StatementStatusService
+from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour.statements.store import ProgressStore, plan_of_period
-from quarterhour.threads import routes as threads
-from quarterhour.threads.service import ThreadService
-from quarterhour.threads.store import ThreadStore
-from quarterhour.threads.subjects import Subjects
-from quarterhour.vault.customers import CustomerNames, CustomerTokens, vault_of
 from quarterhour.web import http
 from quarterhour.web.routing import Routes
 

@@ -8,10 +8,10 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from quarterhour.agencies.agency import COUNTRY, SCHEMES, country_of
 from quarterhour.model import fields, money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
+from quarterhour.registry.agencies.agency import COUNTRY, SCHEMES, country_of
 from quarterhour_tools.accounting.document import TaxedBase
 from quarterhour_tools.errors import ToolError
 

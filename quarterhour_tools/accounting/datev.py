@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 
 from text_unidecode import unidecode
 
-from quarterhour.agencies.agency import REVERSE_CHARGE
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
+from quarterhour.registry.agencies.agency import REVERSE_CHARGE
 from quarterhour_tools.accounting.account_map import AccountMap, DatevSettings, MapProblemsError
 from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.journal_entries import JournalEntry

@@ -6,10 +6,10 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, NamedTuple, Self
 
-from quarterhour.agencies.agency import BY_AGENCY
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
+from quarterhour.registry.agencies.agency import BY_AGENCY
 from quarterhour.statements.figures import Kind
 
 

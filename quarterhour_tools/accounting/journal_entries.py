@@ -5,10 +5,10 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Final, NamedTuple
 
-from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import shown
+from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour_tools.accounting.account_map import (
     NONE,
     OPENING,

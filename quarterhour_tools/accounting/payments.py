@@ -16,14 +16,14 @@ from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.csv.errors import FileError, MapError
-from quarterhour.csv.map import load_line_map
-from quarterhour.csv.table import BadRow, read_table
+from quarterhour.file_formats.bank.line import FILE, FORMATS
+from quarterhour.file_formats.csv.errors import FileError, MapError
+from quarterhour.file_formats.csv.map import load_line_map
+from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock
 from quarterhour.model.fields import printable
-from quarterhour.receivables.bank.line import FILE, FORMATS
-from quarterhour.receivables.matching import Match
+from quarterhour.statements.receivables.matching import Match
 from quarterhour_tools.csv.bank_lines import bank_lines
 from quarterhour_tools.csv.command import read_map
 from quarterhour_tools.csv.file import open_text

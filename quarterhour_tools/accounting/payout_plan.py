@@ -5,14 +5,14 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from quarterhour.agencies.agency import BY_MARKETPLACE
-from quarterhour.agencies.ibans import is_iban
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.periods import Period, start_of, time_zone
-from quarterhour.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
+from quarterhour.registry.agencies.agency import BY_MARKETPLACE
+from quarterhour.registry.agencies.ibans import is_iban
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
+from quarterhour.statements.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
 from quarterhour_tools.accounting.credit_transfer import (
     EURO,
     BankAccount,

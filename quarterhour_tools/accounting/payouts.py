@@ -18,7 +18,6 @@ from rich import box
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.ledger.event import PAYMENT
 from quarterhour.ledger.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
@@ -26,6 +25,7 @@ from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.fields import printable
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import time_zone
+from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour_tools.accounting.credit_transfer import (
     BankAccount,
     Transfers,

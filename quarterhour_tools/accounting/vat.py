@@ -16,9 +16,9 @@ from rich import box
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.agencies.agency import REVERSE_CHARGE
 from quarterhour.model import money
 from quarterhour.model.fields import printable
+from quarterhour.registry.agencies.agency import REVERSE_CHARGE
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
 from quarterhour_tools.accounting.documents import choose, configure_files, configure_period

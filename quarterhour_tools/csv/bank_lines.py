@@ -4,12 +4,12 @@ import csv
 import io
 from collections.abc import Iterator
 
-from quarterhour.csv.errors import CellError, EmptyCellError
-from quarterhour.csv.events import Converter
-from quarterhour.csv.map import CURRENCY, CsvMap, LineMap
-from quarterhour.csv.table import BadRow, Table
+from quarterhour.file_formats.bank.table import COLUMNS
+from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
+from quarterhour.file_formats.csv.events import Converter
+from quarterhour.file_formats.csv.map import CURRENCY, CsvMap, LineMap
+from quarterhour.file_formats.csv.table import BadRow, Table
 from quarterhour.model import money
-from quarterhour.receivables.bank.table import COLUMNS
 
 
 def bank_lines(table: Table, csv_map: CsvMap, line_map: LineMap, settings: dict[str, str]) -> Iterator[str | BadRow]:

@@ -16,12 +16,12 @@ from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from quarterhour.csv.errors import EncodingError, FileError, MapError
-from quarterhour.csv.events import events
-from quarterhour.csv.guess import guess
-from quarterhour.csv.lines import COMMONEST, UTF_8
-from quarterhour.csv.map import CsvMap, load_map, shipped_map, shipped_maps
-from quarterhour.csv.table import BadRow, CsvRecord, read_table
+from quarterhour.file_formats.csv.errors import EncodingError, FileError, MapError
+from quarterhour.file_formats.csv.events import events
+from quarterhour.file_formats.csv.guess import guess
+from quarterhour.file_formats.csv.lines import COMMONEST, UTF_8
+from quarterhour.file_formats.csv.map import CsvMap, load_map, shipped_map, shipped_maps
+from quarterhour.file_formats.csv.table import BadRow, CsvRecord, read_table
 from quarterhour.model.fields import printable
 from quarterhour_tools.csv.file import STDIN, TextFile, open_text
 from quarterhour_tools.output import counted

@@ -14,8 +14,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from quarterhour.csv.errors import EncodingError, FileError
-from quarterhour.csv.lines import AS_BROKEN, COMMONEST, UTF_8, FileLine, check_kind, is_utf_8, marked, numbered
+from quarterhour.file_formats.csv.errors import EncodingError, FileError
+from quarterhour.file_formats.csv.lines import (
+    AS_BROKEN,
+    COMMONEST,
+    UTF_8,
+    FileLine,
+    check_kind,
+    is_utf_8,
+    marked,
+    numbered,
+)
 
 STDIN: Final = "-"
 

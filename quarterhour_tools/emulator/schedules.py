@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from quarterhour.schedule.expression import Expression, ExpressionError, FixedRate, parse
+from quarterhour.reports.schedule.expression import Expression, ExpressionError, FixedRate, parse
 from quarterhour_tools.errors import ToolError
 
 _EVERY_MINUTE: Final = "rate(1 minute)"

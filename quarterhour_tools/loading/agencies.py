@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable
 from datetime import datetime
 from typing import Any, Final
 
-from quarterhour.agencies.agency import FIELDS, TAX_FIELDS
-from quarterhour.agencies.rows import COLUMNS, AgencyFileError, AgencyRow, BadLine, has_start, read_rows
 from quarterhour.model import instants
 from quarterhour.model.fields import printable
+from quarterhour.registry.agencies.agency import FIELDS, TAX_FIELDS
+from quarterhour.registry.agencies.rows import COLUMNS, AgencyFileError, AgencyRow, BadLine, has_start, read_rows
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import open_source
 from quarterhour_tools.operations.deployment import api, configure_target

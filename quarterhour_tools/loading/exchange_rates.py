@@ -10,14 +10,14 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from quarterhour.csv.errors import FileError
-from quarterhour.csv.lines import BROKEN, LONGEST, FileLine
-from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE, read_request
-from quarterhour.exchange_rates.keys import CODE, is_code
+from quarterhour.file_formats.csv.errors import FileError
+from quarterhour.file_formats.csv.lines import BROKEN, LONGEST, FileLine
 from quarterhour.model import instants
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import InvalidError, in_words
 from quarterhour.model.fields import printable
+from quarterhour.registry.exchange_rates.exchange_rate import MAX_SOURCE, read_request
+from quarterhour.registry.exchange_rates.keys import CODE, is_code
 from quarterhour.web import parameters
 from quarterhour_tools.csv.file import TextFile, open_text
 from quarterhour_tools.errors import ToolError

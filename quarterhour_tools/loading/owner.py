@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from quarterhour.model import exact_json
 from quarterhour.model.errors import in_words
-from quarterhour.statements.owner import FIELDS, FOR_STATEMENTS, Owner, read_owner
+from quarterhour.registry.owner import FIELDS, FOR_STATEMENTS, Owner, read_owner
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.agencies import CHANGED, CREATED, UNCHANGED, Send
 from quarterhour_tools.operations.deployment import api, configure_target

@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 from urllib.parse import unquote
 
-from quarterhour.documents.keys import RATE_CARD, is_rate_card
 from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import in_words
 from quarterhour.model.instants import ALWAYS
-from quarterhour.rate_cards.rate_card import RATE_CARDS, RateCard, read_rate_card
+from quarterhour.registry.documents.keys import RATE_CARD, is_rate_card
+from quarterhour.registry.rate_cards.rate_card import RATE_CARDS, RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.remote import segment
 

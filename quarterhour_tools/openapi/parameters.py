@@ -6,8 +6,8 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
-from quarterhour.documents.keys import MAX_NAME, MAX_VERSION
-from quarterhour.sales.plan import MAX_LEVELS
+from quarterhour.registry.documents.keys import MAX_NAME, MAX_VERSION
+from quarterhour.reports.projections.plan import MAX_LEVELS
 from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT
 from quarterhour_tools.openapi.values import (
     Currency,

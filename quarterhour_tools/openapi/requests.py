@@ -4,23 +4,23 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
-from quarterhour.agencies.agency import MAX_ADDRESS, MAX_RATES
-from quarterhour.csv.requests import MAX_MAP, MAX_SETTING
-from quarterhour.documents.keys import MAX_VERSION
-from quarterhour.documents.permissions import MOST
-from quarterhour.exchange_rates.exchange_rate import MAX_SOURCE
+from quarterhour.file_formats.csv.requests import MAX_MAP, MAX_SETTING
 from quarterhour.ledger.cloud_event import ABSOLUTE_URI, MAX_INTEGER, MIN_INTEGER, NAME
 from quarterhour.ledger.event import OF_DATA
 from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.messages.message import MAX_TEXT
 from quarterhour.notifications.addresses import LONGEST
 from quarterhour.orders.keys import MAX_ITEMS
-from quarterhour.rate_cards.rate_card import MAX_RULES
-from quarterhour.reconciliation.result import MAX_DIFFERENCES, MAX_SUMS
-from quarterhour.reconciliation.result import MAX_PROBLEMS as MAX_RESULT_PROBLEMS
-from quarterhour.reconciliation.result import MAX_TEXT as MAX_TEXT_OF_RESULT
-from quarterhour.statement_status.keys import MOST_CHANGES
-from quarterhour.statements.owner import MAX_LOGO, MAX_PAYMENT_DAYS
-from quarterhour.threads.message import MAX_TEXT
+from quarterhour.registry.agencies.agency import MAX_ADDRESS, MAX_RATES
+from quarterhour.registry.documents.keys import MAX_VERSION
+from quarterhour.registry.documents.permissions import MOST
+from quarterhour.registry.exchange_rates.exchange_rate import MAX_SOURCE
+from quarterhour.registry.owner import MAX_LOGO, MAX_PAYMENT_DAYS
+from quarterhour.registry.rate_cards.rate_card import MAX_RULES
+from quarterhour.registry.reconciliation.result import MAX_DIFFERENCES, MAX_SUMS
+from quarterhour.registry.reconciliation.result import MAX_PROBLEMS as MAX_RESULT_PROBLEMS
+from quarterhour.registry.reconciliation.result import MAX_TEXT as MAX_TEXT_OF_RESULT
+from quarterhour.statements.status.keys import MOST_CHANGES
 from quarterhour_tools.openapi.responses import NotificationKind, StatementStatus, Status
 from quarterhour_tools.openapi.values import (
     Count,

@@ -12,10 +12,10 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.model.fields import printable
-from quarterhour.releases.checks import REFUSED, Level
-from quarterhour.releases.requests import Desired
-from quarterhour.statement_status.plan import Status
 from quarterhour.statements.draft_items import DraftState
+from quarterhour.statements.releases.checks import REFUSED, Level
+from quarterhour.statements.releases.requests import Desired
+from quarterhour.statements.status.plan import Status
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, invoke

@@ -14,7 +14,6 @@ from typing import Any, Final
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.documents.keys import RATE_CARD, is_agency
 from quarterhour.ledger.event import Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.http import BATCH, MAX_BATCH
@@ -23,7 +22,8 @@ from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import in_words
 from quarterhour.model.fields import printable
-from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
+from quarterhour.registry.documents.keys import RATE_CARD, is_agency
+from quarterhour.registry.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
 from quarterhour_tools.operations.remote import IN_LEDGER, Json, Remote, failure, reasons, segment

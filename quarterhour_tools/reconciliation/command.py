@@ -13,13 +13,13 @@ from rich import box
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.csv.errors import FileError, MapError
-from quarterhour.csv.map import ProviderMap, load_provider_map
-from quarterhour.csv.table import BadRow, read_table
+from quarterhour.file_formats.csv.errors import FileError, MapError
+from quarterhour.file_formats.csv.map import ProviderMap, load_provider_map
+from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.model import clock
 from quarterhour.model.fields import is_name, printable
 from quarterhour.model.periods import start_of, time_zone
-from quarterhour.reconciliation.result import document_of
+from quarterhour.registry.reconciliation.result import document_of
 from quarterhour_tools.accounting.documents import month
 from quarterhour_tools.csv.command import setting, settings_of
 from quarterhour_tools.csv.file import TextFile, open_text

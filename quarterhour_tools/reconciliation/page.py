@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from quarterhour.html.markup import (
+from quarterhour.model.clock import iso_millis
+from quarterhour.web.html.markup import (
     NOTHING,
     Html,
     Row,
@@ -18,7 +19,6 @@ from quarterhour.html.markup import (
     section,
     table,
 )
-from quarterhour.model.clock import iso_millis
 from quarterhour_tools.output import counted
 from quarterhour_tools.reconciliation.result import Reconciliation
 

@@ -8,11 +8,11 @@ from decimal import Decimal
 from pathlib import Path
 from typing import NamedTuple
 
-from quarterhour.csv.cells import Cells
-from quarterhour.csv.errors import CellError, EmptyCellError
-from quarterhour.csv.events import Converter, check_signs
-from quarterhour.csv.map import CURRENCY, CsvMap, ProviderLineMap, ProviderMap, Value
-from quarterhour.csv.table import BadRow, Table
+from quarterhour.file_formats.csv.cells import Cells
+from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
+from quarterhour.file_formats.csv.events import Converter, check_signs
+from quarterhour.file_formats.csv.map import CURRENCY, CsvMap, ProviderLineMap, ProviderMap, Value
+from quarterhour.file_formats.csv.table import BadRow, Table
 from quarterhour.model import fields, money
 from quarterhour.model.periods import Period, day_in
 from quarterhour_tools.errors import ToolError

@@ -9,7 +9,7 @@ from quarterhour.model import fields, money
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.money import plain
 from quarterhour.model.periods import Period
-from quarterhour.reconciliation.result import MAX_DIFFERENCES, MAX_PROBLEMS, MAX_TEXT
+from quarterhour.registry.reconciliation.result import MAX_DIFFERENCES, MAX_PROBLEMS, MAX_TEXT
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.reconciliation.lines import Sums, kind_of_group, sums
 from quarterhour_tools.reconciliation.plan import Explanation, Finding, Status

@@ -12,7 +12,6 @@ from itertools import chain, islice
 from typing import Any, Final, NamedTuple
 from urllib.parse import urlencode
 
-from quarterhour.agencies.rows import AgencyRow
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import chunks
 from quarterhour.counters.keys import account_of, account_pk_bounds, period_sk_bounds
@@ -28,10 +27,11 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.proof.verify import verify
+from quarterhour.registry.agencies.rows import AgencyRow
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import period_of
 from quarterhour.reports.lines import read_lines as read_sealed_lines
-from quarterhour.schedule.expression import Expression
+from quarterhour.reports.schedule.expression import Expression
 from quarterhour.statements.drafts import FIGURES
 from quarterhour.statements.keys import STATEMENT
 from quarterhour_tools.bucket import Objects

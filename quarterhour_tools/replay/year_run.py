@@ -13,8 +13,8 @@ from functools import partial
 from random import Random
 from typing import Any, Final
 
-from quarterhour.agencies.rows import AgencyRow
 from quarterhour.model.clock import iso_millis
+from quarterhour.registry.agencies.rows import AgencyRow
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.loading.exchange_rates import RateFile, RateRow
 from quarterhour_tools.operations.remote import segment

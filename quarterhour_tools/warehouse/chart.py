@@ -5,9 +5,9 @@ from decimal import Decimal
 from itertools import islice
 from typing import Final, NamedTuple
 
-from quarterhour.html.chart import Bar, bar_chart
-from quarterhour.html.markup import Html, Row, escaped, heading, name, page, paragraph, section, table
 from quarterhour.model.fields import printable
+from quarterhour.web.html.chart import Bar, bar_chart
+from quarterhour.web.html.markup import Html, Row, escaped, heading, name, page, paragraph, section, table
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.warehouse.results import CURRENCY, Result
 

@@ -4,8 +4,8 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Final, Self
 
-from quarterhour.html.chart import bar_chart
-from quarterhour.html.markup import escaped
+from quarterhour.web.html.chart import bar_chart
+from quarterhour.web.html.markup import escaped
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template

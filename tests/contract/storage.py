@@ -22,10 +22,10 @@ from quarterhour.ledger.segments import SegmentKey, packed
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model.identifiers import Partition, Position
 from quarterhour.model.instants import ALWAYS
+from quarterhour.reports.schedule.store import ScheduleStore
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import ReportStores
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
-from quarterhour.schedule.store import ScheduleStore
 from quarterhour.snapshots.store import SnapshotStore
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, environment
 from quarterhour_tools.emulator.stack import Stack, open_stack

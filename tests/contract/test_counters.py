@@ -30,12 +30,12 @@ from quarterhour.counters.plan import changes as account_changes
 from quarterhour.counters.store import CounterStore, markers_request
 from quarterhour.counters.windows import AccountState, Window
 from quarterhour.ledger.event import PAYMENT
+from quarterhour.maintenance.rebuild.repair import CounterRepair
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import AccountItemError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
-from quarterhour.rebuild.repair import CounterRepair
 from tests.contract.storage import Storage, only_dynamodb_local
 from tests.support.older_counters import changes_of_0_1_0, changes_of_0_2_0, in_own_month, keys_in_own_month
 from tests.support.sealing import line

@@ -10,34 +10,34 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from benchmarks.metering import Bill, Meter, Tables
-from quarterhour.agencies.agency import AGENCIES, Registration
-from quarterhour.agencies.queries import AgencyQueries
-from quarterhour.agencies.store import RegistrationStore
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
 from quarterhour.aws.workers import Workers
-from quarterhour.documents.keys import (
-    agency_document,
-    group_rate_card_name,
-    latest_key,
-    metadata_key,
-    rate_card_name,
-)
-from quarterhour.documents.permissions import Permissions
-from quarterhour.documents.plan import MAX_CONTENT, WrittenDocument, read_draft
-from quarterhour.documents.queries import DocumentQueries
-from quarterhour.documents.service import DocumentService
-from quarterhour.documents.store import DocumentStore
 from quarterhour.ledger.outcomes import Verdict
 from quarterhour.ledger.queries import EventLookup, ExplanationQueries
 from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model.errors import ConflictError, NotFoundError
 from quarterhour.model.identifiers import Account, Identity
-from quarterhour.rate_cards.queries import RateCardQueries
-from quarterhour.rate_cards.rate_card import RATE_CARDS
-from quarterhour.rate_cards.store import RateCardStore
+from quarterhour.registry.agencies.agency import AGENCIES, Registration
+from quarterhour.registry.agencies.queries import AgencyQueries
+from quarterhour.registry.agencies.store import RegistrationStore
+from quarterhour.registry.documents.keys import (
+    agency_document,
+    group_rate_card_name,
+    latest_key,
+    metadata_key,
+    rate_card_name,
+)
+from quarterhour.registry.documents.permissions import Permissions
+from quarterhour.registry.documents.plan import MAX_CONTENT, WrittenDocument, read_draft
+from quarterhour.registry.documents.queries import DocumentQueries
+from quarterhour.registry.documents.service import DocumentService
+from quarterhour.registry.documents.store import DocumentStore
+from quarterhour.registry.rate_cards.queries import RateCardQueries
+from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
+from quarterhour.registry.rate_cards.store import RateCardStore
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Paging
 from quarterhour_tools.emulator.engines import environment
@@ -48,7 +48,7 @@ from tests.support.builders import event, person, rerating, settings
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-    from quarterhour.rate_cards.plan import RateCards
+    from quarterhour.registry.rate_cards.plan import RateCards
 
 Record = Callable[[str, object], None]
 MACHINE = Caller("shop", None)

@@ -12,16 +12,16 @@ import pytest
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
-from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, ExchangeRate, ExchangeRateRequest
-from quarterhour.exchange_rates.keys import rate_pk
-from quarterhour.exchange_rates.queries import ExchangeRateQueries
-from quarterhour.exchange_rates.service import ExchangeRateService
-from quarterhour.exchange_rates.store import ExchangeRateStore
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, iso_millis, iso_seconds, using
 from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.registry.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, ExchangeRate, ExchangeRateRequest
+from quarterhour.registry.exchange_rates.keys import rate_pk
+from quarterhour.registry.exchange_rates.queries import ExchangeRateQueries
+from quarterhour.registry.exchange_rates.service import ExchangeRateService
+from quarterhour.registry.exchange_rates.store import ExchangeRateStore
 from quarterhour.reports.base_currency import Pins
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import snapshots

@@ -39,7 +39,7 @@ from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage, only_dynamodb_local
 from tests.support.builders import alone, claim, event, linked_of, rerating, settings
 from tests.support.builders import void as void_of
-from tests.unit.rate_cards.builders import rate_card
+from tests.unit.registry.rate_cards.builders import rate_card
 
 LATER = timedelta(minutes=20)
 

@@ -14,20 +14,20 @@ from quarterhour.aws.entity import Values
 from quarterhour.aws.items import to_item
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.tables import BATCH_WRITE
-from quarterhour.billing.service import Biller
 from quarterhour.ledger.service import Recorder
 from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
 from quarterhour.model.instants import ALWAYS
+from quarterhour.orders.billing.service import Biller
 from quarterhour.orders.keys import QUEUE_SHARDS
 from quarterhour.orders.order import Order
 from quarterhour.orders.plan import INDEX_LAG, OrderHeader, claim, items
 from quarterhour.orders.queries import OrderQueries
 from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
-from quarterhour.rate_cards.plan import RateCards
+from quarterhour.registry.rate_cards.plan import RateCards
 from quarterhour.web.paging import Paging
 from tests.contract.metered import Record, cost, metered
 from tests.contract.paging import Read, everything

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from quarterhour.model.totals import Totals
-from quarterhour.sales import queries
-from quarterhour.sales.plan import sales
-from quarterhour.sales.queries import LocationQueries
+from quarterhour.reports.projections import queries
+from quarterhour.reports.projections.plan import sales
+from quarterhour.reports.projections.queries import LocationQueries
 from quarterhour.web.paging import Paging
 from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage

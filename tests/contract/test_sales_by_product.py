@@ -8,8 +8,8 @@ import pytest
 
 from quarterhour.model.products import ProductFigures, ProductTotals, SaleAmounts
 from quarterhour.model.totals import Totals
-from quarterhour.sales.products import By, product_items
-from quarterhour.sales.queries import ProductQueries
+from quarterhour.reports.projections.products import By, product_items
+from quarterhour.reports.projections.queries import ProductQueries
 from quarterhour.web.paging import Paging
 from tests.contract.metered import Metered, Record, cost, metered
 from tests.contract.storage import Storage

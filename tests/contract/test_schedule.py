@@ -9,10 +9,10 @@ from botocore.exceptions import ClientError
 
 from quarterhour.aws.retries import is_cancelled
 from quarterhour.model.errors import ConflictError
-from quarterhour.schedule.keys import SCHEDULE
-from quarterhour.schedule.plan import DesiredSchedule, ScheduleChange, ScheduleRequest, change
-from quarterhour.schedule.service import ScheduleReconciler
-from quarterhour.schedule.store import update_request
+from quarterhour.reports.schedule.keys import SCHEDULE
+from quarterhour.reports.schedule.plan import DesiredSchedule, ScheduleChange, ScheduleRequest, change
+from quarterhour.reports.schedule.service import ScheduleReconciler
+from quarterhour.reports.schedule.store import update_request
 from quarterhour.web.paging import Paging
 from tests.contract.storage import Storage
 
@@ -196,6 +196,6 @@ def test_a_transaction_that_conflicts_with_another_is_retried(
             raise ClientError({"Error": {"Code": "TransactionConflictException"}}, "TransactWriteItems")
         record(made)
 
-    monkeypatch.setattr("quarterhour.schedule.store.ScheduleStore.record", fail_once)
+    monkeypatch.setattr("quarterhour.reports.schedule.store.ScheduleStore.record", fail_once)
     reconciler.change(ScheduleRequest({"expression": OFTEN}, None), "ann")
     assert (len(attempts), recorded(storage)) == (2, [("ann", OFTEN)])

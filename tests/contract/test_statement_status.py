@@ -19,11 +19,11 @@ from quarterhour.model.errors import ConflictError
 from quarterhour.model.identifiers import Account, Identity, Position
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.statement_status.plan import DisputeStatus, StatementName, Status, StatusRequest
-from quarterhour.statement_status.queries import StatementFilter, StatementStatusQueries
-from quarterhour.statement_status.requests import DisputeRequest
-from quarterhour.statement_status.service import StatementStatusService
-from quarterhour.statement_status.store import StatementStatusStore
+from quarterhour.statements.status.plan import DisputeStatus, StatementName, Status, StatusRequest
+from quarterhour.statements.status.queries import StatementFilter, StatementStatusQueries
+from quarterhour.statements.status.requests import DisputeRequest
+from quarterhour.statements.status.service import StatementStatusService
+from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour_tools.emulator.engines import environment
 from tests.contract.paging import everything
 from tests.contract.storage import Storage

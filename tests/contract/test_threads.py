@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
+from quarterhour.messages.keys import SubjectKind, Thread
+from quarterhour.messages.message import Message
+from quarterhour.messages.queries import MessageQuery, ThreadQueries
+from quarterhour.messages.service import ThreadService
+from quarterhour.messages.store import ThreadStore
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.errors import ConflictError, InvalidError
-from quarterhour.threads.keys import SubjectKind, Thread
-from quarterhour.threads.message import Message
-from quarterhour.threads.queries import MessageQuery, ThreadQueries
-from quarterhour.threads.service import ThreadService
-from quarterhour.threads.store import ThreadStore
 from quarterhour.web.paging import Paging
 from tests.contract.storage import Storage
 

@@ -9,7 +9,7 @@ import pytest
 
 from quarterhour.model import money
 from quarterhour.model.clock import ManualClock
-from quarterhour.rate_cards.rate_card import RateCard, Sold, read_rate_card
+from quarterhour.registry.rate_cards.rate_card import RateCard, Sold, read_rate_card
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.operations.remote import segment
 from tests.support.agencies import OWNER

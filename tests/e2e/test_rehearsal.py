@@ -19,7 +19,7 @@ from botocore.exceptions import ClientError
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.identifiers import Account
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from quarterhour_tools.bucket import Bucket
 from tests.e2e.rehearsal import SAM, Deployed, clear, deploy, endpoint, sam_deploy
 from tests.template.day import PARAMETERS, live_through

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from quarterhour_tools.emulator.http_api import Request
 from tests.e2e.released_functions import DiedError, ReleasedFunctions
 from tests.support.events import adjustment, refund, sale, void

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.faults import FaultKind, Faults, Spec

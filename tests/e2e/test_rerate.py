@@ -15,7 +15,7 @@ import pytest
 from botocore.awsrequest import AWSPreparedRequest
 from botocore.credentials import Credentials
 
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.server import Server

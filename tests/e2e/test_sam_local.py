@@ -35,8 +35,8 @@ from quarterhour.model.clock import SystemClock, iso_millis, iso_seconds
 from quarterhour.model.identifiers import Identity, Position
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.proof.reports import verify
 from quarterhour.reports.keys import Part
-from quarterhour.reports.verify import verify
 from quarterhour_tools.bucket import Bucket
 from quarterhour_tools.emulator.template import Template
 from tests.e2e.sales import event, totals

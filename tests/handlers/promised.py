@@ -18,10 +18,10 @@ from quarterhour.aws.items import to_item
 from quarterhour.model.identifiers import Account
 from quarterhour.notifications.subscription import Attempt, DeliveryOutcome
 from quarterhour.notifications.webhook import WebhookSender
-from quarterhour.releases.keys import release_key
-from quarterhour.releases.plan import ReleasePlan
 from quarterhour.statements.listing import ListTotals
 from quarterhour.statements.plan import SCHEMA
+from quarterhour.statements.releases.keys import release_key
+from quarterhour.statements.releases.plan import ReleasePlan
 from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, Json, parameters, session
 from tests.handlers.desk import place, send
 from tests.support.drafts import keep_draft

@@ -35,7 +35,7 @@ from tests.support.requests import ONE, post
 from tests.support.stored_statements import keep_sealed, listed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items
-from tests.unit.rate_cards.builders import content
+from tests.unit.registry.rate_cards.builders import content
 
 AUDIENCE: Final = "quarterhour"
 CLAIM: Final = "custom:agency"

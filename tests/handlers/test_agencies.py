@@ -4,14 +4,14 @@ from typing import Any
 
 import pytest
 
-from quarterhour.documents.keys import latest_key, metadata_key
+from quarterhour.registry.documents.keys import latest_key, metadata_key
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.handlers.test_documents import as_person
 from tests.support.agencies import FULL, tax
 from tests.support.system import World
 from tests.support.tables import items
-from tests.unit.rate_cards.builders import content
+from tests.unit.registry.rate_cards.builders import content
 
 
 def register(world: World, agency: str, seen: int = 0, **changed: Any) -> Response:

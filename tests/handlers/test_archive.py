@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from tests.handlers.desk import send
 from tests.support.events import refund, rerating, sale, void
 from tests.support.old_month import PARAMETERS, QUIET, SENT, STARTS, alone, fill_october, release_october

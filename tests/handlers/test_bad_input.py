@@ -16,8 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.aws.telemetry import logger
+from quarterhour.file_formats.bank.line import FILE
 from quarterhour.model.identifiers import Account
-from quarterhour.receivables.bank.line import FILE
 from quarterhour.statements.plan import SCHEMA
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.test_rate_cards import keep as keep_rate_card

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from quarterhour.receivables.bank.line import FILE
-from quarterhour.receivables.routes import MAX_FILE
+from quarterhour.file_formats.bank.line import FILE
+from quarterhour.statements.receivables.routes import MAX_FILE
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.test_statements import record
 from tests.support.agencies import tax

@@ -12,7 +12,7 @@ from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.desk import JSON, send
 from tests.support.system import World, faulty
 from tests.support.tables import items
-from tests.unit.rate_cards.builders import content
+from tests.unit.registry.rate_cards.builders import content
 
 RULES = "/documents/house%20rules"
 RATE_CARD = "/documents/rate-card:42"

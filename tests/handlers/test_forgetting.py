@@ -7,9 +7,9 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from quarterhour.customers.store import VaultStore
 from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
-from quarterhour.reports.verify import verify
-from quarterhour.vault.store import VaultStore
+from quarterhour.proof.reports import verify
 from tests.handlers.desk import place, send
 from tests.support.events import refund, sale, view
 from tests.support.orders import item

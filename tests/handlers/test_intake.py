@@ -18,7 +18,7 @@ from quarterhour_tools.emulator.queue_pump import QueuePump
 from tests.support.events import rerating, sale
 from tests.support.intake import PARAMETERS, in_queue, ndjson, parked, put_on_bus, results, send, totals, upload
 from tests.support.system import World, opened
-from tests.unit.rate_cards.builders import content
+from tests.unit.registry.rate_cards.builders import content
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from tests.handlers.desk import send
 from tests.support.events import adjustment, payment, refund, rerating, void
 from tests.support.requests import account, post, receipt, verdicts

@@ -9,7 +9,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from quarterhour_tools.emulator.http_api import Request
 from tests.support.requests import account
 from tests.support.system import World, opened

@@ -9,7 +9,7 @@ import pytest
 
 from quarterhour.ledger.explanation import commission_steps
 from quarterhour.model.errors import UnavailableError
-from quarterhour.rate_cards.store import RateCardStore
+from quarterhour.registry.rate_cards.store import RateCardStore
 from quarterhour.reports.lines import read_lines
 from quarterhour_tools.emulator.faults import FaultKind, Killed
 from tests.handlers.desk import send
@@ -17,7 +17,7 @@ from tests.support.events import Cloud, by_sign, refund, sale
 from tests.support.requests import post, receipt, verdicts
 from tests.support.system import START, World, faulty
 from tests.support.tables import items, ledger, stream
-from tests.unit.rate_cards.builders import content
+from tests.unit.registry.rate_cards.builders import content
 
 BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
 

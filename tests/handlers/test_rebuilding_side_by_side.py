@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from quarterhour.maintenance.rebuild.plan import DAYS_OF_AN_INVOCATION
 from quarterhour.model.errors import ExecutionFailedError, SealedFileError
-from quarterhour.rebuild.plan import DAYS_OF_AN_INVOCATION
 from tests.support.system import World, opened
 from tests.support.tables import all_counters, entity, let_windows_leave
 

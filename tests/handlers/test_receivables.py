@@ -9,8 +9,8 @@ from botocore.client import BaseClient
 
 from quarterhour.counters.windows import AccountState
 from quarterhour.model.periods import Period
-from quarterhour.receivables.queries import ReceivableQueries
 from quarterhour.reports.lines import read_lines
+from quarterhour.statements.receivables.queries import ReceivableQueries
 from tests.handlers.test_statements import record
 from tests.support.agencies import OWNER, tax
 from tests.support.events import payment

@@ -11,8 +11,8 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from quarterhour.releases.store import ReleaseStore
 from quarterhour.reports.store import ProjectionStore
+from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.service import DraftResult, DraftRunner
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send

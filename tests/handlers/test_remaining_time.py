@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.parking import Parking, Unparked
-from quarterhour.billing.service import Biller
 from quarterhour.ledger.service import Recorder
+from quarterhour.maintenance.rebuild.service import RebuildResult, RebuildService
+from quarterhour.orders.billing.service import Biller
 from quarterhour.orders.service import OrderService
-from quarterhour.rebuild.service import RebuildResult, RebuildService
 from quarterhour.reports.service import Reporter
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT

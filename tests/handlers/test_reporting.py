@@ -3,7 +3,7 @@
 import pytest
 
 from quarterhour.model.errors import LedgerItemError
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from tests.support.system import World, opened
 from tests.support.tables import entity
 

@@ -7,7 +7,7 @@ import pytest
 
 from quarterhour.ledger.segments import item_of
 from quarterhour.model.errors import NotFoundError, SealedFileError
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from tests.support.system import World, opened
 from tests.support.tables import ledger
 

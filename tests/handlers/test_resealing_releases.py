@@ -87,7 +87,7 @@ def test_a_document_after_a_lost_one_of_another_period_is_rewritten(shop: Market
 
 
 def test_it_continues_where_the_time_ran_short(shop: Marketplace, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quarterhour.releases.reseal.STATEMENTS_OF_A_PART", 1)
+    monkeypatch.setattr("quarterhour.statements.releases.reseal.STATEMENTS_OF_A_PART", 1)
     before = shop.files()
     lost = [key for key in before if not key.startswith("statements/2026-11/")]
     lose(shop, *lost)

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from quarterhour.model import products as bounded
+from quarterhour.proof.reports import verify
 from quarterhour.reports import lines
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import read_lines
-from quarterhour.reports.verify import verify
-from quarterhour.sales import queries
+from quarterhour.reports.projections import queries
 from tests.support.events import refund
 from tests.support.requests import post, verdicts
 from tests.support.system import World, opened

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from quarterhour.model.errors import SealedFileError
+from quarterhour.proof.reports import verify
 from quarterhour.reports.keys import Part
-from quarterhour.reports.verify import verify
 from tests.support.system import World, opened
 
 RUN = "2026-10-23T0130-0215"

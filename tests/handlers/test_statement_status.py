@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.statement_status.store import StatementStatusStore
+from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour_tools.emulator.faults import FaultKind, Killed
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
@@ -459,7 +459,7 @@ def test_each_tick_goes_on_behind_the_disputes_that_the_last_one_looked_at(
         dispute(world, id_)
         world.pass_time(minutes=1)
     post(world, refund("r1", "-1", of="e1"))
-    monkeypatch.setattr("quarterhour.statement_status.service.MOST", 1)
+    monkeypatch.setattr("quarterhour.statements.status.service.MOST", 1)
     assert [watch(world)["resolved"] for _ in range(3)] == [0, 1, 0]
     assert [one["id"] for one in world.read("/disputes")["items"]] == ["e0"]
 

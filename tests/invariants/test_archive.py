@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.archive.keys import ARCHIVE_KEY
+from quarterhour.maintenance.archive.keys import ARCHIVE_KEY
 from quarterhour_tools.emulator.faults import Faults, Killed
 from tests.invariants.crashing import Record, crash_points
 from tests.support.events import refund

@@ -15,7 +15,7 @@ from tests.invariants.crashing import Crashes, Numbers
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
 from tests.support.tables import postings_in
-from tests.unit.rate_cards.builders import content
+from tests.unit.registry.rate_cards.builders import content
 
 
 def batch(n: int) -> list[dict[str, object]]:

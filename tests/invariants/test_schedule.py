@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from quarterhour.schedule.expression import upcoming
+from quarterhour.reports.schedule.expression import upcoming
 from quarterhour_tools.emulator.faults import FaultKind
 from quarterhour_tools.emulator.http_api import Request
 from tests.invariants.crashing import Crashes

@@ -21,19 +21,19 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.errors import ConflictError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.proof.verify import verify
-from quarterhour.releases.keys import release_list_key
-from quarterhour.releases.requests import Desired, DraftRequest
+from quarterhour.registry.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
 from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.keys import STATEMENTS, statement_prefix
 from quarterhour.statements.plan import RELEASES, StatementSettings
+from quarterhour.statements.releases.keys import release_list_key
+from quarterhour.statements.releases.requests import Desired, DraftRequest
 from quarterhour_tools.emulator.faults import Killed
 from tests.support.sealing import line, opening, seal
 from tests.support.statements_in_memory import StatementRuns

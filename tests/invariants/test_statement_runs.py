@@ -16,10 +16,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from quarterhour.proof.verify import verify
-from quarterhour.releases import roster
-from quarterhour.releases.keys import PROGRESS_KEY as RELEASES_KEY
 from quarterhour.statements import day_lines, plan, service
 from quarterhour.statements.keys import PROGRESS_KEY, STATEMENTS, WORK
+from quarterhour.statements.releases import roster
+from quarterhour.statements.releases.keys import PROGRESS_KEY as RELEASES_KEY
 from quarterhour_tools.emulator.faults import FaultKind, Faults, Killed
 from tests.handlers.desk import send
 from tests.invariants.crashing import Record, crash_points

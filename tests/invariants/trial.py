@@ -25,11 +25,11 @@ from quarterhour.ledger.event_index import INDEXED, keys_in
 from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.model import money
 from quarterhour.model.totals import Totals
+from quarterhour.proof.reports import verify
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.plan import Checkpoint, Plan
-from quarterhour.reports.verify import verify
-from quarterhour.sales.keys import currency_of, location_of
-from quarterhour.sales.products import MARKETPLACE, rows_of
+from quarterhour.reports.projections.keys import currency_of, location_of
+from quarterhour.reports.projections.products import MARKETPLACE, rows_of
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.faults import Faults, Killed

@@ -13,10 +13,10 @@ from typing import Any, Final
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.releases.keys import release_list_key, release_manifest_key
-from quarterhour.releases.listing import COLUMNS, ReleasedDocument
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, manifest_key, statement_prefix
 from quarterhour.statements.listing import COLUMNS_OF_0_2, FIGURES, Listed, ListWriter, SealedObject
+from quarterhour.statements.releases.keys import release_list_key, release_manifest_key
+from quarterhour.statements.releases.listing import COLUMNS, ReleasedDocument
 from quarterhour_tools.accounting.account_map import AccountMap, read_account_map
 from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.journal import _FORMS

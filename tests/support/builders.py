@@ -19,8 +19,8 @@ from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
-from quarterhour.rate_cards.plan import Version
-from quarterhour.rate_cards.rate_card import RateCard
+from quarterhour.registry.rate_cards.plan import Version
+from quarterhour.registry.rate_cards.rate_card import RateCard
 from quarterhour.web.access import Caller, Role
 from tests.support import events
 from tests.support.events import ABSENT, present

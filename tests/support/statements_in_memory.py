@@ -16,7 +16,6 @@ from unittest.mock import patch
 
 from botocore.exceptions import ClientError
 
-from quarterhour.agencies.agency import Agency, TaxProfile
 from quarterhour.aws.entity import IndexRange, Key, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import from_item, to_item
@@ -25,33 +24,34 @@ from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.releases import context
-from quarterhour.releases.checks import Check, failed
-from quarterhour.releases.context import DraftContexts
-from quarterhour.releases.decisions import Decider, planned_decision
-from quarterhour.releases.keys import PROGRESS_KEY, RELEASES, release_of_manifest
-from quarterhour.releases.listing import COLUMNS
-from quarterhour.releases.plan import ReleasePlan, ReleaseProgress
-from quarterhour.releases.requests import DraftRequest
-from quarterhour.releases.run import ReleaseRunner
-from quarterhour.releases.store import ReleaseStore
+from quarterhour.registry.agencies.agency import Agency, TaxProfile
+from quarterhour.registry.owner import Owner
 from quarterhour.reports.base_currency import Pins, pins_of
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, part_of_lines, run_bounds
 from quarterhour.reports.plan import Checkpoint, Run
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statement_status.plan import Dispute
-from quarterhour.statement_status.store import StatementStatusStore
 from quarterhour.statements.document import Parties, PartyVersions
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.drafts import COLUMNS as DRAFT_COLUMNS
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, draft_key, folder_of, period_of_manifest
 from quarterhour.statements.listing import COLUMNS_OF_0_2
-from quarterhour.statements.owner import Owner
 from quarterhour.statements.page_of_0_2 import page_of_0_2
 from quarterhour.statements.pages import rendered
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan, StatementSettings
+from quarterhour.statements.releases import context
+from quarterhour.statements.releases.checks import Check, failed
+from quarterhour.statements.releases.context import DraftContexts
+from quarterhour.statements.releases.decisions import Decider, planned_decision
+from quarterhour.statements.releases.keys import PROGRESS_KEY, RELEASES, release_of_manifest
+from quarterhour.statements.releases.listing import COLUMNS
+from quarterhour.statements.releases.plan import ReleasePlan, ReleaseProgress
+from quarterhour.statements.releases.requests import DraftRequest
+from quarterhour.statements.releases.run import ReleaseRunner
+from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.service import DraftRunner
+from quarterhour.statements.status.plan import Dispute
+from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour.statements.store import Published, StatementStores, plan_of_period
 from tests.support import sealing
 from tests.support.sealing import Objects

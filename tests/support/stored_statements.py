@@ -11,8 +11,6 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.releases.keys import release_key
-from quarterhour.releases.plan import ReleasePlan
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.document import as_bytes
 from quarterhour.statements.draft_items import DraftDecision, DraftFacts, DraftItem, DraftState
@@ -21,6 +19,8 @@ from quarterhour.statements.figures import AccountSums
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key, statement_prefix
 from quarterhour.statements.listing import FIGURES, FIGURES_OF_0_2, STATEMENT_DOCUMENT, Listed, ListTotals, SealedObject
 from quarterhour.statements.plan import AT_ONCE, StatementPlan
+from quarterhour.statements.releases.keys import release_key
+from quarterhour.statements.releases.plan import ReleasePlan
 from tests.support.agencies import OWNER, tax
 from tests.support.system import World, opened
 

@@ -15,9 +15,9 @@ import boto3
 import pytest
 
 from quarterhour.aws import clients
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger, metrics
 from quarterhour.model.clock import ManualClock, iso_millis
+from quarterhour.model.settings import Environment
 from quarterhour.web.routing import Operation
 from quarterhour_tools.emulator.delivery import attribute_as_json
 from quarterhour_tools.emulator.http_api import path_parameters, template_path

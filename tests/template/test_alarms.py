@@ -14,7 +14,7 @@ from benchmarks import cost
 from benchmarks.prices import ALARM_METRIC_MONTH, METRIC_MONTH
 from quarterhour.aws.telemetry import Metric as Own
 from quarterhour.model.clock import ManualClock, using
-from quarterhour.schedule.plan import LATE_FIRINGS
+from quarterhour.reports.schedule.plan import LATE_FIRINGS
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT

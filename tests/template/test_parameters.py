@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws.settings import Environment
 from quarterhour.ledger.settings import SAFETY
 from quarterhour.model.errors import SettingsError
-from quarterhour.schedule.expression import LONGEST, checked
+from quarterhour.model.settings import Environment
+from quarterhour.reports.schedule.expression import LONGEST, checked
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.errors import ToolError

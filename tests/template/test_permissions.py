@@ -10,10 +10,10 @@ from moto import mock_aws
 
 from quarterhour.aws.entity import LATEST, window_partitions
 from quarterhour.ledger.segments import ATTRIBUTES_OF_ARCHIVED
+from quarterhour.messages.keys import SubjectKind, Thread
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.orders.keys import customer_pk
 from quarterhour.reports.keys import PENDING
-from quarterhour.threads.keys import SubjectKind, Thread
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT

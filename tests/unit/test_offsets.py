@@ -6,7 +6,7 @@ from quarterhour.ledger.event import Rejection, read_event
 from quarterhour.model import instants
 from quarterhour.model.errors import InvalidError
 from quarterhour.orders.order import read_order
-from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
+from quarterhour.registry.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour.web.parameters import INSTANT, MOMENT, Parameters
 from tests.support.builders import sale
 from tests.support.orders import body

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from quarterhour.receivables.bank.line import FILE
+from quarterhour.file_formats.bank.line import FILE
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, json_body, read

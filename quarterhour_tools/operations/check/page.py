@@ -6,9 +6,21 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final, NamedTuple
 
-from quarterhour.html.markup import Html, Row, code, escaped, facts, heading, instant, page, paragraph, section, short
-from quarterhour.html.markup import table as table_of
 from quarterhour.model.clock import iso_millis
+from quarterhour.web.html.markup import (
+    Html,
+    Row,
+    code,
+    escaped,
+    facts,
+    heading,
+    instant,
+    page,
+    paragraph,
+    section,
+    short,
+)
+from quarterhour.web.html.markup import table as table_of
 from quarterhour_tools.operations.check.outcome import AnsweredCall, Outcome, StepResult
 
 _TITLE: Final = "Check of a Quarterhour stack"

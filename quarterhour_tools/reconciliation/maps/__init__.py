@@ -4,7 +4,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-from quarterhour.csv.errors import MapError
+from quarterhour.file_formats.csv.errors import MapError
 
 _SHIPPED: Final = resources.files("quarterhour_tools.reconciliation") / "maps"
 _TOML: Final = ".toml"

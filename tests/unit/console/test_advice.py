@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from quarterhour.agencies.agency import read_agency
 from quarterhour.ledger.event import Rejection, read_event
-from quarterhour.rate_cards.rate_card import read_rate_card
-from quarterhour.schedule.expression import ExpressionError, parse
+from quarterhour.registry.agencies.agency import read_agency
+from quarterhour.registry.rate_cards.rate_card import read_rate_card
+from quarterhour.reports.schedule.expression import ExpressionError, parse
 from tests.support.console_modules import NEEDS_NODE, evaluated
 
 pytestmark = NEEDS_NODE

@@ -3,7 +3,7 @@
 import json
 import re
 
-from quarterhour.csv.map import shipped_maps
+from quarterhour.file_formats.csv.map import shipped_maps
 from tests.support.console_modules import STATIC
 
 

@@ -5,14 +5,14 @@ from enum import Enum
 
 import pytest
 
-from quarterhour.agencies.agency import Registration
 from quarterhour.ledger.held.held_event import HeldReason
-from quarterhour.receivables.plan import PaymentStatus
-from quarterhour.releases.checks import Level
+from quarterhour.registry.agencies.agency import Registration
 from quarterhour.reports.plan import Proof
-from quarterhour.statement_status.plan import DisputeStatus, Status
 from quarterhour.statements.draft_items import DraftState
 from quarterhour.statements.queries import PeriodState
+from quarterhour.statements.receivables.plan import PaymentStatus
+from quarterhour.statements.releases.checks import Level
+from quarterhour.statements.status.plan import DisputeStatus, Status
 from tests.support.console_modules import NEEDS_NODE, STATIC, evaluated
 
 pytestmark = NEEDS_NODE

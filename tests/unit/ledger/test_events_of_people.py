@@ -4,12 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from quarterhour.aws.settings import Environment
 from quarterhour.ledger.event import Event, Rejection, Rerating
 from quarterhour.ledger.events_of_people import SOURCE, PeopleRules, sent_by
 from quarterhour.ledger.rerate import adjustment_id
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.identifiers import Identity
+from quarterhour.model.settings import Environment
 from quarterhour.web.access import Role
 from tests.support.builders import MACHINE, event, one_of_staff, payment, rejection, rerating
 from tests.support.names import near

@@ -23,10 +23,10 @@ from quarterhour.ledger.pricing import (
     terms_of,
 )
 from quarterhour.model import money
-from quarterhour.rate_cards.plan import InForce, LookedAt
-from quarterhour.rate_cards.rate_card import RateCard
+from quarterhour.registry.rate_cards.plan import InForce, LookedAt
+from quarterhour.registry.rate_cards.rate_card import RateCard
 from tests.support.builders import AT, alone, event, linked_of, payment, settings, void
-from tests.unit.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
+from tests.unit.registry.rate_cards.builders import categories, codes, places, priced, rate_card, rate_cards
 
 BOOKS = {"percent": "8", "category": "books", "currency": "GBP", "fixed": "0.30", "minimum": "2", "maximum": "9"}
 RATE_CARD = ({"percent": "12.5"}, BOOKS)

@@ -18,10 +18,10 @@ from quarterhour.ledger.posting import ledger_values
 from quarterhour.ledger.pricing import has_terms_of_sale, terms_of
 from quarterhour.ledger.rerate import Rerated, ReratingRequest, adjustment_id, rerated
 from quarterhour.model import exact_json, money
-from quarterhour.rate_cards.plan import InForce
-from quarterhour.rate_cards.rate_card import RateCard
+from quarterhour.registry.rate_cards.plan import InForce
+from quarterhour.registry.rate_cards.rate_card import RateCard
 from tests.support.builders import AT, alone, event, linked_to, rerating, settings, void
-from tests.unit.rate_cards.builders import categories, places, rate_card, rate_cards
+from tests.unit.registry.rate_cards.builders import categories, places, rate_card, rate_cards
 
 START, END = AT - timedelta(hours=1), AT + timedelta(hours=1)
 OLD, NEW = rate_card({"percent": "10"}), rate_card({"percent": "20"})

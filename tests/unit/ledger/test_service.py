@@ -9,9 +9,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.agencies.agency import Registration
 from quarterhour.aws.retries import ATTEMPTS
-from quarterhour.documents.timeline import Start
 from quarterhour.ledger.claims import Claim, Claimed
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held.held_event import Held, HeldReason, Hold, Reservation
@@ -26,10 +24,12 @@ from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
+from quarterhour.registry.agencies.agency import Registration
+from quarterhour.registry.documents.timeline import Start
+from quarterhour.registry.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
 from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, rerating, settings, utc, void
 from tests.support.clocks import Waits
-from tests.unit.rate_cards.builders import rate_card
+from tests.unit.registry.rate_cards.builders import rate_card
 
 RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
 OTHER_REQUEST = "request-of-another"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from quarterhour.agencies.agency import address
 from quarterhour.model import fields
+from quarterhour.registry.agencies.agency import address
 
 PERSIAN = "\u0646\u0634\u0631\u0647\u200c\u0647\u0627"
 """Two parts of a word, with a zero-width non-joiner between them."""

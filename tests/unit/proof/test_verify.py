@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quarterhour.proof.verify import Verification, verify
-from quarterhour.releases.requests import Desired
 from quarterhour.statements.keys import folder_of
+from quarterhour.statements.releases.requests import Desired
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key, seal
 from tests.support.statements_in_memory import StatementRuns, cover_up, edit_row, read_rows, write_rows
 from tests.unit.statements.three_months import (

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.aws.items import from_item, to_item
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
+from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.base_currency import (
     Pins,
     convert,

@@ -12,12 +12,12 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model import money
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
+from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.base_currency import Conversion
 from quarterhour.reports.manifest import periods_of, rates_file, run_files, summary
 from quarterhour.reports.plan import SCHEMA, AccountPeriods, PartTotals, Plan, RunTotals, SealedFile

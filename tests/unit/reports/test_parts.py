@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import NotFoundError, OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Identity, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
+from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports import part_totals
 from quarterhour.reports.keys import Part
 from quarterhour.reports.part_totals import pack, unpack

@@ -10,7 +10,6 @@ from typing import IO, Any
 
 import pytest
 
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.ledger.event_index import keys_in
 from quarterhour.ledger.segments import PostingValues
 from quarterhour.model import clock
@@ -19,6 +18,8 @@ from quarterhour.model.errors import LedgerItemError, OvertakenError, SealedFile
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import QuarterHourTotals, Totals
+from quarterhour.proof.reports import verify
+from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import Part
@@ -36,7 +37,6 @@ from quarterhour.reports.plan import (
 )
 from quarterhour.reports.plan import Proof as Counted
 from quarterhour.reports.service import Reporter, ReportResult, ReportStores
-from quarterhour.reports.verify import verify
 from tests.support.builders import utc
 from tests.support.sealing import line, opening
 

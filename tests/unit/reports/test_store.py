@@ -10,9 +10,9 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.workers import Workers
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.errors import OvertakenError, SealedFileError, UnavailableError
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.base_currency import pins_as_list
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.plan import Plan

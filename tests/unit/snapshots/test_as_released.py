@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from quarterhour.aws.entity import LATEST, Key, Range, Values, is_live, window_index
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.counters.queries import ACCOUNT_STATES
-from quarterhour.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, iso_millis, iso_seconds, using
 from quarterhour.model.errors import NotFoundError
+from quarterhour.registry.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
 from quarterhour.snapshots.kind import EntityKind
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import snapshots, state_in

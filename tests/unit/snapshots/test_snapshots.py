@@ -13,9 +13,9 @@ from quarterhour.aws.entity import Values, window_index
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.streams import Poison, Record
 from quarterhour.counters.plan import epoch
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.totals import Totals
+from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.snapshots import plan
 from quarterhour.snapshots.keys import window_start
 from quarterhour.snapshots.layers import Layer, parse_layers

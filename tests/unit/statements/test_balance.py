@@ -7,11 +7,11 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.agencies.agency import EXEMPT, STANDARD, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.registry.agencies.agency import EXEMPT, STANDARD, TaxProfile
 from quarterhour.statements.balance import (
     Balance,
     Billed,

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import time_zone
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.lines import COLUMNS, read_lines, read_raw, unescape_formula
 from quarterhour.statements import day_lines
 from quarterhour.statements.day_lines import (

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from quarterhour.agencies.agency import OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
 from quarterhour.model.identifiers import Account
 from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendar, time_zone
+from quarterhour.registry.agencies.agency import OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
+from quarterhour.registry.owner import Owner
 from quarterhour.statements.document import Parties, Statement, StatementEntry
 from quarterhour.statements.figures import AccountSums, BaseFigures, Kind, LastRate, Sum
 from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
-from quarterhour.statements.owner import Owner
 from quarterhour.statements.plan import StatementPlan, StatementSettings
 from quarterhour.statements.tax import Taxable, TaxNames
 from tests.support.statement_plans import NOVEMBER, plan

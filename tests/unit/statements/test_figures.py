@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.agencies.agency import STANDARD, TaxProfile
 from quarterhour.model.money import Rounding
+from quarterhour.registry.agencies.agency import STANDARD, TaxProfile
 from quarterhour.statements.figures import (
     MAX_TERMS,
     AccountSums,

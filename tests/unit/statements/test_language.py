@@ -10,9 +10,9 @@ from types import ModuleType
 import pytest
 from babel.numbers import format_decimal
 
-from quarterhour.agencies.agency import LANGUAGES
-from quarterhour.html.markup import Html
+from quarterhour.registry.agencies.agency import LANGUAGES
 from quarterhour.statements.language import Language, language_of
+from quarterhour.web.html.markup import Html
 
 SCRIPT = Path(__file__).parents[3] / ".ci" / "formats.py"
 ENGLISH = language_of("en")

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.agencies.agency import LANGUAGES
+from quarterhour.registry.agencies.agency import LANGUAGES
 from quarterhour.statements.figures import Kind
 from quarterhour.statements.language import language_of
 from quarterhour.statements.page import statement_page

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile, TaxRate
+from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile, TaxRate
 from quarterhour.statements.figures import AccountSums, Kind, Sum
 from quarterhour.statements.tax import Taxable, TaxNames, TaxRow, TaxSpan, base_and_tax, taxed
 

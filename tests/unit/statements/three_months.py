@@ -7,13 +7,13 @@ from decimal import Decimal
 from functools import cache
 from typing import Any
 
-from quarterhour.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile, TaxRate
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
-from quarterhour.releases.requests import Desired, DraftRequest
+from quarterhour.registry.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile, TaxRate
+from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.base_currency import Pins
 from quarterhour.statements.plan import StatementSettings
+from quarterhour.statements.releases.requests import Desired, DraftRequest
 from tests.support.sealing import Objects, line, seal
 from tests.support.statements_in_memory import StatementRuns
 

@@ -8,10 +8,10 @@ import pytest
 
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.releases.keys import release_list_key, release_manifest_key
 from quarterhour.statements.drafts import COLUMNS, FIGURES, ListedDraft
 from quarterhour.statements.keys import DRAFT, LINES, draft_list_key
 from quarterhour.statements.listing import ListWriter, SealedObject
+from quarterhour.statements.releases.keys import release_list_key, release_manifest_key
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.statement_files import read_statements, without_statement

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws.settings import Environment
 from quarterhour.model.errors import ForbiddenError, UnauthenticatedError
+from quarterhour.model.settings import Environment
 from quarterhour.web.access import Caller, Gate, Role
 from tests.support.builders import one_of_staff, person
 from tests.support.names import near

@@ -26,8 +26,6 @@ from quarterhour.counters.keys import (
 )
 from quarterhour.counters.plan import by_quarter_hour
 from quarterhour.counters.windows import AccountState
-from quarterhour.documents.keys import agency_document, document_pk
-from quarterhour.documents.keys import latest_key as latest_version_key
 from quarterhour.model import fields
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
@@ -38,6 +36,8 @@ from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
+from quarterhour.registry.documents.keys import agency_document, document_pk
+from quarterhour.registry.documents.keys import latest_key as latest_version_key
 from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import name

@@ -38,9 +38,9 @@ from quarterhour.counters.plan import (
 )
 from quarterhour.counters.store import CounterStore
 from quarterhour.counters.windows import AccountState
+from quarterhour.customers.tokens import MarksOf, no_marks
 from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account
-from quarterhour.vault.customers import MarksOf, no_marks
 
 Update = tuple[AccountState, CounterChange]
 """The next state of an account of which only the item changes, and the change of the item."""

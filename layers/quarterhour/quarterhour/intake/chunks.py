@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple, Protocol
 
-from quarterhour.csv.map import CsvMap
-from quarterhour.csv.parts import PartPlace, convert_part
+from quarterhour.file_formats.csv.map import CsvMap
+from quarterhour.file_formats.csv.parts import PartPlace, convert_part
 from quarterhour.intake.file_result import BAD_ROW, Problem
 from quarterhour.intake.keys import UnreadableError
 from quarterhour.ledger.event import Event, Rejection, read_event

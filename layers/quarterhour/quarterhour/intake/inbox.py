@@ -8,8 +8,8 @@ from urllib.parse import unquote_plus
 
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.telemetry import Metric, count, logger
-from quarterhour.csv.errors import FileError, MapError
-from quarterhour.csv.map import load_map, shipped_map
+from quarterhour.file_formats.csv.errors import FileError, MapError
+from quarterhour.file_formats.csv.map import load_map, shipped_map
 from quarterhour.intake.chunks import Chunk, Content, chunks_of_csv, chunks_of_lines
 from quarterhour.intake.file_result import FileResult, FileStatus, FileVersion, problems_of
 from quarterhour.intake.keys import INBOX, InboxForm, UnreadableError, form_of

@@ -8,7 +8,13 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.documents.keys import (
+from quarterhour.customers.keys import is_token
+from quarterhour.ledger.cloud_event import check_content_type, read_attributes, read_data
+from quarterhour.model import exact_json, fields, money
+from quarterhour.model.errors import FieldProblem
+from quarterhour.model.fields import MAX_TEXT, NAME, TEXT, Fields
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.registry.documents.keys import (
     DEFAULT_RATE_CARD,
     MAX_VERSION,
     NUMBER,
@@ -17,12 +23,6 @@ from quarterhour.documents.keys import (
     is_rate_card,
     rate_card_name,
 )
-from quarterhour.ledger.cloud_event import check_content_type, read_attributes, read_data
-from quarterhour.model import exact_json, fields, money
-from quarterhour.model.errors import FieldProblem
-from quarterhour.model.fields import MAX_TEXT, NAME, TEXT, Fields
-from quarterhour.model.identifiers import Account, Identity
-from quarterhour.vault.keys import is_token
 
 SALE: Final = "sale.recorded"
 REFUND: Final = "sale.refunded"

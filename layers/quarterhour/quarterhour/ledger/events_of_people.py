@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Final, Self
 
-from quarterhour.aws.settings import Environment
 from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, VIEW, Event, Rejection
 from quarterhour.ledger.rerate import is_adjustment_id
 from quarterhour.model import fields
 from quarterhour.model.errors import FieldProblem
+from quarterhour.model.settings import Environment
 from quarterhour.web.access import Caller
 
 SOURCE: Final = "finance"

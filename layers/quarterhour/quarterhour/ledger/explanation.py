@@ -19,9 +19,9 @@ from quarterhour.ledger.pricing import (
 )
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact
-from quarterhour.rate_cards import arithmetic
-from quarterhour.rate_cards.arithmetic import PricingStep
-from quarterhour.rate_cards.plan import LookedAt, Version
+from quarterhour.registry.rate_cards import arithmetic
+from quarterhour.registry.rate_cards.arithmetic import PricingStep
+from quarterhour.registry.rate_cards.plan import LookedAt, Version
 
 Facts = Mapping[str, str]
 """The recorded attributes of an event, as text by name; an empty column of a sealed line counts as missing."""

@@ -32,8 +32,8 @@ from quarterhour.ledger.settings import RecordingSettings
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Account, Identity
-from quarterhour.rate_cards.plan import Version
-from quarterhour.rate_cards.rate_card import RateCard
+from quarterhour.registry.rate_cards.plan import Version
+from quarterhour.registry.rate_cards.rate_card import RateCard
 
 
 class Target(NamedTuple):

@@ -8,15 +8,15 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from quarterhour.documents.keys import rate_card_name
 from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, REFUND, RERATING, VOID, Event, Rejection
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import FieldProblem
-from quarterhour.rate_cards import arithmetic
-from quarterhour.rate_cards.arithmetic import Charge, Difference, Named, Share
-from quarterhour.rate_cards.plan import NO_RATE_CARDS, InForce, RateCardQuery, RateCards, Version
-from quarterhour.rate_cards.rate_card import RateCard, Sold
+from quarterhour.registry.documents.keys import rate_card_name
+from quarterhour.registry.rate_cards import arithmetic
+from quarterhour.registry.rate_cards.arithmetic import Charge, Difference, Named, Share
+from quarterhour.registry.rate_cards.plan import NO_RATE_CARDS, InForce, RateCardQuery, RateCards, Version
+from quarterhour.registry.rate_cards.rate_card import RateCard, Sold
 
 BY_EVENT: Final = "event"
 """The origin of terms that the event names: its commission rate, or its commission."""

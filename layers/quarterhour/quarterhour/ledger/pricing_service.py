@@ -19,8 +19,8 @@ from quarterhour.ledger.pricing import (
 )
 from quarterhour.ledger.store import LedgerStore
 from quarterhour.model.errors import UnavailableError
-from quarterhour.rate_cards.plan import RateCardQuery, RateCards, Version
-from quarterhour.rate_cards.rate_card import RateCard
+from quarterhour.registry.rate_cards.plan import RateCardQuery, RateCards, Version
+from quarterhour.registry.rate_cards.rate_card import RateCard
 
 ReadRateCards = Callable[[Collection[RateCardQuery], Collection[Version]], RateCards]
 """A function that reads the rate cards of agencies, each in force at an instant, and further versions by their names.

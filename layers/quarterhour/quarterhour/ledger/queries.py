@@ -14,6 +14,7 @@ from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
+from quarterhour.customers.tokens import StoredAs, by_name
 from quarterhour.ledger.event import CUSTOMER, SALE, reference, without_operator
 from quarterhour.ledger.event_index import IndexedSpan, chunks_between, merged
 from quarterhour.ledger.event_pages import (
@@ -43,9 +44,8 @@ from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Identity, Partition, item_position
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.rate_cards.plan import LookedAt
-from quarterhour.rate_cards.queries import RateCardQueries
-from quarterhour.vault.customers import StoredAs, by_name
+from quarterhour.registry.rate_cards.plan import LookedAt
+from quarterhour.registry.rate_cards.queries import RateCardQueries
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging
 

@@ -3,12 +3,12 @@
 from datetime import datetime, timedelta
 from typing import Final
 
-from quarterhour.documents.keys import MAX_VERSION, RATE_CARD, is_rate_card
 from quarterhour.ledger.event import TYPES
 from quarterhour.ledger.rerating_queries import PreviewRequest
 from quarterhour.model import instants
 from quarterhour.model.fields import NAME, TEXT
 from quarterhour.model.instants import ALWAYS
+from quarterhour.registry.documents.keys import MAX_VERSION, RATE_CARD, is_rate_card
 from quarterhour.web import parameters
 from quarterhour.web.access import Caller
 from quarterhour.web.parameters import MOMENT, PAGE, Parameters, among, one_of

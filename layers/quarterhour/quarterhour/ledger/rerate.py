@@ -17,7 +17,7 @@ from quarterhour.ledger.pricing import BY_RATE_CARD, CommissionTerms, commission
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity, base58_prefix
-from quarterhour.rate_cards.rate_card import RateCard
+from quarterhour.registry.rate_cards.rate_card import RateCard
 
 _SUFFIX_LENGTH: Final = 22
 _MOST_DIGITS: Final = 9

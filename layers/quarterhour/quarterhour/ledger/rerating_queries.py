@@ -5,15 +5,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, NamedTuple
 
-from quarterhour.documents.keys import RATE_CARD, is_agency, rate_card_name
-from quarterhour.documents.queries import DocumentQueries
 from quarterhour.ledger.event import Rerating
 from quarterhour.ledger.explanation import Facts
 from quarterhour.ledger.queries import LedgerQueries
 from quarterhour.ledger.rerate import Rerated, ReratingRequest, by_account, rerated, sums_of
 from quarterhour.model import exact_json, instants, money
 from quarterhour.model.errors import FieldProblem, InvalidError, TooLargeError, in_words
-from quarterhour.rate_cards.rate_card import RateCard, read_rate_card
+from quarterhour.registry.documents.keys import RATE_CARD, is_agency, rate_card_name
+from quarterhour.registry.documents.queries import DocumentQueries
+from quarterhour.registry.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import MAX_LIMIT, RESERVE_SECONDS, Paging
 from quarterhour.web.parameters import invalid

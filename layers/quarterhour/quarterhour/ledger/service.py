@@ -6,11 +6,9 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from quarterhour.agencies.agency import Registration
-from quarterhour.agencies.store import RegistrationStore
 from quarterhour.aws.items import chunks
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.workers import Workers
+from quarterhour.customers.tokens import CustomerTokens, Tokens, vault_of
 from quarterhour.ledger.claims import Claim
 from quarterhour.ledger.event import Event, Rejection
 from quarterhour.ledger.held.held_event import (
@@ -41,8 +39,10 @@ from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.rate_cards.store import RateCardStore
-from quarterhour.vault.customers import CustomerTokens, Tokens, vault_of
+from quarterhour.model.settings import Environment
+from quarterhour.registry.agencies.agency import Registration
+from quarterhour.registry.agencies.store import RegistrationStore
+from quarterhour.registry.rate_cards.store import RateCardStore
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient

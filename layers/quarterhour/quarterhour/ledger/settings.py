@@ -9,10 +9,10 @@ from decimal import Decimal
 from enum import Enum
 from typing import Final, Self
 
-from quarterhour.aws.settings import Environment, calendar_of
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.periods import Calendar
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.settings import Environment, calendar_of
 
 SAFETY: Final = timedelta(seconds=5)
 """A margin for clocks that differ between machines, and for a request in flight when its function ends."""

@@ -10,9 +10,9 @@ from quarterhour.aws.streams import Poison, Record, new_image, old_image
 from quarterhour.ledger.held.keys import HELD, HeldStatus, identity_of
 from quarterhour.model.identifiers import SEPARATOR, Identity
 from quarterhour.notifications.notification import Notification, NotificationKind
-from quarterhour.releases.keys import release_of_manifest
 from quarterhour.reports.keys import MANIFEST, REPORTS
 from quarterhour.statements.keys import period_of_manifest
+from quarterhour.statements.releases.keys import release_of_manifest
 
 STATEMENTS: Final = f"STATEMENTS{SEPARATOR}"
 """The prefix of the partition keys of statements, and of the changes of their statuses."""

@@ -8,6 +8,7 @@ from functools import cached_property, reduce
 from hashlib import sha256
 from typing import Any, Final
 
+from quarterhour.customers.keys import is_token
 from quarterhour.ledger.event import DETAILS, Event, Rejection, read_event
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.clock import iso_millis
@@ -16,7 +17,6 @@ from quarterhour.model.fields import NAME, Fields
 from quarterhour.model.instants import YEARS
 from quarterhour.orders.events import sale
 from quarterhour.orders.keys import MAX_ITEMS
-from quarterhour.vault.keys import is_token
 
 MAX_ID: Final = 100
 """The most characters of an order's id and of a product: both are in one sort key of at most 1,024 bytes."""

@@ -7,6 +7,7 @@ from itertools import islice
 
 from quarterhour.aws.entity import IndexRange, Range, Values
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.customers.tokens import StoredAs, by_name
 from quarterhour.model import clock
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.errors import NotFoundError
@@ -25,7 +26,6 @@ from quarterhour.orders.keys import (
     queue_sk,
 )
 from quarterhour.orders.plan import INDEX_LAG, OrderHeader, shown_customer_item, shown_item, shown_order
-from quarterhour.vault.customers import StoredAs, by_name
 from quarterhour.web.paging import Page, Paging, within
 
 

@@ -2,6 +2,8 @@
 
 from datetime import timedelta
 
+from quarterhour.customers.keys import is_token
+from quarterhour.customers.tokens import Tokens
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ConflictError, NotFoundError, UnavailableError
@@ -9,8 +11,6 @@ from quarterhour.model.fields import shown
 from quarterhour.orders.order import Order
 from quarterhour.orders.plan import OrderHeader, StatusChange, claim, items
 from quarterhour.orders.store import OrderStore
-from quarterhour.vault.customers import Tokens
-from quarterhour.vault.keys import is_token
 
 
 class OrderService:

@@ -11,10 +11,10 @@ from quarterhour.model.clock import iso_seconds
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.period import SealedPeriod, Sources
 from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, differences, in_base, shown_problems
-from quarterhour.releases.listing import ReleasedDocument
 from quarterhour.reports.lines import read_lines
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, statement_prefix
 from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.releases.listing import ReleasedDocument
 
 MADE: Final = (PAGE, XML)
 """The files that follow from ``statement.json`` alone. A document that makes no invoice has no XML."""

@@ -4,8 +4,8 @@ import csv
 from collections.abc import Iterable, Mapping
 from typing import IO, Any, Final
 
+from quarterhour.proof.reports import OpenObject
 from quarterhour.reports.digests import hexdigest, stream_digest
-from quarterhour.reports.verify import OpenObject
 from quarterhour.statements.keys import PAGE, STATEMENT, XML
 from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.pages import rendered

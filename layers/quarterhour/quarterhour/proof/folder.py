@@ -12,9 +12,9 @@ from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position
 from quarterhour.model.periods import Period, time_zone
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, differences, shown_problems
+from quarterhour.proof.reports import OpenObject
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import Line, read_lines
-from quarterhour.reports.verify import OpenObject
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML
 from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.pages import PAGES

@@ -24,11 +24,11 @@ from quarterhour.proof.recompute import (
     bounds_of,
     differences,
 )
+from quarterhour.proof.reports import OpenObject
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST as RUN_MANIFEST
 from quarterhour.reports.keys import part_of_lines, run_bounds, run_prefix
 from quarterhour.reports.lines import Line, read_lines
-from quarterhour.reports.verify import OpenObject
 from quarterhour.statements.keys import manifest_key
 from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.pages import PAGES

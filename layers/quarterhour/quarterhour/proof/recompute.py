@@ -8,12 +8,12 @@ from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Context, Decimal, Inexact, I
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model.currencies import MINOR_DIGITS
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
+from quarterhour.registry.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.reports.lines import Line
 from quarterhour.statements.document import BY_COLLECTOR, BY_KIND, BY_RELEASE, IN_PART, WITH_PAYMENT_TERMS
 from quarterhour.statements.figures import MAX_TERMS

@@ -16,12 +16,17 @@ from quarterhour.proof.documents import MADE, DocumentVerifier, FoundDocument, R
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE
 from quarterhour.proof.period import SealedPeriod, Sources
 from quarterhour.proof.recompute import EXACT, Json, differences, text_of
-from quarterhour.releases.keys import release_list_key, release_manifest_key, release_of_list, release_of_manifest
-from quarterhour.releases.listing import ReleasedDocument, read_release
-from quarterhour.releases.plan import SCHEMA
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML, manifest_key
 from quarterhour.statements.listing import CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT, SealedObject
+from quarterhour.statements.releases.keys import (
+    release_list_key,
+    release_manifest_key,
+    release_of_list,
+    release_of_manifest,
+)
+from quarterhour.statements.releases.listing import ReleasedDocument, read_release
+from quarterhour.statements.releases.plan import SCHEMA
 
 if TYPE_CHECKING:
     from quarterhour.model.periods import Period

@@ -15,12 +15,12 @@ from quarterhour.proof.of_0_2 import StatementsVerifier
 from quarterhour.proof.period import EARLIER, NO_LINES, Rates, SealedPeriod, Sources
 from quarterhour.proof.recompute import Json, PinnedRate
 from quarterhour.proof.releases import Before, PeriodDrafts, ReleasesVerifier
-from quarterhour.releases.keys import RELEASES
+from quarterhour.proof.reports import Lines, OpenObject, ReportVerification
+from quarterhour.proof.reports import verify as verify_reports
 from quarterhour.reports.keys import part_of_lines
-from quarterhour.reports.verify import Lines, OpenObject, ReportVerification
-from quarterhour.reports.verify import verify as verify_reports
 from quarterhour.statements.keys import STATEMENTS, manifest_key, period_of_manifest, period_of_object, period_prefix
 from quarterhour.statements.plan import AT_ONCE
+from quarterhour.statements.releases.keys import RELEASES
 
 if TYPE_CHECKING:
     from quarterhour.proof.period import Chains

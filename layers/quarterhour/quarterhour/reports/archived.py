@@ -9,7 +9,6 @@ from botocore.exceptions import ClientError
 from quarterhour.aws import clients
 from quarterhour.aws.items import Item
 from quarterhour.aws.retries import code_of, with_retries
-from quarterhour.aws.settings import Environment
 from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.segments import (
@@ -21,6 +20,7 @@ from quarterhour.ledger.segments import (
 )
 from quarterhour.model.errors import LedgerItemError, SealedFileError
 from quarterhour.model.identifiers import Partition
+from quarterhour.model.settings import Environment
 from quarterhour.reports.keys import Part
 
 if TYPE_CHECKING:

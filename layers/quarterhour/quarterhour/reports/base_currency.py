@@ -9,11 +9,11 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import Any, Final
 
-from quarterhour.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.model import money
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.plan import SummaryRow, SummaryTotals
 
 Pins = Mapping[str, ExchangeRate | None]

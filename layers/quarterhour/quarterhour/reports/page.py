@@ -4,8 +4,10 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from quarterhour.html.chart import Bar, bar_chart
-from quarterhour.html.markup import (
+from quarterhour.reports.keys import MANIFEST, SUMMARY, files_of
+from quarterhour.reports.plan import SEALING_REPORT
+from quarterhour.web.html.chart import Bar, bar_chart
+from quarterhour.web.html.markup import (
     NOTHING,
     Html,
     Row,
@@ -22,8 +24,6 @@ from quarterhour.html.markup import (
     short,
     table,
 )
-from quarterhour.reports.keys import MANIFEST, SUMMARY, files_of
-from quarterhour.reports.plan import SEALING_REPORT
 
 MAX_ROWS: Final = 1_000
 """The most sums, each of an account and period, that a page shows; the summary has all."""

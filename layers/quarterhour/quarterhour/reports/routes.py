@@ -1,9 +1,9 @@
 """The routes of the report runs."""
 
-from quarterhour.documents.keys import report
-from quarterhour.documents.queries import DocumentQueries
 from quarterhour.model import instants
 from quarterhour.model.instants import DAY
+from quarterhour.registry.documents.keys import report
+from quarterhour.registry.documents.queries import DocumentQueries
 from quarterhour.reports.keys import is_run_id
 from quarterhour.reports.queries import ReportQueries, no_run
 from quarterhour.web import http, parameters

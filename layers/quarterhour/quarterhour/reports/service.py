@@ -33,11 +33,11 @@ from quarterhour.reports.plan import (
     with_proofs,
     worst,
 )
+from quarterhour.reports.projections.plan import sales
+from quarterhour.reports.projections.products import product_items
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.reports.writer import SealedFileWriter
-from quarterhour.sales.plan import sales
-from quarterhour.sales.products import product_items
 
 RESERVE_SECONDS: Final = 60.0
 """With less time left than this, a run seals no further quarter-hour."""

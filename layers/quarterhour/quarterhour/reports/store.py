@@ -11,13 +11,13 @@ from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_write, get_item, put_items, query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.exchange_rates.plan import LastUse
-from quarterhour.exchange_rates.store import ExchangeRateStore
 from quarterhour.ledger.event_index import IndexedSpan
 from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.ledger.partitions import highest_shards
 from quarterhour.model.errors import OvertakenError, UnavailableError
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.registry.exchange_rates.plan import LastUse
+from quarterhour.registry.exchange_rates.store import ExchangeRateStore
 from quarterhour.reports.base_currency import Pins, pins_as_list, pins_of
 from quarterhour.reports.keys import ALL_RUNS, PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
 from quarterhour.reports.plan import Checkpoint, Plan, Run, SealedFile

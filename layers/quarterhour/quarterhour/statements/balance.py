@@ -6,12 +6,12 @@ from decimal import Decimal
 from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
-from quarterhour.agencies.agency import BY_AGENCY
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
+from quarterhour.registry.agencies.agency import BY_AGENCY
 from quarterhour.statements.figures import SOLD, AccountSums, Amounts, proceeds
 from quarterhour.statements.tax import ProfileAt, Taxable, TaxRow, base_and_tax, taxed
 

@@ -24,7 +24,7 @@ from quarterhour.statements.tax import Taxable, TaxNames
 from quarterhour.statements.work_objects import last_value, read_values, value_writer
 
 if TYPE_CHECKING:
-    from quarterhour.exchange_rates.exchange_rate import ExchangeRate
+    from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 
 PIECE: Final = 8_000_000
 """Characters of lines in memory, after which they are a piece."""

@@ -9,11 +9,12 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.agencies.agency import BY_AGENCY, DEFAULT_LANGUAGE, Agency, TaxProfile
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in, start_of, time_zone
+from quarterhour.registry.agencies.agency import BY_AGENCY, DEFAULT_LANGUAGE, Agency, TaxProfile
+from quarterhour.registry.owner import PAYMENT_DAYS, Owner
 from quarterhour.statements.figures import (
     OTHER_DAYS,
     SOLD,
@@ -26,7 +27,6 @@ from quarterhour.statements.figures import (
 )
 from quarterhour.statements.keys import LINES
 from quarterhour.statements.listing import FIGURES, LastDocument, Listed, SealedObject
-from quarterhour.statements.owner import PAYMENT_DAYS, Owner
 from quarterhour.statements.plan import BY_TAX_POINT, StatementPlan
 from quarterhour.statements.tax import Taxable, TaxNames, TaxRow, note_of, taxed
 

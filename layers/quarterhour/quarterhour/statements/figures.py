@@ -7,9 +7,9 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
-from quarterhour.agencies.agency import BY_MARKETPLACE
 from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model import money
+from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour.statements.tax import TaxRow, base_and_tax
 
 K = TypeVar("K")

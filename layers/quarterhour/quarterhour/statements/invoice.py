@@ -7,9 +7,9 @@ from datetime import date
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from quarterhour.agencies.agency import BY_MARKETPLACE, EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
 from quarterhour.model import money
 from quarterhour.model.periods import Period
+from quarterhour.registry.agencies.agency import BY_MARKETPLACE, EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
 from quarterhour.statements.listing import CREDIT_NOTE
 from quarterhour.statements.page import Document
 from quarterhour.statements.plan import BY_TAX_POINT

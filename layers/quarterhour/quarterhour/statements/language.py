@@ -13,10 +13,10 @@ from functools import cache
 from importlib.resources import files
 from typing import Any, Final
 
-from quarterhour.agencies.agency import LANGUAGES
-from quarterhour.html.markup import Html, escaped
 from quarterhour.model import money
 from quarterhour.model.periods import Period
+from quarterhour.registry.agencies.agency import LANGUAGES
+from quarterhour.web.html.markup import Html, escaped
 
 _FOLDER: Final = files("quarterhour.statements") / "languages"
 _ROUNDING: Final = Context(prec=200, rounding=ROUND_HALF_EVEN)

@@ -5,8 +5,14 @@ from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote
 
-from quarterhour.html.chart import Bar, bar_chart
-from quarterhour.html.markup import (
+from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
+from quarterhour.model import money
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.statements.language import Language, language_of
+from quarterhour.statements.page_style import page_style
+from quarterhour.web.html.chart import Bar, bar_chart
+from quarterhour.web.html.markup import (
     NOTHING,
     Html,
     Row,
@@ -25,12 +31,6 @@ from quarterhour.html.markup import (
     short,
     table,
 )
-from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
-from quarterhour.model import money
-from quarterhour.model.clock import parse_iso
-from quarterhour.model.periods import Period, day_in, time_zone
-from quarterhour.statements.language import Language, language_of
-from quarterhour.statements.page_style import page_style
 
 Document = Mapping[str, Any]
 

@@ -5,8 +5,10 @@ from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote
 
-from quarterhour.html.chart import Bar, bar_chart
-from quarterhour.html.markup import (
+from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
+from quarterhour.model.periods import Period
+from quarterhour.web.html.chart import Bar, bar_chart
+from quarterhour.web.html.markup import (
     NOTHING,
     Html,
     Row,
@@ -25,8 +27,6 @@ from quarterhour.html.markup import (
     short,
     table,
 )
-from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
-from quarterhour.model.periods import Period
 
 _TITLES: Final = {"statement": "Statement", "credit_note": "Credit note"}
 _MONTHS: Final = (

@@ -8,7 +8,6 @@ from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.agencies.agency import BY_AGENCY, Agency, TaxProfile
 from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.retries import ATTEMPTS, pause
@@ -31,6 +30,7 @@ from quarterhour.model.instants import ALWAYS
 from quarterhour.model.periods import Calendar, Period, start_of
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
+from quarterhour.registry.agencies.agency import BY_AGENCY, Agency, TaxProfile
 from quarterhour.reports.queries import LINKS_VALID, link_request
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statements.balance import (

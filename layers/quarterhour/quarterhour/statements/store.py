@@ -7,24 +7,24 @@ from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from quarterhour.agencies.agency import Agency, TaxProfile, read_agency
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import conditional_write, get_item, insert_items
 from quarterhour.aws.workers import Workers
-from quarterhour.documents.keys import agency_document
-from quarterhour.documents.queries import KnownDocument, KnownDocuments
-from quarterhour.documents.timeline import version_at
 from quarterhour.model.errors import NotFoundError, OvertakenError, UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
+from quarterhour.registry.agencies.agency import Agency, TaxProfile, read_agency
+from quarterhour.registry.documents.keys import agency_document
+from quarterhour.registry.documents.queries import KnownDocument, KnownDocuments
+from quarterhour.registry.documents.timeline import version_at
+from quarterhour.registry.owner import OWNER, Owner, read_owner
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.statements.document import Parties, PartyVersions
 from quarterhour.statements.draft_items import DraftItem
 from quarterhour.statements.keys import PROGRESS_KEY, period_key
-from quarterhour.statements.owner import OWNER, Owner, read_owner
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ from datetime import date
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile
 from quarterhour.model import money
+from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile
 
 REVERSE_CHARGE_NOTE: Final = "Reverse charge: the recipient of the service accounts for the VAT."
 """The legal note of Article 226(11a) of Directive 2006/112/EC, in its usual long form."""

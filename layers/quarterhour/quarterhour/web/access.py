@@ -1,6 +1,7 @@
 """Authentication and authorization: who sends a request, what their roles allow, and which agencies they may see.
 
-Who may read a document or a report is decided in ``documents/permissions.py``, from the caller that this module names.
+Who may read a document or a report is decided in ``registry/documents/permissions.py``, from the caller that this
+module names.
 
 API Gateway authenticates a request by its IAM signature (a machine or an operator) or by a token of the JWT issuer (a
 person). It passes the identity in the event. A request without an identity is refused.
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
-from quarterhour.aws.settings import Environment
 from quarterhour.model.errors import ForbiddenError, UnauthenticatedError
 from quarterhour.model.fields import NAME, is_stored_name, shown
+from quarterhour.model.settings import Environment
 from quarterhour.web import parameters
 from quarterhour.web.parameters import Parameters, invalid, spellings
 

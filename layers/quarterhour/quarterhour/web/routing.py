@@ -8,9 +8,9 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError as NoRouteError
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.aws.settings import Environment
 from quarterhour.model import fields
 from quarterhour.model.errors import MalformedError, NotFoundError, RequestError
+from quarterhour.model.settings import Environment
 from quarterhour.web import http, parameters
 from quarterhour.web.access import Caller, Gate, Policy
 from quarterhour.web.bodies import check_size, media_type, read_json, refusal, unsupported

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.csv.errors import MapError
-from quarterhour.csv.events import MappedEvent, events
-from quarterhour.csv.lines import BROKEN, numbered
-from quarterhour.csv.map import load_map
-from quarterhour.csv.table import BadRow, read_table
+from quarterhour.file_formats.csv.errors import MapError
+from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.lines import BROKEN, numbered
+from quarterhour.file_formats.csv.map import load_map
+from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.loading import agencies, rate_cards
 from tests.support.repository import ROOT

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from quarterhour.csv.errors import FileError, MapError
-from quarterhour.csv.lines import BROKEN, LONGEST, numbered
-from quarterhour.csv.map import load_map
+from quarterhour.file_formats.csv.errors import FileError, MapError
+from quarterhour.file_formats.csv.lines import BROKEN, LONGEST, numbered
+from quarterhour.file_formats.csv.map import load_map
 from quarterhour_tools.csv.file import open_text
 
 TEXT = "invoice,shop\nA,Zoë\n"

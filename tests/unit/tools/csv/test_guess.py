@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.csv.errors import FileError, MapError
-from quarterhour.csv.events import MappedEvent, events
-from quarterhour.csv.guess import guess
-from quarterhour.csv.lines import numbered
-from quarterhour.csv.map import load_map
-from quarterhour.csv.table import read_table
+from quarterhour.file_formats.csv.errors import FileError, MapError
+from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.guess import guess
+from quarterhour.file_formats.csv.lines import numbered
+from quarterhour.file_formats.csv.map import load_map
+from quarterhour.file_formats.csv.table import read_table
 from quarterhour_tools.csv import command as csv_command
 from tests.support.repository import ROOT
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 
-from quarterhour.schedule.expression import parse
+from quarterhour.reports.schedule.expression import parse
 from quarterhour_tools.emulator.schedules import Schedule, actual_schedule, create_request
 from quarterhour_tools.errors import ToolError
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.schedule.expression import parse
+from quarterhour.reports.schedule.expression import parse
 from quarterhour_tools.emulator.engines import Engine, open_engine
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.agencies.rows import AgencyRow
+from quarterhour.registry.agencies.rows import AgencyRow
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.agencies import (
     CHANGED,

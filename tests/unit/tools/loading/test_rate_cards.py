@@ -7,7 +7,7 @@ import pytest
 
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.rate_cards import read
-from tests.unit.rate_cards.builders import content
+from tests.unit.registry.rate_cards.builders import content
 
 
 def write(folder: Path, name: str, text: str = json.dumps(content())) -> Path:

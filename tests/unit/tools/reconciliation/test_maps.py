@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from quarterhour.csv.errors import CellError, MapError
-from quarterhour.csv.map import load_provider_map
-from quarterhour.csv.table import BadRow, read_table
+from quarterhour.file_formats.csv.errors import CellError, MapError
+from quarterhour.file_formats.csv.map import load_provider_map
+from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.model.periods import Period, time_zone
 from quarterhour_tools.csv.file import open_text
 from quarterhour_tools.reconciliation.lines import ProviderLine

@@ -14,7 +14,7 @@ import pytest
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
-from quarterhour.reports.verify import verify
+from quarterhour.proof.reports import verify
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.replay.demo import Judged, LineVerdict, Sending, differing, figures, judge, problems

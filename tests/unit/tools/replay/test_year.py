@@ -6,8 +6,8 @@ from decimal import Decimal
 
 import pytest
 
-from quarterhour.agencies.agency import Agency, read_agency
-from quarterhour.statements.owner import Owner, read_owner
+from quarterhour.registry.agencies.agency import Agency, read_agency
+from quarterhour.registry.owner import Owner, read_owner
 from quarterhour_tools.replay.marketplace import DayLine
 from quarterhour_tools.replay.year import Calendar, PaidSums, YearSums, first_of, marketplace_year, void
 from quarterhour_tools.replay.year_agencies import AGENCIES, CLIENT, FAILS, GROWS, OWNER, UNREGISTERED

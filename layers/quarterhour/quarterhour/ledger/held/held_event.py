@@ -9,7 +9,6 @@ from decimal import Decimal
 from enum import StrEnum
 from typing import Self
 
-from quarterhour.agencies.agency import Registration
 from quarterhour.aws.entity import Values
 from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, RECORDED_BY, SALE, Event
 from quarterhour.ledger.held.keys import HeldStatus, held_key, held_place, identity_of, index_values
@@ -17,6 +16,7 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
 from quarterhour.model.errors import FieldProblem, HeldItemError
 from quarterhour.model.identifiers import Account, Identity
+from quarterhour.registry.agencies.agency import Registration
 
 
 class HeldReason(StrEnum):

@@ -1,0 +1,1 @@
+"""Readers of the files of others: CSV files by a map, and bank files."""

@@ -1,0 +1,269 @@
+"""Converts a CSV file part by part: each part's events and bad rows are those that `quarterhour csv` has for its rows.
+
+What one part has to hand on to the next is a token. Nothing is kept between two parts, and nothing is written.
+"""
+
+import base64
+import codecs
+import re
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from decimal import Decimal
+from typing import Any, Final, NamedTuple
+
+from quarterhour.file_formats.csv.errors import FileError
+from quarterhour.file_formats.csv.events import Converter
+from quarterhour.file_formats.csv.guess import Proposal, guess
+from quarterhour.file_formats.csv.lines import (
+    AS_BROKEN,
+    COMMONEST,
+    LONGEST,
+    UTF_8,
+    FileLine,
+    check_kind,
+    is_utf_8,
+    marked,
+)
+from quarterhour.file_formats.csv.map import CsvMap
+from quarterhour.file_formats.csv.table import BadRow, PartEndError, check_columns, read_table, records
+from quarterhour.file_formats.csv.totals import TotalLine
+from quarterhour.model import exact_json, fields, money
+from quarterhour.model.fields import printable
+
+MAX_EVENT_BYTES: Final = 2_000_000
+"""About how many bytes of events and messages a part gives; the rows behind them are left for the next part."""
+
+_LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+_ASCII: Final = bytes(range(128))
+_LONGEST_SUM: Final = 200
+"""Characters; a sum has at most 120 digits."""
+_OF_NO_ANSWER: Final = "is of no answer about a part"
+_ONLY_BY_COMMAND: Final = "save the file as UTF-8, or convert it with quarterhour csv"
+
+
+@dataclass(frozen=True, slots=True)
+class PartPlace:
+    """Where the next part begins, and what its rows need of the rows before it.
+
+    `line` is the number of its first line, `rows` the number of rows before it, and `last_line` the line of the last of
+    these. `filled`, `sums` and `totals` are those of `Converter` and `FileTotals`.
+    """
+
+    encoding: str
+    columns: list[str]
+    delimiter: str
+    line: int
+    rows: int
+    last_line: int
+    filled: dict[str, str]
+    sums: dict[str, Decimal]
+    totals: list[TotalLine]
+
+    @property
+    def token(self) -> str:
+        """The place as opaque text."""
+        values = asdict(self)
+        values["sums"] = _texts(self.sums)
+        values["totals"] = [[line, _texts(numbers)] for line, numbers in self.totals]
+        return base64.urlsafe_b64encode(exact_json.write(values).encode()).decode().rstrip("=")
+
+    @classmethod
+    def parse(cls, token: str) -> "PartPlace":
+        """Return the place of a token; raise `ValueError` if it is none."""
+        try:
+            padded = token + "=" * (-len(token) % 4)
+            values = exact_json.parse(base64.b64decode(padded, b"-_", validate=True).decode())
+            columns = [_text(one) for one in values["columns"]]
+            line, rows, last = (_whole(values[name]) for name in ("line", "rows", "last_line"))
+            totals = [TotalLine(_whole(at), _numbers(numbers)) for at, numbers in values["totals"]]
+            delimiter, encoding = _text(values["delimiter"]), _text(values["encoding"])
+            filled = {name: _text(text) for name, text in values["filled"].items()}
+            place = cls(encoding, columns, delimiter, line, rows, last, filled, _numbers(values["sums"]), totals)
+        except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
+            raise ValueError(_OF_NO_ANSWER) from error
+        if not line or len(delimiter) != 1 or delimiter in "\r\n" or not _keeps_ascii(encoding):
+            raise ValueError(_OF_NO_ANSWER)
+        return place
+
+
+class ConvertedPart(NamedTuple):
+    """What a part gives: events, bad rows, the number of its rows, the bytes that were read, and the next place.
+
+    `lines` has the line of each event, `line` is the last one that was read. The next part begins behind these bytes;
+    `next` is `None` at the end of the file.
+    """
+
+    events: list[dict[str, Any]]
+    lines: list[int]
+    bad: list[BadRow]
+    rows: int
+    read: int
+    line: int
+    next: PartPlace | None
+
+
+def convert_part(
+    content: bytes, csv_map: CsvMap, settings: dict[str, str], place: PartPlace | None, *, last: bool
+) -> ConvertedPart:
+    """Return what a part of a file gives: its bytes from a place on, or from the beginning of the file.
+
+    `last`: whether the file ends with this part. Without it, the last row may be cut, and is left for the next part.
+    Raises `MapError`, or `FileError` if the file is of another kind or a row does not fit into a part.
+    """
+    encoding = place.encoding if place else _encoding_of(content, csv_map.file.encoding)
+    lines, ends = _lines(content, encoding, place.line if place else 1, last=last)
+    place = place or _beginning(lines, csv_map, encoding)
+    check_columns(place.columns, csv_map.used_by)
+    converter = _converter(place, csv_map, settings)
+    first = lines[0].number if lines else place.line
+    # Of the first part, the lines up to its header were read above.
+    left = lines[place.line - first :]
+    end = first + len(lines)
+    events, numbers, bad, size, behind = [], list[int](), [], 0, end
+    rows = records(_of_part(left, end, last=last), place.delimiter, csv_map.file.quote)
+    try:
+        for row in rows:
+            if size > MAX_EVENT_BYTES:
+                behind = row.line
+                break
+            for outcome in converter.convert(row):
+                if isinstance(outcome, BadRow):
+                    bad.append(BadRow(outcome.line, printable(outcome.reason)))
+                    size += len(bad[-1].reason)
+                else:
+                    events.append(outcome.body)
+                    numbers.append(converter.line)
+                    size += len(exact_json.write(outcome.body))
+    except PartEndError as cut:
+        behind = cut.line
+    is_over = last and behind == end
+    if is_over:
+        bad += converter.problems_of_totals()
+    read = len(content) if is_over else ends[behind - first - 1] if behind > first else 0
+    if not (is_over or read):
+        raise FileError(f"line {behind}: the row does not fit into a part; {_ONLY_BY_COMMAND}")
+    return ConvertedPart(
+        events,
+        numbers,
+        bad,
+        converter.rows - place.rows,
+        read,
+        behind - 1,
+        None if is_over else _after(converter, place, behind),
+    )
+
+
+def map_of_part(content: bytes, name: str, *, last: bool) -> tuple[str, Proposal]:
+    """Return a map for a file, by its first bytes, as ``guess`` proposes it; ``last``: whether they are all.
+
+    Raises ``FileError`` if the file is of another kind, or no table.
+    """
+    check_kind(content)
+    in_doubt = not (marked(content) or is_utf_8(content))
+    declared = COMMONEST if in_doubt else None
+    lines, _ = _lines(content, _encoding_of(content, declared), 1, last=last)
+    return guess(lines, name, encoding=declared, encoding_in_doubt=in_doubt)
+
+
+def _encoding_of(content: bytes, declared: str | None) -> str:
+    """Return the encoding of a file from its first bytes; raise `FileError` if it cannot be read here."""
+    check_kind(content)
+    mark = marked(content)
+    if declared and mark and not declared.startswith(mark):
+        raise FileError(f'begins with the byte order mark of {mark}, but the map has encoding = "{declared}"')
+    found = declared or mark
+    if not found:
+        if not is_utf_8(content):
+            raise FileError(f'is not UTF-8: set encoding = "{COMMONEST}" or another in [file]')
+        found = UTF_8
+    if not _keeps_ascii(found):
+        raise FileError(f"is {found}: {_ONLY_BY_COMMAND}")
+    return found
+
+
+def _keeps_ascii(encoding: str) -> bool:
+    """Return whether bytes below 128 are ASCII in an encoding, so that its bytes show its lines."""
+    try:
+        return codecs.decode(_ASCII, encoding) == _ASCII.decode()
+    except (LookupError, ValueError, TypeError):
+        return False
+
+
+def _lines(content: bytes, encoding: str, number: int, *, last: bool) -> tuple[list[FileLine], list[int]]:
+    """Return the lines of a part, and where each ends. Without `last`, a line that may go on is left out."""
+    lines, ends = [], []
+    for number_, found in enumerate(_LINE.finditer(content), number):
+        if not last and found.end() == len(content) and not found[0].endswith(b"\n"):
+            break  # the rest of the line, or the second half of its end, is in the next part
+        text = found[0].decode(encoding, AS_BROKEN)
+        text = text.removeprefix("\ufeff") if number_ == 1 else text
+        lines.append(FileLine(number_, text if len(text) <= LONGEST else None))
+        ends.append(found.end())
+    return lines, ends
+
+
+def _of_part(lines: list[FileLine], end: int, *, last: bool) -> Iterator[FileLine]:
+    yield from lines
+    if not last:
+        raise PartEndError(end)
+
+
+def _beginning(lines: list[FileLine], csv_map: CsvMap, encoding: str) -> PartPlace:
+    """Return the place of the first row of a file."""
+    table = read_table(lines, csv_map.file, csv_map.used_by)
+    row = next(table.rows, None)
+    line = row.line if row else len(lines) + 1
+    fresh = Converter(table.header, csv_map)
+    sums = fresh.totals.sums if fresh.totals else {}
+    return PartPlace(encoding, table.header, table.delimiter, line, 0, 0, fresh.filled, sums, [])
+
+
+def _converter(place: PartPlace, csv_map: CsvMap, settings: dict[str, str]) -> Converter:
+    """Return a converter that goes on at a place."""
+    converter = Converter(place.columns, csv_map, settings)
+    converter.rows, converter.line = place.rows, place.last_line
+    converter.filled |= {name: place.filled[name] for name in converter.filled.keys() & place.filled.keys()}
+    if converter.totals:
+        converter.totals.sums |= {name: place.sums[name] for name in converter.totals.sums.keys() & place.sums.keys()}
+        names = converter.totals.sums.keys()
+        converter.totals.given += [one for one in place.totals if one.numbers.keys() == names]
+    return converter
+
+
+def _after(converter: Converter, place: PartPlace, line: int) -> PartPlace:
+    """Return the place behind the rows of a converter."""
+    totals = converter.totals
+    return PartPlace(
+        place.encoding,
+        place.columns,
+        place.delimiter,
+        line,
+        converter.rows,
+        converter.line,
+        converter.filled,
+        totals.sums if totals else {},
+        totals.given if totals else [],
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _whole(value: object) -> int:
+    number = fields.whole(value)
+    if number is None:
+        raise TypeError(value)
+    return number
+
+
+def _texts(numbers: dict[str, Decimal]) -> dict[str, str]:
+    return {name: money.plain(number) for name, number in numbers.items()}
+
+
+def _numbers(texts: Any) -> dict[str, Decimal]:  # noqa: ANN401 - any JSON
+    if not all(len(_text(text)) <= _LONGEST_SUM for text in texts.values()):
+        raise TypeError(texts)
+    return {name: Decimal(text) for name, text in texts.items()}

@@ -1,0 +1,65 @@
+"""The routes that show what a file of others becomes. They write nothing."""
+
+from dataclasses import asdict
+
+from quarterhour.file_formats.csv.errors import FileError, MapError
+from quarterhour.file_formats.csv.guess import QUESTION
+from quarterhour.file_formats.csv.parts import convert_part, map_of_part
+from quarterhour.file_formats.csv.requests import read_agencies, read_map_request, read_part, refused
+from quarterhour.model.fields import printable
+from quarterhour.registry.agencies.rows import AgencyFileError, read_rows
+from quarterhour.web import http
+from quarterhour.web.access import Role, people
+from quarterhour.web.routing import Routes
+
+
+def read(routes: Routes) -> None:
+    """Register the routes."""
+
+    @routes.post("/csv/events", allow=people(Role.FINANCE))
+    def events_of_part() -> http.Response:
+        """Return the events and the bad rows of a part of a CSV file, by a map, and where the next part begins."""
+        request = read_part(routes.body())
+        try:
+            part = convert_part(request.content, request.map, request.settings, request.place, last=request.last)
+        except MapError as error:
+            raise refused("map", error) from error
+        except FileError as error:
+            raise refused("part", error) from error
+        body = {
+            "items": part.events,
+            "bad": [asdict(one) for one in part.bad],
+            "rows": part.rows,
+            "read": part.read,
+            "next": part.next.token if part.next else None,
+        }
+        return http.response(200, body)
+
+    @routes.post("/csv/maps", allow=people(Role.FINANCE))
+    def map_for_file() -> http.Response:
+        """Return a map for a CSV file, proposed from its beginning, and the questions that it leaves open."""
+        request = read_map_request(routes.body())
+        try:
+            text, proposal = map_of_part(request.content, request.name, last=request.last)
+        except FileError as error:
+            raise refused("part", error) from error
+        lines = [number for number, line in enumerate(text.split("\n"), 1) if QUESTION in line and line[0] != "#"]
+        questions = [
+            {"line": line, "name": one.name, "question": one.question, "answers": one.answers}
+            for line, one in zip(lines, proposal.open_entries(), strict=True)
+        ]
+        found = {name: getattr(proposal, name) for name in ("shipped", "certain", "checks", "unused")}
+        return http.response(200, {"map": text, "questions": questions, **found})
+
+    @routes.post("/csv/agencies", allow=people(Role.FINANCE))
+    def agencies_of_file() -> http.Response:
+        """Return the agencies of a file, CSV or NDJSON, and its bad lines."""
+        try:
+            rows, bad = read_rows(read_agencies(routes.body()))
+        except AgencyFileError as error:
+            raise refused("file", error) from error
+        body = {
+            "items": [{"line": one.number, "agency": one.agency, "content": one.content} for one in rows],
+            "bad": [{"line": one.number, "reason": printable(one.problem)} for one in bad],
+        }
+        return http.response(200, body)

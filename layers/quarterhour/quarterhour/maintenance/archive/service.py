@@ -1,0 +1,140 @@
+"""Archives the months that are due: checks the ledger against the sealed files, then replaces its items."""
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from quarterhour.ledger.partitions import LedgerReader
+from quarterhour.maintenance.archive.plan import (
+    MonthState,
+    PartFile,
+    checked,
+    days_late,
+    last_due,
+    refusal,
+    replacements,
+    sealed_parts,
+    unproven,
+)
+from quarterhour.maintenance.archive.store import ArchiveStore
+from quarterhour.model import clock
+from quarterhour.model.errors import SealedFileError
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.plan import Plan, Run
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.store import CheckpointStore, RunStore, began
+from quarterhour.statements.store import ProgressStore
+
+RESERVE_SECONDS: Final = 60
+"""With less time left than this, no further items are replaced."""
+PORTION_SECONDS: Final = 300
+"""The longest that an invocation archives, so that a run of the report stays short."""
+
+
+@dataclass(slots=True)
+class ArchiveResult:
+    """What an invocation has archived.
+
+    ``items``: the ledger items that were replaced. ``through``: the last quarter-hour that is archived. ``waits_for``:
+    why the next month must wait. ``days_late``: for how many days it has been due. ``complete``: whether nothing that
+    is due and may be archived is left.
+    """
+
+    items: int = 0
+    through: str | None = None
+    waits_for: str | None = None
+    days_late: int = 0
+    complete: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as a part of the function's response."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class Archiver:
+    """Replaces the ledger items of the months before the last ``months`` whole months, in the order of time."""
+
+    store: ArchiveStore
+    ledger: LedgerReader
+    checkpoints: CheckpointStore
+    runs: RunStore
+    statements: ProgressStore
+    files: SealedFiles
+    months: int
+
+    def run(self, remaining_seconds: Callable[[], float]) -> ArchiveResult:
+        """Archive what is due, or as much as the time allows; the next invocation continues.
+
+        It may run any number of times, at the same time too. Raises ``SealedFileError`` if a sealed file, its manifest
+        and the ledger disagree; nothing that they disagree about is replaced.
+        """
+        result = ArchiveResult()
+        start = began(self.store.entities)
+        if start is None:
+            return result
+        until = remaining_seconds() - PORTION_SECONDS
+
+        def in_time() -> bool:
+            return remaining_seconds() > max(until, RESERVE_SECONDS)
+
+        through = self.store.through() or QuarterHour.at(start).previous
+        due = last_due(clock.now(), self.months)
+        while through < due and not result.waits_for and result.complete:
+            through = self._month(Period.of(through.next.day), through, in_time, result)
+        result.through = str(through)
+        result.days_late = days_late(through, clock.now(), self.months) if through < due else 0
+        return result
+
+    def _month(
+        self, month: Period, through: QuarterHour, in_time: Callable[[], bool], result: ArchiveResult
+    ) -> QuarterHour:
+        """Archive a month from a quarter-hour on; return the last quarter-hour that is archived now."""
+        result.waits_for = refusal(month, self._gather())
+        if result.waits_for:
+            return through
+        last = QuarterHour.last_of(month.last_day)
+        for _, runs in self.runs.days(through.next.day, last):
+            for run in runs:
+                plan = Plan.of(run["plan"])
+                if plan.last <= through:
+                    continue
+                if plan.first != through.next:
+                    raise SealedFileError(f"no run has sealed {through.next}")
+                result.waits_for = unproven(run)
+                result.complete = not result.waits_for and self._run(plan, run, in_time, result)
+                if not result.complete:
+                    return through
+                through = plan.last
+                self.store.move(through)
+        if through < last:
+            raise SealedFileError(f"no run has sealed {through.next}")
+        return through
+
+    def _gather(self) -> MonthState:
+        checkpoint = self.checkpoints.checkpoint()
+        return MonthState(
+            checkpoint.sealed_through if checkpoint else None,
+            self.statements.progress().bound,
+            self.store.oldest_open_draft(),
+            self.store.oldest_open_dispute(),
+        )
+
+    def _run(self, plan: Plan, run: Run, in_time: Callable[[], bool], result: ArchiveResult) -> bool:
+        """Archive the items of a run; return whether the time sufficed."""
+        return all(
+            self._part(plan, part, in_time, result) for part in sealed_parts(plan, run, self.files.manifest(run))
+        )
+
+    def _part(self, plan: Plan, one: PartFile, in_time: Callable[[], bool], result: ArchiveResult) -> bool:
+        if not in_time():
+            return False
+        with self.files.lines(one.part, one.sealed) as lines:
+            items = self.ledger.items(plan.partitions(one.part))
+            for some in replacements(checked(one.part, items, lines)):
+                if not in_time():
+                    return False
+                self.store.replace(some)
+                result.items += len(some)
+        return True

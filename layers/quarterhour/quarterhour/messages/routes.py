@@ -1,0 +1,42 @@
+"""The routes of threads: messages about an order, a report, a line of a report, an agency, or a statement."""
+
+from typing import Final
+
+from quarterhour.messages.message import PERIOD, WRITERS, period, read_message
+from quarterhour.messages.queries import MessageQuery, ThreadQueries
+from quarterhour.messages.service import ThreadService
+from quarterhour.messages.subjects import Subjects
+from quarterhour.model.fields import NAME
+from quarterhour.web import http, parameters
+from quarterhour.web.access import everyone, people
+from quarterhour.web.parameters import PAGE, among, one_of
+from quarterhour.web.routing import Routes
+
+ORDERS: Final = {"oldest": False, "newest": True}
+"""The orders of messages by name, with whether the newest come first."""
+
+
+def read(routes: Routes, threads: ThreadQueries, subjects: Subjects) -> None:
+    """Register the reading route."""
+
+    @routes.get("/threads/<kind>/<subject>/messages", allow=everyone, query=("user", "period", "order", *PAGE))
+    def read(kind: str, subject: str) -> http.Response:
+        """Return a page of messages: of all users or one, of all time or a period."""
+        query = routes.parameters()
+        user = query.optional("user", NAME, parameters.name, None)
+        within = query.optional("period", PERIOD, period, "")
+        newest_first = query.optional("order", one_of(ORDERS), lambda name: among(ORDERS, name), default=False)
+        thread = subjects.thread(parameters.decoded(kind), parameters.spellings(subject), routes.caller())
+        return http.response(200, threads.messages(MessageQuery(thread, user, within, newest_first), query.paging()))
+
+
+def write(routes: Routes, threads: ThreadService, subjects: Subjects) -> None:
+    """Register the writing route."""
+
+    @routes.post("/threads/<kind>/<subject>/messages", allow=people(*WRITERS))
+    def write(kind: str, subject: str) -> http.Response:
+        """Write a message; a retry gets the same response as the first try."""
+        caller = routes.caller()
+        thread = subjects.thread(parameters.decoded(kind), (parameters.decoded(subject),), caller)
+        written, is_new = threads.write(read_message(thread, routes.body(), caller))
+        return http.response(201 if is_new else 200, written)

@@ -1,0 +1,1 @@
+"""Versioned documents: agencies, the owner, rate cards, exchange rates, results of reconciliations."""

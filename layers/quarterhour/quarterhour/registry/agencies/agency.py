@@ -1,0 +1,232 @@
+"""An agency, the pure part: the schema of its document."""
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from decimal import Decimal
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final, NamedTuple
+
+from quarterhour.model import fields, money
+from quarterhour.model.countries import COUNTRIES
+from quarterhour.model.errors import FieldProblem
+from quarterhour.model.fields import Fields
+from quarterhour.model.instants import ALWAYS
+from quarterhour.registry.agencies.ibans import IBAN, is_iban
+from quarterhour.registry.agencies.vat_ids import VAT_ID, is_vat_id
+from quarterhour.registry.documents.keys import AGENCY, AGENCY_NAME, is_agency
+from quarterhour.registry.documents.plan import DocumentKind, Valid
+
+STANDARD: Final = "standard"
+REVERSE_CHARGE: Final = "reverse_charge"
+EXEMPT: Final = "exempt"
+OUTSIDE_SCOPE: Final = "outside_scope"
+SCHEMES: Final = (STANDARD, REVERSE_CHARGE, EXEMPT, OUTSIDE_SCOPE)
+"""The tax schemes: tax at a percentage, tax that the agency owes itself, no tax, no service that the law taxes."""
+ACTIVE: Final = "active"
+CLOSED: Final = "closed"
+STATUSES: Final = (ACTIVE, CLOSED)
+"""Sales of a closed agency are held."""
+BY_AGENCY: Final = "agency"
+BY_MARKETPLACE: Final = "marketplace"
+COLLECTORS: Final = (BY_AGENCY, BY_MARKETPLACE)
+"""Who holds the customers' money: the agency owes commission, or the marketplace owes the net sales less commission."""
+MAX_ADDRESS: Final = 500
+LANGUAGES: Final = ("en", "de", "fr", "es", "nl")
+"""The languages in which statements are written, by their codes of ISO 639-1."""
+DEFAULT_LANGUAGE: Final = "en"
+FIELDS: Final = (
+    *("legal_name", "address", "country", "tax", "currency", "group", "contact", "status", "language"),
+    *("collects", "iban", "valid_from"),
+)
+RATE_FIELDS: Final = ("scheme", "percent")
+TAX_FIELDS: Final = (*RATE_FIELDS, "vat_id", "by_kind", "by_category")
+MAX_RATES: Final = 50
+"""The most kinds, and the most categories, that a tax profile names."""
+
+ADDRESS: Final = f"1 to {MAX_ADDRESS} printable characters and line breaks, not all blank"
+COUNTRY: Final = "an ISO 3166-1 code of two letters such as GB"
+_TAX: Final = f"an object with {', '.join(TAX_FIELDS)}"
+_RATES: Final = f"an object of at most {MAX_RATES} tax rates"
+_RATE: Final = f"an object with {', '.join(RATE_FIELDS)}"
+
+
+class Registration(Enum):
+    """Whether an agency is registered, from whichever instant on, and closed now."""
+
+    NONE = "none"
+    ACTIVE = "active"
+    CLOSED = "closed"
+
+
+class TaxRate(NamedTuple):
+    """How a commission is taxed. ``percent`` is 0 unless the scheme is ``STANDARD``."""
+
+    scheme: str
+    percent: Decimal = money.ZERO
+
+
+_NO_RATES: Final[Mapping[str, TaxRate]] = MappingProxyType({})
+
+
+class TaxProfile(NamedTuple):
+    """How an agency's commissions are taxed: by kind of adjustment, by category of product, or else as all others.
+
+    ``percent`` is 0 unless the scheme is ``STANDARD``.
+    """
+
+    scheme: str
+    percent: Decimal = money.ZERO
+    vat_id: str | None = None
+    by_kind: Mapping[str, TaxRate] = _NO_RATES
+    by_category: Mapping[str, TaxRate] = _NO_RATES
+
+    def rate_of(self, kind: str, category: str) -> TaxRate:
+        """Return how a line is taxed: by its kind, or else by its category, or else as all others."""
+        return self.by_kind.get(kind) or self.by_category.get(category) or TaxRate(self.scheme, self.percent)
+
+    @property
+    def schemes(self) -> frozenset[str]:
+        """All schemes by which a line can be taxed."""
+        rates = (*self.by_kind.values(), *self.by_category.values())
+        return frozenset((self.scheme, *(rate.scheme for rate in rates)))
+
+
+class Agency(NamedTuple):
+    """A registered agency's data from an instant on; what was not registered is ``None``."""
+
+    valid_from: datetime
+    legal_name: str | None = None
+    address: str | None = None
+    country: str | None = None
+    tax: TaxProfile | None = None
+    currency: str | None = None
+    group: str | None = None
+    contact: str | None = None
+    status: str = ACTIVE
+    language: str = DEFAULT_LANGUAGE
+    collects: str = BY_AGENCY
+    iban: str | None = None
+
+
+def read_agency(content: object, prefix: str = "content.") -> Agency | tuple[FieldProblem, ...]:
+    """Return the agency in a document's content, or every problem in it. ``prefix`` precedes the fields' names.
+
+    Without ``valid_from``, the content is valid from the beginning of time.
+    """
+    if not isinstance(content, Mapping):
+        return (FieldProblem(prefix.rstrip("."), "is not an object", f"an object with {', '.join(FIELDS)}"),)
+    outer = Fields(content, prefix)
+    outer.report_unknown(frozenset(FIELDS))
+    legal_name = outer.value("legal_name", fields.TEXT, fields.text, optional=True)
+    address_ = outer.value("address", ADDRESS, address, optional=True)
+    country = outer.value("country", COUNTRY, country_of, optional=True)
+    tax = outer.value("tax", _TAX, _object, optional=True)
+    profile = None if tax is None else _read_tax(Fields(tax, f"{prefix}tax.", outer.problems), country)
+    currency = outer.value("currency", fields.CURRENCY, fields.currency, optional=True)
+    group = outer.value("group", fields.NAME, fields.name, optional=True)
+    contact = outer.value("contact", fields.TEXT, fields.text, optional=True)
+    status = outer.value("status", f"one of {', '.join(STATUSES)}", _status, optional=True)
+    language = outer.value("language", f"one of {', '.join(LANGUAGES)}", _language, optional=True)
+    collects = outer.value("collects", f"one of {', '.join(COLLECTORS)}", _collects, optional=True)
+    iban = outer.value("iban", IBAN, fields.text, optional=True)
+    if iban is not None and not is_iban(iban):
+        outer.problem("iban", f"is {fields.shown(iban)}", IBAN)
+    valid_from = outer.value("valid_from", fields.INSTANT, fields.instant, optional=True)
+    if outer.problems:
+        return fields.bounded(outer.problems, "an agency as described")
+    since = valid_from or ALWAYS[0]
+    names = (legal_name, address_, country, profile, currency, group, contact)
+    return Agency(since, *names, status or ACTIVE, language or DEFAULT_LANGUAGE, collects or BY_AGENCY, iban)
+
+
+def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
+    agency = read_agency(content)
+    return Valid(agency.valid_from, agency.group or "") if isinstance(agency, Agency) else agency
+
+
+AGENCIES: Final = DocumentKind(AGENCY, is_agency, f"{AGENCY}<agency>, the agency with {AGENCY_NAME}", _valid)
+"""Agencies as a kind of document. The label of a version is the agency's group."""
+
+
+def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:
+    inner.report_unknown(frozenset(TAX_FIELDS))
+    rate = _read_rate(inner)
+    vat_id = inner.value("vat_id", VAT_ID, fields.text, optional=True)
+    if vat_id is not None and not is_vat_id(vat_id, country):
+        inner.problem("vat_id", f"is {fields.shown(vat_id)}", f"{VAT_ID}{_of(country)}")
+    by_kind = _read_rates(
+        inner, "by_kind", f"a kind of adjustment: {fields.KIND}; not {fields.OPENING}, which is not taxed", _taxed_kind
+    )
+    by_category = _read_rates(inner, "by_category", f"a category: {fields.TEXT}", fields.text)
+    return None if rate is None else TaxProfile(*rate, vat_id, by_kind, by_category)
+
+
+def _read_rate(read: Fields) -> TaxRate | None:
+    scheme = read.value("scheme", f"one of {', '.join(SCHEMES)}", _scheme)
+    percent = read.value("percent", fields.PERCENT, fields.percent, optional=scheme != STANDARD)
+    if scheme is not None and scheme != STANDARD and percent:
+        read.problem("percent", f"is {money.plain(percent)}", f"none with the scheme {scheme}, or 0")
+    return None if scheme is None else TaxRate(scheme, percent or money.ZERO)
+
+
+def _read_rates(
+    inner: Fields, field: str, expected: str, name_of: Callable[[object], str | None]
+) -> Mapping[str, TaxRate]:
+    """Return the tax rates of a field by name: of all names that are valid; the problems of the others are added."""
+    sent: Mapping[str, Any] = inner.value(field, _RATES, _object, optional=True) or {}
+    if len(sent) > MAX_RATES:
+        inner.problem(field, f"has {len(sent)} tax rates", f"at most {MAX_RATES}")
+        return _NO_RATES
+    rates = {}
+    for name, value in sent.items():
+        path = f"{field}.{fields.named(name)}"
+        if name_of(name) is None:
+            inner.problem(path, "is not a name of one", expected)
+        elif not isinstance(value, Mapping):
+            inner.problem(path, f"is {fields.shown(value)}", _RATE)
+        else:
+            read = inner.within(path, value)
+            read.report_unknown(frozenset(RATE_FIELDS))
+            if (rate := _read_rate(read)) is not None:
+                rates[name] = rate
+    return rates
+
+
+def _of(country: str | None) -> str:
+    return "" if country is None else f"; of {country}, or with the two letters of its own country before it"
+
+
+def address(value: object) -> str | None:
+    """Return an address; ``None`` if the value is none."""
+    fits = isinstance(value, str) and value.strip() and len(value) <= MAX_ADDRESS
+    return str(value) if fits and all(map(fields.is_printable, str(value).split("\n"))) else None
+
+
+def country_of(value: object) -> str | None:
+    """Return the code of a country; ``None`` if the value is none."""
+    return value if isinstance(value, str) and value in COUNTRIES else None
+
+
+def _object(value: object) -> Mapping[str, Any] | None:
+    return value if isinstance(value, Mapping) else None
+
+
+def _taxed_kind(value: object) -> str | None:
+    return None if value == fields.OPENING else fields.kind(value)
+
+
+def _scheme(value: object) -> str | None:
+    return value if isinstance(value, str) and value in SCHEMES else None
+
+
+def _status(value: object) -> str | None:
+    return value if isinstance(value, str) and value in STATUSES else None
+
+
+def _language(value: object) -> str | None:
+    return value if isinstance(value, str) and value in LANGUAGES else None
+
+
+def _collects(value: object) -> str | None:
+    return value if isinstance(value, str) and value in COLLECTORS else None

@@ -1,0 +1,42 @@
+"""The routes of the agencies: registering them, and reading their registrations."""
+
+from quarterhour.model import instants
+from quarterhour.registry.agencies.agency import AGENCIES
+from quarterhour.registry.agencies.queries import AgencyQueries
+from quarterhour.registry.agencies.responses import shown_agency
+from quarterhour.registry.documents.keys import AGENCY_NAME, agency_document, agency_name
+from quarterhour.registry.documents.plan import read_draft
+from quarterhour.registry.documents.service import DocumentService
+from quarterhour.web import http, parameters
+from quarterhour.web.access import Role, own_agency, people, staff
+from quarterhour.web.parameters import INSTANT, PAGE
+from quarterhour.web.routing import Routes, Spellings
+
+
+def read(routes: Routes, agencies: AgencyQueries) -> None:
+    """Register the reading routes."""
+
+    @routes.get("/agencies", allow=staff, query=PAGE)
+    def list_agencies() -> http.Response:
+        """Return the registered agencies, in the order of their names."""
+        paging = routes.parameters().paging()
+        return http.response(200, paging.body(agencies.registered(paging)))
+
+    @routes.get("/agencies/<agency>", allow=own_agency, query=("at",))
+    def one_agency(agency: Spellings) -> http.Response:
+        """Return an agency's registration: the latest version, or the one in force at an instant."""
+        at = routes.parameters().optional("at", INSTANT, instants.instant, None)
+        name, values = agencies.agency(agency, at)
+        return http.with_json(http.response(200, shown_agency(name, values)), "content", values["content"])
+
+
+def write(routes: Routes, documents: DocumentService) -> None:
+    """Register the writing route."""
+
+    @routes.put("/agencies/<agency>", allow=people(Role.FINANCE))
+    def register(agency: str) -> http.Response:
+        """Write a new version of an agency's registration after the one that was seen; the first one registers it."""
+        name = parameters.parsed("agency", parameters.decoded(agency), AGENCY_NAME, agency_name)
+        draft = read_draft(agency_document(name), routes.body(), (AGENCIES,))
+        values, is_new = documents.write(draft, routes.caller().name)
+        return http.response(201 if is_new else 200, shown_agency(name, values))

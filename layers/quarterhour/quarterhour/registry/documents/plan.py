@@ -1,0 +1,181 @@
+"""Documents, the pure part: the draft in a request, the items of a new version, and the form that the API shows."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from hashlib import sha256
+from typing import Any, Final, NamedTuple
+
+from quarterhour.aws.entity import Values
+from quarterhour.model import exact_json, fields
+from quarterhour.model.clock import iso_exact, iso_millis
+from quarterhour.model.errors import ConflictError, FieldProblem
+from quarterhour.model.fields import Fields
+from quarterhour.registry.documents.keys import MAX_VERSION, latest_key, listing, metadata_key, version_key
+from quarterhour.registry.documents.timeline import Start, timeline_of, timeline_values, with_start
+
+MAX_CONTENT: Final = 200_000
+"""Bytes of a document as canonical JSON; a transaction holds the content twice, as the latest and in the history."""
+_BODY: Final = frozenset({"seen", "content"})
+_SEEN: Final = "the version that was seen, a whole number, or 0 for a new document"
+_ANYTHING: Final = f"any JSON of at most {MAX_CONTENT:,} bytes"
+
+
+class Valid(NamedTuple):
+    """A valid content: the instant from which it is valid, and the label that the timeline keeps of it."""
+
+    valid_from: datetime
+    label: str = ""
+
+
+class DocumentKind(NamedTuple):
+    """A kind of document whose content has a schema.
+
+    ``prefix``: of the names of its documents, with a colon at its end; without one, the name of its only document.
+    ``is_name``: whether a document can have the rest of a name, and ``names``, what it can be. ``validate``: returns
+    what a content is valid for, or every problem in it.
+    """
+
+    prefix: str
+    is_name: Callable[[str], bool]
+    names: str
+    validate: Callable[[object], Valid | tuple[FieldProblem, ...]]
+
+    @property
+    def name(self) -> str:
+        """The kind's name: ``rate-card``."""
+        return self.prefix.removesuffix(":")
+
+    def covers(self, document: str) -> bool:
+        """Return whether a document of this name is of this kind."""
+        return document.startswith(self.prefix) if self.prefix.endswith(":") else document == self.prefix
+
+
+DOCUMENT: Final = "document"
+"""The kind of the documents without a schema."""
+
+
+@dataclass(frozen=True)
+class WrittenDocument:
+    """A version to write as the successor of the version that its sender has seen (0 for a new document).
+
+    ``content`` is canonical JSON. ``valid`` is ``None`` for a document without a schema.
+    """
+
+    document: str
+    seen: int
+    content: str
+    kind: str = DOCUMENT
+    valid: Valid | None = None
+
+    @cached_property
+    def sha256(self) -> str:
+        """The SHA-256 of the content; a retry has the same hash as the first try."""
+        return sha256(self.content.encode()).hexdigest()
+
+    @property
+    def version(self) -> int:
+        """The version that the draft becomes."""
+        return self.seen + 1
+
+
+def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[DocumentKind]) -> WrittenDocument:
+    """Return the draft in a request's body; raise ``InvalidError`` with every problem in it."""
+    outer = Fields(body)
+    outer.report_unknown(_BODY)
+    seen = outer.value("seen", _SEEN, _seen)
+    content = outer.value("content", _ANYTHING, _canonical)
+    kind = next((one for one in kinds if one.covers(document)), None)
+    _check_name(document, kind, outer)
+    valid = kind.validate(body["content"]) if kind and body.get("content") is not None else None
+    if valid is not None and not isinstance(valid, Valid):
+        outer.problems.extend(valid)
+    fields.refuse(outer.problems, "a document's version as described")
+    if kind and isinstance(valid, Valid):
+        return WrittenDocument(document, seen, content, kind.name, valid)
+    return WrittenDocument(document, seen, content)
+
+
+def _check_name(document: str, kind: DocumentKind | None, outer: Fields) -> None:
+    if kind and not kind.is_name(document.removeprefix(kind.prefix)):
+        outer.problem("document", f"is {fields.shown(document)}, which matches nothing", kind.names)
+    elif document != document.strip():
+        outer.problem("document", f"is {fields.shown(document)}", "a name without a blank at either end")
+
+
+def _seen(value: object) -> int | None:
+    seen = fields.whole(value)
+    return seen if seen is not None and seen < MAX_VERSION else None
+
+
+def _canonical(value: object) -> str | None:
+    try:
+        text = exact_json.canonical(value)  # in ASCII: characters are bytes
+    except ValueError:
+        return None
+    return text if len(text) <= MAX_CONTENT else None
+
+
+def repeated(draft: WrittenDocument, existing: Values | None, latest: int) -> Values:
+    """Return the existing version of the draft's number if it has the same content: then the draft is a retry.
+
+    Raises ``ConflictError`` if its content differs, or if there is none because the draft's sender has seen a
+    version that does not exist.
+    """
+    if existing and existing["sha256"] == draft.sha256:
+        return existing
+    problem = FieldProblem("seen", f"is {draft.seen}", f"{latest}, the latest version, once you have read it")
+    raise ConflictError(f"{draft.document} has changed: its latest version is {latest}, not {draft.seen}", problem)
+
+
+def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: datetime) -> list[Values]:
+    """Return the items of a new version: the latest, the one of the history, and for a new document its metadata.
+
+    The latest version of a document with a schema also holds the timeline of all versions. ``listed`` in it says that
+    the metadata are in the index of their kind, where 0.1.0 did not put them.
+    """
+    version: Values = {
+        "version": draft.version,
+        "content": draft.content,
+        "sha256": draft.sha256,
+        "written_at": iso_millis(now),
+        "written_by": by,
+    }
+    only_latest: Values = {"listed": 1}
+    if draft.valid is not None:
+        version["valid_from"] = iso_exact(draft.valid.valid_from)
+        version |= {"label": draft.valid.label} if draft.valid.label else {}
+        timeline = with_start(timeline_of(latest) if latest else (), Start(draft.version, *draft.valid))
+        only_latest["timeline"] = timeline_values(timeline)
+    items = [
+        {**latest_key(draft.document), **version, **only_latest},
+        {**version_key(draft.document, draft.version), **version},
+    ]
+    if latest is None:
+        items.append(first_metadata(draft, by, now))
+    return items
+
+
+def first_metadata(draft: WrittenDocument, by: str, now: datetime) -> Values:
+    """Return the metadata of a new document."""
+    written = {"kind": draft.kind, "created_at": iso_millis(now), "created_by": by}
+    return {**metadata_key(draft.document), **listing(draft.kind, draft.document), **written}
+
+
+def missing_listing(draft: WrittenDocument, latest: Values | None) -> dict[str, str]:
+    """Return the index attributes that the metadata of a document of 0.1.0 lack; none for any other document."""
+    return {} if latest is None or "listed" in latest else listing(draft.kind, draft.document)
+
+
+def shown_version(document: str, values: Mapping[str, Any]) -> Values:
+    """Return a version as the API shows it, without its content."""
+    names = ("sha256", "written_at", "written_by")
+    shown = {"document": document, "version": int(values["version"]), **{name: values[name] for name in names}}
+    return {**shown, "valid_from": values["valid_from"]} if "valid_from" in values else shown
+
+
+def shown_metadata(document: str, values: Mapping[str, Any]) -> Values:
+    """Return a document's metadata as the API shows them."""
+    kind = values["kind"].replace(" ", "-")  # 0.1.0 wrote "rate card"
+    return {"document": document, "kind": kind, **{name: values[name] for name in ("created_at", "created_by")}}

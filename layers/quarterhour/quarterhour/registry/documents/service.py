@@ -1,0 +1,42 @@
+"""Writing documents: read the latest version, plan the next, write it under a condition."""
+
+from dataclasses import dataclass
+
+from quarterhour.aws.entity import Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.retries import optimistically
+from quarterhour.model import clock
+from quarterhour.registry.documents.keys import latest_key, metadata_key, version_key
+from quarterhour.registry.documents.permissions import Permissions, permissions_values
+from quarterhour.registry.documents.plan import WrittenDocument, missing_listing, new_version, repeated
+from quarterhour.registry.documents.store import DocumentStore
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentService:
+    """Writes documents: each version once, as the successor of the version that its sender has seen."""
+
+    entities: EntityReader
+    store: DocumentStore
+
+    def write(self, draft: WrittenDocument, by: str) -> tuple[Values, bool]:
+        """Write a draft; return its version, and whether this call wrote it (or an earlier try did).
+
+        Raises ``ConflictError`` if another version follows the one seen; nothing is written then.
+        """
+
+        def attempt() -> tuple[Values, bool]:
+            latest = self.entities.get(latest_key(draft.document))
+            current = int(latest["version"]) if latest else 0
+            if current != draft.seen:
+                existing = self.entities.get(version_key(draft.document, draft.version))
+                return repeated(draft, existing, current), False
+            items = new_version(draft, latest, by, clock.now())
+            self.store.add(items, draft.seen, metadata_key(draft.document), missing_listing(draft, latest))
+            return items[0], True
+
+        return optimistically(attempt, draft.document)
+
+    def permit(self, document: str, permissions: Permissions, by: str) -> None:
+        """Replace the permissions of a document."""
+        self.store.put(permissions_values(document, permissions, by, clock.now()))

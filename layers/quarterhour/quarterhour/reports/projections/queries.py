@@ -1,0 +1,177 @@
+"""Reads sales day by day: of any location at any level below it, and by product or category."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from typing import Any, Final
+
+from quarterhour.aws.entity import Values
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.model import money
+from quarterhour.model.products import OTHERS, ProductFigures
+from quarterhour.model.totals import sales_figures
+from quarterhour.reports.projections.keys import below, currency_of, products_of
+from quarterhour.reports.projections.plan import Sales, by_level
+from quarterhour.reports.projections.products import By, name_of, rows_of
+from quarterhour.web.paging import MAX_BYTES, Page, Paging, size_of, within
+
+DAYS_A_PAGE: Final = 31
+"""The most days that a page reads."""
+ITEMS_A_PAGE: Final = 10_000
+"""About how many items a page adds up; the sales of one location and one day are never split."""
+
+_DAY: Final = timedelta(days=1)
+_READ: Final = 1000
+_MOST_NAMES: Final = 5_000
+"""About how many products of a day are added up at a time: more than a page can have."""
+_BEFORE_NAME: Final = "="
+"""Stands before a name in a place, because the name of events without a product is empty."""
+
+_Days = tuple[date, date]
+"""The first day, and the day after the last."""
+_Entry = tuple[str, dict[str, Any]]
+"""What a page shows, with its place within the day."""
+
+
+@dataclass(frozen=True, slots=True)
+class LocationQueries:
+    """Queries of the sales by location."""
+
+    entities: EntityReader
+
+    def sales(self, location: str, level: int, span: _Days, paging: Paging) -> Page:
+        """Return a page of the sales of each day and each location at a level, at ``location`` and below it.
+
+        ``span`` is the first day and the day after the last. A page does bounded work, so it may be short, or empty,
+        though others follow.
+        """
+
+        def read(day: date, after: str, counted: "_Counted") -> Iterator[_Entry]:
+            unread = replace(below(day, location), after=after or None)
+            for sales in by_level(counted.each(self.entities.read(unread, _READ)), level):
+                yield sales.last, _shown(day, sales)
+
+        def place(day: date, after: str) -> str:
+            bounds = below(day, location)
+            return within(bounds.low, after, bounds.high)
+
+        return _page(span, paging, place, read)
+
+
+@dataclass(frozen=True, slots=True)
+class ProductQueries:
+    """Queries of the sales by product."""
+
+    entities: EntityReader
+
+    def sales(self, agency: str, by: By, span: _Days, paging: Paging) -> Page:
+        """Return a page of the sales of each day, split as ``by`` says, of an agency or the ``MARKETPLACE``.
+
+        ``span`` and the page are as those of locations.
+        """
+
+        def read(day: date, after: str, counted: "_Counted") -> Iterator[_Entry]:
+            sold: dict[str, _ByCurrency] = {}
+            of_day = _Counted()
+            for values in of_day.each(self.entities.read(products_of(day, agency), _READ)):
+                currency = currency_of(values["sk"])
+                for category, product, one in rows_of(values):
+                    name = _BEFORE_NAME + name_of(by, category, product)
+                    if name > after:
+                        sold.setdefault(name, _ByCurrency()).add(currency, one)
+                if len(sold) > _MOST_NAMES:  # those that come first are on this page; others are read again
+                    sold = {name: sold[name] for name in sorted(sold)[: paging.limit]}
+            for name in sorted(sold):
+                yield name, {**_named(day, by, name.removeprefix(_BEFORE_NAME)), "sales": sold[name].shown()}
+            counted.count += of_day.count  # now: a day is read as a whole, and its items are not split
+
+        return _page(span, paging, lambda _, after: within(_BEFORE_NAME, after, _BEFORE_NAME + OTHERS), read)
+
+
+def _page(
+    span: _Days,
+    paging: Paging,
+    place: Callable[[date, str], str],
+    read: Callable[[date, str, "_Counted"], Iterator[_Entry]],
+) -> Page:
+    """Return a page of a span: what ``read`` yields of each day after a place in it.
+
+    ``place`` checks a place in a day; it raises ``ValueError`` for one that no page of the request has.
+    """
+    first, end = span
+
+    def begin(day: str, after: str) -> tuple[date, str]:
+        begun = within(first, date.fromisoformat(day), end - _DAY)
+        return begun, place(begun, after) if after else ""
+
+    day, after = paging.start(begin, (first, ""))
+    until = min(end, day + DAYS_A_PAGE * _DAY)
+    items: list[dict[str, Any]] = []
+    size = 0
+    counted = _Counted()
+    while day < until:
+        for last, item in read(day, after, counted):
+            items.append(item)
+            size += size_of(item)
+            if len(items) == paging.limit or size >= MAX_BYTES or counted.count >= ITEMS_A_PAGE:
+                return Page(items, (day.isoformat(), last))
+        day, after = day + _DAY, ""
+        if counted.count >= ITEMS_A_PAGE:
+            break
+    return Page(items, (day.isoformat(), "") if day < end else None)
+
+
+@dataclass(slots=True)
+class _Counted:
+    """Counts items as they are read."""
+
+    count: int = 0
+
+    def each(self, items: Iterable[Values]) -> Iterator[Values]:
+        """Yield the items and count them."""
+        for values in items:
+            self.count += 1
+            yield values
+
+
+def _shown(day: date, sales: Sales) -> dict[str, Any]:
+    return {
+        "day": day.isoformat(),
+        "location": sales.location,
+        "sales": [{"currency": currency, **sales_figures(totals)} for currency, totals in sales.totals.items()],
+    }
+
+
+@dataclass(slots=True)
+class _ByCurrency:
+    """What was sold of a name, by currency."""
+
+    sold: dict[str, ProductFigures] = field(default_factory=dict)
+
+    def add(self, currency: str, one: ProductFigures) -> None:
+        """Add what was sold in a currency."""
+        self.sold[currency] = self.sold.get(currency, ProductFigures()) + one
+
+    def shown(self) -> list[dict[str, Any]]:
+        """Return the figures as the API shows them."""
+        return [{"currency": currency, **_figures(one)} for currency, one in sorted(self.sold.items())]
+
+
+def _figures(sold: ProductFigures) -> dict[str, Any]:
+    amounts = sold.amounts
+    return {
+        **sales_figures(sold.totals),
+        "lowest": money.plain(amounts.lowest) if amounts else None,
+        "highest": money.plain(amounts.highest) if amounts else None,
+        "latest": money.plain(amounts.latest) if amounts else None,
+        "latest_at": amounts.latest_at if amounts else None,
+    }
+
+
+def _named(day: date, by: By, name: str) -> dict[str, Any]:
+    """Return a day, and what it is split by: ``None`` for events that name none, ``others`` beyond the bound."""
+    if by is By.DAY:
+        return {"day": day.isoformat()}
+    if name == OTHERS:
+        return {"day": day.isoformat(), by.value: None, "others": True}
+    return {"day": day.isoformat(), by.value: name or None}

@@ -1,0 +1,168 @@
+"""Matches a bank's file to open statements, and makes the events that would record its payments. It writes nothing."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import tzinfo
+from decimal import Decimal
+from typing import Any, Final
+
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.workers import Workers
+from quarterhour.file_formats.bank.line import BankFileError, BankLine, line_ids
+from quarterhour.file_formats.bank.read import read_bank_file
+from quarterhour.ledger.event import PAYMENT
+from quarterhour.ledger.events_of_people import SOURCE
+from quarterhour.ledger.explanation import Facts
+from quarterhour.ledger.queries import EventLookup
+from quarterhour.model import exact_json, money
+from quarterhour.model.clock import iso_seconds
+from quarterhour.model.errors import MalformedError
+from quarterhour.model.identifiers import Identity
+from quarterhour.model.periods import start_of
+from quarterhour.registry.agencies.agency import Agency, read_agency
+from quarterhour.registry.documents.keys import agency_document, latest_key
+from quarterhour.statements.receivables.matching import Match, OpenStatement, PaidPart, Payer, ProposedPayment, propose
+from quarterhour.statements.receivables.queries import ReceivableQueries
+from quarterhour.web.bodies import refusal
+
+REASON: Final = "bank file"
+"""The reason of the events."""
+_MOST_PARTS: Final = 100
+"""The most payments of a line that are looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class BankFiles:
+    """Reads files of a bank, and proposes the payments in them that are not recorded yet."""
+
+    receivables: ReceivableQueries
+    entities: EntityReader
+    events: EventLookup
+    workers: Workers
+    zone: tzinfo
+
+    def proposed(self, content: bytes, format_: str | None, remaining_seconds: Callable[[], float]) -> dict[str, Any]:
+        """Return the lines of a file, what each would pay and why, and the events that would record it.
+
+        Raises ``MalformedError`` if the file cannot be read, and ``UnavailableError`` if there is not enough time.
+        """
+        try:
+            file = read_bank_file(content, format_)
+        except BankFileError as error:
+            raise refusal(MalformedError, error.problem, error.expected) from error
+        ids = line_ids(file.lines)
+        recorded = self._recorded(ids)
+        rest = [
+            one._replace(amount=money.add(one.amount, money.negated(_sum(recorded.get(id_, ())))))
+            for one, id_ in zip(file.lines, ids, strict=True)
+        ]
+        statements = [
+            OpenStatement(account, one.document.number, one.document.period, one.open)
+            for account, allocation in self.receivables.all_open(remaining_seconds)
+            for one in allocation.receivables
+            if one.open
+        ]
+        paid = {
+            index: [one["statement"] for one in recorded[id_] if one.get("statement")]
+            for index, id_ in enumerate(ids)
+            if id_ in recorded
+        }
+        payers = self._payers(sorted({one.account.agency for one in statements}))
+        proposals = [
+            ProposedPayment(Match.RECORDED, "it is recorded already")
+            if id_ in recorded and not line.amount
+            else proposal
+            for id_, line, proposal in zip(ids, rest, propose(rest, statements, payers, paid), strict=True)
+        ]
+        lines = [
+            {
+                "line": number,
+                **_shown(line),
+                "recorded": money.plain(_sum(recorded.get(id_, ()))),
+                **_proposed(proposal),
+                "events": _events(id_, len(recorded.get(id_, ())), line, proposal.parts, self.zone),
+            }
+            for number, (id_, line, proposal) in enumerate(zip(ids, file.lines, proposals, strict=True), 1)
+        ]
+        return {"format": file.format, "problems": list(file.problems), "lines": lines}
+
+    def _payers(self, agencies: Sequence[str]) -> list[Payer]:
+        """Return the names and the IBANs of those agencies that are registered."""
+        names = {latest_key(agency_document(one))["pk"]: one for one in agencies}
+        found = []
+        for values in self.entities.get_many([latest_key(agency_document(one)) for one in agencies]):
+            agency = read_agency(exact_json.parse(values["content"]))
+            if isinstance(agency, Agency):
+                found.append(Payer(names[values["pk"]], agency.legal_name, agency.iban))
+        return found
+
+    def _recorded(self, ids: Sequence[str]) -> Mapping[str, Sequence[Facts]]:
+        """Return the facts of the payments that are recorded of each line, in the order of their events."""
+        found: dict[str, list[Facts]] = {}
+        sought = list(dict.fromkeys(ids))
+        for part in range(_MOST_PARTS):
+            identities = {Identity(SOURCE, part_id(one, part)): one for one in sought}
+            facts = self.events.find_all(list(identities), self.workers)
+            sought = []
+            for one in facts:
+                id_ = identities[Identity(one["source"], one["id"])]
+                found.setdefault(id_, []).append(one)
+                sought.append(id_)
+            if not sought:
+                break
+        return found
+
+
+def part_id(line_id: str, part: int) -> str:
+    """Return the id of the event of a part of a line, counted from 0."""
+    return line_id if part == 0 else f"{line_id}-{part + 1}"
+
+
+def _sum(payments: Sequence[Facts]) -> Decimal:
+    return money.total(Decimal(one["amount"]) for one in payments)
+
+
+def _shown(line: BankLine) -> dict[str, Any]:
+    return {
+        "date": line.booked_on.isoformat(),
+        "amount": money.plain(line.amount),
+        "currency": line.currency,
+        "account": line.account,
+        "name": line.name,
+        "iban": line.iban,
+        "reference": line.reference,
+        "bank_reference": line.bank_reference,
+        "reversal": line.reversal,
+    }
+
+
+def _proposed(proposal: ProposedPayment) -> dict[str, Any]:
+    return {
+        "match": proposal.match,
+        "certain": proposal.certain,
+        "reason": proposal.reason,
+        "candidates": list(proposal.candidates),
+    }
+
+
+def _events(line_id: str, first: int, line: BankLine, parts: Sequence[PaidPart], zone: tzinfo) -> list[dict[str, Any]]:
+    """Return the payments of a line as CloudEvents: the same line and part always have the same id."""
+    extra = {"reference": line.reference, "payer": line.name}
+    return [
+        {
+            "specversion": "1.0",
+            "source": SOURCE,
+            "id": part_id(line_id, first + number),
+            "type": PAYMENT,
+            "subject": one.agency,
+            "time": iso_seconds(start_of(line.booked_on, zone)),
+            "data": {
+                "amount": money.plain(money.on_statement(one.amount, line.currency)),
+                "currency": line.currency,
+                **({"statement": one.number} if one.number else {}),
+                "reason": REASON,
+                "extra": {name: text for name, text in extra.items() if text},
+            },
+        }
+        for number, one in enumerate(parts)
+    ]

@@ -1,0 +1,270 @@
+"""Reads receivables: an account's documents, the payments that name them, and all of its payments."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, timedelta
+from decimal import Decimal
+from functools import cache
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.retries import ATTEMPTS, pause
+from quarterhour.aws.workers import Workers
+from quarterhour.counters.keys import is_period, payments_and_periods, period_of, period_sk_bounds
+from quarterhour.counters.queries import CounterQueries
+from quarterhour.counters.windows import AccountState
+from quarterhour.model import clock, money
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.errors import UnavailableError
+from quarterhour.model.identifiers import Account, Identity
+from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.model.totals import Totals
+from quarterhour.registry.owner import PAYMENT_DAYS
+from quarterhour.statements.balance import of_periods
+from quarterhour.statements.keys import sealed_periods, statements_of_accounts, statements_of_agency
+from quarterhour.statements.listing import Listed
+from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.queries import StatementQueries
+from quarterhour.statements.receivables.plan import Allocation, BilledDocument, NamedPayment, allocate
+from quarterhour.statements.store import PartyReader
+from quarterhour.web.paging import MAX_LIMIT, RESERVE_SECONDS, Page, Paging
+
+if TYPE_CHECKING:
+    from quarterhour.statements.receivables.plan import OpenFigures
+
+_PAGE: Final = 200
+
+
+class PeriodTerms(NamedTuple):
+    """When the statements of a period were issued, and in how many days they are due."""
+
+    issued_on: date
+    payment_days: int
+
+
+TermsOf = Callable[[Period], PeriodTerms]
+Documents = Mapping[Account, Sequence[BilledDocument]]
+"""The statements and credit notes of accounts."""
+
+
+class _Payments(NamedTuple):
+    """The payments of an account: the sum of those that are on a statement or will be, and those that name one.
+
+    ``by_period``: the sums of all, the newest period first.
+    """
+
+    total: Decimal
+    named: tuple[NamedPayment, ...]
+    by_period: Mapping[Period, Decimal]
+
+
+class OpenAccount(NamedTuple):
+    """An account, what is open of its documents, and its payments by period, the newest first."""
+
+    account: Account
+    allocation: Allocation
+    paid: Mapping[Period, Decimal]
+
+
+@dataclass(frozen=True, slots=True)
+class ReceivableQueries:
+    """Queries of receivables. Accounts are read side by side."""
+
+    entities: EntityReader
+    statements: StatementQueries
+    counters: CounterQueries
+    workers: Workers
+
+    def today(self) -> date:
+        """Return the business date of now."""
+        return self.statements.calendar.day_of(clock.now())
+
+    def page(
+        self, agency: str | None, on: date, paging: Paging, remaining_seconds: Callable[[], float]
+    ) -> dict[str, Any]:
+        """Return a page of the accounts with something open on a business date, and totals of the page by currency.
+
+        ``agency`` selects its accounts, ``None`` all. A page can be short, or empty, though another follows.
+        """
+        page, states = self.counters.with_money(agency, paging, remaining_seconds)
+        found = self._accounts(states, agency, self._terms())
+        items = [shown(one, on) for one in found if not one.allocation.is_cleared]
+        return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": _totals(found, on)}
+
+    def all_open(self, remaining_seconds: Callable[[], float]) -> list[tuple[Account, Allocation]]:
+        """Return the accounts with something open; raise ``UnavailableError`` if there is not enough time for all."""
+        found: list[OpenAccount] = []
+        terms_of = self._terms()
+        page = Page([], ())
+        while page.after is not None:
+            if remaining_seconds() < RESERVE_SECONDS:
+                raise UnavailableError("there are more accounts than can be read in the time of a request")
+            paging = Paging(MAX_LIMIT, "", page.after or None)
+            page, states = self.counters.with_money(None, paging, remaining_seconds)
+            found += self._accounts(states, None, terms_of)
+        return [(one.account, one.allocation) for one in found if not one.allocation.is_cleared]
+
+    def payment(self, account: Account, number: str) -> dict[str, Any] | None:
+        """Return whether a document is paid today; ``None`` if the index does not list it yet."""
+        documents = self._documents_of(account.agency, self._terms())
+        (payments,) = self._payments([self.counters.state_of(account)]).values()
+        found = _allocated(account, documents, payments).allocation.of(number)
+        return found.payment(self.today()) if found else None
+
+    def _accounts(self, states: Sequence[AccountState], agency: str | None, terms_of: TermsOf) -> list[OpenAccount]:
+        """Return the accounts of these items, which follow each other in the list of an agency's, or of all."""
+        if not states:
+            return []
+        documents = (
+            self._documents_between(states[0].account, states[-1].account, terms_of)
+            if agency is None
+            else self._documents_of(agency, terms_of)
+        )
+        payments = self._payments(states)
+        return [_allocated(one.account, documents, payments[one.account]) for one in states]
+
+    def _documents_of(self, agency: str, terms_of: TermsOf) -> Documents:
+        """Return the statements and credit notes of an agency by account."""
+        return _documents(self.entities.read_index(statements_of_agency(agency), _PAGE), terms_of)
+
+    def _documents_between(self, first: Account, last: Account, terms_of: TermsOf) -> Documents:
+        """Return the statements and credit notes of all accounts from one to another.
+
+        They are read period by period: a request for each period costs less than one for each agency.
+        """
+        ranges = [statements_of_accounts(one, first, last) for one in self.statements.statement_periods()]
+        found = self.workers.map(lambda one: list(self.entities.read(one, MAX_LIMIT)), ranges)
+        return _documents(chain.from_iterable(found), terms_of)
+
+    def _payments(self, states: Sequence[AccountState]) -> dict[Account, _Payments]:
+        """Return the payments of accounts, whose items were read before."""
+        first = self.statements.first_period()
+        found: dict[Account, _Payments] = {}
+        for attempt in range(ATTEMPTS):
+            # A payment is listed by its statement before it is counted. So the counters are read first: all that they
+            # hold is on the list then. A payment that is counted meanwhile is on the list and not in the sum: it would
+            # clear its statement and be missing from the rest, so the account is read again.
+            read = self.workers.map(lambda state: self._payments_of(state, first), states)
+            found |= {state.account: one for state, one in zip(states, read, strict=True)}
+            counted = {one.account: one.totals.payments for one in states if found[one.account].named}
+            states = [
+                one for one in self.counters.states_of(list(counted)) if one.totals.payments != counted[one.account]
+            ]
+            if not states:
+                return found
+            pause(attempt)
+        raise UnavailableError("the payments of an account changed during each read: try again")
+
+    def _payments_of(self, state: AccountState, first: Period | None) -> _Payments:
+        """Return the payments of an account; those before the first period pay nothing."""
+        items = list(self.entities.read(payments_and_periods(state.account), _PAGE))[::-1]
+        listed, own = ([one for one in items if is_period(one["sk"]) is counter] for counter in (False, True))
+        counted = {
+            period_of(values["sk"]): Totals.of(values)
+            for values in state.counters_for_readers(own, *period_sk_bounds())
+        }
+        named = (
+            NamedPayment(Identity(values["source"], values["id"]), values["statement"], Decimal(values["amount"]))
+            for values in listed
+            if values["period"] >= str(first or "")
+        )
+        by_period = {period: one.payments for period, one in sorted(counted.items(), reverse=True) if one.payments}
+        return _Payments(of_periods(counted, first).payments, tuple(named), by_period)
+
+    def _terms(self) -> TermsOf:
+        """Return a function that returns the terms of a period of 0.2.0, each of which is read once.
+
+        Its statements show none; they are those that later statements would show.
+        """
+        parties = PartyReader(self.entities)
+
+        @cache
+        def plans() -> Mapping[str, StatementPlan]:
+            sealed = self.entities.read(sealed_periods(), _PAGE)
+            return {values["sk"]: StatementPlan.of(values) for values in sealed}
+
+        @cache
+        def of(period: Period) -> PeriodTerms:
+            plan = plans().get(str(period))
+            if plan is None:  # its statements are listed before the period is
+                return PeriodTerms(self.today(), PAYMENT_DAYS)
+            planned_at = parse_iso(plan.planned_at)
+            days = parties.owner(plan.parties_at, planned_at).payment_days
+            return PeriodTerms(day_in(time_zone(plan.zone), planned_at), PAYMENT_DAYS if days is None else days)
+
+        return of
+
+
+def shown(one: OpenAccount, on: date) -> dict[str, Any]:
+    """Return an account as the API shows it: its sums, its open documents, and payments of unknown statements."""
+    account, allocation, paid = one
+    return {
+        "agency": account.agency,
+        "currency": account.currency,
+        **allocation.figures(on).as_dict(),
+        "last_paid": next(
+            ({"period": str(period), "payments": money.plain(amount)} for period, amount in paid.items()), None
+        ),
+        "statements": [one.as_dict(on) for one in allocation.receivables if one.open],
+        "unknown": [
+            {**one.identity._asdict(), "statement": one.statement, "amount": money.plain(one.amount)}
+            for one in allocation.unknown
+        ],
+    }
+
+
+def _allocated(account: Account, documents: Documents, payments: _Payments) -> OpenAccount:
+    allocation = allocate(documents.get(account, ()), payments.total, payments.named)
+    return OpenAccount(account, allocation, payments.by_period)
+
+
+def _documents(items: Iterable[Mapping[str, Any]], terms_of: TermsOf) -> Documents:
+    """Return the documents of the items of statements, by account."""
+    found: dict[Account, list[BilledDocument]] = {}
+    for values in items:
+        if "number" in values:  # a change of a status has none
+            documents = _released(values) if "documents" in values else [_of_0_2(values, terms_of)]
+            found.setdefault(Account.parse(values["sk"]), []).extend(documents)
+    return found
+
+
+def _released(values: Mapping[str, Any]) -> list[BilledDocument]:
+    """Return the documents of a draft from the item of its statement."""
+    return [
+        BilledDocument(
+            Period.parse(values["period"]),
+            one["number"],
+            one["document"],
+            Decimal(one["amount"]),
+            date.fromisoformat(one["issued_on"]),
+            date.fromisoformat(one["due_on"]) if one.get("due_on") else None,
+            one["cancels"] or None,
+        )
+        for one in values["documents"]
+    ]
+
+
+def _of_0_2(values: Mapping[str, Any], terms_of: TermsOf) -> BilledDocument:
+    """Return the document that an item of 0.2.0 has."""
+    listed, period = Listed.of_item(values), Period.parse(values["period"])
+    terms = terms_of(period)
+    due_on = terms.issued_on + timedelta(days=terms.payment_days) if listed.closing > 0 else None
+    # What was open before is on earlier documents, and payments are allocated here.
+    return BilledDocument(period, listed.number, listed.document, listed.amount, terms.issued_on, due_on, None)
+
+
+def _totals(accounts: Iterable[OpenAccount], on: date) -> list[dict[str, Any]]:
+    """Return what is open by currency, and what was paid in the month of a business date, also by cleared accounts."""
+    sums: dict[str, OpenFigures] = {}
+    paid: dict[str, Decimal] = {}
+    for account, allocation, by_period in accounts:
+        currency, amount = account.currency, by_period.get(Period.of(on), money.ZERO)
+        if amount or not allocation.is_cleared:
+            figures = allocation.figures(on)
+            sums[currency] = sums[currency].plus(figures) if currency in sums else figures
+            paid[currency] = money.add(paid.get(currency, money.ZERO), amount)
+    return [
+        {"currency": currency, **one.as_dict(), "paid": money.plain(paid[currency])}
+        for currency, one in sorted(sums.items())
+    ]

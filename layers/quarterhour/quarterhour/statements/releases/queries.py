@@ -1,0 +1,151 @@
+"""Reads drafts with their checks, and releases."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+from typing import Any, Final
+
+from quarterhour.aws.workers import Workers
+from quarterhour.model import clock, money
+from quarterhour.model.clock import iso_seconds
+from quarterhour.model.errors import NotFoundError
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.statements.draft_items import DraftItem
+from quarterhour.statements.drafts import FIGURES
+from quarterhour.statements.keys import draft_place, open_drafts
+from quarterhour.statements.queries import StatementQueries
+from quarterhour.statements.releases.checks import Check, checks
+from quarterhour.statements.releases.context import DraftContexts
+from quarterhour.statements.releases.keys import releases
+from quarterhour.statements.releases.plan import document_of
+from quarterhour.statements.releases.store import ReleaseStore
+from quarterhour.statements.store import ProgressStore
+from quarterhour.statements.unreleased import UnreleasedStatements
+from quarterhour.web.paging import Page, Paging
+
+_PAGE: Final = 200
+_OF_RELEASE: Final = ("planned_at", "code_version", "manifest_sha256", "currencies")
+_COUNTS: Final = ("statements", "credit_notes", "lines")
+EXAMINED: Final = 1_000
+"""The most drafts that a page examines; a page of one agency can be short though more follow."""
+PREVIEWED: Final = 200
+"""The most drafts of a page with previews: each reads the file of its draft."""
+_PREVIEW: Final = ("commission", "tax", "closing")
+
+
+@dataclass(frozen=True, slots=True)
+class DraftQueries:
+    """Reads drafts and releases. Previews are read side by side."""
+
+    store: ReleaseStore
+    contexts: DraftContexts
+    files: SealedFiles
+    progress: ProgressStore
+    statements: StatementQueries
+    workers: Workers
+
+    def drafts(self, period: Period | None, agency: str | None, paging: Paging, *, previewed: bool = False) -> Page:
+        """Return a page of the drafts without a statement, by period and account, with the checks they do not pass.
+
+        ``previewed``: with commission, tax and closing balance of the statement that each would be now. Such a page
+        has at most ``PREVIEWED`` drafts.
+        """
+        if previewed:
+            paging = replace(paging, limit=min(paging.limit, PREVIEWED))
+        after = paging.start(str, "")
+        examined = list(islice(self._after(after), EXAMINED))
+        published = {one for one in {draft.period for draft in examined} if self.contexts.is_published(one)}
+        periods = published & ({period} if period else published)
+        fitting = [one for one in examined if one.period in periods and agency in {None, one.account.agency}][
+            : paging.limit + 1
+        ]
+        contexts = self.contexts.gather(fitting, clock.now())
+        shown_drafts = {
+            _place(one): shown_draft(one, checks(one, context)) for one, context in zip(fitting, contexts, strict=True)
+        }
+        if previewed:
+            shown = fitting[: paging.limit]
+            for one, preview in zip(shown, self.workers.map(self._preview, shown), strict=True):
+                shown_drafts[_place(one)] |= preview
+        page = paging.cut(fitting, lambda one: shown_drafts[_place(one)], _place)
+        if page.after is None and len(examined) == EXAMINED:
+            return Page(page.items, (_place(examined[-1]),))
+        return page
+
+    def _after(self, place: str) -> Iterator[DraftItem]:
+        entries = self.store.entities.read_index(open_drafts(place) if place else open_drafts(), _PAGE)
+        return (DraftItem.of(values) for values in entries if values["gsi1sk"] > place)
+
+    def _preview(self, draft: DraftItem) -> dict[str, str | None]:
+        """Return the figures of a draft's statement; ``None`` if a release has just made it."""
+        try:
+            preview = self.statements.preview(draft.account, draft.period)
+        except NotFoundError:
+            return dict.fromkeys(_PREVIEW)
+        return {name: preview[name] for name in _PREVIEW}
+
+    def draft(self, period: Period, account: Account) -> dict[str, Any]:
+        """Return a draft with its decisions, its checks, and the statement that it would be now, if it has none.
+
+        Raises ``NotFoundError`` if there is no such draft.
+        """
+        draft = self.store.draft(period, account)
+        now = clock.now()
+        (context,) = self.contexts.gather([draft], now)
+        decisions = [one.as_dict() for one in draft.decisions]
+        return {
+            **shown_draft(draft, checks(draft, context)),
+            "decisions": decisions,
+            "statement": None if draft.number else self._statement(draft, now),
+        }
+
+    def _statement(self, draft: DraftItem, now: datetime) -> dict[str, Any]:
+        """Return the content of ``statement.json`` as it would be without a number, if it were released now."""
+        account = draft.account
+        last = self.store.last_documents([account], self.progress.progress().last_of_0_2).get(account)
+        unreleased = UnreleasedStatements(self.store.entities, self.files, self.contexts.plan_of)
+        content, statement = unreleased.read(draft.period, account, now, last, is_reissued=draft.revision > 0)
+        document = document_of(content.sums.commission, account.currency, statement.plan.rounding)
+        named = replace(statement, entry=statement.entry._replace(document=document))
+        return named.document(content.orders, content.lines)
+
+    def releases(self, paging: Paging) -> Page:
+        """Return a page of the releases, the newest first."""
+        after = paging.start(str, None)
+        items = self.store.entities.read(releases(after), _PAGE)
+        return paging.cut(items, shown_release, lambda values: str(values["sk"]))
+
+
+def _place(draft: DraftItem) -> str:
+    return draft_place(draft.period, draft.account)
+
+
+def shown_draft(draft: DraftItem, found: Sequence[Check]) -> dict[str, Any]:
+    """Return a draft as lists show it."""
+    listed = draft.facts.listed
+    return {
+        "period": str(draft.period),
+        "agency": draft.account.agency,
+        "currency": draft.account.currency,
+        "state": draft.state,
+        **{name: money.plain(listed.figures[name]) for name in FIGURES},
+        "lines": listed.lines,
+        "prior_period_lines": listed.prior_period_lines,
+        "recorded_until": iso_seconds(draft.bound.end),
+        "number": draft.number or None,
+        "seen": len(draft.decisions),
+        "last_decision": draft.decisions[-1].as_dict() if draft.decisions else None,
+        "checks": [one.as_dict() for one in found],
+    }
+
+
+def shown_release(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a release as lists show it."""
+    return {
+        "release": int(values["number"]),
+        **{name: values[name] for name in _OF_RELEASE},
+        **{name: int(values[name]) for name in _COUNTS},
+    }

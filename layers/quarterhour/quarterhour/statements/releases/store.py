@@ -1,0 +1,184 @@
+"""The DynamoDB stores of the releases: progress and plan, drafts, last documents, and the statements' items."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.retries import with_retries
+from quarterhour.aws.tables import conditional_write, get_item
+from quarterhour.aws.workers import Workers
+from quarterhour.model.errors import NotFoundError, OvertakenError
+from quarterhour.model.fields import shown
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.statements.draft_items import DUE, DraftItem
+from quarterhour.statements.keys import draft_key, due_drafts, last_document_key, open_drafts, statement_key
+from quarterhour.statements.listing import LastDocument
+from quarterhour.statements.releases.keys import PROGRESS_KEY
+from quarterhour.statements.releases.plan import ReleasePlan, ReleaseProgress
+
+if TYPE_CHECKING:
+    from mypy_boto3_dynamodb import DynamoDBClient
+
+_TABLE: Final = "the Entity table"
+_PAGE: Final = 200
+
+
+def plan_request(table: str, progress: ReleaseProgress, plan: ReleasePlan) -> Request:
+    """Build the UpdateItem that stores a plan, if the last release is the one before and no plan is under way."""
+    before = "#last = :last" if progress.last else "attribute_not_exists(#last)"
+    return {
+        "TableName": table,
+        "Key": to_item(dict(PROGRESS_KEY)),
+        "UpdateExpression": "SET #plan = :plan",
+        "ConditionExpression": f"{before} AND attribute_not_exists(#plan)",
+        "ExpressionAttributeNames": {"#plan": "plan", "#last": "last"},
+        "ExpressionAttributeValues": to_item(
+            {":plan": plan.as_dict(), **({":last": progress.last} if progress.last else {})}
+        ),
+    }
+
+
+def finish_request(table: str, plan: ReleasePlan, sha256: str, series: dict[str, int]) -> Request:
+    """Build the UpdateItem that makes a plan's release the last one, if the plan is the one under way."""
+    return {
+        "TableName": table,
+        "Key": to_item(dict(PROGRESS_KEY)),
+        "UpdateExpression": "SET #last = :number, manifest_sha256 = :sha256, series = :series REMOVE #plan",
+        "ConditionExpression": "#plan.#number = :number",
+        "ExpressionAttributeNames": {"#plan": "plan", "#last": "last", "#number": "number"},
+        "ExpressionAttributeValues": to_item({":number": plan.number, ":sha256": sha256, ":series": series}),
+    }
+
+
+def decide_request(table: str, draft: DraftItem, seen: int) -> Request:
+    """Build the PutItem of a draft after a decision, if nobody has decided about it since it was read."""
+    return {
+        "TableName": table,
+        "Item": to_item(draft.as_item()),
+        "ConditionExpression": "changes = :seen",
+        "ExpressionAttributeValues": to_item({":seen": seen}),
+    }
+
+
+def later_request(table: str, item: dict[str, Any]) -> Request:
+    """Build the PutItem of an item of a release, if the item there is not of a later one."""
+    return {
+        "TableName": table,
+        "Item": to_item(item),
+        "ConditionExpression": "attribute_not_exists(#release) OR #release < :release",
+        "ExpressionAttributeNames": {"#release": "release"},
+        "ExpressionAttributeValues": to_item({":release": item["release"]}),
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseStore:
+    """Reads and writes what the releases keep in the Entity table."""
+
+    client: "DynamoDBClient"
+    table: str
+    workers: Workers
+
+    @property
+    def entities(self) -> EntityReader:
+        """The reader of the table."""
+        return EntityReader(self.client, self.table)
+
+    def progress(self) -> ReleaseProgress:
+        """Return the progress; before the first plan, that of nothing."""
+        item = get_item(self.client, self.table, PROGRESS_KEY)
+        return ReleaseProgress.of(from_item(item)) if item else ReleaseProgress()
+
+    def save_plan(self, progress: ReleaseProgress, plan: ReleasePlan) -> None:
+        """Store a plan, unless another run has stored one first."""
+        request = plan_request(self.table, progress, plan)
+        conditional_write(lambda: self.client.update_item(**request), _TABLE)
+
+    def finish(self, plan: ReleasePlan, sha256: str, series: dict[str, int]) -> None:
+        """Make a release the last one; raise ``OvertakenError`` if its plan is not the one under way."""
+        request = finish_request(self.table, plan, sha256, series)
+        if conditional_write(lambda: self.client.update_item(**request), _TABLE).applied:
+            return
+        if self.progress().last < plan.number:
+            raise OvertakenError(f"the plan of the release {plan.number} is not the one under way")
+
+    # ------------------------------------------------------------ drafts
+
+    def due_release(self) -> int | None:
+        """Return the number of the release that is under way or has drafts to release; ``None`` without one."""
+        progress = self.progress()
+        if progress.plan or next(self.entities.read_index(due_drafts(), 1), None):
+            return progress.last + 1
+        return None
+
+    def due(self) -> list[DraftItem]:
+        """Return the drafts that the next run changes, read with strong consistency."""
+        entries = map(DraftItem.of, self.entities.read_index(due_drafts(), _PAGE))
+        current = self.drafts((one.period, one.account) for one in entries)
+        return [one for one in current if one.state in DUE]
+
+    def without_statement(self) -> Iterator[DraftItem]:
+        """Yield the drafts that have no statement, by period and account, from an index that may lag behind."""
+        return map(DraftItem.of, self.entities.read_index(open_drafts(), _PAGE))
+
+    def draft(self, period: Period, account: Account) -> DraftItem:
+        """Return a draft, read with strong consistency; raise ``NotFoundError`` if there is none."""
+        values = self.entities.get(draft_key(period, account))
+        if values is None:
+            raise NotFoundError(f"there is no draft of {shown(account.agency)} in {account.currency} for {period}")
+        return DraftItem.of(values)
+
+    def drafts(self, keys: Iterable[tuple[Period, Account]]) -> list[DraftItem]:
+        """Return drafts, read with strong consistency; without those that do not exist."""
+        return list(map(DraftItem.of, self.entities.get_many([draft_key(*key) for key in keys])))
+
+    def decide(self, draft: DraftItem, seen: int) -> bool:
+        """Write a draft after a decision; return whether it is written.
+
+        It is not if the draft has another number of decisions than ``seen``.
+        """
+        request = decide_request(self.table, draft, seen)
+        return conditional_write(lambda: self.client.put_item(**request), _TABLE).applied
+
+    def decide_all(self, drafts: Sequence[DraftItem]) -> None:
+        """Write drafts after a decision each, side by side, unless somebody has decided about one since."""
+        self.workers.map(lambda draft: self.decide(draft, len(draft.decisions) - 1), drafts)
+
+    # ------------------------------------------------------------ statements
+
+    def statements(self, keys: Iterable[tuple[Period, Account]]) -> dict[tuple[Period, Account], dict[str, Any]]:
+        """Return the items of statements, read with strong consistency; without those that do not exist."""
+        items = self.entities.get_many([statement_key(*key) for key in keys])
+        return {(Period.parse(one["period"]), Account(one["agency"], one["currency"])): one for one in items}
+
+    def last_documents(self, accounts: Sequence[Account], of_0_2: Period | None) -> dict[Account, LastDocument]:
+        """Return the last document of each account that has one, read with strong consistency.
+
+        ``of_0_2``: the last period that 0.2.0 sealed. Its statement is the last document of an account without a later
+        one.
+        """
+        found = {
+            Account(one["agency"], one["currency"]): LastDocument.of_item(one)
+            for one in self.entities.get_many([last_document_key(account) for account in accounts])
+        }
+        others = [account for account in accounts if account not in found] if of_0_2 else []
+        if of_0_2 and others:
+            items = self.statements((of_0_2, account) for account in others)
+            found |= {account: LastDocument.of_item(one) for (_, account), one in items.items()}
+        return found
+
+    def write_later(self, items: Sequence[dict[str, Any]]) -> None:
+        """Write items of a release side by side; leave those of a later release as they are."""
+
+        def write(item: dict[str, Any]) -> None:
+            request = later_request(self.table, item)
+            conditional_write(lambda: self.client.put_item(**request), _TABLE)
+
+        self.workers.map(write, items)
+
+    def put(self, item: dict[str, Any]) -> None:
+        """Write an item that is the same each time."""
+        with_retries(lambda: self.client.put_item(TableName=self.table, Item=to_item(item)), _TABLE)

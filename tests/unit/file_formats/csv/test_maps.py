@@ -1,0 +1,127 @@
+"""The maps that come with the tools, over made-up files with the published columns."""
+
+import io
+import tomllib
+from typing import Any
+
+import pytest
+
+from quarterhour.file_formats.csv.errors import MapError
+from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.lines import numbered
+from quarterhour.file_formats.csv.map import load_map, shipped_maps
+from quarterhour.file_formats.csv.table import BadRow, read_table
+from quarterhour_tools.csv.command import read_map
+from tests.support.repository import ROOT
+
+EXPORTS = ROOT / "tests" / "support" / "exports"
+
+Found = list[tuple[str, str, str, str, str, str]]
+EXPECTED: dict[str, Found] = {
+    "stripe": [
+        ("txn_1", "7", "2026-10-01T08:15:00Z", "sale.recorded", "120.00", "EUR"),
+        ("txn_2", "7", "2026-10-02T09:00:00Z", "sale.recorded", "15.00", "USD"),
+        ("txn_3", "7", "2026-10-05T10:30:00Z", "sale.refunded", "-20.00", "EUR"),
+        ("txn_4", "7", "2026-10-06T10:30:00Z", "sale.refunded", "-100.00", "EUR"),
+        ("txn_5", "7", "2026-10-09T10:30:00Z", "adjustment.recorded", "100.00", "EUR"),
+    ],
+    "adyen": [
+        ("PSP1:MOD1:Settled", "HarbourEU", "2026-10-01T09:26:49Z", "sale.recorded", "50.00", "GBP"),
+        ("PSP2:MOD2:Refunded", "HarbourEU", "2026-11-01T10:26:49Z", "sale.refunded", "-12.50", "GBP"),
+        ("PSP3:MOD3:Chargeback", "HarbourEU", "2026-10-02T20:37:26Z", "sale.refunded", "-349.99", "EUR"),
+        (
+            "PSP3:MOD4:ChargebackReversed",
+            "HarbourEU",
+            "2026-10-09T20:37:26Z",
+            "adjustment.recorded",
+            "349.99",
+            "EUR",
+        ),
+    ],
+    "amazon": [
+        ("900:2", "7", "2026-10-02T14:23:00Z", "sale.recorded", "30.00", "GBP"),
+        ("900:4", "7", "2026-10-02T14:23:00Z", "sale.refunded", "-3.00", "GBP"),
+        ("900:6", "7", "2026-10-03T14:23:00Z", "sale.refunded", "-9.40", "GBP"),
+        ("900:7", "7", "2026-10-03T14:23:00Z", "adjustment.recorded", "1.00", "GBP"),
+    ],
+    "shopify": [
+        (
+            "1001:charge:2026-10-03 10:15:00 -0400:56.29",
+            "7",
+            "2026-10-03T14:15:00Z",
+            "sale.recorded",
+            "56.29",
+            "USD",
+        ),
+        (
+            "1002:charge:2026-10-04 10:15:00 -0400:1234.50",
+            "7",
+            "2026-10-04T14:15:00Z",
+            "sale.recorded",
+            "1234.50",
+            "USD",
+        ),
+        (
+            "1001:refund:2026-10-05 09:00:00 -0400:-6.29",
+            "7",
+            "2026-10-05T13:00:00Z",
+            "sale.refunded",
+            "-6.29",
+            "USD",
+        ),
+    ],
+}
+EXPECTED["amazon_comma"] = EXPECTED["amazon"]
+
+
+def export(name: str) -> str:
+    [path] = EXPORTS.glob(f"{name}.*")
+    return path.read_text("utf-8")
+
+
+def converted(name: str, text: str) -> list[MappedEvent | BadRow]:
+    mapping = load_map(read_map(name))
+    table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
+    return list(events(table, mapping, dict.fromkeys(mapping.settings, "7")))
+
+
+def shown(body: dict[str, Any]) -> tuple[str, str, str, str, str, str]:
+    data = body["data"]
+    return body["id"], body["subject"], body["time"], body["type"], data["amount"], data["currency"]
+
+
+@pytest.mark.parametrize("name", shipped_maps())
+def test_a_shipped_map_reads_the_published_layout(name: str) -> None:
+    found = converted(name, export(name))
+    assert [shown(one.body) for one in found if isinstance(one, MappedEvent)] == EXPECTED[name]
+    assert [one for one in found if isinstance(one, BadRow)] == []
+
+
+@pytest.mark.parametrize("name", shipped_maps())
+def test_the_page_says_where_each_column_of_a_shipped_map_goes(name: str) -> None:
+    page = (ROOT / "docs" / "csv.md").read_text("utf-8")
+    section = page.partition("## Maps that come with the tools")[2].partition("\n## ")[0]
+    mapping = load_map(read_map(name))
+    assert f"`{name}`" in section
+    assert [column for column in mapping.used_by if f"`{column}`" not in section] == []
+
+
+def test_the_total_of_a_settlement_is_checked() -> None:
+    [bad] = [one for one in converted("amazon", export("amazon").replace("18.10", "18.11")) if isinstance(one, BadRow)]
+    assert bad == BadRow(2, "total.sums.total-amount: is 18.11, but the rows add up to 18.10")
+
+
+def test_a_zone_that_the_map_does_not_know_is_a_bad_row() -> None:
+    [bad] = [one for one in converted("adyen", export("adyen").replace("CET", "XYZ")) if isinstance(one, BadRow)]
+    assert bad.reason == "event[1].time: no case matches"
+
+
+def test_the_maps_for_a_decimal_point_and_a_decimal_comma_are_the_same() -> None:
+    point, comma = (tomllib.loads(read_map(name)) for name in ("amazon", "amazon_comma"))
+    assert (point.pop("numbers"), comma.pop("numbers")) == ({"decimal": "."}, {"decimal": ","})
+    assert point == comma
+
+
+def test_a_map_that_is_no_file_names_those_that_come_with_the_tools() -> None:
+    with pytest.raises(MapError, match="adyen, amazon, amazon_comma, shopify, stripe"):
+        read_map("strype")

@@ -1,0 +1,212 @@
+"""Agencies: the schema of their documents."""
+
+from datetime import UTC, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.model.errors import InvalidError
+from quarterhour.registry.agencies.agency import AGENCIES, FIELDS, TAX_FIELDS, Agency, TaxProfile, TaxRate, read_agency
+from quarterhour.registry.agencies.vat_ids import is_vat_id
+from quarterhour.registry.documents.plan import Valid, read_draft
+from tests.support.agencies import FULL, tax
+
+
+def test_an_agency_is_read_with_every_field() -> None:
+    assert read_agency(FULL) == Agency(
+        valid_from=datetime(2026, 10, 1, tzinfo=UTC),
+        legal_name="Harbour Books Ltd",
+        address="1 Quay Street\nBristol BS1 4ER",
+        country="GB",
+        tax=TaxProfile("standard", Decimal(20), "GB980780684"),
+        currency="GBP",
+        group="bookshops",
+        contact="accounts@harbour.example",
+        status="active",
+        language="de",
+        collects="marketplace",
+        iban="GB82 WEST 1234 5698 7654 32",
+    )
+
+
+def test_an_agency_without_any_field_is_active_from_the_beginning() -> None:
+    assert read_agency({}) == Agency(datetime(1970, 1, 1, tzinfo=UTC), collects="agency")
+
+
+@pytest.mark.parametrize(
+    ("sent", "profile"),
+    [
+        (tax(scheme="exempt", percent=None, vat_id=None), TaxProfile("exempt")),
+        (tax(scheme="reverse_charge", percent="0"), TaxProfile("reverse_charge", Decimal(0), "GB980780684")),
+        (tax(scheme="outside_scope", percent=None, vat_id=None), TaxProfile("outside_scope")),
+        (tax(percent=Decimal("7.7"), vat_id=None), TaxProfile("standard", Decimal("7.7"))),
+    ],
+)
+def test_only_the_standard_scheme_has_a_percentage(sent: Any, profile: TaxProfile) -> None:
+    agency = read_agency(sent)
+    assert isinstance(agency, Agency)
+    assert agency.tax == profile
+
+
+@pytest.mark.parametrize("language", ["en", "de", "fr", "es", "nl"])
+def test_an_agency_has_one_of_five_languages_and_english_without_one(language: str) -> None:
+    agency, plain = read_agency({"language": language}), read_agency({})
+    assert isinstance(agency, Agency)
+    assert isinstance(plain, Agency)
+    assert (agency.language, plain.language) == (language, "en")
+
+
+def test_a_tax_profile_has_rates_by_kind_of_adjustment_and_by_category() -> None:
+    rates = {"by_kind": {"chargeback_fee": {"scheme": "outside_scope"}}, "by_category": {"e-books": STANDARD_9}}
+    agency = read_agency(tax(**rates))
+    assert isinstance(agency, Agency)
+    assert agency.tax == TaxProfile(
+        "standard",
+        Decimal(20),
+        "GB980780684",
+        {"chargeback_fee": TaxRate("outside_scope")},
+        {"e-books": TaxRate("standard", Decimal(9))},
+    )
+    most = {f"fee_{number}": STANDARD_9 for number in range(50)}
+    assert isinstance(read_agency(tax(by_kind=most, by_category=most)), Agency)
+
+
+STANDARD_9 = {"scheme": "standard", "percent": "9"}
+BAD: dict[str, tuple[Any, str]] = {
+    "a list of rates by kind": (tax(by_kind=["fee"]), "content.tax.by_kind"),
+    "a list of rates by category": (tax(by_category=["books"]), "content.tax.by_category"),
+    "a rate that is no object": (tax(by_kind={"fee": "9"}), "content.tax.by_kind.fee"),
+    "a kind in capitals": (tax(by_kind={"Fee": STANDARD_9}), "content.tax.by_kind.Fee"),
+    "a kind that is not taxed": (tax(by_kind={"opening": STANDARD_9}), "content.tax.by_kind.opening"),
+    "an empty category": (tax(by_category={"": STANDARD_9}), "content.tax.by_category."),
+    "a rate with a VAT id": (
+        tax(by_category={"books": STANDARD_9 | {"vat_id": "GB980780684"}}),
+        "content.tax.by_category.books.vat_id",
+    ),
+    "a rate without a scheme": (tax(by_category={"books": {}}), "content.tax.by_category.books.scheme"),
+    "a rate without a percentage": (
+        tax(by_category={"books": {"scheme": "standard"}}),
+        "content.tax.by_category.books.percent",
+    ),
+    "a rate with a percentage and no tax": (
+        tax(by_kind={"fee": {"scheme": "exempt", "percent": "9"}}),
+        "content.tax.by_kind.fee.percent",
+    ),
+    "too many rates": (tax(by_kind={f"fee_{one}": STANDARD_9 for one in range(51)}), "content.tax.by_kind"),
+    "no object": ([], "content"),
+    "a number": (Decimal(1), "content"),
+    "an unknown field": ({"vat": "GB980780684"}, "content.vat"),
+    "an unknown field of the tax profile": (tax(rate="20"), "content.tax.rate"),
+    "an unknown country": ({"country": "UK"}, "content.country"),
+    "a country in lower case": ({"country": "gb"}, "content.country"),
+    "an unknown currency": ({"currency": "GPB"}, "content.currency"),
+    "a tax profile that is not an object": ({"tax": "20"}, "content.tax"),
+    "no scheme": (tax(scheme=None), "content.tax.scheme"),
+    "an unknown scheme": (tax(scheme="reduced"), "content.tax.scheme"),
+    "no percentage": (tax(percent=None), "content.tax.percent"),
+    "a percentage over 100": (tax(percent="100.01"), "content.tax.percent"),
+    "a percentage below 0": (tax(percent="-1"), "content.tax.percent"),
+    "a percentage with many places": (tax(percent="1.12345678901"), "content.tax.percent"),
+    "a percentage without tax": (tax(scheme="exempt"), "content.tax.percent"),
+    "a percentage that the agency owes itself": (tax(scheme="reverse_charge"), "content.tax.percent"),
+    "a VAT id with a wrong check digit": (tax(vat_id="GB980780685"), "content.tax.vat_id"),
+    "a VAT id that is a word": (tax(vat_id="none"), "content.tax.vat_id"),
+    "a VAT id without a country": ({"tax": {"scheme": "exempt", "vat_id": "980780684"}}, "content.tax.vat_id"),
+    "a VAT id that is a number": (tax(vat_id=Decimal(980780684)), "content.tax.vat_id"),
+    "a group with a blank before it": ({"group": " eu"}, "content.group"),
+    "a group with a blank after it": ({"group": "eu "}, "content.group"),
+    "a group with a separator": ({"group": "e#u"}, "content.group"),
+    "a legal name that is too long": ({"legal_name": "x" * 201}, "content.legal_name"),
+    "an empty legal name": ({"legal_name": ""}, "content.legal_name"),
+    "a contact with a line break": ({"contact": "ann\nbob"}, "content.contact"),
+    "an address with a tab": ({"address": "1 Quay Street\tBristol"}, "content.address"),
+    "a blank address": ({"address": " \n"}, "content.address"),
+    "an unknown collector": ({"collects": "bank"}, "content.collects"),
+    "an IBAN with wrong check digits": ({"iban": "GB83WEST12345698765432"}, "content.iban"),
+    "an IBAN that is a number": ({"iban": Decimal(82)}, "content.iban"),
+    "an empty IBAN": ({"iban": ""}, "content.iban"),
+    "an unknown status": ({"status": "open"}, "content.status"),
+    "an unknown language": ({"language": "it"}, "content.language"),
+    "a language in capitals": ({"language": "DE"}, "content.language"),
+    "a start without a time zone": ({"valid_from": "2026-10-01T00:00:00"}, "content.valid_from"),
+}
+
+
+@pytest.mark.parametrize(("sent", "field"), BAD.values(), ids=BAD)
+def test_an_invalid_agency_is_refused_with_the_field(sent: Any, field: str) -> None:
+    problems = read_agency(sent)
+    assert not isinstance(problems, Agency)
+    assert [one.field for one in problems] == [field]
+    assert all(one.problem and one.expected for one in problems)
+
+
+def test_every_field_of_an_agency_has_a_bad_value() -> None:
+    named = {field.removeprefix("content.") for _, field in BAD.values()}
+    assert named >= {*FIELDS, *(f"tax.{name}" for name in TAX_FIELDS)}
+
+
+def test_an_iban_with_wrong_check_digits_is_refused_with_the_field_the_problem_and_what_is_expected() -> None:
+    problems = read_agency({"iban": "GB83 WEST 1234 5698 7654 32"})
+    assert not isinstance(problems, Agency)
+    expected = "an IBAN with correct check digits, such as DE89 3704 0044 0532 0130 00"
+    assert [(one.field, one.problem, one.expected) for one in problems] == [
+        ("content.iban", "is 'GB83 WEST 1234 5698 7654 32'", expected)
+    ]
+
+
+def test_every_problem_of_an_agency_is_returned() -> None:
+    problems = read_agency({**tax(percent="101", vat_id="?"), "country": "XX", "currency": "X"})
+    assert not isinstance(problems, Agency)
+    fields = {one.field for one in problems}
+    assert fields == {"content.country", "content.currency", "content.tax.percent", "content.tax.vat_id"}
+
+
+def test_a_version_of_an_agency_keeps_its_group_in_the_timeline() -> None:
+    draft = read_draft("agency:42", {"seen": Decimal(0), "content": FULL}, [AGENCIES])
+    assert (draft.kind, draft.valid) == ("agency", Valid(datetime(2026, 10, 1, tzinfo=UTC), "bookshops"))
+
+
+@pytest.mark.parametrize("name", ["default", "*", "group/eu", "group/", " 42", "42 ", ""])
+def test_an_agency_whose_name_is_that_of_rate_cards_of_others_is_refused(name: str) -> None:
+    with pytest.raises(InvalidError) as raised:
+        read_draft(f"agency:{name}", {"seen": Decimal(0), "content": {}}, [AGENCIES])
+    assert [one.field for one in raised.value.problems] == ["document"]
+
+
+# ---------------------------------------------------------------- VAT ids
+
+
+@pytest.mark.parametrize(
+    ("vat_id", "country"),
+    [
+        ("GB980780684", "GB"),
+        ("980 7806 84", "GB"),
+        ("XI980780684", "IE"),
+        ("DE136695976", None),
+        ("DE136695976", "GB"),
+        ("EL094259216", "GR"),
+        ("FR 40 303 265 045", "FR"),
+        ("CHE-107.787.577 IVA", "CH"),
+        ("12-3456789", "US"),
+    ],
+)
+def test_a_vat_id_of_the_agencys_country_or_of_the_one_that_it_names_is_accepted(
+    vat_id: str, country: str | None
+) -> None:
+    assert is_vat_id(vat_id, country)
+
+
+@pytest.mark.parametrize(
+    ("vat_id", "country"),
+    [("GB980780685", "GB"), ("DE136695975", "GB"), ("980780684", None), ("US!", "US"), ("1", "US"), ("EL0", "GR")],
+)
+def test_a_vat_id_that_no_country_can_have_issued_is_refused(vat_id: str, country: str | None) -> None:
+    assert not is_vat_id(vat_id, country)
+
+
+@given(st.text(max_size=30), st.none() | st.sampled_from(["GB", "DE", "US", "IN", "CH", "ES", "IT", "PT"]))
+def test_any_text_is_a_vat_id_or_none(text: str, country: str | None) -> None:
+    assert is_vat_id(text, country) in {True, False}

@@ -1,0 +1,226 @@
+"""Files of a bank are read into lines of one form, whatever their format; what is not whole is refused or reported."""
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+
+from quarterhour.file_formats.bank.line import MOST_LINES, BankFileError, BankLine, line_ids
+from quarterhour.file_formats.bank.read import read_bank_file
+from tests.support.bank_files import CAMT_08, OWN_ACCOUNT, PAYER, camt, entry, mt940, table, transaction
+
+CODED = (
+    "166?00CREDIT?20EREF+S-000007?21SVWZ+Invoice S-0000?2207 thanks"
+    f"?30WESTGB2L?31{PAYER}?32M\N{LATIN CAPITAL LETTER U WITH DIAERESIS}LLER GMBH"
+)
+
+
+def lines(content: bytes) -> tuple[BankLine, ...]:
+    """Return the lines of a file about which nothing is wrong."""
+    found = read_bank_file(content)
+    assert found.problems == ()
+    return found.lines
+
+
+def amounts(found: tuple[BankLine, ...]) -> list[str]:
+    return [str(one.amount) for one in found]
+
+
+def refused(content: bytes, format_: str | None = None) -> BankFileError:
+    with pytest.raises(BankFileError) as raised:
+        read_bank_file(content, format_)
+    return raised.value
+
+
+def test_a_camt_entry_has_payer_references_and_the_banks_own_reference() -> None:
+    (one,) = lines(camt(entry("121.00", "Invoice S-000001", reference="B7", end_to_end="E-1"), closing="221.00"))
+    assert one == BankLine(
+        booked_on=one.booked_on,
+        amount=Decimal("121.00"),
+        currency="EUR",
+        account=OWN_ACCOUNT,
+        name="Agency Ltd",
+        iban=PAYER,
+        reference="Invoice S-000001 E-1",
+        bank_reference="B7",
+    )
+    assert one.booked_on.isoformat() == "2026-11-05"
+
+
+@pytest.mark.parametrize("version", ["02", "04", "06", "08", "10", "13"])
+def test_every_version_of_camt_is_read(version: str) -> None:
+    namespace = f"urn:iso:std:iso:20022:tech:xsd:camt.053.001.{version}"
+    content = camt(entry("121.00"), closing="221.00", namespace=namespace).decode()
+    if version < "08":
+        for name in ("Pty", "Cd"):
+            kept = content.partition("<Ntry>")
+            content = kept[0] + kept[1] + kept[2].replace(f"<{name}>", "").replace(f"</{name}>", "")
+    (one,) = lines(content.encode())
+    assert (one.name, str(one.amount)) == ("Agency Ltd", "121.00")
+
+
+def test_a_batch_gives_a_line_for_each_transaction_if_they_add_up() -> None:
+    parts = "".join(transaction(f"S-00000{one}", part="60.50") for one in (1, 2))
+    batch = entry("121.00", inner=f"<NtryDtls>{parts}</NtryDtls>", reference="BATCH")
+    found = lines(camt(batch, closing="221.00"))
+    assert [(one.reference, str(one.amount)) for one in found] == [("S-000001", "60.50"), ("S-000002", "60.50")]
+    assert len(set(line_ids(found))) == 2
+
+
+def test_a_batch_that_does_not_add_up_is_one_line_and_reported() -> None:
+    parts = "".join(transaction(f"S-00000{one}", part="60.50") for one in (1, 2))
+    found = read_bank_file(camt(entry("120.00", inner=f"<NtryDtls>{parts}</NtryDtls>"), closing="220.00"))
+    assert [(one.reference, str(one.amount)) for one in found.lines] == [("S-000001 S-000002", "120.00")]
+    assert found.problems == ("the parts of a batch of 2026-11-05 do not add up to its 120.00 EUR",)
+
+
+def test_debits_are_negative_and_reversals_keep_their_direction_and_their_party() -> None:
+    found = lines(
+        camt(
+            entry("-50.00", creditor="Agency Ltd", name="Marketplace"),
+            entry("-121.00", reversal=True),
+            entry("50.00", reversal=True, creditor="Agency Ltd", name="Marketplace"),
+            closing="-21.00".removeprefix("-"),
+            opening="142.00",
+        )
+    )
+    assert [(str(one.amount), one.reversal, one.name) for one in found] == [
+        ("-50.00", False, "Agency Ltd"),
+        ("-121.00", True, "Agency Ltd"),
+        ("50.00", True, "Agency Ltd"),
+    ]
+
+
+def test_only_booked_entries_count() -> None:
+    assert lines(camt(entry("121.00", status="PDNG"))) == ()
+
+
+@pytest.mark.parametrize(
+    ("closing", "problem"),
+    [
+        ("200.00", "its opening balance of 100.00 and its lines give 221.00, not 200.00"),
+        ("", "has no closing balance: it may be cut off"),
+    ],
+)
+def test_sums_that_differ_from_the_balances_are_reported(closing: str, problem: str) -> None:
+    found = read_bank_file(camt(entry("121.00"), closing=closing))
+    assert [one.endswith(problem) for one in found.problems] == [True], found.problems
+    assert amounts(found.lines) == ["121.00"]
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (camt(entry("121.00"))[:-60], "is not XML"),
+        (b'<!DOCTYPE a [<!ENTITY b "bb"><!ENTITY c "&b;&b;">]><a>&c;</a>', "has a DTD"),
+        (b'<!DOCTYPE a SYSTEM "file:///etc/passwd"><a/>', "has a DTD"),
+        (b"<a>" * 60 + b"</a>" * 60, "too deep"),
+        (b"<Document/>", "is another XML file"),
+        (b"<Document><BkToCstmrAcctRpt/></Document>", "is camt.052"),
+        (camt(entry("twelve")), "has the amount 'twelve'"),
+        (camt(entry("1.001")), "has the amount 1.001"),
+        (camt(entry("121.00", date="5.11.2026")), "has an entry with the date '5.11.2026'"),
+        (camt(entry("121.00", currency="EURO")), "has the currency 'EURO'"),
+        (b"  \n", "is empty"),
+        (mt940(("C1,00NTRF", "x")).replace("1105C", "1305C").encode(), "has a field that cannot be read"),
+        (b":20:x\n:61:garbage\n", "is not MT940"),
+        (b":20:x\n:25:y\n:61:garbage\n", "has a field that cannot be read"),
+        (b"/etc/passwd", "has the columns /etc/passwd"),
+        (b"date,amount,currency\n2026-11-05,1.00\n", "has another number of cells in line 2"),
+        (b"date,amount,currency\n2026-11-05,1,EUR\n05.11.2026,1,EUR\n", "has the date '05.11.2026' in line 3"),
+        (b'date,amount,currency\n2026-11-05,"1,00",EUR\n', "has the amount '1,00' in line 2"),
+        (b"date,amount,currency\n2026-11-05,1.00,euro\n", "has the currency 'euro' in line 2"),
+        (b"date,amount,currency\n2026-11-05,1.50,JPY\n", "has the amount 1.50"),
+        (b"date,amount,currency,date\n", "has the columns"),
+        (b"date,amount,currency\n\xff", "is not UTF-8"),
+        (table([("1.00", "x")] * (MOST_LINES + 1)), "has more than 5,000 lines"),
+        (mt940(*[("C1,00NTRF", "x")] * 50_000).encode(), "has more than 5,000 lines"),
+        (camt(*[entry("1.00", inner="")] * 50_000), "has more than 5,000 lines"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_with_the_reason(content: bytes, problem: str) -> None:
+    assert problem in refused(content).problem
+    assert refused(content).expected
+
+
+def test_the_format_can_be_named() -> None:
+    assert "is not XML" in refused(table([("1.00", "x")]), "camt.053").problem
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "latin-1"])
+def test_mt940_is_read_in_every_usual_encoding(encoding: str, end: str) -> None:
+    content = mt940(("CR121,00NTRFNONREF//B7", CODED), closing="221,00").replace("\n", end)
+    (one,) = lines(content.encode(encoding))
+    assert (str(one.amount), one.currency, one.account, one.bank_reference) == ("121.00", "EUR", OWN_ACCOUNT, "B7")
+    assert (one.name, one.iban) == ("M\N{LATIN CAPITAL LETTER U WITH DIAERESIS}LLER GMBH", PAYER)
+    assert one.reference == "Invoice S-000007 thanks S-000007"
+
+
+@pytest.mark.parametrize(
+    ("mark", "amount", "reversal"),
+    [("C", "5.00", False), ("D", "-5.00", False), ("RC", "-5.00", True), ("RD", "5.00", True)],
+)
+def test_marks_of_mt940_give_sign_and_reversal(mark: str, amount: str, reversal: bool) -> None:  # noqa: FBT001
+    closing = "105,00" if amount == "5.00" else "95,00"
+    (one,) = lines(mt940((f"{mark}5,00NTRF", "x"), closing=closing).encode())
+    assert (str(one.amount), one.reversal) == (amount, reversal)
+
+
+@pytest.mark.parametrize(
+    "details",
+    [
+        f"/TRTP/SEPA OVERBOEKING/IBAN/{PAYER}/BIC/WESTGB2L/NAME/Agency Ltd/REMI/S-000001/EREF/NOTPROVIDED",
+        f"/CNTP/{PAYER}/WESTGB2L/Agency Ltd///REMI/USTD//S-000001/",
+    ],
+)
+def test_the_keywords_of_dutch_banks_name_the_payer(details: str) -> None:
+    (one,) = lines(mt940(("C121,00NTRF", details), closing="221,00").encode())
+    assert (one.name, one.iban) == ("Agency Ltd", PAYER)
+    assert "S-000001" in one.reference
+
+
+def test_mt940_without_a_closing_balance_is_reported() -> None:
+    content = mt940(("C121,00NTRF", "x")).partition(":62F:")[0]
+    assert read_bank_file(content.encode()).problems == (
+        f"statement 1 of {OWN_ACCOUNT} has no closing balance: it may be cut off",
+    )
+
+
+def test_the_library_reads_no_file_of_this_machine_and_logs_no_line(
+    caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    refused(b"/etc/hostname", "mt940")
+    refused(b":20:x\n:25:y\n:61:secret of a customer\n")
+    assert (caplog.text, capfd.readouterr().err) == ("", "")
+
+
+def test_lines_of_overlapping_files_have_the_same_ids() -> None:
+    first = entry("121.00", "one", reference="B7")
+    second, third = entry("7.00", "two"), entry("7.00", "two")
+    found = line_ids(lines(camt(first, second, third, closing="235.00")))
+    assert len(set(found)) == 3
+    assert line_ids(lines(camt(second, third, closing="114.00"))) == found[1:]
+    assert line_ids(lines(camt(second, closing="107.00"))) == found[1:2]
+
+
+def test_a_reference_that_a_bank_repeats_is_another_line_on_another_day_or_of_another_amount() -> None:
+    common: dict[str, Any] = {"reference": "0000"}
+    entries = [entry("7.00", **common), entry("8.00", **common), entry("7.00", date="2026-11-06", **common)]
+    assert len(set(line_ids(lines(camt(*entries, closing="122.00"))))) == 3
+
+
+def test_blanks_in_a_reference_change_no_id() -> None:
+    first, second = (lines(camt(entry("7.00", text), closing="107.00")) for text in ("S-0000 01", "S-00\n0001"))
+    assert line_ids(first) == line_ids(second)
+
+
+def test_a_table_can_have_all_columns() -> None:
+    content = b"\xef\xbb\xbfcurrency,amount,date,name,reference,account,iban,bank_reference\r\n"
+    (one,) = lines(content + b'JPY,-121,2026-11-05,"=cmd()",S-1,acc,GB1,NONREF\r\n')
+    assert (str(one.amount), one.name, one.reference, one.bank_reference) == ("-121", "=cmd()", "S-1", "")
+
+
+def test_namespaces_do_not_matter() -> None:
+    content = camt(entry("121.00"), closing="221.00").decode()
+    assert lines(content.replace(f' xmlns="{CAMT_08}"', "").encode()) == lines(content.encode())
