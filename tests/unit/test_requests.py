@@ -9,12 +9,14 @@ import pytest
 from botocore.validate import ParamValidator
 
 from quarterhour.aws.items import from_item, to_item
+from quarterhour.aws.plan_store import PlanStore, finish_request, save_request
 from quarterhour.aws.tables import ItemUpdate, insert_items_request, put_items_request, update_items_request
 from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import latest_key
 from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger import store as ledger
+from quarterhour.ledger.keys import CHECKPOINT_KEY, SEALED_THROUGH
 from quarterhour.ledger.partitions import partition_request
 from quarterhour.ledger.posting import ledger_values
 from quarterhour.ledger.segments import SegmentKey, packed, postings_of, segment_item, void_item
@@ -22,7 +24,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
 from quarterhour.reports.keys import Part
-from quarterhour.reports.plan import Checkpoint, Plan, SealedFile
+from quarterhour.reports.plan import Plan, SealedFile
 from quarterhour.snapshots import store as snapshots
 from quarterhour_tools.emulator.partiql import parsed
 from tests.support.builders import QUARTER_HOUR, alone, claim, event, linked_of, settings, utc, void
@@ -32,15 +34,15 @@ MOVED = alone(SALE.moved(event(), utc("02:00"), settings()))
 REFUND = linked_of(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE)
 VOID = linked_of(void("void-1"), REFUND.after)
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
-CHECKPOINT = Checkpoint(QUARTER_HOUR.previous, ("run-0", "hash-0"), None)
+NO_CLIENT: Any = None
+PLANS = PlanStore(NO_CLIENT, "Entity", CHECKPOINT_KEY, SEALED_THROUGH)
+FINISHED = {SEALED_THROUGH: str(PLAN.last), "previous": [PLAN.run, "hash-1"]}
 NEW = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "latest", "events": 1, "version": 1}, None)
 TRANSITIONS = CounterChange({"pk": "ACCOUNT#42#GBP", "sk": "DAY#2026-10-23", "events": 2, "version": 2}, 1)
 LIFETIME_MARKERS, DAY_MARKERS = marker_sets(
     Account("42", "GBP"), QUARTER_HOUR.day, {"c1", "c2"}, Retention(timedelta(days=35), timedelta(days=800))
 )
 SEGMENT = SegmentKey(SALE.partition, SALE.position.of_item)
-CHECKPOINT_KEY = {"pk": {"S": "CONTROL"}, "sk": {"S": "checkpoint"}}
-
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "claim": (
         "BatchExecuteStatement",
@@ -71,9 +73,10 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "snapshot": ("PutItem", snapshots.put_request("Entity", {"pk": "a", "sk": "5m#x", "version": Decimal(7)})),
     "partition": ("Query", partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
-    "fix": ("UpdateItem", reports.plan_request("Entity", CHECKPOINT, PLAN)),
+    "fix": ("UpdateItem", save_request(PLANS, PLAN.as_dict(), str(PLAN.first.previous))),
+    "fix the first": ("UpdateItem", save_request(PLANS, PLAN.as_dict(), None)),
     "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [SealedFile(3, "abc", 99), SealedFile(0)])),
-    "finish": ("UpdateItem", reports.finish_request("Entity", PLAN, "hash-1")),
+    "finish": ("UpdateItem", finish_request(PLANS, PLAN.as_dict(), str(PLAN.first.previous), FINISHED)),
     "pending": ("Query", reports.pending_request("Entity")),
 }
 
@@ -178,7 +181,7 @@ def test_the_highest_number_of_shards_is_raised_and_never_lowered() -> None:
 def test_the_first_checkpoint_is_set_once_to_the_quarter_hour_before() -> None:
     request = of("first checkpoint")
     assert request["ConditionExpression"] == "attribute_not_exists(pk)"
-    assert request["Item"] == {**CHECKPOINT_KEY, "sealed_through": {"S": "202610230115"}}
+    assert request["Item"] == to_item({**CHECKPOINT_KEY, SEALED_THROUGH: "202610230115"})
 
 
 def test_an_append_puts_the_event_at_its_claimed_key_unless_it_has_an_item() -> None:
@@ -236,11 +239,17 @@ def test_a_partition_is_read_with_strong_consistency() -> None:
 
 def test_a_plan_is_written_only_at_its_checkpoint_and_without_another_plan() -> None:
     request = of("fix")
-    assert request["Key"] == CHECKPOINT_KEY
-    assert request["ConditionExpression"] == "sealed_through = :at AND attribute_not_exists(#plan)"
+    assert request["Key"] == to_item(dict(CHECKPOINT_KEY))
+    assert request["ConditionExpression"] == "#sealed_through = :at AND attribute_not_exists(#plan)"
     values = from_item(request["ExpressionAttributeValues"])
     assert values[":at"] == "202610230115"
     assert Plan.of(values[":plan"]) == PLAN
+
+
+def test_the_first_plan_is_written_only_without_a_position() -> None:
+    request = of("fix the first")
+    assert request["ConditionExpression"] == "attribute_not_exists(#sealed_through) AND attribute_not_exists(#plan)"
+    assert from_item(request["ExpressionAttributeValues"]) == {":plan": PLAN.as_dict()}
 
 
 def test_the_progress_of_a_plan_is_written_only_while_the_plan_is_current() -> None:
@@ -253,12 +262,12 @@ def test_the_progress_of_a_plan_is_written_only_while_the_plan_is_current() -> N
 
 def test_one_write_moves_the_checkpoint_and_clears_the_plan() -> None:
     request = of("finish")
-    assert request["UpdateExpression"] == "SET sealed_through = :last, #previous = :previous REMOVE #plan"
-    assert request["ConditionExpression"] == "sealed_through = :before AND #plan.planned_at = :planned_at"
+    assert request["UpdateExpression"] == "SET #sealed_through = :sealed_through, #previous = :previous REMOVE #plan"
+    assert request["ConditionExpression"] == "#sealed_through = :at AND #plan.planned_at = :planned_at"
     assert from_item(request["ExpressionAttributeValues"]) == {
-        ":last": "202610230145",
+        ":sealed_through": "202610230145",
         ":previous": [PLAN.run, "hash-1"],
-        ":before": "202610230115",
+        ":at": "202610230115",
         ":planned_at": PLAN.planned_at,
     }
     assert QuarterHour.parse("202610230115").next == PLAN.first

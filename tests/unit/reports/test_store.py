@@ -147,11 +147,11 @@ def test_a_finished_run_moves_the_checkpoint_from_the_start_of_its_plan() -> Non
     ((operation, request),) = table.calls
     values = from_item(request["ExpressionAttributeValues"])
     assert operation == "update_item"
-    assert request["ConditionExpression"] == "sealed_through = :before AND #plan.planned_at = :planned_at"
+    assert request["ConditionExpression"] == "#sealed_through = :at AND #plan.planned_at = :planned_at"
     assert values == {
-        ":last": str(PLAN.last),
+        ":sealed_through": str(PLAN.last),
         ":previous": [PLAN.run, "hash-1"],
-        ":before": str(QUARTER_HOUR.previous),
+        ":at": str(QUARTER_HOUR.previous),
         ":planned_at": PLAN.planned_at,
     }
 
@@ -166,7 +166,7 @@ def test_finishing_a_finished_run_is_no_error(through: QuarterHour) -> None:
 
 @pytest.mark.parametrize("answer", [checkpoint(PLAN.last.previous), checkpoint(QUARTER_HOUR.previous), {}])
 def test_finishing_a_run_that_is_not_under_way_is_an_error(answer: dict[str, Any]) -> None:
-    with pytest.raises(OvertakenError, match=PLAN.run):
+    with pytest.raises(OvertakenError, match=str(PLAN.last)):
         checkpoints(Scripted(UNMET, answer)).finish(PLAN, "hash-1")
 
 

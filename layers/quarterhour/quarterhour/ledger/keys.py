@@ -11,6 +11,8 @@ from quarterhour.model.quarter_hours import QuarterHour
 
 CHECKPOINT_KEY: Final[Key] = {"pk": "CONTROL", "sk": "checkpoint"}
 """The key of the control item with the last sealed quarter-hour and the plan of the unfinished run."""
+SEALED_THROUGH: Final = "sealed_through"
+"""The attribute of that item with the last sealed quarter-hour."""
 SHARDS_KEY: Final[Key] = {"pk": "CONTROL", "sk": "shards"}
 """The key of the control item with the highest number of ledger shards ever used: reports read that many."""
 LINKED: Final = f"LINKED{SEPARATOR}"
@@ -22,7 +24,7 @@ _LAST: Final = "\U0010ffff"
 
 def sealed_through_of(checkpoint: Mapping[str, Any]) -> QuarterHour:
     """Return the last sealed quarter-hour by the item with ``CHECKPOINT_KEY``."""
-    return QuarterHour.parse(checkpoint["sealed_through"])
+    return QuarterHour.parse(checkpoint[SEALED_THROUGH])
 
 
 def linked_values(sale: Identity, event: Identity, left: Decimal | None) -> Values:

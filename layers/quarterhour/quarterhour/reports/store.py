@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.plan_store import PlanStore
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_write, get_item, put_items, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.event_index import IndexedSpan
-from quarterhour.ledger.keys import CHECKPOINT_KEY
+from quarterhour.ledger.keys import CHECKPOINT_KEY, SEALED_THROUGH
 from quarterhour.ledger.partitions import highest_shards
-from quarterhour.model.errors import OvertakenError, UnavailableError
+from quarterhour.model.errors import UnavailableError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.exchange_rates.plan import LastUse
 from quarterhour.registry.exchange_rates.store import ExchangeRateStore
@@ -29,54 +30,17 @@ _TABLE: Final = "the Entity table"
 _WRITTEN_AT_A_TIME: Final = 1000
 
 
-def plan_request(table: str, at: Checkpoint, plan: Plan) -> Request:
-    """Build the UpdateItem that stores a plan, if the checkpoint has not moved and holds no plan."""
-    return _checkpoint_update(
-        table,
-        "SET #plan = :plan",
-        "sealed_through = :at AND attribute_not_exists(#plan)",
-        {":plan": plan.as_dict(), ":at": str(at.sealed_through)},
-    )
-
-
 def progress_request(table: str, plan: Plan, sealed: Sequence[SealedFile]) -> Request:
     """Build the UpdateItem that stores what a plan has sealed, if it is the plan under way."""
-    return _checkpoint_update(
-        table,
-        "SET #plan.sealed = :sealed",
-        "#plan.planned_at = :planned_at",
-        {":sealed": [one.as_list() for one in sealed], ":planned_at": plan.planned_at},
-    )
-
-
-def finish_request(table: str, plan: Plan, manifest_sha256: str) -> Request:
-    """Build the UpdateItem that moves the checkpoint and clears the plan, if the plan begins at the checkpoint."""
-    indexed = IndexedSpan(plan.indexed_from, plan.last).as_list() if plan.indexed_from else None
-    return _checkpoint_update(
-        table,
-        "SET sealed_through = :last, #previous = :previous"
-        + (", agencies_indexed = :indexed" if indexed else "")
-        + " REMOVE #plan",
-        "sealed_through = :before AND #plan.planned_at = :planned_at",
-        {
-            ":last": str(plan.last),
-            ":previous": [plan.run, manifest_sha256],
-            ":before": str(plan.first.previous),
-            ":planned_at": plan.planned_at,
-            ":indexed": indexed,
-        },
-    )
-
-
-def _checkpoint_update(table: str, update: str, condition: str, values: dict[str, Any]) -> Request:
-    names = {name: name.removeprefix("#") for name in ("#plan", "#previous") if name in update + condition}
     return {
         "TableName": table,
         "Key": to_item(dict(CHECKPOINT_KEY)),
-        "UpdateExpression": update,
-        "ConditionExpression": condition,
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": to_item(values),
+        "UpdateExpression": "SET #plan.sealed = :sealed",
+        "ConditionExpression": "#plan.planned_at = :planned_at",
+        "ExpressionAttributeNames": {"#plan": "plan"},
+        "ExpressionAttributeValues": to_item(
+            {":sealed": [one.as_list() for one in sealed], ":planned_at": plan.planned_at}
+        ),
     }
 
 
@@ -118,10 +82,14 @@ class CheckpointStore:
     client: "DynamoDBClient"
     table: str
 
+    @property
+    def _plans(self) -> PlanStore:
+        return PlanStore(self.client, self.table, CHECKPOINT_KEY, SEALED_THROUGH)
+
     def checkpoint(self) -> Checkpoint | None:
         """Return the checkpoint; ``None`` before the first event."""
-        item = get_item(self.client, self.table, CHECKPOINT_KEY)
-        return Checkpoint.of(from_item(item)) if item else None
+        values = self._plans.read()
+        return Checkpoint.of(values) if values else None
 
     def shards(self) -> int:
         """Return the highest number of ledger shards ever used."""
@@ -129,22 +97,19 @@ class CheckpointStore:
 
     def save_plan(self, at: Checkpoint, plan: Plan) -> None:
         """Store a plan, unless another run has stored one first."""
-        self._update(plan_request(self.table, at, plan))
+        self._plans.save(plan.as_dict(), str(at.sealed_through))
 
     def save_progress(self, plan: Plan, sealed: Sequence[SealedFile]) -> None:
         """Store what a plan has sealed, unless another run has finished it."""
-        self._update(progress_request(self.table, plan, sealed))
+        request = progress_request(self.table, plan, sealed)
+        conditional_write(lambda: self.client.update_item(**request), _TABLE)
 
     def finish(self, plan: Plan, manifest_sha256: str) -> None:
         """Move the checkpoint and clear the plan; raise ``OvertakenError`` if the plan is not the one under way."""
-        if self._update(finish_request(self.table, plan, manifest_sha256)):
-            return
-        at = self.checkpoint()
-        if at is None or at.sealed_through < plan.last:
-            raise OvertakenError(f"the plan of run {plan.run} is not the one under way")
-
-    def _update(self, request: Request) -> bool:
-        return conditional_write(lambda: self.client.update_item(**request), _TABLE).applied
+        done: dict[str, Any] = {SEALED_THROUGH: str(plan.last), "previous": [plan.run, manifest_sha256]}
+        if plan.indexed_from:
+            done["agencies_indexed"] = IndexedSpan(plan.indexed_from, plan.last).as_list()
+        self._plans.finish(plan.as_dict(), str(plan.first.previous), done)
 
 
 @dataclass(frozen=True, slots=True)
