@@ -14,7 +14,7 @@ from babel import Locale
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.registry.agencies.agency import LANGUAGES
 
-FOLDER: Final = Path(__file__).resolve().parents[1] / "layers/quarterhour/quarterhour/statements/languages"
+FOLDER: Final = Path(__file__).resolve().parents[1] / "layers/quarterhour/quarterhour/statements/document/languages"
 LOCALES: Final = {"en": "en_GB"}
 """The locale of a language that differs from it: English dates begin with the day, as in most countries."""
 _TOKEN: Final = re.compile(r"'(.*?)'|(MMMM|MMM|d|y)")

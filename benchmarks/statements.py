@@ -32,13 +32,13 @@ from quarterhour.reports.keys import Part, part_of_lines
 from quarterhour.reports.plan import SCHEMA, Checkpoint, SealedFile
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.writer import SealedFileWriter
-from quarterhour.statements.document import Parties, PartyVersions
-from quarterhour.statements.draft_items import DUE, DraftItem
+from quarterhour.statements.document.statement import Parties, PartyVersions
+from quarterhour.statements.drafts.draft_items import DUE, DraftItem
+from quarterhour.statements.drafts.service import DraftRunner
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
 from quarterhour.statements.releases.checks import DraftContext
 from quarterhour.statements.releases.plan import ReleasePlan, ReleaseProgress
 from quarterhour.statements.releases.run import ReleaseRunner
-from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.store import Published, StatementStores
 
 PERIOD: Final = Period(2026, 11)

@@ -4,7 +4,7 @@ from decimal import Decimal
 from typing import Final
 
 from quarterhour.model import money
-from quarterhour.statements.invoice import (
+from quarterhour.statements.document.invoice import (
     CREDIT_TRANSFER,
     ITEM,
     NORM,
@@ -16,8 +16,8 @@ from quarterhour.statements.invoice import (
     invoice_of,
     why_no_invoice,
 )
-from quarterhour.statements.invoice_xml import DECLARATION, email_of, group, text
-from quarterhour.statements.page import Document
+from quarterhour.statements.document.invoice_xml import DECLARATION, email_of, group, text
+from quarterhour.statements.document.page import Document
 
 _NAMESPACES: Final = "".join(
     f' xmlns:{prefix}="urn:un:unece:uncefact:data:standard:{name}:100"'

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 from quarterhour.model import money
 from quarterhour.model.periods import Period
-from quarterhour.statements import drafts
-from quarterhour.statements.drafts import ListedDraft, read_drafts
+from quarterhour.statements.drafts.draft import FIGURES as DRAFT_FIGURES
+from quarterhour.statements.drafts.draft import ListedDraft, read_drafts
 from quarterhour.statements.keys import draft_list_key, list_key, period_of_manifest
 from quarterhour.statements.listing import COLUMNS_OF_0_2, FIGURES, Listed, read_rows
 from quarterhour.statements.releases.keys import release_list_key, release_of_manifest
@@ -69,7 +69,7 @@ def draft_as_dict(period: Period, draft: ListedDraft) -> dict[str, Any]:
         "period": str(period),
         "agency": draft.account.agency,
         "currency": draft.account.currency,
-        **{name: money.plain(draft.figures[name]) for name in drafts.FIGURES},
+        **{name: money.plain(draft.figures[name]) for name in DRAFT_FIGURES},
         "lines": draft.lines,
         "prior_period_lines": draft.prior_period_lines,
     }

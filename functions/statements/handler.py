@@ -21,13 +21,13 @@ from quarterhour.aws.workers import Workers
 from quarterhour.model.settings import Environment, calendar_of, rounding_of
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore, began
+from quarterhour.statements.drafts.reseal import StatementResealer
+from quarterhour.statements.drafts.service import DraftRunner
 from quarterhour.statements.plan import StatementSettings, read_period
 from quarterhour.statements.releases.context import DraftContexts
 from quarterhour.statements.releases.reseal import PeriodResealer
 from quarterhour.statements.releases.run import ReleaseRunner
 from quarterhour.statements.releases.store import ReleaseStore
-from quarterhour.statements.reseal import StatementResealer
-from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour.statements.store import DraftStore, PartyReader, ProgressStore, StatementStores, plan_of_period
 

@@ -10,7 +10,7 @@ from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import BY_AGENCY
-from quarterhour.statements.figures import Kind
+from quarterhour.statements.drafts.figures import Kind
 
 
 class TaxedBase(NamedTuple):

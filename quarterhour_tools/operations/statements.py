@@ -19,7 +19,7 @@ from rich.text import Text
 from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.model.periods import PERIOD, Period
-from quarterhour.statements.invoice import why_no_invoice
+from quarterhour.statements.document.invoice import why_no_invoice
 from quarterhour.statements.keys import PAGE, STATEMENT
 from quarterhour.statements.status.plan import Status
 from quarterhour_tools.bucket import Objects

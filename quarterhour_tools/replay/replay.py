@@ -32,7 +32,7 @@ from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import period_of
 from quarterhour.reports.lines import read_lines as read_sealed_lines
 from quarterhour.reports.schedule.expression import Expression
-from quarterhour.statements.drafts import FIGURES
+from quarterhour.statements.drafts.draft import FIGURES
 from quarterhour.statements.keys import STATEMENT
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.http_api import Request, Response

@@ -10,7 +10,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.reports.manifest import run_files
 from quarterhour.reports.plan import PartTotals, Plan, RunTotals, SealedFile
-from quarterhour.statements.page import statement_page
+from quarterhour.statements.document.page import statement_page
 from tests.support.browser import IN_A_BROWSER, PAPER, Tab, right_edge
 from tests.support.builders import QUARTER_HOUR
 from tests.support.statement_documents import order_row, statement, sums

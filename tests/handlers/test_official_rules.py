@@ -10,9 +10,9 @@ import pytest
 
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.currencies import MINOR_DIGITS
-from quarterhour.statements.invoice import why_no_invoice
-from quarterhour.statements.invoice_xml import statement_xml
-from quarterhour.statements.pages import PAGES
+from quarterhour.statements.document.files import PAGES
+from quarterhour.statements.document.invoice import why_no_invoice
+from quarterhour.statements.document.invoice_xml import statement_xml
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.invoice_cii import statement_cii
 from quarterhour_tools.statement_pdf import statement_pdf

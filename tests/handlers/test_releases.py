@@ -12,8 +12,8 @@ from urllib.parse import parse_qsl
 import pytest
 
 from quarterhour.reports.store import ProjectionStore
+from quarterhour.statements.drafts.service import DraftResult, DraftRunner
 from quarterhour.statements.releases.store import ReleaseStore
-from quarterhour.statements.service import DraftResult, DraftRunner
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.handlers.test_statement_runs import EXEMPT, LONDON, NOTHING, NOVEMBER, OCTOBER, Marketplace, payment

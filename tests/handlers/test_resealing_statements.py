@@ -115,7 +115,7 @@ def test_no_file_is_written_if_the_sealed_lines_give_other_bytes(
     sealed: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lose(sealed, *FILES)
-    monkeypatch.setattr("quarterhour.statements.steps.write.orders_of", lambda _: [])
+    monkeypatch.setattr("quarterhour.statements.drafts.write.orders_of", lambda _: [])
     with pytest.raises(SealedFileError, match="restore its version"):
         reseal(sealed)
     assert not objects(sealed, DRAFT)

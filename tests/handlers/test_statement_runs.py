@@ -15,7 +15,8 @@ import pytest
 from quarterhour.model.errors import ConflictError, InvalidError, SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.statements import day_lines, plan, service
+from quarterhour.statements import plan
+from quarterhour.statements.drafts import day_lines, service
 from quarterhour.statements.keys import STATEMENTS, WORK, statement_prefix
 from tests.support.agencies import FULL, OWNER, tax
 from tests.support.events import Cloud, adjustment, cloud_event, refund, sale, void

@@ -28,8 +28,9 @@ from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.proof.verify import verify
 from quarterhour.registry.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
-from quarterhour.statements import day_lines, plan, service
-from quarterhour.statements.draft_items import DraftItem
+from quarterhour.statements import plan
+from quarterhour.statements.drafts import day_lines, service
+from quarterhour.statements.drafts.draft_items import DraftItem
 from quarterhour.statements.keys import STATEMENTS, statement_prefix
 from quarterhour.statements.plan import RELEASES, StatementSettings
 from quarterhour.statements.releases.keys import release_list_key

@@ -16,7 +16,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from quarterhour.proof.verify import verify
-from quarterhour.statements import day_lines, plan, service
+from quarterhour.statements import plan
+from quarterhour.statements.drafts import day_lines, service
 from quarterhour.statements.keys import PROGRESS_KEY, STATEMENTS, WORK
 from quarterhour.statements.releases import roster
 from quarterhour.statements.releases.keys import PROGRESS_KEY as RELEASES_KEY

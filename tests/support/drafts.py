@@ -10,10 +10,10 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.digests import hexdigest
-from quarterhour.statements.document import as_bytes
-from quarterhour.statements.draft_items import DraftDecision, DraftFacts, DraftItem, DraftState
-from quarterhour.statements.drafts import FIGURES, Draft, DraftTotals, ListedDraft
-from quarterhour.statements.figures import AccountSums, Kind, Sum
+from quarterhour.statements.document.statement import as_bytes
+from quarterhour.statements.drafts.draft import FIGURES, Draft, DraftTotals, ListedDraft
+from quarterhour.statements.drafts.draft_items import DraftDecision, DraftFacts, DraftItem, DraftState
+from quarterhour.statements.drafts.figures import AccountSums, Kind, Sum
 from quarterhour.statements.keys import DRAFT, LINES, period_key, statement_prefix
 from quarterhour.statements.listing import SealedObject
 from quarterhour.statements.plan import StatementPlan

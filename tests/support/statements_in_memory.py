@@ -31,13 +31,14 @@ from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, part_of_lines, run_bounds
 from quarterhour.reports.plan import Checkpoint, Run
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.document import Parties, PartyVersions
-from quarterhour.statements.draft_items import DraftItem
-from quarterhour.statements.drafts import COLUMNS as DRAFT_COLUMNS
+from quarterhour.statements.document.files import rendered
+from quarterhour.statements.document.statement import Parties, PartyVersions
+from quarterhour.statements.drafts.draft import COLUMNS as DRAFT_COLUMNS
+from quarterhour.statements.drafts.draft_items import DraftItem
+from quarterhour.statements.drafts.service import DraftRunner
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, draft_key, folder_of, period_of_manifest
 from quarterhour.statements.listing import COLUMNS_OF_0_2
 from quarterhour.statements.page_of_0_2 import page_of_0_2
-from quarterhour.statements.pages import rendered
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan, StatementSettings
 from quarterhour.statements.releases import context
 from quarterhour.statements.releases.checks import Check, failed
@@ -49,7 +50,6 @@ from quarterhour.statements.releases.plan import ReleasePlan, ReleaseProgress
 from quarterhour.statements.releases.requests import DraftRequest
 from quarterhour.statements.releases.run import ReleaseRunner
 from quarterhour.statements.releases.store import ReleaseStore
-from quarterhour.statements.service import DraftRunner
 from quarterhour.statements.status.plan import Dispute
 from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour.statements.store import Published, StatementStores, plan_of_period

@@ -12,10 +12,10 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.digests import hexdigest
-from quarterhour.statements.document import as_bytes
-from quarterhour.statements.draft_items import DraftDecision, DraftFacts, DraftItem, DraftState
-from quarterhour.statements.drafts import Draft, DraftTotals, ListedDraft
-from quarterhour.statements.figures import AccountSums
+from quarterhour.statements.document.statement import as_bytes
+from quarterhour.statements.drafts.draft import Draft, DraftTotals, ListedDraft
+from quarterhour.statements.drafts.draft_items import DraftDecision, DraftFacts, DraftItem, DraftState
+from quarterhour.statements.drafts.figures import AccountSums
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key, statement_prefix
 from quarterhour.statements.listing import FIGURES, FIGURES_OF_0_2, STATEMENT_DOCUMENT, Listed, ListTotals, SealedObject
 from quarterhour.statements.plan import AT_ONCE, StatementPlan

@@ -9,8 +9,8 @@ import pytest
 
 from quarterhour.proof.folder import NOT_CHECKED, FolderVerification, verify_folder
 from quarterhour.reports.digests import hexdigest
+from quarterhour.statements.document.page import statement_page
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT
-from quarterhour.statements.page import statement_page
 from tests.support.sealing import Objects, edit, opening, relined, repeat_a_key
 from tests.unit.statements.three_months import DECEMBER, NOVEMBER, sealed
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from quarterhour.statements.document.files import PAGES
 from quarterhour.statements.page_of_0_2 import page_of_0_2
-from quarterhour.statements.pages import PAGES
 from tests.support.statement_documents import NOBODY, of_0_2_0
 
 STANDARD = {"scheme": "standard", "percent": "20", "note": "VAT 20 %"}

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model.identifiers import Account
-from quarterhour.statements.document import StatementEntry
-from quarterhour.statements.figures import AccountSums, Kind, Sum
+from quarterhour.statements.document.statement import StatementEntry
+from quarterhour.statements.drafts.figures import AccountSums, Kind, Sum
 from quarterhour.statements.listing import FIGURES, Listed, SealedObject
 from quarterhour.statements.of_0_2.roster import Numbers, pack_roster, read_numbers, read_roster, roster
 from tests.support.builders import accounts

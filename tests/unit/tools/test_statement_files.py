@@ -8,7 +8,7 @@ import pytest
 
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.statements.drafts import COLUMNS, FIGURES, ListedDraft
+from quarterhour.statements.drafts.draft import COLUMNS, FIGURES, ListedDraft
 from quarterhour.statements.keys import DRAFT, LINES, draft_list_key
 from quarterhour.statements.listing import ListWriter, SealedObject
 from quarterhour.statements.releases.keys import release_list_key, release_manifest_key

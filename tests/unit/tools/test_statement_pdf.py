@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from quarterhour.statements.page import statement_page
+from quarterhour.statements.document.page import statement_page
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.invoice_cii import statement_cii
 from quarterhour_tools.statement_pdf import statement_pdf

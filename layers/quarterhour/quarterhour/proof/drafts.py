@@ -11,7 +11,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE
 from quarterhour.proof.period import NO_LINES, AccountLines, Chains, PeriodVerifier, SealedPeriod, Sources
 from quarterhour.proof.recompute import EXACT, Recomputation, comparable, differences, text_of
-from quarterhour.statements.drafts import FIGURES, ListedDraft, read_drafts
+from quarterhour.statements.drafts.draft import FIGURES, ListedDraft, read_drafts
 from quarterhour.statements.keys import DRAFT, LINES, draft_list_key, statement_prefix
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import IO, Any, Final
 
 from quarterhour.proof.reports import OpenObject
 from quarterhour.reports.digests import hexdigest, stream_digest
+from quarterhour.statements.document.files import rendered
 from quarterhour.statements.keys import PAGE, STATEMENT, XML
 from quarterhour.statements.listing import SealedObject
-from quarterhour.statements.pages import rendered
 
 IN_MEMORY: Final = 16 << 20
 """Bytes of a file that are kept in memory; a larger one is copied to disk."""

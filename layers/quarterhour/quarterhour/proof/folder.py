@@ -15,9 +15,9 @@ from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, d
 from quarterhour.proof.reports import OpenObject
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import Line, read_lines
+from quarterhour.statements.document.files import PAGES
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML
 from quarterhour.statements.listing import SealedObject
-from quarterhour.statements.pages import PAGES
 
 NOT_CHECKED: Final = (
     "whether this is the sealed statement: compare the SHA-256 with the list of its release, statements.csv",

@@ -29,9 +29,9 @@ from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST as RUN_MANIFEST
 from quarterhour.reports.keys import part_of_lines, run_bounds, run_prefix
 from quarterhour.reports.lines import Line, read_lines
+from quarterhour.statements.document.files import PAGES
 from quarterhour.statements.keys import manifest_key
 from quarterhour.statements.listing import SealedObject
-from quarterhour.statements.pages import PAGES
 
 EARLIER: Final = timedelta(days=2)
 """A month begins in no time zone earlier than in UTC by more than this."""

@@ -15,12 +15,12 @@ from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.reports.lines import Line
-from quarterhour.statements.document import BY_COLLECTOR, BY_KIND, BY_RELEASE, IN_PART, WITH_PAYMENT_TERMS
-from quarterhour.statements.figures import MAX_TERMS
+from quarterhour.statements.document.statement import BY_COLLECTOR, BY_KIND, BY_RELEASE, IN_PART, WITH_PAYMENT_TERMS
+from quarterhour.statements.document.tax import note_of
+from quarterhour.statements.drafts.figures import MAX_TERMS
+from quarterhour.statements.drafts.orders import GROUPED_LINES
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
-from quarterhour.statements.orders import GROUPED_LINES
 from quarterhour.statements.plan import BY_TAX_POINT
-from quarterhour.statements.tax import note_of
 
 Json = Mapping[str, Any]
 

@@ -33,17 +33,6 @@ from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.registry.agencies.agency import BY_AGENCY, Agency, TaxProfile
 from quarterhour.reports.queries import LINKS_VALID, link_request
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.balance import (
-    Balance,
-    Billed,
-    OpenPeriod,
-    Preview,
-    charged_by_draft,
-    not_drafted,
-    of_periods,
-    previews,
-    totals_of,
-)
 from quarterhour.statements.keys import (
     LINES,
     PROGRESS_KEY,
@@ -56,8 +45,19 @@ from quarterhour.statements.keys import (
 )
 from quarterhour.statements.listing import FIGURES, FILES, Listed
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
+from quarterhour.statements.previews.balance import (
+    Balance,
+    Billed,
+    OpenPeriod,
+    Preview,
+    charged_by_draft,
+    not_drafted,
+    of_periods,
+    previews,
+    totals_of,
+)
+from quarterhour.statements.previews.unreleased import UnreleasedStatements
 from quarterhour.statements.store import AgencyAt, PartyReader, plan_of_period
-from quarterhour.statements.unreleased import UnreleasedStatements
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging
 

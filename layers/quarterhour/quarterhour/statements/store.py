@@ -22,8 +22,8 @@ from quarterhour.registry.documents.timeline import version_at
 from quarterhour.registry.owner import OWNER, Owner, read_owner
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
-from quarterhour.statements.document import Parties, PartyVersions
-from quarterhour.statements.draft_items import DraftItem
+from quarterhour.statements.document.statement import Parties, PartyVersions
+from quarterhour.statements.drafts.draft_items import DraftItem
 from quarterhour.statements.keys import PROGRESS_KEY, period_key
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
 

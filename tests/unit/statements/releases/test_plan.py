@@ -13,8 +13,8 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.identifiers import Account
 from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendar, Period
-from quarterhour.statements.document import PartyVersions
-from quarterhour.statements.draft_items import DraftItem, DraftState
+from quarterhour.statements.document.statement import PartyVersions
+from quarterhour.statements.drafts.draft_items import DraftItem, DraftState
 from quarterhour.statements.listing import LastDocument
 from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.releases.plan import (

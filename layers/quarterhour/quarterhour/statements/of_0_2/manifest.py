@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from quarterhour.statements.drafts.manifest import bounds
 from quarterhour.statements.keys import list_key
 from quarterhour.statements.listing import ListTotals, SealedObject
-from quarterhour.statements.manifest import bounds
 from quarterhour.statements.plan import StatementPlan
 
 

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager
 from tempfile import TemporaryFile
 
 from quarterhour.reports.digests import stream_digest
-from quarterhour.statements.day_lines import read_totals
+from quarterhour.statements.drafts.day_lines import read_totals
 from quarterhour.statements.keys import day_totals_key, list_key, roster_key
 from quarterhour.statements.listing import Listed, read_list_of_0_2
 from quarterhour.statements.of_0_2.roster import Numbers, pack_roster, roster

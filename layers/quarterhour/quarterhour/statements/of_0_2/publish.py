@@ -8,7 +8,9 @@ from tempfile import TemporaryFile
 from typing import IO, Any, cast
 
 from quarterhour.reports.digests import hexdigest, stream_digest
-from quarterhour.statements.document import as_bytes
+from quarterhour.statements.document.statement import as_bytes
+from quarterhour.statements.drafts.sealing import Sealer, Upload
+from quarterhour.statements.drafts.work_objects import read_values
 from quarterhour.statements.keys import list_key, manifest_key, period_key, roster_key, written_key
 from quarterhour.statements.listing import (
     COLUMNS_OF_0_2,
@@ -21,9 +23,7 @@ from quarterhour.statements.listing import (
 from quarterhour.statements.of_0_2.manifest import manifest
 from quarterhour.statements.of_0_2.roster import read_numbers
 from quarterhour.statements.plan import StatementPlan
-from quarterhour.statements.sealing import Sealer, Upload
 from quarterhour.statements.store import Published, StatementStores
-from quarterhour.statements.work_objects import read_values
 
 
 def publish(stores: StatementStores, plan: StatementPlan, sealer: Sealer) -> int:

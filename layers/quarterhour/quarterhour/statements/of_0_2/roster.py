@@ -8,11 +8,11 @@ from typing import IO, Final, Self
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
-from quarterhour.statements.document import StatementEntry
-from quarterhour.statements.figures import AccountSums
+from quarterhour.statements.document.statement import StatementEntry
+from quarterhour.statements.drafts.figures import AccountSums
+from quarterhour.statements.drafts.work_objects import last_value, read_values, value_writer
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, LastDocument, Listed
 from quarterhour.statements.plan import StatementPlan
-from quarterhour.statements.work_objects import last_value, read_values, value_writer
 
 _DIGITS: Final = 6
 

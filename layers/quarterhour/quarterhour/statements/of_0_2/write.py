@@ -7,17 +7,17 @@ from tempfile import TemporaryFile
 
 from quarterhour.model.clock import parse_iso
 from quarterhour.reports.digests import hexdigest, stream_digest
-from quarterhour.statements.document import Statement, as_bytes
+from quarterhour.statements.document.statement import Statement, as_bytes
+from quarterhour.statements.drafts.line_files import WRITTEN_AT_A_TIME, Blocks, LinesFile, blocks_of
+from quarterhour.statements.drafts.orders import orders_of_0_2
+from quarterhour.statements.drafts.sealing import Sealer, Upload
+from quarterhour.statements.drafts.work_objects import value_writer
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, roster_key, statement_prefix, written_key
-from quarterhour.statements.line_files import WRITTEN_AT_A_TIME, Blocks, LinesFile, blocks_of
 from quarterhour.statements.listing import Listed, SealedObject
 from quarterhour.statements.of_0_2.roster import read_roster
-from quarterhour.statements.orders import orders_of_0_2
 from quarterhour.statements.page_of_0_2 import page_of_0_2
 from quarterhour.statements.plan import StatementPlan
-from quarterhour.statements.sealing import Sealer, Upload
 from quarterhour.statements.store import StatementStores
-from quarterhour.statements.work_objects import value_writer
 
 
 def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Sealer) -> None:

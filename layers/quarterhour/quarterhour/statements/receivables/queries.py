@@ -21,10 +21,10 @@ from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period, day_in, time_zone
 from quarterhour.model.totals import Totals
 from quarterhour.registry.owner import PAYMENT_DAYS
-from quarterhour.statements.balance import of_periods
 from quarterhour.statements.keys import sealed_periods, statements_of_accounts, statements_of_agency
 from quarterhour.statements.listing import Listed
 from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.previews.balance import of_periods
 from quarterhour.statements.queries import StatementQueries
 from quarterhour.statements.receivables.plan import Allocation, BilledDocument, NamedPayment, allocate
 from quarterhour.statements.store import PartyReader

@@ -11,8 +11,8 @@ from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import REVERSE_CHARGE, STANDARD, Agency, TaxProfile
 from quarterhour.registry.owner import Owner
-from quarterhour.statements.document import NO_VERSIONS, PartyVersions
-from quarterhour.statements.draft_items import DraftItem, DraftState
+from quarterhour.statements.document.statement import NO_VERSIONS, PartyVersions
+from quarterhour.statements.drafts.draft_items import DraftItem, DraftState
 
 SUDDEN: Final = 3
 """A commission that is so many times that of the period before, or less than that part of it, is a sudden change."""

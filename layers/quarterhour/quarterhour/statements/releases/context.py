@@ -16,8 +16,8 @@ from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.registry.agencies.agency import TaxProfile
-from quarterhour.statements.document import Parties
-from quarterhour.statements.draft_items import DraftItem
+from quarterhour.statements.document.statement import Parties
+from quarterhour.statements.drafts.draft_items import DraftItem
 from quarterhour.statements.keys import draft_key, draft_place, open_drafts
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.releases.checks import DraftContext

@@ -12,8 +12,8 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, day_in, time_zone
-from quarterhour.statements.document import PartyVersions
-from quarterhour.statements.draft_items import DraftItem, DraftState
+from quarterhour.statements.document.statement import PartyVersions
+from quarterhour.statements.drafts.draft_items import DraftItem, DraftState
 from quarterhour.statements.keys import DRAFT
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, LastDocument
 from quarterhour.statements.plan import StatementSettings

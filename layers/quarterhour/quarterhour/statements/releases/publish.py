@@ -9,9 +9,10 @@ from typing import IO
 
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.document import as_bytes
-from quarterhour.statements.draft_items import DraftItem
-from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
+from quarterhour.statements.document.statement import as_bytes
+from quarterhour.statements.drafts.draft_items import DraftItem
+from quarterhour.statements.drafts.line_files import WRITTEN_AT_A_TIME
+from quarterhour.statements.drafts.work_objects import read_values
 from quarterhour.statements.listing import ListTotals, ListWriter, SealedObject
 from quarterhour.statements.releases.keys import (
     release_key,
@@ -34,7 +35,6 @@ from quarterhour.statements.releases.roster import Numbered
 from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.status.plan import Party, StatementChange, StatementDecision, StatementName, Status
 from quarterhour.statements.status.store import StatementStatusStore
-from quarterhour.statements.work_objects import read_values
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,10 @@ from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.draft_items import DraftItem
-from quarterhour.statements.drafts import FIGURES
+from quarterhour.statements.drafts.draft import FIGURES
+from quarterhour.statements.drafts.draft_items import DraftItem
 from quarterhour.statements.keys import draft_place, open_drafts
+from quarterhour.statements.previews.unreleased import UnreleasedStatements
 from quarterhour.statements.queries import StatementQueries
 from quarterhour.statements.releases.checks import Check, checks
 from quarterhour.statements.releases.context import DraftContexts
@@ -23,7 +24,6 @@ from quarterhour.statements.releases.keys import releases
 from quarterhour.statements.releases.plan import document_of
 from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.store import ProgressStore
-from quarterhour.statements.unreleased import UnreleasedStatements
 from quarterhour.web.paging import Page, Paging
 
 _PAGE: Final = 200

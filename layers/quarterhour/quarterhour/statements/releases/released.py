@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any, Final, NamedTuple, Self
 
 from quarterhour.model import money
-from quarterhour.statements.draft_items import DraftDecision, DraftItem, DraftState
+from quarterhour.statements.drafts.draft_items import DraftDecision, DraftItem, DraftState
 from quarterhour.statements.keys import last_document_key, number_key
 from quarterhour.statements.releases.listing import ReleasedDocument
 from quarterhour.statements.releases.plan import Action, PlannedDocument, ReleasePlan

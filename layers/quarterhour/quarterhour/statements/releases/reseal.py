@@ -14,7 +14,9 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.document import PartyVersions, as_bytes
+from quarterhour.statements.document.statement import PartyVersions, as_bytes
+from quarterhour.statements.drafts.reseal import StatementResealer, StatementResealResult, other_bytes
+from quarterhour.statements.drafts.service import RESERVE_SECONDS
 from quarterhour.statements.keys import (
     DRAFT,
     LINES,
@@ -40,8 +42,6 @@ from quarterhour.statements.releases.plan import (
 from quarterhour.statements.releases.publish import write_list
 from quarterhour.statements.releases.released import Released
 from quarterhour.statements.releases.write import ReleaseWriter
-from quarterhour.statements.reseal import StatementResealer, StatementResealResult, other_bytes
-from quarterhour.statements.service import RESERVE_SECONDS
 from quarterhour.statements.store import plan_of_period
 
 STATEMENTS_OF_A_PART: Final = 1_000

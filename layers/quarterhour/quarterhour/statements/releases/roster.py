@@ -9,9 +9,9 @@ from typing import NamedTuple
 from quarterhour.model.errors import SealedFileError
 from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.statements.drafts.work_objects import last_value, read_values, value_writer
 from quarterhour.statements.releases.keys import release_roster_key
 from quarterhour.statements.releases.plan import DOCUMENTS_OF_A_GROUP, ReleaseEntry, ReleasePlan, next_numbers
-from quarterhour.statements.work_objects import last_value, read_values, value_writer
 
 
 class Numbered(NamedTuple):

@@ -12,8 +12,9 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Period
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.draft_items import DraftDecision, DraftState
-from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
+from quarterhour.statements.drafts.draft_items import DraftDecision, DraftState
+from quarterhour.statements.drafts.line_files import WRITTEN_AT_A_TIME
+from quarterhour.statements.drafts.service import in_time
 from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.releases.checks import failed
 from quarterhour.statements.releases.context import DraftContexts
@@ -24,14 +25,13 @@ from quarterhour.statements.releases.released import BY
 from quarterhour.statements.releases.roster import is_numbered, read_numbered, write_roster
 from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.releases.write import ReleaseWriter
-from quarterhour.statements.service import in_time
 from quarterhour.statements.status.store import StatementStatusStore
 from quarterhour.statements.store import ProgressStore
 
 if TYPE_CHECKING:
     from quarterhour.model.identifiers import Account
-    from quarterhour.statements.document import PartyVersions
-    from quarterhour.statements.draft_items import DraftItem
+    from quarterhour.statements.document.statement import PartyVersions
+    from quarterhour.statements.drafts.draft_items import DraftItem
 
 
 @dataclass(slots=True)

@@ -13,7 +13,7 @@ from quarterhour.model.errors import NotFoundError, OvertakenError
 from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.statements.draft_items import DUE, DraftItem
+from quarterhour.statements.drafts.draft_items import DUE, DraftItem
 from quarterhour.statements.keys import draft_key, due_drafts, last_document_key, open_drafts, statement_key
 from quarterhour.statements.listing import LastDocument
 from quarterhour.statements.releases.keys import PROGRESS_KEY

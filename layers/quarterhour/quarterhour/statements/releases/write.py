@@ -15,12 +15,15 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.document import Parties, PartyVersions, Statement, StatementEntry, as_bytes
-from quarterhour.statements.drafts import Draft
+from quarterhour.statements.document.files import rendered
+from quarterhour.statements.document.statement import Parties, PartyVersions, Statement, StatementEntry, as_bytes
+from quarterhour.statements.document.tax import Taxable
+from quarterhour.statements.drafts.draft import Draft
+from quarterhour.statements.drafts.line_files import WRITTEN_AT_A_TIME
+from quarterhour.statements.drafts.work_objects import value_writer
 from quarterhour.statements.keys import DRAFT, LINES, STATEMENT, statement_prefix
-from quarterhour.statements.line_files import WRITTEN_AT_A_TIME
 from quarterhour.statements.listing import LastDocument, SealedObject
-from quarterhour.statements.pages import rendered
+from quarterhour.statements.previews.unreleased import taxed_lines
 from quarterhour.statements.releases.context import DraftContexts
 from quarterhour.statements.releases.keys import release_written_key
 from quarterhour.statements.releases.listing import ReleasedDocument
@@ -28,9 +31,6 @@ from quarterhour.statements.releases.plan import PlannedDocument, ReleaseEntry, 
 from quarterhour.statements.releases.released import Released
 from quarterhour.statements.releases.roster import read_entries
 from quarterhour.statements.releases.store import ReleaseStore
-from quarterhour.statements.tax import Taxable
-from quarterhour.statements.unreleased import taxed_lines
-from quarterhour.statements.work_objects import value_writer
 
 _DAY: Final = timedelta(days=1)
 

@@ -1,0 +1,1 @@
+"""A statement as it is shown: its tax, its amounts, its page, and its XML."""

@@ -1,0 +1,320 @@
+"""A statement as an invoice or a credit note of EN 16931, pure: what its XML says, in any syntax."""
+
+import re
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import date
+from decimal import Decimal
+from typing import Final, NamedTuple
+
+from quarterhour.model import money
+from quarterhour.model.periods import Period
+from quarterhour.registry.agencies.agency import BY_MARKETPLACE, EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
+from quarterhour.statements.document.page import Document
+from quarterhour.statements.listing import CREDIT_NOTE
+from quarterhour.statements.plan import BY_TAX_POINT
+
+NORM: Final = "urn:cen.eu:en16931:2017"
+"""The identifier of EN 16931."""
+INVOICE_CODE: Final = "380"
+CREDIT_NOTE_CODE: Final = "381"
+"""Types of documents: codes of UNTDID 1001."""
+CREDIT_TRANSFER: Final = "30"
+"""A means of payment: a code of UNTDID 4461."""
+UNIT: Final = "C62"
+"""The unit of a quantity, "one": a code of UN/ECE Recommendation 20."""
+VAT: Final = "VAT"
+ITEM: Final = "Commission on sales"
+"""What each line charges."""
+NO_TAX: Final = "O"
+"""The tax category of what is outside the scope of VAT."""
+
+_ZERO_RATE: Final = "Z"
+_CATEGORIES: Final = {STANDARD: "S", REVERSE_CHARGE: "AE", EXEMPT: "E", OUTSIDE_SCOPE: NO_TAX}
+"""Tax categories: codes of UNTDID 5305."""
+_EXEMPTION_CODES: Final = {REVERSE_CHARGE: "VATEX-EU-AE", OUTSIDE_SCOPE: "VATEX-EU-O"}
+"""Reasons for no tax: codes of the list VATEX. Which exemption applies is not known, so that has its text alone."""
+_MOST_DECIMALS: Final = 2
+"""Decimal places that EN 16931 allows in an amount."""
+_OF_SELLER: Final = ("legal_name", "country", "vat_id")
+_OF_BUYER: Final = ("legal_name", "country")
+_UNKNOWN: Final = frozenset({"STN", "XAD", "XK"})
+"""Currencies and countries of ours that the code lists of EN 16931 lack."""
+_ADDRESS_LINES: Final = 3
+_FILLING: Final = re.compile(r"[ ./-]")
+_PREFIXED: Final = re.compile(
+    r"ATU\d{8}|(BE|PL|SK)\d{10}|BG\d{9,10}|CY\d{8}[A-Z]|CZ\d{8,10}|(DE|EE|EL|GR|PT|XI)\d{9}|(DK|FI|HU|LU|MT|SI)\d{8}"
+    r"|ES[A-Z\d]\d{7}[A-Z\d]|FR[A-Z\d]{2}\d{9}|GB\d{9}(\d{3})?|(HR|IT|LV)\d{11}|IE\d[A-Z\d]\d{5}[A-Z]{1,2}|LT\d{9}(\d{3})?"
+    r"|NL\d{9}B\d{2}|RO\d{2,10}|SE\d{12}|CHE\d{9}(MWST|TVA|IVA)?|NO\d{9}MVA",
+    re.ASCII,
+)
+"""VAT ids that begin with the letters of a country. Only their form counts: it must not change with a library."""
+
+
+class InvoiceParty(NamedTuple):
+    """Who issues an invoice or receives it; ``None`` or empty where the statement does not say.
+
+    ``identifier``: one that is no VAT id. ``address``: at most three lines.
+    """
+
+    identifier: str | None
+    legal_name: str | None
+    address: tuple[str, ...]
+    country: str | None
+    vat_id: str | None
+    contact: str | None
+
+
+class InvoiceRow(NamedTuple):
+    """A line of an invoice. It is also a row of the invoice's tax, as each line has another category or percentage.
+
+    ``category``: of UNTDID 5305. ``percent`` is ``None`` outside the scope of VAT. ``exemption``: code and text of the
+    reason for no tax. ``description``: the tax points.
+    """
+
+    category: str
+    percent: str | None
+    exemption: tuple[str | None, str] | None
+    description: str
+    base: Decimal
+    tax: Decimal
+
+    @property
+    def quantity(self) -> str:
+        """The quantity: -1 gives back a commission, as no price may be negative."""
+        return "-1" if self.base < 0 else "1"
+
+    @property
+    def price(self) -> Decimal:
+        """The price of one unit."""
+        return self.base.copy_abs()
+
+
+class Preceding(NamedTuple):
+    """A document that an invoice refers to; ``issued_on`` is ``None`` if not known."""
+
+    number: str
+    issued_on: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Invoice:
+    """An invoice, or a credit note, whose amounts have the opposite sign of the statement's.
+
+    ``type_code``: ``INVOICE_CODE`` or ``CREDIT_NOTE_CODE``. Dates are ISO 8601. ``due_on`` and ``iban``: only if a
+    payment is due; otherwise ``terms`` say why not. ``tax_in``: a further currency, and the tax in it. ``prepaid``:
+    what is deducted from the proceeds of sales that the marketplace owes.
+    """
+
+    type_code: str
+    number: str
+    issued_on: str
+    due_on: str | None
+    terms: str | None
+    notes: tuple[str, ...]
+    currency: str
+    first_day: date
+    last_day: date
+    preceding: tuple[Preceding, ...]
+    seller: InvoiceParty
+    buyer: InvoiceParty
+    iban: str | None
+    rows: tuple[InvoiceRow, ...]
+    tax_in: tuple[str, Decimal] | None
+    prepaid: Decimal
+
+    @property
+    def is_credit_note(self) -> bool:
+        """Whether it is a credit note."""
+        return self.type_code == CREDIT_NOTE_CODE
+
+    @property
+    def net(self) -> Decimal:
+        """The sum of the lines."""
+        return money.total(row.base for row in self.rows)
+
+    @property
+    def tax(self) -> Decimal:
+        """The sum of the taxes."""
+        return money.total(row.tax for row in self.rows)
+
+    @property
+    def total(self) -> Decimal:
+        """The total with tax."""
+        return money.add(self.net, self.tax)
+
+    @property
+    def due(self) -> Decimal:
+        """What is due for this document alone: the balance of the account is no part of it."""
+        return money.add(self.total, money.negated(self.prepaid))
+
+
+def why_no_invoice(document: Document) -> str | None:
+    """Return why EN 16931 cannot express a statement; ``None`` if it can.
+
+    ``document``: the content of ``statement.json``.
+    """
+    return next(_obstacles(document), None)
+
+
+def _obstacles(document: Document) -> Iterator[str]:
+    if document["schema"] < BY_TAX_POINT:
+        yield "statements made before version 0.3.0 have no date of issue"
+    schemes = {row["scheme"] for row in document["taxes"]}
+    if None in schemes:
+        yield "a tax profile is missing"
+    yield from _obstacles_of_parties(document, schemes)
+    if OUTSIDE_SCOPE in schemes and len(schemes) > 1:
+        yield "EN 16931 cannot mix what is outside the scope of VAT with anything else"
+    tax_in = document["tax_in"]
+    for currency in (document["currency"], *([tax_in["currency"]] if tax_in else [])):
+        if currency == money.NO_CURRENCY:
+            yield "it has no currency"
+        if currency in _UNKNOWN:
+            yield f"EN 16931 does not know the currency {currency}"
+        if money.minor_digits(currency) > _MOST_DECIMALS:
+            yield f"amounts in {currency} have more than the two decimal places of EN 16931"
+
+
+def _obstacles_of_parties(document: Document, schemes: Collection[str]) -> Iterator[str]:
+    demanded = {"owner": _OF_SELLER, "customer": (*_OF_BUYER, *(("vat_id",) if REVERSE_CHARGE in schemes else ()))}
+    missing = [
+        f"{party}.{name}"
+        for party, names in demanded.items()
+        for name in names
+        if not (document[party].get(name) or "").strip()
+    ]
+    if missing:
+        yield f"{', '.join(missing)}: missing"
+    for party in demanded:
+        if document[party]["country"] in _UNKNOWN:
+            yield f"EN 16931 does not know the country {document[party]['country']}"
+
+
+def invoice_of(document: Document) -> Invoice:
+    """Return a statement as an invoice or a credit note; ``why_no_invoice`` must have said that it can be one."""
+    is_credit_note = document["document"] == CREDIT_NOTE
+    rows = tuple(_row(one, is_credit_note=is_credit_note) for one in document["taxes"])
+    total = money.total(amount for row in rows for amount in (row.base, row.tax))
+    prepaid = _prepaid(document, total, is_credit_note=is_credit_note)
+    is_due = not is_credit_note and document["due_on"] is not None and total > prepaid
+    tax_in = document["tax_in"]
+    period = Period.parse(document["period"])
+    owner, customer = document["owner"], document["customer"]
+    is_taxed = all(row.category != NO_TAX for row in rows)
+    return Invoice(
+        CREDIT_NOTE_CODE if is_credit_note else INVOICE_CODE,
+        document["number"],
+        document["issued_on"],
+        document["due_on"] if is_due else None,
+        None if is_due else _terms(prepaid, is_credit_note=is_credit_note),
+        tuple(_notes(document)),
+        document["currency"],
+        period.first_day,
+        period.last_day,
+        tuple(_preceding(document)),
+        # Outside the scope of VAT, no party may be named by its VAT id as such; the seller must have some identifier.
+        _party(owner, None if is_taxed else _vat_id_of(owner), is_taxed=is_taxed),
+        _party(customer, document["agency"], is_taxed=is_taxed),
+        _compact(owner.get("iban")) if is_due else None,
+        rows,
+        (tax_in["currency"], _signed(tax_in["tax"], is_credit_note=is_credit_note)) if tax_in else None,
+        prepaid,
+    )
+
+
+def _signed(amount: str, *, is_credit_note: bool) -> Decimal:
+    return money.negated(Decimal(amount)) if is_credit_note else Decimal(amount)
+
+
+def _row(row: Document, *, is_credit_note: bool) -> InvoiceRow:
+    scheme, percent = row["scheme"], row["percent"]
+    is_standard = scheme == STANDARD
+    return InvoiceRow(
+        _ZERO_RATE if is_standard and Decimal(percent).is_zero() else _CATEGORIES[scheme],
+        None if scheme == OUTSIDE_SCOPE else percent,
+        None if is_standard else (_EXEMPTION_CODES.get(scheme), row["note"]),
+        f"Tax points: {', '.join(_span(one['from'], one['to']) for one in row['tax_points'])}",
+        _signed(row["base"], is_credit_note=is_credit_note),
+        _signed(row["tax"], is_credit_note=is_credit_note),
+    )
+
+
+def _span(first: str, last: str) -> str:
+    return first if first == last else f"{first} to {last}"
+
+
+def _prepaid(document: Document, total: Decimal, *, is_credit_note: bool) -> Decimal:
+    """Return how much of the total the proceeds of sales cover, if the marketplace has them."""
+    if is_credit_note or document["collects"] != BY_MARKETPLACE:
+        return money.ZERO
+    return max(money.ZERO, min(total, Decimal(document["proceeds"])))
+
+
+def _terms(prepaid: Decimal, *, is_credit_note: bool) -> str:
+    if is_credit_note:
+        return "Credited to the balance of the account."
+    if prepaid:
+        return "Settled by deduction from the proceeds of sales."
+    return "Nothing to pay: settled with the balance of the account."
+
+
+def _notes(document: Document) -> Iterator[str]:
+    """Yield what the invoice has no element for: the balance of the account, rates, and the document it refers to."""
+    if cancels := document["cancels"]:
+        yield f"Cancels {cancels['number']} of {cancels['issued_on']}."
+    if document["replaces"]:
+        yield f"Replaces {document['replaces']}."
+    names = ("opening", "payable", "proceeds", "payments", "closing")
+    if Decimal(document["closing"]) != Decimal(document["payable"]):
+        balance = ", ".join(f"{name} {document[name]}" for name in names)
+        yield f"Balance of the account in {document['currency']}: {balance}."
+    if tax_in := document["tax_in"]:
+        amounts = f"base {tax_in['base']}, tax {tax_in['tax']}"
+        published = f"{tax_in['exchange_rate']} of {tax_in['exchange_rate_source']}, {tax_in['exchange_rate_as_of']}"
+        yield f"In {tax_in['currency']}, at the exchange rate {published}: {amounts}."
+
+
+def _preceding(document: Document) -> Iterator[Preceding]:
+    if cancels := document["cancels"]:
+        yield Preceding(cancels["number"], cancels["issued_on"])
+    if document["replaces"]:
+        yield Preceding(document["replaces"], None)
+    before, months = document["previous"], {one["month"] for one in document["earlier_months"]}
+    if document["document"] == CREDIT_NOTE and not cancels and before and before["period"] in months:
+        yield Preceding(before["number"], before["issued_on"])
+
+
+def _party(party: Document, identifier: str | None, *, is_taxed: bool) -> InvoiceParty:
+    lines = list(filter(None, map(str.strip, (party.get("address") or "").split("\n"))))
+    head, tail = lines[: _ADDRESS_LINES - 1], lines[_ADDRESS_LINES - 1 :]
+    return InvoiceParty(
+        identifier,
+        party.get("legal_name"),
+        (*head, *([", ".join(tail)] if tail else [])),
+        party.get("country"),
+        _vat_id_of(party) if is_taxed else None,
+        party.get("contact"),
+    )
+
+
+def _vat_id_of(party: Document) -> str | None:
+    vat_id = party.get("vat_id")
+    return prefixed(vat_id, party.get("country")) if vat_id else None
+
+
+def prefixed(vat_id: str, country: str | None) -> str:
+    """Return a VAT id without blanks and marks, after the letters of its country: ``GB123456789``.
+
+    ``country``: of the party. The id may name another country.
+    """
+    compact = _FILLING.sub("", vat_id).upper()
+    if country is None:
+        return compact
+    if country == "GR":
+        country, compact = "EL", re.sub("^GR", "EL", compact)
+    return compact if compact.startswith(country) or _PREFIXED.fullmatch(compact) else country + compact
+
+
+def _compact(iban: str | None) -> str | None:
+    return iban.replace(" ", "").upper() if iban else None

@@ -1,0 +1,323 @@
+"""The lines of a day for their statements: sums by account, and the lines in pieces of bounded size."""
+
+import csv
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, tzinfo
+from decimal import Decimal
+from io import BytesIO
+from itertools import groupby
+from operator import itemgetter
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple
+
+from quarterhour.model import money
+from quarterhour.model.clock import iso_millis, parse_iso
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import day_in
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.reports.base_currency import Pins
+from quarterhour.reports.lines import COLUMNS, unescape_formula
+from quarterhour.statements.document.tax import Taxable, TaxNames
+from quarterhour.statements.drafts.figures import CHARGED, OTHER_DAYS, AccountSums, BaseFigures, LastRate, Sum, kind_of
+from quarterhour.statements.drafts.work_objects import last_value, read_values, value_writer
+from quarterhour.statements.plan import StatementPlan
+
+if TYPE_CHECKING:
+    from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
+
+PIECE: Final = 8_000_000
+"""Characters of lines in memory, after which they are a piece."""
+CSV_COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: COLUMNS[3], 2: COLUMNS[4]}
+"""The columns of a statement's lines, by the schema of the statement; sealed lines of fewer get empty cells."""
+
+_FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")
+_LINES: Final = 3
+"""The index of the lines in a running sum, after their number, amount and commission."""
+_LAST_IN_PERIOD: Final = 4
+"""The index of their last quarter-hour in the period; that of the last one after its end follows."""
+_BLOCK: Final = 1 << 20
+
+Rows = Iterator[tuple[str, list[str]]]
+"""The text of each row of a sealed file, and its cells."""
+
+
+class _Key(NamedTuple):
+    """What the lines of one sum have in common; ``facts``: the cells of ``_FACTS``; ``prior``: see ``_Priors``.
+
+    ``day``: the business date.
+    """
+
+    facts: tuple[str, ...]
+    prior: int
+    day: str
+    tax_point: str
+    units: Decimal | None
+
+    @property
+    def account(self) -> tuple[str, str]:
+        """The cells of agency and currency."""
+        return self.facts[0], self.facts[1]
+
+
+class Block(NamedTuple):
+    """The lines of an account in a piece: their number and their text, in UTF-8."""
+
+    account: Account
+    lines: int
+    text: bytes
+
+
+@dataclass(slots=True)
+class Piece:
+    """Lines by the cells of their account; ``files`` makes the file of each group of accounts."""
+
+    lines: dict[tuple[str, str], list[str]]
+    size: int = 0
+
+    def files(self, plan: StatementPlan) -> Iterator[tuple[int, bytes]]:
+        """Yield each group that has lines with its file: a block for each account, in their order.
+
+        The same lines give the same bytes. They are not compressed: that takes longer than to send and read them.
+        """
+        groups: dict[int, list[Account]] = {}
+        texts = {Account(unescape_formula(agency), currency): some for (agency, currency), some in self.lines.items()}
+        for account in sorted(texts):
+            groups.setdefault(plan.group_of(account), []).append(account)
+        for group, accounts in sorted(groups.items()):
+            content = BytesIO()
+            for account in accounts:
+                text = "".join(texts[account]).encode()
+                header = [account.agency, account.currency, len(texts[account]), len(text)]
+                content.write(json.dumps(header).encode() + b"\n")
+                content.write(text)
+            yield group, content.getvalue()
+
+
+def read_blocks(file: IO[bytes]) -> Iterator[Block]:
+    """Yield the blocks of a piece's file, in the order of the accounts; raise ``ValueError`` if it is damaged."""
+    while header := file.readline():
+        agency, currency, lines, size = json.loads(header)
+        text = file.read(size)
+        if len(text) != size:
+            raise ValueError(f"a block ends after {len(text)} of {size} bytes")
+        yield Block(Account(agency, currency), lines, text)
+
+
+class Collector:
+    """Collects the lines of one day, file after file."""
+
+    def __init__(self, plan: StatementPlan, zone: tzinfo) -> None:
+        self._plan = plan
+        self._days = _BusinessDates(zone)
+        # Number, amount and commission of lines, their list in the piece, and their last quarter-hours.
+        self._sums: dict[_Key, list[Any]] = {}
+        self._missing: dict[tuple[str, str], set[str]] = {}
+        self._rates: dict[tuple[str, str], ExchangeRate] = {}
+        """By quarter-hour and currency."""
+        self._piece = Piece({})
+        self.pieces = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the lines in memory are a piece."""
+        return self._piece.size > PIECE
+
+    def take(self) -> Piece | None:
+        """Return the lines in memory as the next piece, and forget them; ``None`` if there are none."""
+        piece, self._piece = self._piece, Piece({})
+        if not piece.lines:
+            return None
+        for found in self._sums.values():
+            found[_LINES] = None
+        self.pieces += 1
+        return piece
+
+    def add(self, quarter_hour: QuarterHour, rows: Rows, pins: Pins) -> Iterator[None]:
+        """Add the rows of a sealed file, the first of which holds its columns; yield whenever a piece is full.
+
+        ``pins``: the exchange rates of the quarter-hour. Raises ``ValueError`` or ``ArithmeticError`` if the file is
+        malformed.
+        """
+        columns = next(rows)[1]
+        at = {name: columns.index(name) for name in columns}
+        more = len(CSV_COLUMNS[self._plan.schema]) - len(columns)
+        padding = "," * more + "\n"
+        facts = _facts(at)
+        amount, commission, recorded, time = (at[name] for name in ("amount", "commission", "recorded_at", "time"))
+        period, currency = at.get("period", recorded), at["currency"]
+        tax_point = at.get("tax_point")
+        priors = _Priors(self._plan, str(quarter_hour))
+        units = _Units(self._plan.base, pins)
+        at_quarter_hour = str(quarter_hour)
+        last = _LAST_IN_PERIOD if quarter_hour.start < self._plan.ends else _LAST_IN_PERIOD + 1
+        self._rates |= {(at_quarter_hour, code): rate for code, rate in pins.items() if rate}
+        sums, days, add, has_base = self._sums, self._days, money.add, bool(self._plan.base)
+        for text, cells in rows:
+            prior = priors[cells[period][:7]]
+            if prior is None:
+                continue
+            one = units[cells[currency]] if has_base else None
+            day = days[(cells[time] or cells[recorded])[:16]]
+            # A tuple of the same shape as _Key, which would take longer to make.
+            key: Any = facts(cells), prior, day, (tax_point and cells[tax_point]) or day, one
+            found = sums.get(key)
+            if found is None:
+                found = sums[key] = [0, money.ZERO, money.ZERO, None, "", ""]
+            found[0] += 1
+            found[1] = add(found[1], Decimal(cells[amount]))
+            found[2] = add(found[2], Decimal(cells[commission]))
+            found[last] = at_quarter_hour
+            if one is None and has_base:
+                self._missing.setdefault(key[0][:2], set()).add(str(quarter_hour))
+            lines = found[_LINES]
+            if lines is None:
+                lines = found[_LINES] = self._piece.lines.setdefault(key[0][:2], [])
+            lines.append(text if more == 0 else text[:-1] + padding if more > 0 else _cut(text, -more))
+            self._piece.size += len(text)
+            if self._piece.size > PIECE:
+                yield
+
+    def totals(self) -> Iterator[tuple[Account, AccountSums]]:
+        """Yield the sums of each account, in the order of the accounts."""
+        names = {
+            name: Account(unescape_formula(name[0]), name[1]) for name in {_Key(*key).account for key in self._sums}
+        }
+        entries = sorted(
+            ((_Key(*key), found) for key, found in self._sums.items()), key=lambda one: names[one[0].account]
+        )
+        for name, some in groupby(entries, lambda one: one[0].account):
+            sums = AccountSums(base=BaseFigures(missing=self._missing.get(name, set())) if self._plan.base else None)
+            for key, (lines, amount, commission, _, in_period, after) in some:
+                self._add(sums, key, Sum(lines, amount, commission))
+                if sums.base and key.units is not None:
+                    sums.base.see(self._last_rate(bool(in_period), in_period or after, name[1], key.units))
+            yield names[name], sums
+
+    def _last_rate(self, is_in_period: bool, quarter_hour: str, currency: str, units: Decimal) -> LastRate:  # noqa: FBT001 - as the field
+        rate = self._rates.get((quarter_hour, currency))
+        published = (rate.source, iso_millis(rate.as_of)) if rate else ("", "")
+        return LastRate(is_in_period, quarter_hour, units, *published)
+
+    def _add(self, sums: AccountSums, key: _Key, some: Sum) -> None:
+        _, _, type_, rate, terms, kind, late = key.facts
+        found = kind_of(type_, kind)
+        day = key.day if key.day.startswith(str(self._plan.period)) else OTHER_DAYS
+        sums.add((found, bool(key.prior or late)), day, (terms, rate), key.tax_point, some)
+        if sums.base and key.units is not None:
+            sums.base.add(found, some.amount, some.commission, key.units)
+
+
+def _cut(text: str, cells: int) -> str:
+    """Return the text of a row without its last cells.
+
+    A plan of 0.2.0 has lines with more columns than it knows only if it was stored while the stack was updated.
+    """
+    return text[:-1].rsplit(",", cells)[0] + "\n"
+
+
+def _facts(at: Mapping[str, int]) -> Callable[[list[str]], tuple[str, ...]]:
+    """Return a function that returns the cells of ``_FACTS``; those that an older schema lacks are empty."""
+    if all(name in at for name in _FACTS):
+        return itemgetter(*(at[name] for name in _FACTS))
+    columns = [at.get(name) for name in _FACTS]
+    return lambda cells: tuple("" if one is None else cells[one] for one in columns)
+
+
+class _Priors(dict[str, int | None]):
+    """Whether lines are of a prior period, by their period: 0 or 1; ``None`` on no statement of the run."""
+
+    def __init__(self, plan: StatementPlan, quarter_hour: str) -> None:
+        super().__init__()
+        self._plan = plan
+        self._quarter_hour = quarter_hour
+
+    def __missing__(self, period: str) -> int | None:
+        prior = self._plan.is_prior(period, self._quarter_hour)
+        found = None if prior is None else int(prior)
+        self[period] = found
+        return found
+
+
+class _BusinessDates(dict[str, str]):
+    """The date of a business time, by its text to the minute."""
+
+    def __init__(self, zone: tzinfo) -> None:
+        super().__init__()
+        self._zone = zone
+
+    def __missing__(self, minute: str) -> str:
+        found = self[minute] = day_in(self._zone, parse_iso(f"{minute}:00Z")).isoformat()
+        return found
+
+
+class _Units(dict[str, Decimal | None]):
+    """The units of a currency that one of the base currency is worth; ``None`` without an exchange rate."""
+
+    def __init__(self, base: str, pins: Pins) -> None:
+        super().__init__()
+        self._base = base
+        self._pins = pins
+
+    def __missing__(self, currency: str) -> Decimal | None:
+        rate = self._pins.get(currency)
+        found = _ONE if currency in {self._base, money.NO_CURRENCY} else rate.units_per_base if rate else None
+        self[currency] = found
+        return found
+
+
+_ONE: Final = Decimal(1)
+
+
+def pack_totals(totals: Iterable[tuple[Account, AccountSums]], pieces: int) -> bytes:
+    """Return the work object of a day's totals: a value for each account, then the number of pieces."""
+    content = BytesIO()
+    with value_writer(content) as write:
+        for account, sums in totals:
+            write([account.agency, account.currency, sums.as_dict()])
+        write(pieces)
+    return content.getvalue()
+
+
+def read_totals(file: IO[bytes]) -> Iterator[tuple[Account, AccountSums]]:
+    """Yield each account's sums of a day; raise ``ValueError`` if the object is damaged."""
+    for values in read_values(file):
+        if isinstance(values, list):
+            agency, currency, sums = values
+            yield Account(agency, currency), AccountSums.of(sums)
+
+
+def read_pieces(file: IO[bytes]) -> int:
+    """Return the number of pieces of a day from the object of its totals."""
+    return int(last_value(file))
+
+
+class TaxedLines:
+    """The commissions of a statement's lines by what decides their tax; ``names``: the kinds and categories that do."""
+
+    def __init__(self, names: TaxNames, zone: tzinfo) -> None:
+        self._kinds, self._categories = names
+        self._days = _BusinessDates(zone)
+        self.commissions: dict[Taxable, Decimal] = {}
+
+    def add(self, text: Iterable[str]) -> None:
+        """Add the lines of a text; those that are not charged are left out."""
+        for row in csv.reader(text, strict=True):
+            type_, kind, category, commission, tax_point, time, recorded = _TAXED_CELLS(row)
+            if kind_of(type_, kind) not in CHARGED:
+                continue
+            category = unescape_formula(category)
+            key = Taxable(
+                date.fromisoformat(tax_point or self._days[(time or recorded)[:16]]),
+                kind if kind in self._kinds else "",
+                category if category in self._categories else "",
+            )
+            self.commissions[key] = money.add(self.commissions.get(key, money.ZERO), Decimal(commission))
+
+
+_TAXED_CELLS: Final = itemgetter(
+    *(
+        CSV_COLUMNS[2].index(name)
+        for name in ("type", "kind", "category", "commission", "tax_point", "time", "recorded_at")
+    )
+)

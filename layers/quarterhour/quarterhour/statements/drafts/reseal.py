@@ -1,0 +1,102 @@
+"""Rewrites lost files of a sealed period from the sealed lines: with the same bytes, or not at all."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.model.errors import SealedFileError
+from quarterhour.model.periods import Period
+from quarterhour.statements.drafts.collect import collect
+from quarterhour.statements.drafts.sealing import Sealable, Upload
+from quarterhour.statements.drafts.service import RESERVE_SECONDS, Steps
+from quarterhour.statements.keys import draft_key, manifest_key, statement_key, statement_prefix
+from quarterhour.statements.plan import AT_ONCE, StatementPlan
+from quarterhour.statements.store import StatementStores, plan_of_period, sealed_period
+
+
+@dataclass(slots=True)
+class StatementResealResult:
+    """The number of a period's files that exist as they were sealed, and the keys of those that were rewritten.
+
+    ``next``: the part with which another invocation must continue; ``None`` after the last one.
+    """
+
+    files: int = 0
+    written: list[str] = field(default_factory=list)
+    next: int | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the result as the function's response."""
+        return {"files": self.files, "written": self.written, "next": self.next}
+
+
+@dataclass(frozen=True, slots=True)
+class SameBytesSealer:
+    """Creates files that are lost, if they have the hashes of the table, and notes them in ``result``."""
+
+    stores: StatementStores
+    entities: EntityReader
+    result: StatementResealResult
+
+    def seal_files(self, plan: StatementPlan, listed: Sequence[Sealable], files: Sequence[Upload]) -> None:
+        """Create the lost files of some drafts, side by side."""
+        key_of = statement_key if plan.schema == AT_ONCE else draft_key
+        items = self.entities.get_many([key_of(plan.period, one.account) for one in listed])
+        sealed = {values["sk"]: {name: sha256 for name, (sha256, _) in values["files"].items()} for values in items}
+        for one in listed:
+            if sealed.get(str(one.account)) != {name: file.sha256 for name, file in one.files.items()}:
+                raise other_bytes(statement_prefix(plan.period, one.account))
+        self._note(files, self.stores.workers.map(self._create, files))
+
+    def seal_period(self, plan: StatementPlan, manifest_sha256: str, files: Sequence[Upload]) -> None:
+        """Create the list and the manifest of the period, if they are lost."""
+        if sealed_period(self.entities, plan.period)["manifest_sha256"] != manifest_sha256:
+            raise other_bytes(manifest_key(plan.period))
+        self._note(files, [self._create(file) for file in files])
+
+    def _create(self, file: Upload) -> bool:
+        return self.stores.files.create(*file)
+
+    def _note(self, files: Sequence[Upload], are_new: Sequence[bool]) -> None:
+        self.result.files += len(files)
+        self.result.written += [file.key for file, is_new in zip(files, are_new, strict=True) if is_new]
+
+
+@dataclass(frozen=True, slots=True)
+class StatementResealer:
+    """Runs the steps of a sealed period again, and creates only files that have the hashes of the table."""
+
+    stores: StatementStores
+    entities: EntityReader
+
+    def reseal(self, period: str, group: int, remaining_seconds: Callable[[], float]) -> StatementResealResult:
+        """Rewrite the lost files of a sealed period, from a group of accounts on, as many as the time allows.
+
+        Raises ``NotFoundError`` if the period is not sealed. Raises ``SealedFileError`` at the first file that exists
+        with other bytes, or for which the sealed lines give other bytes than were sealed; that file stays as it is.
+        """
+        result = StatementResealResult()
+        sealer = SameBytesSealer(self.stores, self.entities, result)
+        plan = plan_of_period(self.entities, Period.parse(period))
+        began = False
+        for day in plan.days:
+            if began and remaining_seconds() < RESERVE_SECONDS:
+                result.next = group
+                return result
+            began |= collect(self.stores, plan, day)
+        steps = Steps.of(plan)
+        began |= steps.add_up(self.stores, plan)
+        for one in range(group, plan.groups):
+            if began and remaining_seconds() < RESERVE_SECONDS:
+                result.next = one
+                return result
+            steps.write(self.stores, plan, one, sealer)
+            began = True
+        steps.publish(self.stores, plan, sealer)
+        return result
+
+
+def other_bytes(key: str) -> SealedFileError:
+    """Return the error that a file would be written with other bytes than were sealed."""
+    return SealedFileError(f"{key} was sealed with other bytes than the sealed lines give now: restore its version")

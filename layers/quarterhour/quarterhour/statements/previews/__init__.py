@@ -1,0 +1,1 @@
+"""What an account owes now, and what its next statements would be."""

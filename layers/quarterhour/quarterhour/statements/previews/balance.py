@@ -1,0 +1,206 @@
+"""Balances and previews, pure: what an account owes now, and what its next statement would be."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import date, datetime
+from decimal import Decimal
+from operator import itemgetter
+from typing import Any, NamedTuple, Self
+
+from quarterhour.model import money
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.totals import PeriodTotals, Totals, total
+from quarterhour.registry.agencies.agency import BY_AGENCY
+from quarterhour.statements.document.tax import ProfileAt, Taxable, TaxRow, base_and_tax, taxed
+from quarterhour.statements.drafts.figures import SOLD, AccountSums, Amounts, proceeds
+
+
+class LastBilled(NamedTuple):
+    """The last document of an account: a statement, or a document that cancels one."""
+
+    period: Period
+    number: str
+    bound: QuarterHour
+    closing: Decimal
+
+
+class Billed(NamedTuple):
+    """What an account was billed by an instant.
+
+    ``with_statement``: the periods with a statement that is not cancelled. ``charged``: the lines, the net and the
+    exact commission of these statements, as counted, and the payments of all documents.
+    """
+
+    last: LastBilled | None = None
+    with_statement: frozenset[Period] = frozenset()
+    charged: Totals = Totals()
+
+    @property
+    def closing(self) -> Decimal:
+        """The closing balance of the last document."""
+        return self.last.closing if self.last else money.ZERO
+
+    @classmethod
+    def of(cls, statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] | None, at: datetime) -> Self:
+        """Return what an account was billed by an instant.
+
+        ``statements``: the items of its statements. ``last``: the item with its last document. A document counts from
+        its release on, a statement of 0.2.0 from the end of the last quarter-hour that it was made from.
+        """
+        items = list(statements)
+        released = _released(items, last)
+        found: list[tuple[tuple[int, bool, Period], LastBilled]] = []
+        with_statement: set[Period] = set()
+        sums: list[Totals] = []
+        for values in items:
+            period, bound = Period.parse(values["period"]), QuarterHour.parse(values["bound"])
+            if "documents" not in values:  # of 0.2.0
+                if bound.end <= at:
+                    found.append(
+                        (
+                            (0, False, period),
+                            LastBilled(period, values["number"], bound, Decimal(values["closing"])),
+                        )
+                    )
+                    with_statement.add(period)
+                    sums.append(charged(values))
+                continue
+            documents = [
+                one
+                for one in values["documents"]
+                if int(one["release"]) <= released and parse_iso(one["planned_at"]) <= at
+            ]
+            # A release cancels statements of an account before it makes some.
+            found += [
+                (
+                    (int(one["release"]), not one["cancels"], period),
+                    LastBilled(period, one["number"], bound, Decimal(one["closing"])),
+                )
+                for one in documents
+            ]
+            sums += (Totals(payments=Decimal(one["payments"])) for one in documents)
+            if documents and not documents[-1]["cancels"]:
+                with_statement.add(period)
+                sums.append(charged({**values, "payments": "0"}))
+        newest = max(found, key=itemgetter(0), default=None)
+        return cls(newest[1] if newest else None, frozenset(with_statement), total(sums))
+
+
+def _released(statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] | None) -> int:
+    """Return the number of the last release whose documents of an account are all in the items; 0 without one.
+
+    The items are written one by one. The item with the last document comes first, and names the others.
+    """
+    if last is None:
+        return 0
+    revisions = {values["period"]: len(values.get("documents", ())) for values in statements}
+    is_complete = all(revisions.get(period, 0) >= revision for period, revision in last["revisions"].items())
+    return int(last["release"]) if is_complete else int(last["release"]) - 1
+
+
+def charged_by_draft(values: Mapping[str, Any]) -> Totals:
+    """Return what a draft charges; its payments are on the first document that was released of it."""
+    return charged({**values, "payments": "0"} if int(values["revision"]) else values)
+
+
+def charged(values: Mapping[str, Any]) -> Totals:
+    """Return what a statement or a draft charges: its lines, its net, its exact commission and its payments."""
+    commission = money.add(Decimal(values["commission_exact"]), Decimal(values["brought_forward"]))
+    return Totals(int(values["lines"]), Decimal(values["net"]), money.ZERO, commission, Decimal(values["payments"]))
+
+
+class Balance(NamedTuple):
+    """What an account owes, as if its open periods ended now: the last document, and what is on none yet.
+
+    ``closing``: that document's closing balance. All amounts are rounded as statements round them.
+    """
+
+    closing: Decimal
+    commission: Decimal
+    tax: Decimal
+    proceeds: Decimal
+    payments: Decimal
+
+    @property
+    def amount(self) -> Decimal:
+        """The balance: what the agency owes, negative if it is owed."""
+        received = money.add(self.proceeds, self.payments)
+        owed = money.add(self.closing, money.add(self.commission, self.tax))
+        return money.add(owed, money.negated(received))
+
+    @classmethod
+    def of(cls, closing: Decimal, found: Iterable["Preview"]) -> Self:
+        """Return the balance after the previews of all open periods; it is the closing balance of the last one."""
+        sums = dict.fromkeys(("commission", "tax", "proceeds", "payments"), money.ZERO)
+        for one in found:
+            amounts = one.amounts
+            # What a draft brings forward is in its opening balance, and untaxed.
+            charged_ = {"commission": money.add(amounts.commission, amounts.brought_forward)}
+            for name in sums:
+                sums[name] = money.add(sums[name], charged_.get(name, getattr(amounts, name)))
+        return cls(closing, **sums)
+
+
+def of_periods(totals: PeriodTotals, first: Period | None) -> Totals:
+    """Add up the totals of the periods that get statements: of all, or of those from the first one on."""
+    return total(one for period, one in totals.items() if first is None or period >= first)
+
+
+def not_drafted(counted: Totals, drafted: Totals) -> Totals:
+    """Return what is counted for the periods with drafts and is in none of them: lines that came after their bound.
+
+    ``drafted`` knows no refunds, so the net is in one of both figures.
+    """
+    rest = counted - drafted
+    gross, refunds = (rest.net, money.ZERO) if rest.net >= 0 else (money.ZERO, rest.net)
+    return Totals(rest.events, gross, refunds, rest.commission, rest.payments)
+
+
+def totals_of(sums: AccountSums) -> Totals:
+    """Return the totals of a draft; the amounts of a kind are sales or refunds by their sum."""
+    gross = refunds = money.ZERO
+    for kind in SOLD:
+        amount = sums.of_kind(kind).amount
+        if amount < 0:
+            refunds = money.add(refunds, amount)
+        else:
+            gross = money.add(gross, amount)
+    return Totals(sums.lines, gross, refunds, sums.commission, sums.payments)
+
+
+class OpenPeriod(NamedTuple):
+    """A period without a draft: the day by which all of it is taxed, its totals, and who collects at its end."""
+
+    day: date
+    totals: Totals
+    collects: str = BY_AGENCY
+
+
+class Preview(NamedTuple):
+    """What a statement would be if its period ended now. ``totals``: those of the period so far."""
+
+    totals: Totals
+    amounts: Amounts
+    taxes: list[TaxRow]
+
+
+def previews(
+    periods: Iterable[OpenPeriod],
+    closing: Decimal,
+    currency: str,
+    profile_at: ProfileAt,
+    rounding: money.Rounding = money.Rounding.HALF_EVEN,
+) -> Iterator[Preview]:
+    """Yield the previews of periods that follow the last draft without a gap.
+
+    Each is taxed by one day, as counters know no tax points, kinds or categories.
+    ``closing``: the closing balance before them. Each period's closing balance is the next one's opening balance.
+    """
+    for day, totals, collects in periods:
+        taxes = taxed({Taxable(day): totals.commission}, currency, profile_at, rounding)
+        commission, tax = base_and_tax(taxes)
+        of_net = proceeds(totals.net, collects, currency, rounding)
+        amounts = Amounts(closing, money.ZERO, totals.net, totals.commission, commission, tax, totals.payments, of_net)
+        closing = amounts.closing
+        yield Preview(totals, amounts, taxes)

@@ -1,0 +1,214 @@
+"""The document of a statement: its tax, its parties, its terms, and its figures in the base currency."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from quarterhour.model.identifiers import Account
+from quarterhour.model.money import Rounding
+from quarterhour.model.periods import Calendar, time_zone
+from quarterhour.registry.agencies.agency import OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
+from quarterhour.registry.owner import Owner
+from quarterhour.statements.document.statement import Parties, Statement, StatementEntry
+from quarterhour.statements.document.tax import Taxable, TaxNames
+from quarterhour.statements.drafts.figures import AccountSums, BaseFigures, Kind, LastRate, Sum
+from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
+from quarterhour.statements.plan import StatementPlan, StatementSettings
+from tests.support.statement_plans import NOVEMBER, plan
+
+STANDARD_21, REVERSE = TaxProfile(STANDARD, Decimal(21)), TaxProfile(REVERSE_CHARGE)
+ZONE = "Europe/Amsterdam"
+AMSTERDAM = StatementSettings(Calendar(time_zone(ZONE), first_period=NOVEMBER), ZONE, "abc")
+FILE = SealedObject("0" * 64, 100)
+
+
+def statement(profile_at: Callable[[datetime], TaxProfile | None], *days: str, schema: int = 2) -> Statement:
+    """Return a statement of a sale of 100 at 10 % on each day."""
+    sums = AccountSums()
+    for day in days:
+        sums.add((Kind.SALES, False), day, ("default", "0.10"), day, Sum(1, Decimal(100), Decimal(10)))
+    entry = StatementEntry(Account("42", "EUR"), "S-000001", STATEMENT_DOCUMENT, sums, None, None)
+    planned = replace(plan(settings=AMSTERDAM), schema=schema)
+    return Statement(planned, entry, Parties(Owner(), Agency(datetime(2026, 1, 1, tzinfo=UTC)), profile_at))
+
+
+def changing(since: datetime) -> Callable[[datetime], TaxProfile | None]:
+    """Return the profiles of an agency: standard, and reverse charge from an instant on."""
+    return lambda at: REVERSE if at >= since else STANDARD_21
+
+
+def document(of: Statement) -> dict[str, Any]:
+    return of.document([], FILE)
+
+
+def taxes(of: Statement) -> list[tuple[str, str]]:
+    return [(row["scheme"], row["tax"]) for row in document(of)["taxes"]]
+
+
+def test_a_tax_point_has_the_profile_that_is_valid_at_the_start_of_its_day_in_the_zone() -> None:
+    midnight, minute_later = datetime(2026, 11, 14, 23, tzinfo=UTC), datetime(2026, 11, 14, 23, 1, tzinfo=UTC)
+    sold = ("2026-11-14", "2026-11-15")
+    assert taxes(statement(changing(midnight), *sold)) == [("standard", "2.10"), ("reverse_charge", "0.00")]
+    assert taxes(statement(changing(minute_later), *sold)) == [("standard", "4.20")]
+
+
+def test_a_profile_that_names_kinds_is_not_applied_without_the_kinds_of_the_lines() -> None:
+    by_kind = STANDARD_21._replace(by_kind={"chargeback_fee": TaxRate(OUTSIDE_SCOPE)})
+    without = statement(lambda _: by_kind, "2026-11-14")
+    assert without.names == TaxNames(frozenset({"chargeback_fee"}))
+    with pytest.raises(ValueError, match="the tax of 42#EUR depends on the kinds and categories of its lines"):
+        document(without)
+    fee = {Taxable(date(2026, 11, 14), "chargeback_fee"): Decimal(10)}
+    assert taxes(replace(without, named=fee)) == [("outside_scope", "0.00")]
+
+
+def test_the_parties_are_those_of_the_last_instant_of_the_period_and_in_0_2_0_those_of_the_cut_off() -> None:
+    planned = plan(settings=AMSTERDAM)
+    assert planned.parties_at == datetime(2026, 11, 30, 22, 59, 59, 999_999, tzinfo=UTC)
+    assert replace(planned, schema=1).parties_at == planned.cut_off == datetime(2026, 12, 3, 23, tzinfo=UTC)
+
+
+def test_a_tax_point_without_a_profile_is_taxed_at_nothing_and_only_0_2_0_says_that_it_is_not_issued() -> None:
+    later = datetime(2026, 11, 9, 23, tzinfo=UTC)
+    missing = document(statement(lambda at: STANDARD_21 if at >= later else None, "2026-11-09", "2026-11-10"))
+    assert [(row["scheme"], row["base"], row["tax"]) for row in missing["taxes"]] == [
+        (None, "10.00", "0.00"),
+        ("standard", "10.00", "2.10"),
+    ]
+    assert (missing["commission"], missing["tax"]) == ("20.00", "2.10")
+    assert not {"issued", "not_issued"} & set(missing)
+
+
+def test_a_cancellation_and_a_new_statement_name_the_statement_before_them() -> None:
+    taxed = statement(lambda _: STANDARD_21, "2026-11-10")
+    cancelled = {"number": "S-000001", "document": "statement", "issued_on": "2026-12-04"}
+    reversed_ = taxed.entry.sums.reversed()
+    entry = taxed.entry._replace(number="C-000001", document="credit_note", sums=reversed_, cancels=cancelled)
+    shown = document(replace(taxed, entry=entry))
+    assert (shown["cancels"], shown["replaces"], shown["due_on"]) == (cancelled, None, None)
+    assert (shown["commission"], shown["tax"], shown["closing"]) == ("-10.00", "-2.10", "-12.10")
+    again = document(replace(taxed, entry=taxed.entry._replace(number="S-000002", replaces="S-000001")))
+    assert (again["cancels"], again["replaces"], again["closing"]) == (None, "S-000001", "12.10")
+
+
+def test_a_statement_of_schema_1_is_taxed_as_a_whole_by_the_profile_at_the_cut_off() -> None:
+    of_0_2_0 = document(statement(changing(datetime(2026, 12, 1, tzinfo=UTC)), "2026-11-05", "2026-11-25", schema=1))
+    note = "Reverse charge: the recipient of the service accounts for the VAT."
+    assert of_0_2_0["tax_profile"] == {"scheme": "reverse_charge", "percent": "0", "note": note}
+    assert (of_0_2_0["commission"], of_0_2_0["tax"]) == ("20.00", "0.00")
+    assert not {"taxes", "earlier_months"} & set(of_0_2_0)
+    missing = document(statement(lambda _: None, "2026-11-05", schema=1))
+    assert (missing["tax_profile"], missing["not_issued"]) == (None, "the agency has no tax profile at the cut-off")
+
+
+def test_a_statement_is_issued_on_the_business_date_of_its_run_and_due_after_the_owners_payment_days() -> None:
+    taxed = statement(lambda _: STANDARD_21, "2026-11-10")
+    late = replace(taxed, plan=replace(taxed.plan, planned_at="2026-12-04T23:30:00.000Z"))  # in Amsterdam the 5th
+    for days, due_on in ((None, "2027-01-04"), (14, "2026-12-19"), (0, "2026-12-05")):
+        of = replace(late, parties=replace(late.parties, owner=Owner(payment_days=days, iban="NL91ABNA0417164300")))
+        shown = document(of)
+        assert (shown["issued_on"], shown["due_on"]) == ("2026-12-05", due_on)
+        assert (shown["payment_days"], shown["owner"]["iban"]) == (30 if days is None else days, "NL91ABNA0417164300")
+
+
+def test_a_statement_without_a_debt_is_not_due() -> None:
+    assert document(statement(lambda _: STANDARD_21))["due_on"] is None
+
+
+def test_a_statement_is_in_the_language_of_its_agency_and_in_english_without_one() -> None:
+    taxed = statement(lambda _: STANDARD_21, "2026-11-10")
+    agency = Agency(datetime(2026, 1, 1, tzinfo=UTC), language="nl")
+    assert document(replace(taxed, parties=replace(taxed.parties, agency=agency)))["language"] == "nl"
+    assert document(replace(taxed, parties=replace(taxed.parties, agency=None)))["language"] == "en"
+
+
+def test_a_statement_of_schema_1_says_nothing_about_payment() -> None:
+    of_0_2_0 = document(statement(lambda _: STANDARD_21, "2026-11-05", schema=1))
+    assert not {"issued_on", "due_on", "payment_days", "language", "cancels", "replaces"} & set(of_0_2_0)
+    assert "iban" not in of_0_2_0["owner"]
+    assert "iban" not in of_0_2_0["customer"]
+
+
+def test_the_customer_of_a_statement_has_the_iban_of_its_registration() -> None:
+    taxed = statement(lambda _: STANDARD_21, "2026-11-10")
+    agency = Agency(datetime(2026, 1, 1, tzinfo=UTC), iban="NL91 ABNA 0417 1643 00")
+    assert document(replace(taxed, parties=replace(taxed.parties, agency=agency)))["customer"]["iban"] == agency.iban
+    assert document(replace(taxed, parties=replace(taxed.parties, agency=None)))["customer"]["iban"] is None
+
+
+# ---------------------------------------------------------------- in the base currency
+
+GAP = ["202611010130"]
+
+
+def planned(schema: int) -> StatementPlan:
+    return replace(plan(settings=replace(AMSTERDAM, base="EUR")), schema=schema)
+
+
+def in_base(schema: int, *missing: str) -> Any:
+    """Return the figures in the base currency of a statement whose other lines are worth 8.931 euros."""
+    sums = AccountSums(base=BaseFigures(net=Fraction("8.931"), commission=Fraction("0.89"), missing=set(missing)))
+    entry = StatementEntry(Account("42", "GBP"), "S-000001", "statement", sums, None, None)
+    document = Statement(planned(schema), entry, Parties(Owner(), None, lambda _: None)).document(
+        [], SealedObject("", 0)
+    )
+    return document["base"]
+
+
+CONVERTED = {"currency": "EUR", "net": "8.93", "commission": "0.89", "payments": "0.00"}
+
+
+@pytest.mark.parametrize("schema", [1, 2])
+def test_with_all_exchange_rates_every_line_is_converted(schema: int) -> None:
+    assert in_base(schema) == {**CONVERTED, "missing": []}
+
+
+def test_what_can_be_converted_is_shown_beside_the_quarter_hours_without_an_exchange_rate() -> None:
+    assert in_base(2, *GAP) == {**CONVERTED, "missing": GAP}
+
+
+def test_a_run_that_was_planned_by_an_earlier_version_converts_all_or_nothing() -> None:
+    nothing = dict.fromkeys(("net", "commission", "payments"))
+    assert in_base(1, *GAP) == {"currency": "EUR", **nothing, "missing": GAP}
+
+
+AS_OF = "2026-11-30T15:00:00.000Z"
+RATE = LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0.8"), source="ecb", as_of=AS_OF)
+
+
+def tax_in(currency: str, base: str, figures: BaseFigures | None, rounding: Rounding = Rounding.HALF_EVEN) -> Any:
+    """Return ``tax_in`` of a commission of 10 with 21 % tax."""
+    made = statement(lambda _: STANDARD_21, "2026-11-05")
+    made.entry.sums.base = figures
+    entry = made.entry._replace(account=Account("42", currency))
+    return document(replace(made, plan=replace(made.plan, base=base, rounding=rounding), entry=entry))["tax_in"]
+
+
+def test_the_tax_of_a_statement_in_a_foreign_currency_is_shown_in_the_issuer_s_too() -> None:
+    """10.00 and 2.10 USD at 0.8 for one EUR: 2.625 is half a cent."""
+    published = {"exchange_rate_source": "ecb", "exchange_rate_as_of": AS_OF}
+    expected = {"currency": "EUR", "exchange_rate": "0.8", **published, "base": "12.50", "tax": "2.62"}
+    assert tax_in("USD", "EUR", BaseFigures(rate=RATE)) == expected
+    assert tax_in("USD", "EUR", BaseFigures(rate=RATE), Rounding.HALF_UP) == {**expected, "tax": "2.63"}
+
+
+@pytest.mark.parametrize(
+    ("currency", "base", "figures"),
+    [
+        ("USD", "", None),
+        ("USD", "EUR", None),
+        ("USD", "EUR", BaseFigures(missing={"202611050000"})),
+        ("EUR", "EUR", BaseFigures(rate=RATE._replace(units=Decimal(1)))),
+        ("XXX", "EUR", BaseFigures(rate=RATE._replace(units=Decimal(1)))),
+    ],
+    ids=["no base currency", "no lines", "no rate", "the base currency", "no currency"],
+)
+def test_tax_is_in_one_currency_without_another_or_a_rate(
+    currency: str, base: str, figures: BaseFigures | None
+) -> None:
+    assert tax_in(currency, base, figures) is None
