@@ -1,12 +1,10 @@
-"""Fixtures of the tests in a browser, and of those with the code of a release."""
+"""Fixtures of the tests in a browser, and of those with Trino."""
 
 from collections.abc import Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 
-from benchmarks.released import checked_out
 from quarterhour_tools.errors import ToolError
 from tests.support.browser import SCREEN, Tab, tab
 from tests.support.openid import Issuer, signing_in
@@ -32,17 +30,6 @@ def issuer() -> Iterator[Issuer]:
     """The issuer of the module, which signs everybody in."""
     with signing_in() as issuer:
         yield issuer
-
-
-@pytest.fixture(scope="module")
-def released() -> Iterator[Path]:
-    """The working copy of 0.2.0."""
-    with ExitStack() as stack:
-        try:
-            place = stack.enter_context(checked_out())
-        except ToolError as error:  # a shallow clone
-            pytest.skip(f"0.2.0 is not in this clone: {error}")
-        yield place
 
 
 @pytest.fixture(scope="session")

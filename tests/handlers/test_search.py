@@ -8,7 +8,6 @@ import pytest
 from tests.handlers.desk import place
 from tests.handlers.test_statements import record
 from tests.support.events import sale
-from tests.support.released import Release, updated
 from tests.support.requests import post, verdicts
 from tests.support.stored_statements import end_of_october, register, seal_statements
 from tests.support.system import World
@@ -101,11 +100,3 @@ def test_at_most_a_hundred_sources_are_tried(shop: World) -> None:
     for number in range(98):
         shop.stack.dynamodb.delete_item(TableName=table, Key={"pk": {"S": "SOURCES"}, "sk": {"S": f"s{number:03d}"}})
     assert shop.read("/search", q="a1")["all_sources"] is True
-
-
-def test_the_statements_of_0_2_0_are_found_by_their_numbers() -> None:
-    with updated(Release("0.2.0"), "search") as world:
-        for number, agency in (("S-000001", "42"), ("S-000004", "sakura \u685c"), ("C-000001", "44")):
-            (statement,) = found(world, number)["statements"]
-            assert (statement["number"], statement["agency"], statement["period"]) == (number, agency, "2026-09")
-        assert found(world, "S-000005") == {}, "its run is under way"
