@@ -219,8 +219,8 @@ def test_the_calculator_charges_what_the_ledger_charges(  # noqa: PLR0913, PLR09
     rule = rate_card.rule_for(sold)
     assert rule is not None
     sale = {"amount": amount, "currency": "GBP", "quantity": "2.5", "category": category, "location": location}
-    assert called(browser, "charge.js", "ruleFor", rules, sale) == rule.as_dict()
-    steps = called(browser, "charge.js", "charge", rule.as_dict(), sale)
+    assert called(browser, "agencies/charge.js", "ruleFor", rules, sale) == rule.as_dict()
+    steps = called(browser, "agencies/charge.js", "charge", rule.as_dict(), sale)
     *_, last = rule.charge(sold).steps()
     assert steps[-1][1] == money.plain(last.gives)
 

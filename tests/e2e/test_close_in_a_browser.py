@@ -311,14 +311,14 @@ def test_rows_are_rounded_half_to_even_and_drafts_of_two_currencies_are_never_co
     browser: Tab, market: tuple[Server, World], issuer: Issuer
 ) -> None:
     opened(browser, market, issuer, "/console/close/2026-11")
-    assert [called(browser, "format.js", "amount", *one) for one in (
+    assert [called(browser, "lib/format.js", "amount", *one) for one in (
         ("1.005", "EUR"), ("1.015", "EUR"), ("-0.004", "EUR"), ("1234.5", "JPY"), ("0.0005", "KWD"),
     )] == ["1.00", "1.02", "0.00", "1,234", "0.000"]  # fmt: skip
     drafts = [
         {"agency": name, "currency": currency, "key": name, "commission": commission, "checks": []}
         for name, currency, commission in (("a", "JPY", "900"), ("b", "EUR", "10"), ("c", "EUR", "9.5"))
     ]
-    found = called(browser, "closing.js", "grouped", drafts, {"by": "commission", "down": True})
+    found = called(browser, "close/drafts.js", "grouped", drafts, {"by": "commission", "down": True})
     assert [(one["currency"], [row["key"] for row in one["rows"]]) for one in found] == [
         ("EUR", ["b", "c"]),
         ("JPY", ["a"]),

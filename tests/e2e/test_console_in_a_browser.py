@@ -228,8 +228,8 @@ def test_a_statement_that_is_not_there_says_why(browser: Tab, address: str) -> N
 def test_a_saved_table_holds_no_formula_and_reads_as_it_was(browser: Tab, address: str) -> None:
     browser.open(address)
     names = ["=cmd|' /C calc'!A0", "+1", "@a", "\uff1da", "'a", 'a "quoted", b', "two\r\nlines", "-1.50", "plain", ""]
-    text = called(browser, "csv.js", "writeCsv", ["name", "n"], [{"name": one, "n": "1"} for one in names])
-    cells = [one["name"] for one in called(browser, "csv.js", "readCsv", text)]
+    text = called(browser, "lib/csv.js", "writeCsv", ["name", "n"], [{"name": one, "n": "1"} for one in names])
+    cells = [one["name"] for one in called(browser, "lib/csv.js", "readCsv", text)]
     assert cells[:5] == [f"'{one}" for one in names[:5]]
     assert cells[5:] == names[5:]
 
@@ -242,7 +242,7 @@ def test_sums_are_exact(browser: Tab, address: str, texts: list[str]) -> None:
     browser.open(address)
     with localcontext() as context:
         context.prec = 100
-        assert called(browser, "decimal.js", "sum", texts) == format(sum(map(Decimal, texts), Decimal(0)), "f")
+        assert called(browser, "lib/decimal.js", "sum", texts) == format(sum(map(Decimal, texts), Decimal(0)), "f")
 
 
 def test_a_file_that_is_not_the_sealed_one_is_refused(browser: Tab, address: str) -> None:
@@ -250,10 +250,10 @@ def test_a_file_that_is_not_the_sealed_one_is_refused(browser: Tab, address: str
     shown(browser, "Show the 2 lines")
     _, one = call(f"{address}/statements/{segment(HOSTILE)}/GBP/2026-10")
     file = next(one for one in one["files"] if one["key"].endswith("lines.csv.gz"))
-    assert len(called(browser, "sealed.js", "sealedLines", file)) == 2
+    assert len(called(browser, "proof/sealed.js", "sealedLines", file)) == 2
     forged = {**file, "sha256": "0" * 64}
     problem = browser.evaluate(
-        "import(document.querySelector('script[type=module]').src.replace('app.js', 'sealed.js'))"
+        "import(document.querySelector('script[type=module]').src.replace('app.js', 'proof/sealed.js'))"
         f".then((module) => module.sealedLines({json.dumps(forged)})).catch((problem) => problem.title)"
     )
     assert problem == f"{file['key']} is not the file that was sealed"

@@ -160,7 +160,7 @@ def test_a_sum_is_compared_with_the_one_before_only_if_it_can_be(
     browser: Tab, address: str, now: str, before: str, words: str
 ) -> None:
     browser.open(f"{address}/console/accounts")
-    assert called(browser, "pages/overview.js", "trend", now, before) == words
+    assert called(browser, "start/overview.js", "trend", now, before) == words
 
 
 def records(browser: Tab) -> None:

@@ -186,7 +186,7 @@ def test_numbers_are_those_of_the_persons_language_and_shown_before_they_are_rec
     shown_back = texts(german, "dialog output")
     assert words in shown_back
     assert ("= 1.234,00" in shown_back) == (text == "1.234")
-    figure = called(german, "format.js", "money", sent, "GBP")
+    figure = called(german, "lib/format.js", "money", sent, "GBP")
     review = reviewed(german)
     assert f"Its amount of net sales rises by {figure} GBP." in review
     assert words in review
@@ -311,9 +311,9 @@ def test_a_form_that_was_changed_after_a_lost_response_leads_to_what_was_recorde
 def test_the_time_of_a_form_is_one_of_the_marketplaces_zone(browser: Tab, as_finance: Any) -> None:
     as_finance("agencies/42", "Balance in GBP")
     for local in ("2026-10-25T01:59", "2026-10-25T12:00", "2026-03-29T03:00", "2026-07-01T00:00"):
-        at = called(browser, "format.js", "instant", local)
+        at = called(browser, "lib/format.js", "instant", local)
         assert datetime.fromisoformat(at) == datetime.fromisoformat(local).replace(tzinfo=ZoneInfo(TIME_ZONE))
-        assert called(browser, "format.js", "localTime", at) == local
+        assert called(browser, "lib/format.js", "localTime", at) == local
 
 
 def test_an_adjustment_from_the_page_of_a_sale_is_in_its_story(

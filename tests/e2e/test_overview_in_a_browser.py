@@ -64,16 +64,16 @@ def test_the_sums_of_a_thousand_accounts_are_those_of_the_api(browser: Tab, addr
     for currency, figure in zip(CURRENCIES, figures, strict=True):
         ours = [one for one in items if one["currency"] == currency]
         now, before = (sum(Decimal(one[when]["commission"]) for one in ours) for when in ("now", "before"))
-        assert figure == called(browser, "format.js", "amount", str(now), currency)
-        shown(browser, f"against {called(browser, 'format.js', 'amount', str(before), currency)}")
+        assert figure == called(browser, "lib/format.js", "amount", str(now), currency)
+        shown(browser, f"against {called(browser, 'lib/format.js', 'amount', str(before), currency)}")
     browser.page.get_by_text("The same as a table").click()
     for day in ("2026-11-10", "2026-11-30"):
         sums = [
             one["commission"] for page in pages for one in page["days"] if (one["currency"], one["day"]) == ("EUR", day)
         ]
         assert len(sums) == PAGES
-        summed = called(browser, "format.js", "amount", str(sum(map(Decimal, sums))), "EUR")
-        shown(browser, f"{called(browser, 'format.js', 'day', day)}\t{summed}")
+        summed = called(browser, "lib/format.js", "amount", str(sum(map(Decimal, sums))), "EUR")
+        shown(browser, f"{called(browser, 'lib/format.js', 'day', day)}\t{summed}")
     assert browser.violations() == []
     assert browser.errors == []
 

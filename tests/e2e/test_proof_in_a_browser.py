@@ -241,7 +241,7 @@ def test_a_missing_earlier_run_is_not_called_proven(browser: Tab, address: str, 
 )
 def test_numbers_are_compared_exactly(browser: Tab, address: str, texts: tuple[str, str], *, equal: bool) -> None:
     browser.open(address)
-    assert called(browser, "decimal.js", "same", *texts) is equal
+    assert called(browser, "lib/decimal.js", "same", *texts) is equal
 
 
 def event_page(source: str, id_: str) -> str:

@@ -51,7 +51,7 @@ REFUSALS = {
 
 def said(status: int, errors: list[dict[str, str]]) -> Any:
     """Return the title and the lines that the console shows for a refusal."""
-    return evaluated("advice.js", f"module.inWords({json.dumps({'status': status, 'errors': errors})})")
+    return evaluated("lib/advice.js", f"module.inWords({json.dumps({'status': status, 'errors': errors})})")
 
 
 @pytest.mark.parametrize("name", REFUSALS)

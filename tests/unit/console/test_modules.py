@@ -7,10 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.repository import ROOT
+from tests.support.console_modules import MODULES, STATIC
 
-STATIC = ROOT / "functions" / "console" / "static"
-MODULES = [path for path in STATIC.rglob("*.js") if path.parent.name != "vendor"]
 FORBIDDEN = r"innerHTML|outerHTML|insertAdjacentHTML|dangerouslySetInnerHTML|document\.write|\beval\(|localStorage"
 
 

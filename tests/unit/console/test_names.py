@@ -8,7 +8,7 @@ pytestmark = NEEDS_NODE
 def named(function: str, names: list[str], *more: str) -> list[str]:
     """Return what a function of the module makes of names, without what isolates them from the text around."""
     arguments = "".join(f", {one!r}" for one in more)
-    found: list[str] = evaluated("names.js", f"{names!r}.map((one) => module.{function}(one{arguments}))")
+    found: list[str] = evaluated("lib/names.js", f"{names!r}.map((one) => module.{function}(one{arguments}))")
     return [one.replace("\u2068", "").replace("\u2069", "") for one in found]
 
 

@@ -35,7 +35,7 @@ REFUSED: Final = {
 def read(language: str, texts: list[str]) -> list[str | None]:
     """Return what the console understands of texts."""
     call = f"module.readNumber(one, {json.dumps(language)}) ?? null"
-    found: list[str | None] = evaluated("numbers.js", f"{json.dumps(texts)}.map((one) => {call})")
+    found: list[str | None] = evaluated("lib/numbers.js", f"{json.dumps(texts)}.map((one) => {call})")
     return found
 
 
@@ -57,14 +57,14 @@ def test_what_the_console_shows_is_understood_when_it_is_copied_back(language: s
     names = json.dumps(language)
     shown = f"new Intl.NumberFormat({names}, {{ minimumFractionDigits: (one.split('.')[1] || '').length }}).format(one)"
     calls = f"{json.dumps(values)}.map((one) => [{shown}, module.unmistakable(one, {names})])"
-    texts = [text for both in evaluated("numbers.js", calls) for text in both]
+    texts = [text for both in evaluated("lib/numbers.js", calls) for text in both]
     assert read(language, texts) == [value for value in values for _ in range(2)]
 
 
 def test_what_was_understood_is_shown_so_that_nobody_reads_another_number() -> None:
     values = ["1234", "1.234", "12.5", "0.12345"]
     call = f"{json.dumps(values)}.map((one) => ['en', 'de'].map((language) => module.unmistakable(one, language)))"
-    assert evaluated("numbers.js", call) == [
+    assert evaluated("lib/numbers.js", call) == [
         ["1,234.00", "1.234,00"],
         ["1.2340", "1,2340"],
         ["12.50", "12,50"],
@@ -74,7 +74,7 @@ def test_what_was_understood_is_shown_so_that_nobody_reads_another_number() -> N
 
 def test_the_example_has_as_many_decimal_places_as_the_currency() -> None:
     call = "[0, 1, 2, 10].map((places) => [module.exampleOf(places, 'en'), module.exampleOf(places, 'de')])"
-    assert evaluated("numbers.js", call) == [
+    assert evaluated("lib/numbers.js", call) == [
         ["1,234", "1.234"],
         ["1,234.5", "1.234,5"],
         ["1,234.50", "1.234,50"],
@@ -101,12 +101,12 @@ def test_a_number_in_words_is_one_number_in_every_language() -> None:
         " trillion nine hundred ninety-nine billion nine hundred ninety-nine million nine hundred ninety-nine thousand"
         " nine hundred ninety-nine",
     }
-    assert evaluated("numbers.js", f"{json.dumps(list(words))}.map(module.spelled)") == list(words.values())
+    assert evaluated("lib/numbers.js", f"{json.dumps(list(words))}.map(module.spelled)") == list(words.values())
 
 
 def test_an_amount_in_words_names_its_currency() -> None:
     amounts = [["1234", "EUR"], ["1.00", "EUR"], ["12.50", "GBP"], ["-3", "JPY"], ["0.125", "KWD"], ["1", "XYZ"]]
-    assert evaluated("numbers.js", f"{json.dumps(amounts)}.map((one) => module.spelledMoney(...one))") == [
+    assert evaluated("lib/numbers.js", f"{json.dumps(amounts)}.map((one) => module.spelledMoney(...one))") == [
         "one thousand two hundred thirty-four euros",
         "one euro",
         "twelve point five zero British pounds",
@@ -118,7 +118,7 @@ def test_an_amount_in_words_names_its_currency() -> None:
 
 def test_a_german_thousand_is_spelled_as_the_thousand_that_was_understood() -> None:
     call = "module.spelledMoney(module.readNumber('1.234', language), 'EUR')"
-    assert evaluated("numbers.js", f"['de', 'en'].map((language) => {call})") == [
+    assert evaluated("lib/numbers.js", f"['de', 'en'].map((language) => {call})") == [
         "one thousand two hundred thirty-four euros",
         "one point two three four euros",
     ]

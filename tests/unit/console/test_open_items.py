@@ -45,7 +45,7 @@ ACCOUNTS: Final = [
 def called(name: str, *arguments: Any) -> Any:
     """Return what a function of the module returns."""
     texts = [one if isinstance(one, str) and "=>" in one else json.dumps(one) for one in arguments]
-    return evaluated("open_items.js", f"module.{name}({', '.join(texts)})")
+    return evaluated("lib/open-items.js", f"module.{name}({', '.join(texts)})")
 
 
 def test_what_is_open_is_added_up_by_currency_and_age_and_most_overdue_is_first() -> None:
@@ -54,7 +54,7 @@ def test_what_is_open_is_added_up_by_currency_and_age_and_most_overdue_is_first(
         {"currency": "GBP", "paid": "-0.50"}, {"currency": "USD", "paid": "0"},
     ]  # fmt: skip
     rows = f"{json.dumps(ACCOUNTS)}.map(module.rowOf)"
-    euro, pound, yen = evaluated("open_items.js", f"module.byCurrency({rows}, {json.dumps(paid)})")
+    euro, pound, yen = evaluated("lib/open-items.js", f"module.byCurrency({rows}, {json.dumps(paid)})")
     assert (euro["currency"], euro["rows"], euro["paid"], euro["open"]) == ("EUR", [], "-5.00", "0")
     assert [one["agency"] for one in pound["rows"]] == ["43", "42"]
     figures = ("currency", "open", "overdue", "credits", "paid", "oldestDue")
@@ -94,7 +94,7 @@ def running(**more: Any) -> Any:
         {"id": "dated", "amount": "10.00", "time": "2026-10-10T00:00:00Z", "recorded_at": "2026-10-12T09:00:00Z"},
     ]
     facts = {"statements": statements, "payments": payments, "balance": "31.00", "from": "2026-01-01", **more}
-    return evaluated("open_items.js", f"module.runningStatement({{ ...{json.dumps(facts)}, dayOf: {DAY} }})")
+    return evaluated("lib/open-items.js", f"module.runningStatement({{ ...{json.dumps(facts)}, dayOf: {DAY} }})")
 
 
 def names(found: dict[str, Any]) -> list[tuple[str, str, str, str]]:
@@ -130,7 +130,7 @@ def test_what_was_before_the_span_is_brought_forward() -> None:
 
 def test_a_reminder_names_each_overdue_statement_with_amount_and_due_date() -> None:
     rows = f"{json.dumps(ACCOUNTS)}.map(module.rowOf)"
-    (found,) = evaluated("open_items.js", f"module.lateAgencies({rows})")
+    (found,) = evaluated("lib/open-items.js", f"module.lateAgencies({rows})")
     assert found["agency"] == "43"
     text = called("reminderFor", "To {agency}:\n{statements}\n{other}", {**found, "name": "Quay $& Sons"})
     assert text == (
@@ -140,7 +140,7 @@ def test_a_reminder_names_each_overdue_statement_with_amount_and_due_date() -> N
         "In total: 107.50 GBP\n"
         "{other}"
     )
-    begin = evaluated("open_items.js", "module.REMINDER")
+    begin = evaluated("lib/open-items.js", "module.REMINDER")
     assert all(part in begin for part in ("{agency}", "{statements}"))
 
 

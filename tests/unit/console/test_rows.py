@@ -23,7 +23,7 @@ ROWS = [
 def of(function: str, *arguments: Any) -> Any:
     """Return what a function of the module makes of the rows, the columns and more arguments."""
     more = "".join(f", {json.dumps(one)}" for one in arguments)
-    return evaluated("rows.js", f"module.{function}({json.dumps(ROWS)}, {COLUMNS}{more})")
+    return evaluated("lib/rows.js", f"module.{function}({json.dumps(ROWS)}, {COLUMNS}{more})")
 
 
 def matching(text: str) -> list[str]:
@@ -56,22 +56,22 @@ def test_numbers_are_ordered_by_value_and_texts_as_people_order_them() -> None:
 def test_a_file_has_every_column_with_a_value_and_no_formula() -> None:
     lines = of("csvOf").split("\r\n")
     assert lines[:2] == ["agency,net,events,status", "42,-997,9,not_issued"]
-    assert evaluated("rows.js", 'module.csvOf([{a: "=1+1"}], [{key: "a"}])') == "a\r\n'=1+1\r\n"
+    assert evaluated("lib/rows.js", 'module.csvOf([{a: "=1+1"}], [{key: "a"}])') == "a\r\n'=1+1\r\n"
 
 
 def test_the_view_of_a_list_is_in_the_address_beside_that_of_another() -> None:
     view = {"text": "a b", "sort": {"by": "net", "down": True}, "columns": ["net", "x"], "size": "25", "pages": 3}
     call = f'"#held.text=x", "events", {json.dumps(view)}, {{size: "100"}}'
-    hashed = evaluated("rows.js", f"module.hashOf({call})")
+    hashed = evaluated("lib/rows.js", f"module.hashOf({call})")
     assert hashed == (
         "#held.text=x&events.text=a+b&events.sort=-net&events.columns=net%2Cx&events.size=25&events.pages=3"
     )
-    assert evaluated("rows.js", f'module.viewOf({json.dumps(hashed)}, "events", {{size: "100"}})') == view
-    assert evaluated("rows.js", f"module.firstPages({json.dumps(hashed)})").endswith("events.size=25")
+    assert evaluated("lib/rows.js", f'module.viewOf({json.dumps(hashed)}, "events", {{size: "100"}})') == view
+    assert evaluated("lib/rows.js", f"module.firstPages({json.dumps(hashed)})").endswith("events.size=25")
     usual = {"text": "", "size": "100", "pages": 1}
-    assert evaluated("rows.js", 'module.viewOf("#main", "events", {size: "100"})') == usual
+    assert evaluated("lib/rows.js", 'module.viewOf("#main", "events", {size: "100"})') == usual
     call = f'"#events.text=x", "events", {json.dumps(usual)}, {{size: "100"}}'
-    assert evaluated("rows.js", f"module.hashOf({call})") == ""
+    assert evaluated("lib/rows.js", f"module.hashOf({call})") == ""
 
 
 LOADED = """(async () => {
@@ -88,7 +88,9 @@ LOADED = """(async () => {
 
 
 def loaded(many: str, fails: int = -1, changed: str = "") -> dict[str, Any]:
-    found: dict[str, Any] = evaluated("rows.js", f"await {LOADED % {'many': many, 'fails': fails, 'changed': changed}}")
+    found: dict[str, Any] = evaluated(
+        "lib/rows.js", f"await {LOADED % {'many': many, 'fails': fails, 'changed': changed}}"
+    )
     return found
 
 
@@ -128,7 +130,7 @@ NEWEST = """(async () => {
 
 
 def test_the_newest_events_come_first_each_once_in_few_requests() -> None:
-    found = evaluated("newest.js", f"await {NEWEST}")
+    found = evaluated("events/newest.js", f"await {NEWEST}")
     assert (found["many"], found["unique"], found["isNewestFirst"]) == (2504, 2504, True)
     assert found["first"] == ["2026-11-01", "2026-11-06"]
     assert found["asked"] < 25

@@ -6,7 +6,7 @@ from tests.support.repository import ROOT
 
 STATIC = ROOT / "functions" / "console" / "static"
 DOCUMENT = (ROOT / "docs" / "operations.md").read_text("utf-8")
-PAGE = "".join((STATIC / "pages" / name).read_text("utf-8") for name in ("operations.js", "held.js"))
+PAGE = "".join((STATIC / "operations" / name).read_text("utf-8") for name in ("operations.js", "held.js"))
 
 
 def test_the_console_serves_the_document_as_it_is() -> None:

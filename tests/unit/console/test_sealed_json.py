@@ -14,7 +14,7 @@ TRIED = """
 
 
 def read(text: str) -> Any:
-    return evaluated("sealed_json.js", TRIED % json.dumps(text))
+    return evaluated("proof/sealed-json.js", TRIED % json.dumps(text))
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ pytestmark = NEEDS_NODE
 )
 def test_a_status_has_a_colour_and_words(kind: type[Enum]) -> None:
     statuses = [str(one.value) for one in kind]
-    found = evaluated("status.js", f"{statuses}.map((one) => [module.colourOf(one), module.statusWords(one)])")
+    found = evaluated("lib/status.js", f"{statuses}.map((one) => [module.colourOf(one), module.statusWords(one)])")
     for status, (colour, words) in zip(statuses, found, strict=True):
         assert colour in {"good", "warn", "bad", "plain"}, status
         assert "_" not in words

@@ -2,12 +2,10 @@
 
 import re
 
-from tests.support.console_modules import STATIC
+from tests.support.console_modules import MODULES, STATIC
 
 STYLE = (STATIC / "style.css").read_text("utf-8")
-SCRIPTS = "\n".join(
-    path.read_text("utf-8") for path in (*STATIC.glob("*.js"), *STATIC.glob("pages/*.js"), STATIC / "index.html")
-)
+SCRIPTS = "\n".join(path.read_text("utf-8") for path in (*MODULES, STATIC / "index.html"))
 KEYS = {"good", "warn", "bad"}
 """Classes that are keys of an object: the colours of statuses."""
 WORDS = KEYS | {word for text in re.findall(r'"([^"\n]*)"|`([\w -]*)\$\{', SCRIPTS) for word in " ".join(text).split()}

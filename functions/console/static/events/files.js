@@ -1,0 +1,131 @@
+/** Files of others: they go to the API part by part, which converts them; what it gives is recorded in batches. */
+import { get, getOr, post, put, recordAll, segment } from "../lib/api.js";
+import { sum } from "../lib/decimal.js";
+import * as format from "../lib/format.js";
+import { Problem } from "../lib/problem.js";
+
+const PART = 600_000; // Bytes: in Base64, a part fits into a request.
+const LARGEST = 700_000;
+const PIECE = 32_768;
+const BATCH = 500;
+const GZIP = [0x1f, 0x8b];
+/** The most messages that are kept to be shown; the others are counted. */
+export const MOST_SHOWN = 100;
+/** The maps that come with Quarterhour. */
+export const MAPS = ["adyen", "amazon", "amazon_comma", "shopify", "stripe"];
+
+/** Returns the content of a file, decompressed if it is gzipped. */
+export async function contentOf(file) {
+  const start = new Uint8Array(await file.slice(0, GZIP.length).arrayBuffer());
+  if (!GZIP.every((byte, index) => start[index] === byte)) return file;
+  return new Response(file.stream().pipeThrough(new DecompressionStream("gzip"))).blob();
+}
+
+/** Returns bytes in Base64. */
+export async function base64Of(blob) {
+  const bytes = new Uint8Array(await blob.arrayBuffer());
+  const pieces = [];
+  for (let at = 0; at < bytes.length; at += PIECE) {
+    pieces.push(String.fromCharCode(...bytes.subarray(at, at + PIECE)));
+  }
+  return btoa(pieces.join(""));
+}
+
+/**
+ * Yields what the API answers about each part of a content, and `at`, where the next part begins. `from`: the answer
+ * after which to go on.
+ */
+export async function* partsOf(content, request, from = { at: 0, next: undefined }) {
+  let { at, next } = from;
+  do {
+    const part = await base64Of(content.slice(at, at + PART));
+    const answer = await post("/csv/events", {
+      ...request, part, last: at + PART >= content.size, ...(next && { next }),
+    });
+    at += answer.read;
+    ({ next } = answer);
+    yield { ...answer, at };
+  } while (next);
+}
+
+/** Returns the map that the API proposes for a file: `map`, `questions`, `shipped` and what to check. */
+export const mapOf = async (content, name) => post("/csv/maps", {
+  part: await base64Of(content.slice(0, PART)), name, last: content.size <= PART,
+});
+
+/** Returns a proposed map with answers in place of its questions: `answers` by the lines of these. */
+export const answered = ({ map, questions }, answers) => map.split("\n").map((line, index) => {
+  const asked = questions.find((one) => one.line === index + 1);
+  return asked ? `${asked.name} = ${answers[asked.line]}` : line;
+}).join("\n");
+
+/** Returns a problem in the words of the API: a file, a map or a span is not typed into a field that has advice. */
+export const inTheWordsOfTheApi = (problem) => {
+  if (!problem.errors?.length) return problem;
+  const own = problem.errors.filter(({ field }) => ["map", "part", "file"].includes(field));
+  return { title: "Not accepted", message: own.length ? own.map((one) => one.problem).join("; ") : problem.message };
+};
+
+/** Returns an empty summary of a file. */
+export const nothing = () => ({ rows: 0, events: 0, bad: 0, messages: [], sums: new Map() });
+
+/** Adds what a part gives to the summary of a file: counts, first messages, and sums by month, currency and type. */
+export function add(summary, { items, bad, rows }) {
+  summary.rows += rows;
+  summary.events += items.length;
+  summary.bad += bad.length;
+  summary.messages.push(...bad.slice(0, MOST_SHOWN - summary.messages.length));
+  for (const { type, time, data } of items) {
+    const month = time ? format.localTime(time).slice(0, "2026-11".length) : "";
+    const key = JSON.stringify([month, data.currency ?? "", type]);
+    const before = summary.sums.get(key) ?? { month, currency: data.currency, type, events: 0, amount: "0" };
+    summary.sums.set(key, {
+      ...before, events: before.events + 1, amount: data.amount ? sum([before.amount, data.amount]) : before.amount,
+    });
+  }
+  return summary;
+}
+
+/** Returns the sums of a summary, in the order of months, currencies and types. */
+export const sumsOf = ({ sums }) => [...sums.keys()].toSorted().map((key) => sums.get(key));
+
+/** Returns why an event is not in the ledger, or what it waits for. */
+export const reasonsOf = ({ errors, held }) =>
+  (errors ?? held?.problems ?? []).map(({ field, problem, expected }) =>
+    `${field} ${problem}: expected ${expected}`.trim()).join("; ");
+
+/** Records events in batches; adds the number of each verdict, and the first that are not recorded, to `result`. */
+export async function sendBatches(result, events) {
+  for (let at = 0; at < events.length; at += BATCH) {
+    const { items, counts } = await recordAll(events.slice(at, at + BATCH));
+    for (const [verdict, many] of Object.entries(counts)) {
+      result.counts[verdict] = (result.counts[verdict] ?? 0) + many;
+    }
+    const left = items.filter((one) => !["recorded", "duplicate"].includes(one.verdict));
+    result.refused.push(...left.slice(0, MOST_SHOWN - result.refused.length));
+  }
+}
+
+/** Returns the agencies of a file and its bad lines; throws a problem in words if it is too large. */
+export async function agenciesOf(content) {
+  if (content.size > LARGEST) {
+    const detail = `A file of agencies has at most ${format.size(LARGEST)} here. Split it, or use the command.`;
+    throw new Problem(413, "Too large", detail, "");
+  }
+  return post("/csv/agencies", { file: await base64Of(content) });
+}
+
+const canonical = (value) => JSON.stringify(value, (_, one) =>
+  (one && typeof one === "object" && !Array.isArray(one) ? Object.fromEntries(Object.entries(one).toSorted()) : one));
+
+/** Registers an agency of a file if it is new or differs; returns created, changed or unchanged. */
+export async function register({ agency, content }) {
+  const path = `/agencies/${segment(agency)}`;
+  const before = await getOr(path, null);
+  if (before && canonical(before.content) === canonical(content)) return "unchanged";
+  await put(path, { seen: before?.version ?? 0, content });
+  return before ? "changed" : "created";
+}
+
+/** Returns the preview of re-ratings. */
+export const previewOf = (query) => get(`/rerating?${new URLSearchParams(query)}`);

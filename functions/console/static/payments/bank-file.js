@@ -1,0 +1,218 @@
+/** A bank's file: what each line pays and why, and the recording of the payments that a person of finance chooses. */
+import { html, useMemo, useRef, useState } from "../vendor/htm-preact.js";
+import { eventAddress } from "../events/events.js";
+import { inTurns, record, sendFile } from "../lib/api.js";
+import { sum } from "../lib/decimal.js";
+import * as format from "../lib/format.js";
+import { AgencyLink } from "../lib/links.js";
+import { List } from "../lib/list.js";
+import { Amount, Dialog, Failure, Link, Money, Name, Table, useSending } from "../lib/parts.js";
+import { Problem } from "../lib/problem.js";
+
+const LARGEST = 4_000_000;
+const NONE = [];
+const GROUPS = [
+  { title: "Certain", note: "These lines name their statement, or have the exact amount of the agency that paid.",
+    has: (line) => line.certain },
+  { title: "To review", note: "Choose a line only if you have checked it. Record what has no box on the agency's page.",
+    has: (line) => !line.certain && line.match !== "none" && line.match !== "recorded" },
+  { title: "Recorded before", has: (line) => line.match === "recorded" },
+  { title: "Without a match", has: (line) => line.match === "none" },
+];
+const LINES = (many) => `${format.count(many)} ${many === 1 ? "line" : "lines"}`;
+const PAYMENTS = (many) => `${format.count(many)} ${many === 1 ? "payment" : "payments"}`;
+
+/** The page: the choice of a file, then its lines. */
+export function BankFile() {
+  const [found, setFound] = useState(null);
+  const { busy, problem, onSend } = useSending(read, setFound);
+  const choose = (event) => {
+    event.preventDefault();
+    setFound(null);
+    onSend(new FormData(event.target));
+  };
+  return html`
+    <p>Choose a file of your bank: CAMT.053, MT940, or CSV with the columns <code>date</code>, <code>amount</code>,
+      ${" "}<code>currency</code> and <code>reference</code>. The command <code>quarterhour payments</code> reads other
+      CSV. The lines are matched to open statements. Nothing is
+      recorded before you say so, and no line is recorded twice.</p>
+    <form class="bar" onSubmit=${choose}>
+      <label>File <input type="file" name="file" required accept=".xml,.sta,.940,.mt940,.txt,.csv" /></label>
+      <button class="first" disabled=${busy}>${busy ? "Reading…" : "Read the file"}</button>
+    </form>
+    ${problem && html`<${Failure} problem=${problem} />`}
+    ${found && html`<${Lines} key=${found.key} ...${found} />`}`;
+}
+
+async function read(form) {
+  const file = form.get("file");
+  if (file.size > LARGEST) {
+    const detail = `It has ${format.size(file.size)}, and at most ${format.size(LARGEST)} are read. Ask your bank for a
+      file of fewer days.`;
+    throw new Problem(413, "The file is too large", detail, "");
+  }
+  return { ...(await sendFile("/bank-files", file)), name: file.name, key: crypto.randomUUID() };
+}
+
+/** The lines of a file by what is to be done about them. `chosen`: the numbers of those that will be recorded. */
+function Lines({ name, lines, problems }) {
+  const [chosen, setChosen] = useState(() => new Set(lines.filter((one) => one.certain).map((one) => one.line)));
+  const [results, setResults] = useState(new Map());
+  const [asks, setAsks] = useState(false);
+  const select = (some, isOn) => {
+    const next = new Set(chosen);
+    for (const { line } of some) next[isOn ? "add" : "delete"](line);
+    setChosen(next);
+  };
+  const groups = useMemo(() => GROUPS.map((one) => [one, lines.filter(one.has)]), [lines]);
+  const isOpen = ({ line, events }) => events.length > 0 && !results.get(line)?.every((one) => one.outcome);
+  const picked = lines.filter((one) => chosen.has(one.line) && isOpen(one));
+  return html`
+    <h2><${Name}>${name}<//>: ${LINES(lines.length)}</h2>
+    ${problems.length > 0 && html`
+      <div class="mark" role="alert">
+        <p><strong>The file is not in order.</strong> Look at it before you record anything.</p>
+        ${problems.map((one) => html`<p key=${one}><${Name}>${one}<//></p>`)}
+      </div>`}
+    <div class="bar">
+      <button type="button" class="first" disabled=${!picked.length} onClick=${() => setAsks(true)}>
+        Review ${LINES(picked.length)}
+      </button>
+      <span role="status">${results.size > 0 && resultOf([...results.values()].flat())}</span>
+    </div>
+    ${groups.map(([{ title, note }, some]) => html`
+      <${Group} key=${title} ...${{ title, note, chosen, select, results, isOpen }} lines=${some} />`)}
+    ${asks && html`
+      <${Review} lines=${picked} onRecorded=${(more) => setResults(new Map([...results, ...more]))}
+        onClose=${() => setAsks(false)} />`}`;
+}
+
+function resultOf(results) {
+  const recorded = results.filter(({ outcome }) => outcome && outcome.verdict !== "held").length;
+  const held = results.filter(({ outcome }) => outcome?.verdict === "held").length;
+  const failed = results.filter(({ problem }) => problem).length;
+  return [
+    `${PAYMENTS(recorded)} recorded`,
+    held && `${format.count(held)} held`,
+    failed && `${format.count(failed)} not recorded`,
+  ].filter(Boolean).join(", ");
+}
+
+/** The lines of a group. Those that can be recorded have a box. */
+function Group({ title, note, lines, chosen, select, results, isOpen }) {
+  const columns = useMemo(() => columnsOf({ lines, chosen, select, results, isOpen }), [lines, chosen, results]);
+  if (!lines.length) return null;
+  const open = lines.filter(isOpen);
+  const all = open.length > 0 && open.every((one) => chosen.has(one.line));
+  return html`
+    <h3>${title}: ${LINES(lines.length)}</h3>
+    ${note && html`<p class="note">${note}</p>`}
+    ${open.length > 1 && html`
+      <label class="check">
+        <input type="checkbox" checked=${all} onChange=${({ target }) => select(open, target.checked)} />
+        Select all ${format.count(open.length)} of this group
+      </label>`}
+    <${List} name=${title.toLowerCase().replaceAll(" ", "-")} caption=${`${title}: lines`} columns=${columns}
+      rows=${lines} />`;
+}
+
+const columnsOf = ({ lines, chosen, select, results, isOpen }) => [
+  ...(lines.some((one) => one.events.length > 0)
+    ? [{
+      key: "record", title: "", value: null, kind: "pick",
+      cell: (one) => isOpen(one) && html`
+        <input type="checkbox" aria-label=${labelOf(one)} checked=${chosen.has(one.line)}
+          onChange=${({ target }) => select([one], target.checked)} />`,
+    }]
+    : []),
+  { key: "date", title: "Date", type: "day" },
+  {
+    key: "payer", title: "Payer and reference", head: true, kind: "long",
+    value: (one) => [one.name || one.iban, one.reference].filter(Boolean).join(" "),
+    cell: (one) => html`
+      ${(one.name || one.iban) && html`<div><${Name}>${one.name || one.iban}<//></div>`}
+      ${one.reference && html`<small><${Name}>${one.reference}<//></small>`}`,
+  },
+  { key: "amount", title: "Amount", type: "money", exact: true },
+  { key: "currency", title: "Currency" },
+  {
+    key: "pays", title: "Pays", kind: "long", value: ({ events }) => events.map(paidBy).join(", "),
+    cell: ({ events }) => events.map((event) => html`<${Pays} key=${event.id} event=${event} />`),
+  },
+  {
+    key: "reason", title: "Why", kind: "long",
+    cell: (one) => html`
+      <${Name}>${one.reason}<//>
+      ${(results.get(one.line) ?? NONE).map((result) => html`<${Result} key=${result.event.id} ...${result} />`)}`,
+  },
+];
+
+const labelOf = ({ amount, currency, name, iban, date }) =>
+  `Record ${format.money(amount, currency)} ${currency} of ${name || iban || date}`;
+
+/** Returns what a payment pays, for a file. */
+const paidBy = ({ subject, data: { statement } }) => [subject, statement].filter(Boolean).join(" ");
+
+const Pays = ({ event: { subject, data: { statement, amount, currency } } }) => html`
+  <div><${AgencyLink} agency=${subject} currency=${currency} />: ${statement ?? "the oldest statements"},
+    ${" "}<${Amount} value=${amount} currency=${currency} exact /></div>`;
+
+function Result({ event, outcome, problem }) {
+  if (problem) return html`<div class="mark">${problem.title}. ${problem.message}</div>`;
+  if (outcome.verdict === "held") return html`<div>It waits for another person, who approves it in Operations.</div>`;
+  return html`<div class="proven"><${Link} to=${eventAddress(event)}>It is recorded<//>.</div>`;
+}
+
+/** The dialog before the recording: how many payments, and their sums. Events of one line are sent in their order. */
+function Review({ lines, onRecorded, onClose }) {
+  const [done, setDone] = useState(0);
+  const events = lines.flatMap((one) => one.events);
+  const unsure = lines.filter((one) => !one.certain).length;
+  const results = useRef(new Map());
+  const send = async () => {
+    await inTurns(lines, async ({ line, events: own }) => {
+      const some = [];
+      for (const event of own) {
+        // A part after one that failed would be found as the rest of the line, and not as this part.
+        if (some.some((one) => one.problem)) break;
+        try {
+          some.push({ event, outcome: await record(event) });
+        } catch (problem) {
+          some.push({ event, problem });
+        }
+      }
+      results.current.set(line, some);
+      setDone(results.current.size);
+    });
+    return results.current;
+  };
+  const sending = useSending(send, onRecorded);
+  return html`
+    <${Dialog} title=${`Record ${PAYMENTS(events.length)}`} action="Record" ...${{ onClose, ...sending }}>
+      <p>The payments are permanent, and staff see that you recorded them.</p>
+      <${Sums} events=${events} />
+      ${unsure > 0 && html`
+        <div class="mark">
+          <p>${LINES(unsure)} of these ${unsure === 1 ? "is" : "are"} not certain.</p>
+          <label class="check"><input type="checkbox" required /> I have checked this, and it is right.</label>
+        </div>`}
+      ${sending.busy && html`<progress aria-label="Progress" value=${done} max=${lines.length}></progress>`}
+    <//>`;
+}
+
+function Sums({ events }) {
+  const byCurrency = [...Map.groupBy(events, ({ data }) => data.currency)].toSorted(([one], [other]) =>
+    (one < other ? -1 : 1));
+  const total = (some, isOut) =>
+    sum(some.map(({ data }) => data.amount).filter((one) => one.startsWith("-") === isOut));
+  const head = [["Currency"], ["Payments", "n"], ["Agencies paid", "n"], ["Agencies were paid", "n"]];
+  return html`
+    <${Table} label="Sums by currency" head=${head}>
+      ${byCurrency.map(([currency, some]) => html`
+        <tr key=${currency}>
+          <th scope="row">${currency}</th><td class="n">${format.count(some.length)}</td>
+          <${Money} value=${total(some, false)} currency=${currency} exact />
+          <${Money} value=${total(some, true)} currency=${currency} exact />
+        </tr>`)}
+    <//>`;
+}

@@ -1,0 +1,187 @@
+/**
+ * The proof of a statement, made from its own files: their hashes, and each figure that follows from its lines. It
+ * needs nothing of another agency.
+ */
+import { get, statementPath } from "../lib/api.js";
+import { monthOf } from "../lib/calendar.js";
+import { product, rounded, same, scaleOf, sum } from "../lib/decimal.js";
+import { timeUtc } from "../lib/format.js";
+import { expect, refuse, step } from "./proving.js";
+import { parseSealed } from "./sealed-json.js";
+import { linesIn, sealedContent } from "./sealed.js";
+
+const BY_TAX_POINT = 2; // The first schema that is taxed by tax point, and says who collects.
+const SOLD = ["sales", "voids", "refunds", "adjustments"];
+const KINDS = [...SOLD, "brought_forward", "payments", "other"];
+const KIND_OF = {
+  "sale.recorded": "sales", "sale.voided": "voids", "sale.refunded": "refunds", "adjustment.recorded": "adjustments",
+  "payment.recorded": "payments",
+};
+const SHOWN = ["opening", "net", "commission_exact", "commission", "tax", "payments", "closing"];
+
+/** What the proof of a statement leaves open, and who can answer it. */
+export const NOT_PROVEN = [
+  "That each commission follows from its terms, and that the page to print and the XML say what statement.json says."
+    + " The command below checks both.",
+  "That no line is missing, that none is on another statement, and that the numbers have no gap. This needs all files"
+    + " of the marketplace; its auditors can prove it.",
+  "That the balance of the previous statement, the parties and the tax rates are right.",
+];
+
+/** Yields the steps that prove a statement, and the documents that cancel it and replace it. */
+export async function* proofOfStatement(name) {
+  const statement = await get(statementPath(name)); // Again, as the links of a page expire.
+  for (const document of statement.documents) yield* proofOfDocument(statement, document);
+}
+
+async function* proofOfDocument(statement, { number, files, cancels, closing }) {
+  const contents = {};
+  for (const file of files) {
+    const name = file.key.split("/").pop();
+    yield await step(`${name} of ${number} is the file that was sealed`, async () => {
+      contents[name] = await sealedContent(file);
+      return `SHA-256 ${file.sha256}, ${file.key}`;
+    });
+  }
+  const { "statement.json": json, "lines.csv.gz": packed } = contents;
+  if (!json || !packed) return;
+  let read;
+  yield await step(`statement.json is that of ${number}`, async () => {
+    const document = parseSealed(new TextDecoder().decode(json));
+    expect("The number in statement.json", document.number, number);
+    for (const name of ["period", "agency", "currency"]) {
+      expect(`The ${name} in statement.json`, document[name], statement[name]);
+    }
+    expect("What it cancels", document.cancels?.number ?? null, cancels);
+    expectSame("The closing balance on this page", closing, document.closing);
+    if (number === statement.number) {
+      for (const name of SHOWN) expectSame(`${name} on this page`, statement[name], document[name]);
+    }
+    const lines = files.find((file) => file.key.endsWith("/lines.csv.gz"));
+    expect("The SHA-256 of the lines in statement.json", document.lines_file.sha256, lines.sha256);
+    read = document;
+    return "Its number, period, agency and currency, and the figures that this page shows";
+  });
+  if (!read) return;
+  let sums;
+  yield await step(`The lines of ${number} are its own`, async () => {
+    const lines = await linesIn(packed);
+    checkLines(read, lines);
+    sums = added(read, lines);
+    const until = timeUtc(read.recorded_until);
+    return `${lines.length} lines, each of this agency and currency, recorded before ${until}, and once`;
+  });
+  if (!sums) return;
+  yield {
+    ...(await step(`The sums of ${number} are those of its lines`, () => checkSums(read, sums))),
+    counts: { lines: read.lines, files: files.length },
+  };
+  yield await step(`The commission and the tax of ${number} follow from its lines`, () => checkTax(read, sums));
+  yield await step(`The balance of ${number} follows from its figures`, () => checkBalance(read));
+}
+
+function expectSame(what, found, expected) {
+  if (!same(found, expected)) expect(what, found, expected);
+}
+
+function checkLines({ agency, currency, period, recorded_until: until, lines: many }, lines) {
+  const seen = new Set();
+  for (const line of lines) {
+    const name = `The line ${line.source} ${line.id}`;
+    const identity = JSON.stringify([line.source, line.id]);
+    if (line.agency !== agency || line.currency !== currency) {
+      refuse(`${name} is of ${line.agency} in ${line.currency}`);
+    }
+    if ((line.period || monthOf(line.recorded_at)) > period) refuse(`${name} is of a later period, ${line.period}`);
+    if (Date.parse(line.recorded_at) >= Date.parse(until)) refuse(`${name} was recorded at ${line.recorded_at}`);
+    if (seen.has(identity)) refuse(`${name} is there twice`);
+    seen.add(identity);
+  }
+  expect("The number of lines", lines.length, many);
+}
+
+const kindOf = (line) => (line.kind === "opening" ? "brought_forward" : KIND_OF[line.type] ?? "other");
+
+/** Returns the lines, amounts and commissions by kind, and the commissions by what decides their tax. */
+function added({ time_zone: timeZone, cancels, replaces, taxes = [] }, lines) {
+  const sign = cancels ? "-1" : "1"; // A cancellation reverses each line,
+  const signOfPayments = cancels || replaces ? "0" : sign; // but payments stay on the first document.
+  const spans = taxes.flatMap((row) => row.tax_points);
+  const named = (line, name) => (spans.some((span) => span[name] === line[name]) && line[name]) || "";
+  const days = new Intl.DateTimeFormat("sv", { timeZone, dateStyle: "short" });
+  const kinds = Object.fromEntries(KINDS.map((kind) => [kind, { amounts: [], commissions: [] }]));
+  const taxed = new Map();
+  for (const line of lines) {
+    const kind = kindOf(line);
+    const commission = product(sign, line.commission);
+    kinds[kind].amounts.push(product(kind === "payments" ? signOfPayments : sign, line.amount));
+    kinds[kind].commissions.push(commission);
+    if (kind === "brought_forward" || kind === "payments") continue;
+    const day = line.tax_point || days.format(new Date(line.time || line.recorded_at));
+    const key = JSON.stringify([day, named(line, "kind"), named(line, "category")]);
+    if (!taxed.has(key)) taxed.set(key, []);
+    taxed.get(key).push(commission);
+  }
+  const byKind = Object.entries(kinds).map(([kind, { amounts, commissions }]) => [
+    kind, { lines: amounts.length, amount: sum(amounts), commission: sum(commissions) },
+  ]);
+  return { kinds: Object.fromEntries(byKind), taxed };
+}
+
+function checkSums(document, { kinds }) {
+  for (const kind of KINDS) {
+    const { lines, amount, commission } = document.by_kind[kind];
+    expect(`${kind}: lines`, lines, kinds[kind].lines);
+    expectSame(`${kind}: amount`, amount, kinds[kind].amount);
+    expectSame(`${kind}: commission`, commission, kinds[kind].commission);
+  }
+  for (const kind of SOLD) expectSame(kind, document[kind], kinds[kind].amount);
+  expectSame("net", document.net, sum(SOLD.map((kind) => kinds[kind].amount)));
+  expectSame("payments", document.payments, kinds.payments.amount);
+  expectSame("brought_forward", document.brought_forward, kinds.brought_forward.commission);
+  const charged = [...SOLD, "other"].map((kind) => kinds[kind].commission);
+  expectSame("commission_exact", document.commission_exact, sum(charged));
+  return "Sales, voids, refunds, adjustments, payments and the exact commission, to the last decimal";
+}
+
+/** Checks that commission and tax are rounded as the statement says: for each row of tax, or as a whole in schema 1. */
+function checkTax(document, { taxed }) {
+  const { schema, commission, tax } = document;
+  const halfUp = document.rounding === "half-up";
+  const round = (text) => rounded(text, scaleOf(commission), halfUp);
+  const taxOf = (base, { scheme, percent }) =>
+    round(scheme === "standard" ? product(base, product(percent, "0.01")) : "0");
+  if (schema < BY_TAX_POINT) {
+    const base = round(document.commission_exact);
+    expectSame("commission", commission, base);
+    expectSame("tax", tax, document.tax_profile ? taxOf(base, document.tax_profile) : "0");
+    return document.tax_profile?.note ?? "Without tax";
+  }
+  const bases = document.taxes.map(() => []);
+  for (const [key, commissions] of taxed) {
+    const [day, kind, category] = JSON.parse(key);
+    const place = document.taxes.findIndex((row) => row.tax_points.some((span) =>
+      (span.kind ?? "") === kind && (span.category ?? "") === category && span.from <= day && day <= span.to));
+    if (place < 0) refuse(`No tax is shown for ${[day, kind, category].filter(Boolean).join(", ")}`);
+    bases[place].push(...commissions);
+  }
+  document.taxes.forEach((row, place) => {
+    const base = round(sum(bases[place]));
+    expectSame(`The base of ${row.note}`, row.base, base);
+    expectSame(`The tax of ${row.note}`, row.tax, taxOf(base, row));
+  });
+  expectSame("commission", commission, sum(document.taxes.map((row) => row.base)));
+  expectSame("tax", tax, sum(document.taxes.map((row) => row.tax)));
+  return document.taxes.map((row) => `${row.note.replace(/\.$/, "")}: ${row.tax} on ${row.base}`).join("; ");
+}
+
+function checkBalance({ opening, brought_forward: brought, previous, collects, ...figures }) {
+  const { net, commission, tax, payable, proceeds = "0", payments, closing } = figures;
+  const minus = (text) => product("-1", text);
+  expectSame("opening", opening, sum([previous?.closing ?? "0", brought]));
+  expectSame("payable", payable, sum([commission, tax]));
+  const halfUp = figures.rounding === "half-up";
+  expectSame("proceeds", proceeds, collects === "marketplace" ? rounded(net, scaleOf(commission), halfUp) : "0");
+  expectSame("closing", closing, sum([opening, payable, minus(proceeds), minus(payments)]));
+  return `${opening} + ${payable} − ${proceeds} − ${payments} = ${closing}`;
+}

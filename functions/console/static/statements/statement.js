@@ -1,0 +1,399 @@
+/**
+ * A statement as people see it: what is owed, parties, figures, tax, terms, comparison, days, history, files and lines;
+ * and what its reader may do with it.
+ */
+import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
+import { EventLink, Reference, typeColumn } from "../events/events.js";
+import { draftPath, get, getOr, post, put, segment, statementPath } from "../lib/api.js";
+import { sum } from "../lib/decimal.js";
+import * as format from "../lib/format.js";
+import { List } from "../lib/list.js";
+import { STAFF, may, reader } from "../lib/me.js";
+import { Messages } from "../lib/messages.js";
+import {
+  Conflict, Dialog, Failure, Link, LinksNote, Money, Name, Pending, Person, Status, Table, Time, useConflict,
+  useLoaded, useSending,
+} from "../lib/parts.js";
+import { address } from "../lib/routes.js";
+import { Proof, counted } from "../proof/panel.js";
+import { sealedLines } from "../proof/sealed.js";
+import { NOT_PROVEN, proofOfStatement } from "../proof/statement-proof.js";
+import { Owed, Parties, Particulars, documentOf } from "./document.js";
+
+/** The figures in the order in which they are added up; of those with `true`, zero is left out. */
+const FIGURES = [
+  ["opening", "Opening balance"],
+  ["sales", "Sales"], ["gross", "Sales"], ["voids", "Voids", true], ["refunds", "Refunds", true],
+  ["adjustments", "Adjustments", true],
+  ["net", "Net sales"],
+  ["commission_exact", "Commission before rounding"], ["commission", "+ Commission, rounded"], ["tax", "+ Tax"],
+  ["payable", "Payable for this period"], ["proceeds", "− Net sales, collected by the marketplace", true],
+  ["payments", "− Payments", true],
+  ["closing", "Closing balance"],
+];
+const SUMS = ["net", "payable", "closing"];
+const PAYMENT = [
+  ["amount", "Amount"], ["cancelled", "− Cancelled"], ["paid", "− Paid"],
+  ["credited", "− Offset by other statements or credits"], ["open", "Open"],
+];
+const FILES = {
+  "statement.html": "The statement to print",
+  "statement.json": "Its figures as JSON",
+  "statement.xml": "An electronic invoice (EN 16931)",
+  "lines.csv.gz": "Its lines as CSV",
+};
+const CHANGES = {
+  issued: {
+    button: "Issue",
+    title: "Issue the statement",
+    action: "Issue",
+    note: "The statement is issued as it was sealed, without tax. The agency can then accept or dispute it.",
+  },
+  accepted: {
+    button: "Accept",
+    title: "Accept the statement",
+    action: "Accept",
+    note: "The statement is then accepted for good. A later correction is on a later statement.",
+  },
+  disputed: {
+    button: "Dispute the statement",
+    title: "Dispute the statement",
+    action: "Dispute",
+    note: "The marketplace then looks at the whole statement, and sets it to resolved.",
+  },
+  resolved: {
+    button: "Resolve the dispute",
+    title: "Resolve the dispute",
+    action: "Resolve",
+    note: "The statement is then resolved for good. The agency sees the reason.",
+  },
+};
+const linesColumns = (action) => [
+  { key: "recorded_at", title: "Recorded", type: "time" },
+  {
+    key: "id", title: "Event", head: true, kind: "long", text: ({ source, id }) => `${source} ${id}`,
+    cell: (line) => html`<${EventLink} ...${line} /><${Reference} ...${line} />`,
+  },
+  typeColumn(),
+  { key: "order_id", title: "Order", kind: "long" },
+  { key: "product", title: "Product", kind: "long" },
+  { key: "amount", title: "Amount", type: "money" },
+  { key: "commission", title: "Commission", type: "money" },
+  { key: "dispute", title: "", value: null, cell: action },
+];
+
+/** The page. */
+export function Statement({ name }) {
+  const loaded = useLoaded(() => load(name), statementPath(name));
+  const [asking, setAsking] = useState(null);
+  const { again } = loaded;
+  const file = loaded.value?.[0].files?.find((one) => one.key.endsWith("/statement.json"));
+  const document = useLoaded(async () => file && documentOf(file), file?.sha256);
+  if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
+  const [statement, draft] = loaded.value;
+  const content = document.value;
+  const dialog = { statement, onDone: again, onClose: () => setAsking(null) };
+  const mayAct = !statement.preview && statement.may_become.length > 0;
+  return html`
+    <p class="note">
+      ${statement.preview
+        ? html`A preview as of <${Time} at=${statement.as_of} />:
+            ${" "}${statement.state === "sealed"
+              ? "the draft of this period is not released yet." : `the period is ${statement.state}.`}
+            ${may(...STAFF) && html`
+              ${" "}<${Link} to=${address(["close", statement.period])}>Close ${format.month(statement.period)}<//>`}`
+        : html`<${Status} value=${statement.status} />
+            ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
+            ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.
+            ${statement.status === "issued" && statement.dispute_until
+              && ` Disputes are taken until ${format.day(statement.dispute_until)}.`}`}
+    </p>
+    ${statement.cancelled && html`
+      <p class="mark">
+        Cancelled by ${statement.cancelled.number} on ${format.day(statement.cancelled.issued_on)}: this statement owes
+        nothing. A new one can follow from the same lines.
+      </p>`}
+    ${statement.status === "not_issued" && html`
+      <p class="mark">
+        Not issued: the agency's tax profile was missing, so this statement lacks tax. Finance can issue it as it is,
+        and register the tax profile on the agency's page, so that later statements are issued.
+      </p>`}
+    ${mayAct && html`<${Actions} statement=${statement} ask=${setAsking} />`}
+    ${mayCancel(statement) && html`<${Cancellation} draft=${draft} ask=${setAsking} />`}
+    <${Owed} statement=${statement} content=${content} />
+    ${content && html`<${Parties} content=${content} />`}
+    <div class=${statement.preview ? "" : "board rest"}>
+      <section class="card"><${Figures} statement=${statement} /></section>
+      ${!statement.preview && html`
+        <div>
+          ${statement.payment && html`<${Payment} ...${statement.payment} currency=${statement.currency} />`}
+          <${History} changes=${statement.history}
+            resolve=${statement.may_resolve_lines && ((resolved) => setAsking({ resolved }))} />
+        </div>`}
+    </div>
+    ${content && html`<${Particulars} content=${content} />`}
+    ${!statement.preview && html`
+      ${!content && html`<${Pending} ...${document} retry=${document.again} />`}
+      <${Lines} statement=${statement} dispute=${(line) => setAsking({ line })} />
+      <${Files} statement=${statement} />
+      ${statement.documents.length > 1 && html`<${Documents} statement=${statement} />`}
+      <${Proof} subject=${`${statement.number} of ${name.agency} in ${name.currency}, ${format.month(name.period)}`}
+        name=${statement.number} label="Verify this statement" begin=${() => proofOfStatement(name)} result=${resultOf}
+        notProven=${NOT_PROVEN} command="quarterhour verify --statement DIR">
+        <${Hashes} documents=${statement.documents} />
+      <//>
+      <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
+    ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
+    ${asking?.cancel && html`<${Cancel} ...${asking.cancel} ...${dialog} />`}
+    ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}
+    ${asking?.resolved && html`<${Resolve} line=${asking.resolved} ...${dialog} />`}`;
+}
+
+/** Returns whether a statement can be cancelled by the reader: one of a release, and not of 0.2.0. */
+const mayCancel = ({ preview, cancelled, documents }) =>
+  may("finance") && !preview && !cancelled && documents[0].release !== null;
+
+/** Returns a statement, and its draft if the reader may cancel it. */
+async function load(name) {
+  const statement = await get(statementPath(name));
+  return [statement, mayCancel(statement) ? await getOr(draftPath(name), null) : null];
+}
+
+/** The button that cancels a statement, or agrees to its cancellation, which somebody else has proposed. */
+function Cancellation({ draft, ask }) {
+  if (draft?.state === "cancelling") return html`
+    <p class="mark" role="status">The next release cancels this statement, within 15 minutes.</p>`;
+  const agree = draft?.state === "cancel_proposed";
+  const { by, at, reason } = draft?.last_decision ?? {};
+  const isOwn = agree && by === reader().name;
+  return html`
+    ${agree && html`
+      <p class="mark">
+        <${Person} by=${by} /> proposed to cancel this statement <${Time} at=${at} />: <${Name}>${reason}<//>.
+        ${" "}${isOwn ? "Somebody else must agree." : "A second person must agree."}
+      </p>`}
+    ${!isOwn && html`
+      <p class="bar">
+        <button type="button" onClick=${() => ask({ cancel: { agree } })}>
+          ${agree ? "Agree" : "Cancel the statement"}
+        </button>
+      </p>`}`;
+}
+
+/** What the API says that the reader may do with the statement now. */
+const Actions = ({ statement, ask }) => statement.may_become.length > 0 && html`
+  <p class="bar">
+    ${statement.may_become.map((status, index) => html`
+      <button key=${status} type="button" class=${index ? "" : "first"} onClick=${() => ask({ status })}>
+        ${CHANGES[status].button}
+      </button>`)}
+  </p>`;
+
+const identity = ({ source, id }) => `${source}#${id}`;
+
+/** Returns the lines of a history with whether their dispute is open: its resolution names the line again. */
+function disputesOf(changes) {
+  const open = {};
+  for (const { line } of changes) if (line) open[identity(line)] = open[identity(line)] === undefined;
+  return open;
+}
+
+/** What is paid of the statement today, whether by payments that name it or by others. */
+function Payment({ status, currency, ...figures }) {
+  const shown = PAYMENT.filter(([name]) => name === "amount" || name === "open" || /[1-9]/.test(figures[name]));
+  return html`
+    <section class="card">
+    <h2>Payment <${Status} value=${status} /></h2>
+    <${Table} label="Payment" head=${[["Figure"], ["Amount", "n"]]}>
+      ${shown.map(([name, text]) => html`
+        <tr key=${name} class=${name === "open" ? "sum" : ""}>
+          <th scope="row">${text}</th>
+          <${Money} value=${figures[name]} currency=${currency} />
+        </tr>`)}
+    <//>
+    </section>`;
+}
+
+/** The figures of a statement or a preview, with all their digits. */
+export function Figures({ statement }) {
+  const { currency, commission, tax, closing } = statement;
+  const figures = { payable: sum([commission, tax]), ...statement };
+  const isShown = ([name, , isOptional]) => figures[name] && (!isOptional || /[1-9]/.test(figures[name]));
+  return html`
+    <${Table} caption=${`Figures in ${currency}. Closing balance: ${format.owed(closing)}`}
+      head=${[["Figure"], ["Amount", "n"]]}>
+      ${FIGURES.filter(isShown).map(([name, text]) => html`
+        <tr key=${name} class=${SUMS.includes(name) ? "sum" : ""}>
+          <th scope="row">${text}</th>
+          <${Money} value=${figures[name]} currency=${currency} />
+        </tr>`)}
+    <//>`;
+}
+
+/** The changes of a statement, those from the index `from` on. A line that is named again is resolved. */
+function History({ changes, from = 0, resolve }) {
+  if (changes.length <= from) return null;
+  const open = disputesOf(changes);
+  const isNamed = (line, before) => changes.slice(0, before).some((one) => one.line && identity(one.line) === line);
+  const did = (line, index) => line && html`
+    ${" "}${isNamed(identity(line), index) ? "resolved" : "disputed"} the line <${EventLink} ...${line} />`;
+  return html`
+    <section class="card">
+    <h2>History</h2>
+    <ul class="plain">
+      ${changes.map((one, index) => index >= from && html`
+        <li key=${index}>
+          <${Time} at=${one.at} /> <${Status} value=${one.status} />
+          ${" "}The ${one.party}${one.by && html` (<${Person} by=${one.by} />)`}${did(one.line, index)}:
+          ${" "}<${Name}>${one.reason}<//>
+          ${resolve && one.line && open[identity(one.line)] && html`
+            ${" "}<button type="button" aria-label=${`Resolve ${one.line.id}`} onClick=${() => resolve(one.line)}>
+              Resolve
+            </button>`}
+        </li>`)}
+    </ul>
+    </section>`;
+}
+
+const Files = ({ statement }) => html`
+  <h2>Files</h2>
+  <ul class="plain">
+    ${statement.files.map((file) => html`
+      <li key=${file.key}>
+        <a href=${file.url} target="_blank" rel="noopener">${FILES[file.key.split("/").pop()] || file.key}</a>,
+        ${" "}${format.size(file.size)}
+      </li>`)}
+  </ul>
+  <${LinksNote} seconds=${statement.links_valid_seconds} />`;
+
+/** Returns the result of a proof of a statement in one sentence. */
+function resultOf(steps) {
+  const counts = steps.filter((one) => one.counts).map((one) => one.counts);
+  const files = counts.reduce((many, one) => many + one.files, 0);
+  const documents = counts.length > 1 ? `${counted(counts.length, "document")}, ` : "";
+  return `${documents}${counted(counts[0].lines, "line")}, ${counted(files, "file")} as sealed, all sums exact`;
+}
+
+/** The files of all documents with their hashes. */
+const Hashes = ({ documents }) => html`
+  <${Table} caption="Each file with its hash" head=${[["Document"], ["File"], ["Size", "n"], ["SHA-256"]]}>
+    ${documents.flatMap(({ number, files }) => files.map((file) => html`
+      <tr key=${number + file.key}>
+        <td class="short">${number}</td>
+        <th scope="row" class="long"><a href=${file.url} target="_blank" rel="noopener">${file.key}</a></th>
+        <td class="n">${format.size(file.size)}</td>
+        <td class="long"><code>${file.sha256}</code></td>
+      </tr>`))}
+  <//>`;
+
+const Documents = ({ statement }) => html`
+  <h2>Documents</h2>
+  <ul class="plain">
+    ${statement.documents.map((one) => html`
+      <li key=${one.number}>
+        <a href=${one.files.find((file) => file.key.endsWith(".html")).url} target="_blank" rel="noopener">
+          ${one.number}
+        </a>
+        ${" "}of ${format.day(one.issued_on)}${one.cancels && `, which cancels ${one.cancels}`}:
+        ${" "}closing balance ${format.money(one.closing, statement.currency)}
+      </li>`)}
+  </ul>`;
+
+const lines = (many) => (many === 1 ? "line" : `${format.count(many)} lines`);
+
+function Lines({ statement, dispute }) {
+  const [state, setState] = useState({});
+  const place = useRef();
+  useEffect(() => { if (state.lines) place.current.focus(); }, [state.lines]);
+  const file = statement.files.find((one) => one.key.endsWith("/lines.csv.gz"));
+  const load = () => {
+    setState({ busy: true });
+    sealedLines(file).then((lines) => setState({ lines }), (problem) => setState({ problem }));
+  };
+  const disputes = disputesOf(statement.history);
+  const action = (line) => {
+    const open = disputes[identity(line)];
+    if (open !== undefined) return html`<${Status} value=${open ? "disputed" : "resolved"} />`;
+    return statement.may_dispute_lines && html`
+      <button type="button" aria-label=${`Dispute ${line.id}`} onClick=${() => dispute(line)}>Dispute</button>`;
+  };
+  return html`
+    <h2 ref=${place} tabindex="-1">Lines</h2>
+    ${state.problem && html`<${Failure} problem=${state.problem} retry=${load} />`}
+    ${!state.lines && !state.problem && html`
+      <p><button type="button" disabled=${state.busy} onClick=${load}>
+        ${state.busy ? "Loading…" : `Show the ${lines(statement.lines)} (${format.size(file.size)})`}
+      </button></p>`}
+    ${state.lines && html`
+      <${List} name="lines" caption="The sealed lines; their file has the hash of the statement"
+        columns=${linesColumns(action)} rows=${state.lines} />`}`;
+}
+
+/** Asks for a reason and sends a request once. `status`: what the statement, or its line, is to become. */
+function Request({ title, action, note, status, send, onDone, onClose, statement }) {
+  const reasonOf = (form) => form.get("reason").trim();
+  const read = async (form) => ({ reason: reasonOf(form), now: await get(statementPath(statement)) });
+  const [sending, conflict] = useConflict((form) => send(reasonOf(form)), read, onDone);
+  const isStale = conflict && conflict.now.changes > statement.changes;
+  const onTheirs = () => {
+    onDone();
+    onClose();
+  };
+  return html`
+    <${Dialog} ...${{ title, action, onClose, isStale }} ...${sending}>
+      <p>${note}</p>
+      <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
+      ${isStale && html`
+        <${Conflict} rows=${rowsOf(conflict, status)} label="Keep theirs and close" onTheirs=${onTheirs}>
+          You saw <${Status} value=${statement.status} />. Since then:
+          <${History} changes=${conflict.now.history} from=${statement.changes} />
+        <//>`}
+    <//>`;
+}
+
+const rowsOf = ({ now, reason }, status) => [
+  ["Status", format.words(now.status), format.words(status)],
+  ["Reason", now.history.at(-1)?.reason || "", reason],
+];
+
+/** Asks why, and cancels the statement by a decision about its draft. `agree`: whether somebody else proposed it. */
+function Cancel({ statement, agree, onDone, onClose }) {
+  const send = async (form) => {
+    const { seen } = await get(draftPath(statement));
+    return put(draftPath(statement), { decision: "cancel", seen, reason: form.get("reason").trim() });
+  };
+  const sending = useSending(send, onDone);
+  const title = "Cancel the statement";
+  return html`
+    <${Dialog} ...${{ title, action: agree ? "Agree" : title, onClose }} ...${sending}>
+      <p>
+        The next release makes a document that reverses this statement whole. Its draft can then be released again.
+      </p>
+      <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
+    <//>`;
+}
+
+function Change({ statement, status, ...more }) {
+  const { title, action, note } = CHANGES[status];
+  const send = (reason) => put(statementPath(statement, "status"), { status, reason, seen: statement.changes });
+  return html`<${Request} ...${{ title, action, note, status, send, statement, ...more }} />`;
+}
+
+function Dispute({ statement, line, ...more }) {
+  const { source, id } = line;
+  const note = html`The line <${Name}>${source} ${id}<//> and with it the statement are then disputed.`;
+  const send = (reason) => post(statementPath(statement, "disputes"), { source, id, reason });
+  const title = "Dispute a line";
+  return html`<${Request} action="Dispute" status="disputed" ...${{ title, note, send, statement, ...more }} />`;
+}
+
+function Resolve({ statement, line, ...more }) {
+  const { source, id } = line;
+  const note = html`
+    The dispute of the line <${Name}>${source} ${id}<//> is then resolved for good. The agency sees the reason. With the
+    last disputed line the statement is resolved, too, unless it was disputed as a whole.`;
+  const path = statementPath(statement, `disputes/${segment(source)}/${segment(id)}`);
+  const send = (reason) => put(path, { reason });
+  const title = "Resolve the dispute of a line";
+  return html`<${Request} action="Resolve" status="resolved" ...${{ title, note, send, statement, ...more }} />`;
+}
