@@ -158,9 +158,7 @@ def address(issuer: Issuer) -> Iterator[str]:
 
 
 def test_every_page_is_walked() -> None:
-    known = re.findall(
-        r'(?:first === |parts: \[)"([\w-]+)"', (ROOT / "functions/console/static/app.js").read_text("utf-8")
-    )
+    known = re.findall(r'parts: \["([\w-]+)"', (ROOT / "functions/console/static/pages.js").read_text("utf-8"))
     assert known
     assert set(known) <= {page.split("?")[0].split("/")[2] for page in PAGES if page != "/"}
 

@@ -47,3 +47,30 @@ def test_no_module_imports_itself_through_others() -> None:
     graph = {module: [(module.parent / name).resolve() for name in imported(module)] for module in MODULES}
     assert sum(map(len, graph.values())) > 100
     TopologicalSorter(graph).prepare()
+
+
+FOLDERS = {
+    "lib": set[str](),
+    "proof": {"lib"},
+    "recording": {"lib"},
+    "statements": {"lib", "proof"},
+    "start": {"lib"},
+    "close": {"lib", "statements"},
+    "payments": {"lib", "proof", "recording"},
+    "agencies": {"lib", "recording", "statements"},
+    "exchange-rates": {"lib"},
+    "events": {"lib", "proof", "recording"},
+    "operations": {"lib", "proof"},
+}
+"""The folders of modules, and those that each imports: a page's folder hardly knows another's."""
+
+
+def test_folders_import_only_what_they_are_to_know() -> None:
+    known: dict[str, set[str]] = {}
+    for module in MODULES:
+        if module.parent != STATIC:
+            paths = [(module.parent / name).resolve().relative_to(STATIC) for name in imported(module)]
+            others = {path.parts[0] for path in paths} - {module.parent.name, "vendor"}
+            known.setdefault(module.parent.name, set()).update(others)
+    assert known == FOLDERS
+    TopologicalSorter(known).prepare()

@@ -3,23 +3,23 @@
  * registration.
  */
 import { html, useMemo } from "../vendor/htm-preact.js";
-import { Recording, followed } from "../events/recording.js";
+import { registrationOf } from "../lib/agencies.js";
 import { accountPath, get, withQuery } from "../lib/api.js";
 import {
   dayOf, days, isDay, isMonth, laterDay, laterMonth, monthOf, months, quarterHourEnd, quarterHours,
 } from "../lib/calendar.js";
 import { BarChart } from "../lib/chart.js";
 import * as format from "../lib/format.js";
-import { agencyAddress } from "../lib/links.js";
+import { accountStatementAddress, agencyAddress, statementAddress } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { Messages } from "../lib/messages.js";
 import { Amount, Link, NoEvents, Pending, Time, useLoaded } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
-import { accountStatementAddress } from "../payments/receivables.js";
-import { StatementList, statementAddress } from "../statements/statements.js";
+import { Recording, followed } from "../recording/recording.js";
+import { StatementList } from "../statements/statement-list.js";
 import { LiveChanges } from "./live-changes.js";
 import { RateCards } from "./rate-cards.js";
-import { Registration, registrationOf } from "./registration.js";
+import { Registration } from "./registration.js";
 
 const FIGURES = {
   gross: "Sales", refunds: "Refunds", net: "Net sales", commission: "Commission", payments: "Payments",

@@ -1,7 +1,7 @@
 /** The dialog that writes a new version of an agency's registration or of a rate card, on top of the one shown. */
 import { html, useState } from "../vendor/htm-preact.js";
 import * as format from "../lib/format.js";
-import { Conflict, Dialog, Name, Person, Time, useConflict } from "../lib/parts.js";
+import { Conflict, Dialog, Person, Time, useConflict } from "../lib/parts.js";
 
 /**
  * A form of `fields`, which get the content of the version that it begins with.

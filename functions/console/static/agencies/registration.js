@@ -1,7 +1,7 @@
 /** The registration of an agency: what is registered, and the form in which finance registers or changes it. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { forgetAgencies } from "../lib/agencies.js";
-import { getOr, put, segment } from "../lib/api.js";
+import { forgetAgencies, registrationOf } from "../lib/agencies.js";
+import { agencyPath, put } from "../lib/api.js";
 import { decimalText } from "../lib/decimal.js";
 import { CURRENCY, NumberField, numberOf } from "../lib/fields.js";
 import * as format from "../lib/format.js";
@@ -17,11 +17,6 @@ const LANGUAGES = { de: "German", fr: "French", es: "Spanish", nl: "Dutch" };
 const LONGEST = 200;
 const COUNTRY = { pattern: "[A-Z]{2}", title: "Two capital letters, such as GB", size: 5 };
 const NEW = { version: 0, content: {} };
-
-const agencyPath = (agency) => `/agencies/${segment(agency)}`;
-
-/** Returns the registration of an agency, or null if there is none. */
-export const registrationOf = (agency) => getOr(agencyPath(agency), null);
 
 /** What is registered of an agency, and for finance the button that changes it; `again` loads it again. */
 export function Registration({ agency, registration, again }) {

@@ -3,11 +3,10 @@ import { html } from "../vendor/htm-preact.js";
 import { all, get, withQuery } from "../lib/api.js";
 import { compare, sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
-import { AgencyName } from "../lib/links.js";
+import { AgencyName, reportAddress } from "../lib/links.js";
+import { DUE, lateness } from "../lib/overdue.js";
 import { Link, Pending, Status, Time, useLoaded } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
-import { DUE, lateness } from "../operations/operations.js";
-import { reportAddress } from "../operations/reports.js";
 import { failedOf } from "./drafts.js";
 
 const MOST = 1000;

@@ -2,11 +2,10 @@
 import { html } from "../vendor/htm-preact.js";
 import { draftPath, get, statementPath } from "../lib/api.js";
 import * as format from "../lib/format.js";
-import { AccountId, AccountTitle, AgencyLink } from "../lib/links.js";
+import { AccountId, AccountTitle, AgencyLink, statementAddress } from "../lib/links.js";
 import { may, reader } from "../lib/me.js";
 import { Link, Modal, Name, Pending, Person, Status, Table, Time, useLoaded } from "../lib/parts.js";
-import { Figures } from "../statements/statement.js";
-import { statementAddress } from "../statements/statements.js";
+import { Figures } from "../statements/figures.js";
 import { Checks } from "./checks.js";
 import { canHold, releaseOf } from "./drafts.js";
 

@@ -4,7 +4,7 @@ import { eventPath, get, runPath, withQuery } from "../lib/api.js";
 import { dayOf } from "../lib/calendar.js";
 import { extraFacts } from "../lib/extra.js";
 import * as format from "../lib/format.js";
-import { AgencyLink } from "../lib/links.js";
+import { AgencyLink, EventLink, Reference, RunLink, typeColumn } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { STAFF, may } from "../lib/me.js";
 import { Messages } from "../lib/messages.js";
@@ -12,10 +12,8 @@ import { locationText, rateCard } from "../lib/names.js";
 import { isViews } from "../lib/open-items.js";
 import { Day, Failure, Link, Money, Name, Pending, Person, Table, Time, useLoaded } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
-import { RunLink } from "../operations/reports.js";
 import { sealedLines } from "../proof/sealed.js";
-import { EventLink, Reference, typeColumn } from "./events.js";
-import { Recording } from "./recording.js";
+import { Recording } from "../recording/recording.js";
 
 const STORY_COLUMNS = [
   { key: "recorded_at", title: "Recorded", type: "time" },

@@ -7,10 +7,10 @@ import { referenceIn } from "../lib/extra.js";
 import { InstantField } from "../lib/fields.js";
 import { AgencyField, Filters } from "../lib/filters.js";
 import * as format from "../lib/format.js";
-import { agencyColumn } from "../lib/links.js";
+import { EventLink, Reference, agencyColumn, eventAddress, typeColumn } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { STAFF, may } from "../lib/me.js";
-import { Link, Name, fieldsOf } from "../lib/parts.js";
+import { Link, fieldsOf } from "../lib/parts.js";
 import { address, navigate } from "../lib/routes.js";
 import { newestFirst } from "./newest.js";
 
@@ -20,12 +20,6 @@ const TYPES = [
   "sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "payment.recorded", "view.recorded",
 ];
 const TEXTS = [["source", "Source"], ["order", "Order"], ["customer", "Customer"]];
-/** Returns the column of the types of events, as people read them. `typeOf`: returns the type of a row. */
-export function typeColumn(typeOf = (row) => row.type) {
-  const named = (row) => format.eventType(typeOf(row));
-  return { key: "type", title: "Type", value: typeOf, text: named, cell: named };
-}
-
 const columnsOf = (names) => [
   { key: "recorded_at", title: "Recorded", type: "time" },
   { key: "source", title: "Source", kind: "long", hidden: true },
@@ -46,19 +40,6 @@ const columnsOf = (names) => [
   { key: "period", title: "Period", type: "month", hidden: true },
   { key: "extra", title: "Extra", kind: "long", hidden: true },
 ];
-
-/** Returns the address of the page of an event. */
-export const eventAddress = ({ source, id }) => address(["events", source, id]);
-
-/** A link to the page of an event, by its source and id. */
-export const EventLink = ({ source, id }) => html`
-  <${Link} to=${eventAddress({ source, id })}><${Name}>${source}<//> <${Name}>${id}<//><//>`;
-
-/** The reference of an event, such as a payment's, if its sender gave one. */
-export function Reference({ extra }) {
-  const reference = referenceIn(extra);
-  return reference && html`<div class="note">Reference <${Name}>${reference}<//></div>`;
-}
 
 /** Returns the span of an address: from its days, or else the last days; of an order or a customer, everything. */
 function spanOf({ from, to = laterDay(today(), 1), order, customer }) {

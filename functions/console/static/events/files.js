@@ -1,5 +1,5 @@
 /** Files of others: they go to the API part by part, which converts them; what it gives is recorded in batches. */
-import { get, getOr, post, put, recordAll, segment } from "../lib/api.js";
+import { agencyPath, get, getOr, post, put, recordAll } from "../lib/api.js";
 import { sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
 import { Problem } from "../lib/problem.js";
@@ -120,7 +120,7 @@ const canonical = (value) => JSON.stringify(value, (_, one) =>
 
 /** Registers an agency of a file if it is new or differs; returns created, changed or unchanged. */
 export async function register({ agency, content }) {
-  const path = `/agencies/${segment(agency)}`;
+  const path = agencyPath(agency);
   const before = await getOr(path, null);
   if (before && canonical(before.content) === canonical(content)) return "unchanged";
   await put(path, { seen: before?.version ?? 0, content });

@@ -1,16 +1,16 @@
 /** Sales by location: from countries down to the most exact locations that events name. */
 import { html, useMemo } from "../vendor/htm-preact.js";
 import { get, segment, withQuery } from "../lib/api.js";
-import { days, isDay, laterDay, laterMonth, monthOf, today } from "../lib/calendar.js";
+import { days, isDay, laterDay } from "../lib/calendar.js";
 import { BarChart } from "../lib/chart.js";
 import { sum } from "../lib/decimal.js";
 import { Filters } from "../lib/filters.js";
-import * as format from "../lib/format.js";
 import { List } from "../lib/list.js";
 import { locationNames } from "../lib/names.js";
 import { Link, Name, Pending, useLoaded } from "../lib/parts.js";
 import { Problem } from "../lib/problem.js";
 import { address } from "../lib/routes.js";
+import { spanOf } from "./span.js";
 
 const MOST_DAYS = 366;
 const FIGURES = { gross: "Sales", refunds: "Refunds", net: "Net sales", commission: "Commission" };
@@ -23,14 +23,6 @@ export function Locations({ query }) {
     <${Path} query=${query} />
     <${Days} query=${query} span=${span} />
     <${Sales} query=${query} span=${span} />`;
-}
-
-/** Returns the first and the last day of the address; without them, those of two periods. */
-export async function spanOf({ from, to }) {
-  if (from && to) return { from, to };
-  const { items: [current] } = await get("/periods?limit=1");
-  const period = current?.period || monthOf(today());
-  return { from: `${laterMonth(period, -1)}-01`, to: laterDay(`${laterMonth(period, 1)}-01`, -1) };
 }
 
 /** Links to the locations that hold the one shown. */

@@ -2,12 +2,11 @@
 import { html, useRef, useState } from "../vendor/htm-preact.js";
 import { AgencyField, withAgency } from "../lib/filters.js";
 import * as format from "../lib/format.js";
-import { AgencyName } from "../lib/links.js";
+import { AgencyName, EventLink } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { rateCard } from "../lib/names.js";
 import { Failure, Link, Money, Name, Status, Table, fieldsOf } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
-import { EventLink } from "./events.js";
 import { inTheWordsOfTheApi, previewOf, reasonsOf, sendBatches } from "./files.js";
 
 const SUMS = [

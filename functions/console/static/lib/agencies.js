@@ -1,6 +1,6 @@
 /** The registered agencies by name or id, requested once: staff see all, people of agencies their own. */
 import { useEffect, useState } from "../vendor/htm-preact.js";
-import { get, segment, withQuery } from "./api.js";
+import { agencyPath, get, getOr, withQuery } from "./api.js";
 import { STAFF, may, reader } from "./me.js";
 import { folded } from "./rows.js";
 
@@ -28,6 +28,9 @@ export function forgetAgencies() {
   naming = null;
   for (const again of shown) again();
 }
+
+/** Returns the registration of an agency, or null if there is none. */
+export const registrationOf = (agency) => getOr(agencyPath(agency), null);
 
 /** Returns the legal name of an agency; nothing while it is not known. */
 export const useLegalName = (agency) => useNames().get(agency);
@@ -70,7 +73,7 @@ async function ofStaff() {
 async function one(agency) {
   const { items: [account] } = await get(withQuery("/accounts", { agency, limit: 1 }));
   if (!account?.registered) return { agency };
-  const { content } = await get(`/agencies/${segment(agency)}`);
+  const { content } = await get(agencyPath(agency));
   return { agency, ...content };
 }
 

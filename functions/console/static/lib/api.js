@@ -12,6 +12,9 @@ const AT_ONCE = 4;
 /** Encodes a name for a path: twice, because API Gateway decodes once before it looks for the route. */
 export const segment = (name) => encodeURIComponent(encodeURIComponent(name));
 
+/** Returns the path of the registration of an agency. */
+export const agencyPath = (agency) => `/agencies/${segment(agency)}`;
+
 /** Returns the path of an account, or of a part of it. */
 export const accountPath = (agency, currency, part = "") =>
   `/accounts/${segment(agency)}/${currency}${part && `/${part}`}`;

@@ -164,3 +164,6 @@ export const eventType = (type) => EVENT_TYPES[type] ?? type;
 /** Returns a day, such as 2026-12-04, as people read it. */
 export const day = (text) =>
   cached(Intl.DateTimeFormat, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(text));
+
+/** Returns an IBAN as it is printed: in groups of four. */
+export const iban = (text) => text.replace(/\s/g, "").replace(/.{4}(?=.)/g, "$& ");

@@ -1,6 +1,8 @@
-/** The address of an agency's page, its names, links to it, and its column in lists. */
+/** The addresses of the pages of one thing, links to them, and how lists name such a thing. */
 import { html } from "../vendor/htm-preact.js";
 import { useLegalName } from "./agencies.js";
+import { referenceIn } from "./extra.js";
+import * as format from "./format.js";
 import { STAFF, may } from "./me.js";
 import { Link, Name } from "./parts.js";
 import { address } from "./routes.js";
@@ -40,3 +42,47 @@ export const agencyColumn = (names, more) => ({
   cell: ({ agency }) => html`<${AgencyName} agency=${agency} />`,
   hidden: !more?.head && !may(...STAFF), ...more,
 });
+
+/** Returns the address of the account statement of an agency. */
+export const accountStatementAddress = (agency, parameters = {}) => address(["receivables", agency], parameters);
+
+/** Returns the address of a statement's page. */
+export const statementAddress = ({ period, agency, currency }) => address(["statements", period, agency, currency]);
+
+/** Returns the address of the page of an event. */
+export const eventAddress = ({ source, id }) => address(["events", source, id]);
+
+/** A link to the page of an event, by its source and id. */
+export const EventLink = ({ source, id }) => html`
+  <${Link} to=${eventAddress({ source, id })}><${Name}>${source}<//> <${Name}>${id}<//><//>`;
+
+/** Returns the column of the types of events, as people read them. `typeOf`: returns the type of a row. */
+export function typeColumn(typeOf = (row) => row.type) {
+  const named = (row) => format.eventType(typeOf(row));
+  return { key: "type", title: "Type", value: typeOf, text: named, cell: named };
+}
+
+/** The reference of an event, such as a payment's, if its sender gave one. */
+export function Reference({ extra }) {
+  const reference = referenceIn(extra);
+  return reference && html`<div class="note">Reference <${Name}>${reference}<//></div>`;
+}
+
+/** Returns the address of a run's page. */
+export const reportAddress = (run) => address(["reports", run]);
+
+/** A link to a run's page: the span that it sealed. */
+export const RunLink = ({ run }) => html`<${Link} to=${reportAddress(run)}>${format.run(run)}<//>`;
+
+/** Returns the address of a runbook: of the section of the document with that anchor. */
+export const runbookAddress = (anchor) => address(["runbooks", anchor]);
+
+/** A link to a runbook. */
+export const RunbookLink = ({ name }) => html`<${Link} to=${runbookAddress(name)}>${name}<//>`;
+
+/** Which runbooks belong to a part of a page. */
+export const Runbooks = ({ names }) => html`
+  <p class="note">
+    ${names.length > 1 ? "Runbooks" : "Runbook"}:
+    ${names.map((name, index) => html`${index ? ", " : " "}<${RunbookLink} name=${name} />`)}
+  </p>`;

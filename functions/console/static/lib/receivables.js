@@ -1,7 +1,6 @@
 /** What is open of the statements of agencies, and what they have paid, as the API says it. */
 import { accountPath, all, get, inTurns, withQuery } from "./api.js";
 import { laterDay, today } from "./calendar.js";
-import { useLoaded } from "./parts.js";
 
 /** The most accounts of a page. */
 const MOST = 1000;
@@ -26,16 +25,6 @@ export const openAccounts = async (agency) => (await receivables(agency)).items;
 /** Returns the open statements of an agency, each with its currency: by currency, the oldest first. */
 export const openStatements = async (agency) =>
   (await openAccounts(agency)).flatMap(({ currency, statements }) => statements.map((one) => ({ currency, ...one })));
-
-/**
- * Returns the open statements of an agency by number; undefined until they are read, or without an agency. They are
- * read again when `version` changes.
- */
-export function useOpenStatements(agency, version = "") {
-  const load = async () => (agency ? await openStatements(agency) : null);
-  const { value } = useLoaded(load, `${agency} ${version}`);
-  return value ? new Map(value.map((one) => [one.number, one])) : undefined;
-}
 
 /**
  * Returns the payments of an account that were recorded from a day on, as events. Only the events of days with payments

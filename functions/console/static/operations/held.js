@@ -1,17 +1,15 @@
 /** Held events: what each waits for, its content, and what finance decides about one or several. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { EventLink, typeColumn } from "../events/events.js";
 import { problemOf } from "../lib/advice.js";
 import { useNames } from "../lib/agencies.js";
 import { heldPath, inTurns, put } from "../lib/api.js";
 import * as format from "../lib/format.js";
-import { AgencyLink, AgencyName, agencyColumn } from "../lib/links.js";
+import { AgencyLink, AgencyName, EventLink, Runbooks, agencyColumn, typeColumn } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { may, reader } from "../lib/me.js";
 import { locationText } from "../lib/names.js";
 import { Dialog, Name, Person, Status, Time, useSending } from "../lib/parts.js";
 import { address, navigate } from "../lib/routes.js";
-import { Runbooks } from "./runbook.js";
 
 const APPROVAL = "needs_approval";
 const REASONS = {

@@ -2,13 +2,13 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { get, put } from "../lib/api.js";
 import * as format from "../lib/format.js";
+import { RunbookLink, Runbooks } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { may } from "../lib/me.js";
+import { DUE, lateness, overdue } from "../lib/overdue.js";
 import { Conflict, Dialog, Pending, Person, Status, Time, useConflict, useLoaded } from "../lib/parts.js";
 import { Held } from "./held.js";
-import { RunbookLink, Runbooks } from "./runbook.js";
 
-const MINUTE = 60;
 const QUEUES = {
   "counters-parked": "records of the ledger that this version cannot count",
   "snapshots-parked": "states that cannot be kept as snapshots",
@@ -38,30 +38,6 @@ const CHANGES_COLUMNS = [
   { key: "by", title: "By", type: "person", kind: "long" },
   { key: "reason", title: "Reason", kind: "long" },
 ];
-
-/** The state of a period that is over and has no statements yet, in words. */
-export const DUE = { closed: "waiting to begin", running: "being made" };
-
-/** Returns how late the reports are, in words. */
-export const lateness = ({ delay_seconds: seconds, delay_firings: firings }) =>
-  `${format.count(seconds / MINUTE)} min (runs of the schedule meanwhile: ${format.count(firings, 1)})`;
-
-/** Returns those of some periods that are over and have no statements yet. */
-export const overdue = (periods) => periods.filter((one) => one.state in DUE);
-
-/** Returns what of the state of the operation needs attention: texts, some with how many. */
-export function urgent({ queues, reports }) {
-  const messages = (kind, one, more) => {
-    const of = queues.filter(({ queue }) => queue.endsWith(kind));
-    const many = of.reduce((sum, { waiting, in_flight: inFlight }) => sum + waiting + inFlight, 0);
-    return many > 0 && { many: format.count(many), text: many === 1 ? one : more };
-  };
-  return [
-    reports.late && { text: `Reports are late: the oldest quarter-hour has waited for ${lateness(reports)}` },
-    messages("-parked", "record is set aside", "records are set aside"),
-    messages("-dead-letters", "dead letter waits", "dead letters wait"),
-  ];
-}
 
 /** The page. */
 export const Operations = ({ query }) => html`

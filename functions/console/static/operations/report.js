@@ -3,14 +3,13 @@ import { html } from "../vendor/htm-preact.js";
 import { useNames } from "../lib/agencies.js";
 import { get, runPath } from "../lib/api.js";
 import * as format from "../lib/format.js";
-import { agencyColumn } from "../lib/links.js";
+import { RunLink, agencyColumn } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { Messages } from "../lib/messages.js";
 import { Link, LinksNote, Pending, Status, Table, Time, useLoaded } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
 import { Proof, counted } from "../proof/panel.js";
 import { FIGURES, NOT_PROVEN, proofOf } from "../proof/run-proof.js";
-import { RunLink } from "./reports.js";
 
 const LINKS = 10;
 const TITLES = { gross: "Sales", refunds: "Refunds", commission: "Commission", payments: "Payments" };

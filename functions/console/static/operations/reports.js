@@ -3,6 +3,7 @@ import { html } from "../vendor/htm-preact.js";
 import { dayOf } from "../lib/calendar.js";
 import { Filters } from "../lib/filters.js";
 import * as format from "../lib/format.js";
+import { RunLink } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { Link } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
@@ -22,12 +23,6 @@ const COLUMNS = [
   { key: "counters", title: "Live counters", type: "status" },
   { key: "manifest_sha256", title: "Manifest, SHA-256", kind: "long", hidden: true },
 ];
-
-/** Returns the address of a run's page. */
-export const reportAddress = (run) => address(["reports", run]);
-
-/** A link to a run's page: the span that it sealed. */
-export const RunLink = ({ run }) => html`<${Link} to=${reportAddress(run)}>${format.run(run)}<//>`;
 
 /** The page. */
 export const Reports = ({ query }) => html`

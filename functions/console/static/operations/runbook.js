@@ -1,23 +1,12 @@
 /** A runbook: a section of the document about operations, as it is in the deployed version. */
 import { html } from "../vendor/htm-preact.js";
+import { runbookAddress } from "../lib/links.js";
 import { Link, Pending, Table, useLoaded } from "../lib/parts.js";
 import { Problem } from "../lib/problem.js";
 import { address } from "../lib/routes.js";
 import { blocksOf, sectionOf, spansOf } from "./markdown.js";
 
 const DOCUMENT = new URL("../operations.md", import.meta.url);
-
-const runbookAddress = (anchor) => address(["runbooks", anchor]);
-
-/** A link to a runbook: to the section of the document with that anchor. */
-export const RunbookLink = ({ name }) => html`<${Link} to=${runbookAddress(name)}>${name}<//>`;
-
-/** Which runbooks belong to a part of a page. */
-export const Runbooks = ({ names }) => html`
-  <p class="note">
-    ${names.length > 1 ? "Runbooks" : "Runbook"}:
-    ${names.map((name, index) => html`${index ? ", " : " "}<${RunbookLink} name=${name} />`)}
-  </p>`;
 
 /** The page. */
 export function Runbook({ anchor }) {

@@ -1,11 +1,10 @@
 /** Subscriptions: where notifications go, how far each is, and its deliveries. */
 import { html } from "../vendor/htm-preact.js";
 import { segment } from "../lib/api.js";
-import { AgencyName } from "../lib/links.js";
+import { AgencyName, Runbooks } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { Link, Name } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
-import { Runbooks } from "./runbook.js";
 
 /** Where a subscription sends to: the bus has no address. */
 const Target = ({ to }) => (to ? html`<${Name}>${to}<//>` : "the EventBridge bus");

@@ -1,20 +1,17 @@
 /** The account statement of an agency: what is owed and by when, and its documents and payments with each balance. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { EventLink, Reference } from "../events/events.js";
-import { Recording, followed } from "../events/recording.js";
 import { all, get, withQuery } from "../lib/api.js";
 import { isMonth, laterMonth, monthOf, today } from "../lib/calendar.js";
 import { download, writeCsv } from "../lib/csv.js";
 import { negative } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
-import { agencyAddress } from "../lib/links.js";
+import { EventLink, Reference, accountStatementAddress, agencyAddress, statementAddress } from "../lib/links.js";
 import { may } from "../lib/me.js";
 import { Messages } from "../lib/messages.js";
 import { lateAgencies, rowOf, runningStatement, withMoney } from "../lib/open-items.js";
 import { Amount, Day, Link, Money, NoEvents, Pending, Status, Table, useLoaded } from "../lib/parts.js";
 import { openAccounts, paymentsSince } from "../lib/receivables.js";
-import { statementAddress } from "../statements/statements.js";
-import { accountStatementAddress } from "./receivables.js";
+import { Recording, followed } from "../recording/recording.js";
 import { REMINDERS, Remind } from "./remind.js";
 
 const MONTHS = 12;

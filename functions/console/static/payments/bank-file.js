@@ -1,10 +1,9 @@
 /** A bank's file: what each line pays and why, and the recording of the payments that a person of finance chooses. */
 import { html, useMemo, useRef, useState } from "../vendor/htm-preact.js";
-import { eventAddress } from "../events/events.js";
 import { inTurns, record, sendFile } from "../lib/api.js";
 import { sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
-import { AgencyLink } from "../lib/links.js";
+import { AgencyLink, eventAddress } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { Amount, Dialog, Failure, Link, Money, Name, Table, useSending } from "../lib/parts.js";
 import { Problem } from "../lib/problem.js";

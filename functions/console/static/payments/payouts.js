@@ -1,21 +1,18 @@
 /** Payouts: the credits that a run would pay and those that wait, the command that pays them, and the runs before. */
 import { html, useState } from "../vendor/htm-preact.js";
-import { registrationOf } from "../agencies/registration.js";
-import { useNames } from "../lib/agencies.js";
+import { registrationOf, useNames } from "../lib/agencies.js";
 import { accountPath, get, inTurns, statementPath } from "../lib/api.js";
 import { laterDay, laterMonth, monthOf, today } from "../lib/calendar.js";
 import { sum } from "../lib/decimal.js";
 import { NumberField, numberOf, wordsIn } from "../lib/fields.js";
 import * as format from "../lib/format.js";
-import { AgencyName, agencyColumn } from "../lib/links.js";
+import { AgencyName, accountStatementAddress, agencyColumn, statementAddress } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { payoutRuns, planPayouts } from "../lib/open-items.js";
 import { Amount, Command, Day, Link, Name, Pending, Table, fieldsOf, useLoaded } from "../lib/parts.js";
 import { openAccounts, payoutsSince } from "../lib/receivables.js";
 import { address } from "../lib/routes.js";
-import { documentOf, grouped } from "../statements/document.js";
-import { statementAddress } from "../statements/statements.js";
-import { accountStatementAddress } from "./receivables.js";
+import { sealedJson } from "../proof/sealed.js";
 
 const MONTHS = 12;
 const LONGEST_AHEAD = 365; // Days.
@@ -44,7 +41,7 @@ async function payeeOf({ agency, currency, statements }) {
   if (registration && dayOf(registration.written_at) < issued) return registration.content;
   const { statement } = await get(accountPath(agency, currency, "balance"));
   const { files = [] } = await get(statementPath({ agency, currency, period: statement.period }));
-  const { collects, customer } = await documentOf(files.find(({ key }) => key.endsWith("/statement.json")));
+  const { collects, customer } = await sealedJson(files.find(({ key }) => key.endsWith("/statement.json")));
   return { collects, iban: customer.iban };
 }
 
@@ -129,7 +126,7 @@ function Credits({ name, caption, credits, reasons }) {
     { key: "period", title: "Period", type: "month" },
     { key: "currency", title: "Currency" },
     { key: "amount", title: "Amount", type: "money" },
-    ...(reasons ? [] : [{ key: "iban", title: "Paid to", cell: ({ iban }) => html`<${Name}>${grouped(iban)}<//>` }]),
+    ...(reasons ? [] : [{ key: "iban", title: "Paid to", cell: (one) => html`<${Name}>${format.iban(one.iban)}<//>` }]),
     ...(reasons ? [{ key: "reason", title: "Reason", kind: "long" }] : []),
   ];
   return html`<${List} name=${name} caption=${caption} columns=${columns} rows=${credits} size="25" />`;

@@ -2,7 +2,7 @@
 import { html, useState } from "../vendor/htm-preact.js";
 import { useNames } from "../lib/agencies.js";
 import * as format from "../lib/format.js";
-import { AgencyName, agencyColumn } from "../lib/links.js";
+import { AgencyName, accountStatementAddress, agencyColumn } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { may } from "../lib/me.js";
 import { byCurrency, lateAgencies, rowOf } from "../lib/open-items.js";
@@ -15,9 +15,6 @@ const AGE_TEXTS = {
   not_due: "Not due", days_1_30: "1–30 days overdue", days_31_60: "31–60 days", days_61_90: "61–90 days",
   days_over_90: "More than 90 days",
 };
-
-/** Returns the address of the account statement of an agency. */
-export const accountStatementAddress = (agency, parameters = {}) => address(["receivables", agency], parameters);
 
 /** The page. */
 export function Receivables({ query: { currency } }) {

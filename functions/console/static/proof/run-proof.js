@@ -4,8 +4,7 @@ import { monthOf, quarterHours } from "../lib/calendar.js";
 import { same, sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
 import { expect, refuse, step } from "./proving.js";
-import { parseSealed } from "./sealed-json.js";
-import { sealedContent, sealedLines } from "./sealed.js";
+import { sealedContent, sealedJson, sealedLines } from "./sealed.js";
 
 const PAYMENT = "payment.recorded";
 /** The figures of an account in a manifest. */
@@ -98,7 +97,7 @@ async function* chainOf(manifest) {
 
 async function readManifest(files, sha256) {
   const file = files.find((one) => one.key.endsWith("/manifest.json"));
-  return parseSealed(new TextDecoder().decode(await sealedContent({ ...file, sha256 })));
+  return sealedJson({ ...file, sha256 });
 }
 
 /** Checks that lines are of a quarter-hour and in the order of their positions. */

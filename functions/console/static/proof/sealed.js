@@ -1,6 +1,7 @@
 /** Sealed files: read by their signed links, and compared with their hashes. */
 import { readCsv, unescapeFormula } from "../lib/csv.js";
 import { Problem } from "../lib/problem.js";
+import { parseSealed } from "./sealed-json.js";
 
 /** The columns whose text senders choose; it is escaped in the file. */
 const TEXTS = [
@@ -25,6 +26,9 @@ export async function sealedContent({ url, sha256, key }) {
   }
   return content;
 }
+
+/** Returns the value of a sealed file of JSON. */
+export const sealedJson = async (file) => parseSealed(new TextDecoder().decode(await sealedContent(file)));
 
 /** Returns the lines of a sealed file: texts by column. */
 export const sealedLines = async (file) => linesIn(await sealedContent(file));

@@ -3,13 +3,11 @@ import { html } from "../vendor/htm-preact.js";
 import { get, withQuery } from "../lib/api.js";
 import { sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
-import { AccountName, AgencyLink } from "../lib/links.js";
+import { AccountName, AgencyLink, RunLink, reportAddress, statementAddress } from "../lib/links.js";
 import { STAFF, may } from "../lib/me.js";
+import { DUE, overdue, urgent } from "../lib/overdue.js";
 import { Link, Pending } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
-import { DUE, overdue, urgent } from "../operations/operations.js";
-import { RunLink, reportAddress } from "../operations/reports.js";
-import { statementAddress } from "../statements/statements.js";
 
 const RUNS = 48;
 const ACCOUNTS = 300;

@@ -5,14 +5,12 @@ import { days as daysOf, dayOf, isDay, laterDay, monthOf, seconds } from "../lib
 import { GrowthChart, Sparkline } from "../lib/chart.js";
 import { compare, difference, negative, quotient, sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
-import { AgencyLink } from "../lib/links.js";
+import { AgencyLink, RunLink, statementAddress } from "../lib/links.js";
 import { STAFF, may } from "../lib/me.js";
 import {
   Amount, Day, Link, Money, More, Name, NoEvents, Pending, Table, Time, fieldsOf, useLoaded, usePages,
 } from "../lib/parts.js";
 import { address, navigate } from "../lib/routes.js";
-import { RunLink } from "../operations/reports.js";
-import { statementAddress } from "../statements/statements.js";
 import { Attention, needsAttention } from "./attention.js";
 
 const ACCOUNTS = 100;

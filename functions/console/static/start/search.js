@@ -1,19 +1,16 @@
 /** The search: one box over pages, agencies, statements, events, orders and customers; it needs no span of time. */
 import { html, useEffect, useLayoutEffect, useMemo, useState } from "../vendor/htm-preact.js";
-import { eventAddress } from "../events/events.js";
 import { allAgencies, matching } from "../lib/agencies.js";
 import { get, withQuery } from "../lib/api.js";
 import { isMonth } from "../lib/calendar.js";
 import * as format from "../lib/format.js";
-import { agencyAddress } from "../lib/links.js";
+import { agencyAddress, eventAddress, reportAddress, statementAddress } from "../lib/links.js";
 import { STAFF, may } from "../lib/me.js";
 import { agencyText, isolated } from "../lib/names.js";
 import { withMoney } from "../lib/open-items.js";
 import { Failure, Name, useOpened } from "../lib/parts.js";
 import { address, navigate } from "../lib/routes.js";
 import { folded } from "../lib/rows.js";
-import { reportAddress } from "../operations/reports.js";
-import { statementAddress } from "../statements/statements.js";
 
 const PAUSE = 200; // Milliseconds without a key before the request.
 const AGENCIES = 8;

@@ -4,11 +4,9 @@ import { days as daysOf, laterMonth } from "../lib/calendar.js";
 import { BarChart } from "../lib/chart.js";
 import { negative, product } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
+import { statementAddress } from "../lib/links.js";
 import { country, rateCard } from "../lib/names.js";
 import { Amount, Link, Money, Name, Table } from "../lib/parts.js";
-import { parseSealed } from "../proof/sealed-json.js";
-import { sealedContent } from "../proof/sealed.js";
-import { statementAddress } from "./statements.js";
 
 const CHART_FROM = 5; // The fewest days with sales that are drawn, as on the printed page.
 const ORIGINS = {
@@ -19,12 +17,6 @@ const SCHEMES = { reverse_charge: "reverse charge", exempt: "exempt", outside_sc
 const COMPARED = [["net", "Net sales"], ["commission", "Commission"], ["tax", "Tax"], ["payments", "Payments"]];
 const BASE = [["net", "Net sales"], ["commission", "Commission"], ["payments", "Payments"]];
 
-/** Returns the content of a file statement.json, as it was sealed. */
-export const documentOf = async (file) => parseSealed(new TextDecoder().decode(await sealedContent(file)));
-
-/** Returns an IBAN as it is printed: in groups of four. */
-export const grouped = (iban) => iban.replace(/\s/g, "").replace(/.{4}(?=.)/g, "$& ");
-
 const isZero = (text) => !/[1-9]/.test(text);
 
 /** What is owed, until when and to whom. `content`: that of the sealed file, once it is there. */
@@ -34,7 +26,7 @@ export function Owed({ statement, content }) {
   const paid = payment && payment.status === "paid";
   const facts = closing.startsWith("-") || isZero(closing) ? [] : [
     ["Due", dueOn && format.day(dueOn)], ["Payable to", content?.owner.legal_name],
-    ["IBAN", content?.owner.iban && grouped(content.owner.iban)], ["Reference", number],
+    ["IBAN", content?.owner.iban && format.iban(content.owner.iban)], ["Reference", number],
   ];
   return html`
     <section class="card owed" aria-label="What is owed">

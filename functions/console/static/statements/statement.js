@@ -3,10 +3,9 @@
  * and what its reader may do with it.
  */
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { EventLink, Reference, typeColumn } from "../events/events.js";
 import { draftPath, get, getOr, post, put, segment, statementPath } from "../lib/api.js";
-import { sum } from "../lib/decimal.js";
 import * as format from "../lib/format.js";
+import { EventLink, Reference, typeColumn } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { STAFF, may, reader } from "../lib/me.js";
 import { Messages } from "../lib/messages.js";
@@ -16,22 +15,11 @@ import {
 } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
 import { Proof, counted } from "../proof/panel.js";
-import { sealedLines } from "../proof/sealed.js";
+import { sealedJson, sealedLines } from "../proof/sealed.js";
 import { NOT_PROVEN, proofOfStatement } from "../proof/statement-proof.js";
-import { Owed, Parties, Particulars, documentOf } from "./document.js";
+import { Owed, Parties, Particulars } from "./document.js";
+import { Figures } from "./figures.js";
 
-/** The figures in the order in which they are added up; of those with `true`, zero is left out. */
-const FIGURES = [
-  ["opening", "Opening balance"],
-  ["sales", "Sales"], ["gross", "Sales"], ["voids", "Voids", true], ["refunds", "Refunds", true],
-  ["adjustments", "Adjustments", true],
-  ["net", "Net sales"],
-  ["commission_exact", "Commission before rounding"], ["commission", "+ Commission, rounded"], ["tax", "+ Tax"],
-  ["payable", "Payable for this period"], ["proceeds", "− Net sales, collected by the marketplace", true],
-  ["payments", "− Payments", true],
-  ["closing", "Closing balance"],
-];
-const SUMS = ["net", "payable", "closing"];
 const PAYMENT = [
   ["amount", "Amount"], ["cancelled", "− Cancelled"], ["paid", "− Paid"],
   ["credited", "− Offset by other statements or credits"], ["open", "Open"],
@@ -88,7 +76,7 @@ export function Statement({ name }) {
   const [asking, setAsking] = useState(null);
   const { again } = loaded;
   const file = loaded.value?.[0].files?.find((one) => one.key.endsWith("/statement.json"));
-  const document = useLoaded(async () => file && documentOf(file), file?.sha256);
+  const document = useLoaded(async () => file && sealedJson(file), file?.sha256);
   if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
   const [statement, draft] = loaded.value;
   const content = document.value;
@@ -212,22 +200,6 @@ function Payment({ status, currency, ...figures }) {
         </tr>`)}
     <//>
     </section>`;
-}
-
-/** The figures of a statement or a preview, with all their digits. */
-export function Figures({ statement }) {
-  const { currency, commission, tax, closing } = statement;
-  const figures = { payable: sum([commission, tax]), ...statement };
-  const isShown = ([name, , isOptional]) => figures[name] && (!isOptional || /[1-9]/.test(figures[name]));
-  return html`
-    <${Table} caption=${`Figures in ${currency}. Closing balance: ${format.owed(closing)}`}
-      head=${[["Figure"], ["Amount", "n"]]}>
-      ${FIGURES.filter(isShown).map(([name, text]) => html`
-        <tr key=${name} class=${SUMS.includes(name) ? "sum" : ""}>
-          <th scope="row">${text}</th>
-          <${Money} value=${figures[name]} currency=${currency} />
-        </tr>`)}
-    <//>`;
 }
 
 /** The changes of a statement, those from the index `from` on. A line that is named again is resolved. */
