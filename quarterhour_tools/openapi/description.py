@@ -8,7 +8,7 @@ from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi.parameters import Parameter
 
 Shape = Any
-"""A type that pydantic converts to JSON Schema."""
+"""A type that becomes a JSON schema."""
 
 BODY_PROBLEMS: Final = (413, 415)
 """The statuses of problems of a request with a body, besides those of every route."""

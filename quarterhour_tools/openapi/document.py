@@ -6,13 +6,9 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import UnionType
-from typing import Any, Final, get_args
+from typing import Final
 
-from pydantic import BaseModel, TypeAdapter
-from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
-from pydantic_core import core_schema
-
+from quarterhour.web.api import GatewayMessage, Problem
 from quarterhour.web.http import REQUEST_ID
 from quarterhour.web.routing import JSON, Operation
 from quarterhour_tools.emulator.stack import TEMPLATE, load
@@ -20,12 +16,10 @@ from quarterhour_tools.emulator.template import Function, Template
 from quarterhour_tools.openapi.description import Link, RouteDescription, Shape
 from quarterhour_tools.openapi.layout import laid_out
 from quarterhour_tools.openapi.parameters import PATH, QUERY, Parameter
-from quarterhour_tools.openapi.responses import GatewayMessage, Problem
 from quarterhour_tools.openapi.routes import ROUTES
+from quarterhour_tools.openapi.schemas import Json, Schemas
 
 PROBLEM: Final = "application/problem+json"
-
-Json = dict[str, Any]
 
 GENERATED_BY: Final = "make openapi"
 """What writes the document and the reference; nobody edits them."""
@@ -34,7 +28,6 @@ PUBLISHED: Final = "GET /openapi.json"
 EXAMPLES: Final = Path(__file__).with_name("examples")
 """The folder of the examples: JSON files with the examples of each route by their names."""
 
-_REF: Final = "#/components/schemas/{model}"
 _VARIABLE: Final = re.compile(r"<(\w+)>")
 _LINK: Final = re.compile(r"\[([^]]+)\]\((?!https:)[^)]+\)")
 _DESCRIPTION: Final = """\
@@ -130,7 +123,7 @@ def document(template: Template) -> Json:
         "servers": [{"url": "/"}],
         "paths": paths,
         "components": {
-            "schemas": dict(sorted(writer.schemas.items())),
+            "schemas": dict(sorted(writer.schemas.components.items())),
             "parameters": dict(sorted(writer.parameters.items())),
             "responses": responses,
             "headers": _HEADERS,
@@ -215,7 +208,7 @@ class _Writer:
 
     routes: Mapping[str, _Route]
     examples: Mapping[str, Json]
-    schemas: Json = field(default_factory=dict)
+    schemas: Schemas = field(default_factory=Schemas)
     parameters: Json = field(default_factory=dict)
 
     def operation(self, route: _Route) -> Json:
@@ -251,7 +244,7 @@ class _Writer:
             "in": place,
             "required": parameter.required,
             "description": parameter.description,
-            "schema": self._schema(parameter.shape),
+            "schema": self.schemas.of(parameter.shape),
             **example,
         }
         usual = PATH[name].as_required if place == "path" else QUERY.get(name)
@@ -265,7 +258,7 @@ class _Writer:
         sent = {name: one["body"] for name, one in self._examples(route).items()} if route.description.bodies else {}
         content = {
             kind: {
-                "schema": self._schema(body.shape),
+                "schema": Schemas(self.schemas.components, closed=True).of(body.shape),
                 "examples": {name: {"value": body.write(one)} for name, one in sent.items()},
             }
             for kind, body in route.description.bodies.items()
@@ -306,7 +299,7 @@ class _Writer:
         return {
             "description": description,
             "headers": {REQUEST_ID: named, **later},
-            "content": {kind: {"schema": self._schema(shape)} for kind, shape in content.items()},
+            "content": {kind: {"schema": self.schemas.of(shape)} for kind, shape in content.items()},
         }
 
     def _examples(self, route: _Route) -> Mapping[str, Json]:
@@ -315,33 +308,6 @@ class _Writer:
 
     def _link(self, link: Link) -> Json:
         return {"operationId": self.routes[link.route].description.name, "parameters": dict(link.variables)}
-
-    def _schema(self, shape: Shape) -> Json:
-        """Return the schema of a type; named schemas become components, and the result refers to them."""
-        if isinstance(shape, UnionType):
-            return {"anyOf": [self._schema(one) for one in get_args(shape)]}
-        made = TypeAdapter(shape).json_schema(ref_template=_REF, schema_generator=_Plain)
-        named = made.pop("$defs", {})
-        if isinstance(shape, type) and issubclass(shape, BaseModel):
-            named[shape.__name__], made = made, {"$ref": _REF.format(model=shape.__name__)}
-        for name, schema in named.items():
-            del schema["title"]
-            if self.schemas.setdefault(name, schema) != schema:
-                raise ValueError(f"two different schemas are named {name}")
-        return made
-
-
-class _Plain(GenerateJsonSchema):
-    """Generates schemas without titles, which repeat the names, and without the default null of omitted fields."""
-
-    def field_title_should_be_set(self, _schema: object) -> bool:
-        """Return False: no field has a title."""
-        return False
-
-    def default_schema(self, schema: core_schema.WithDefaultSchema) -> JsonSchemaValue:
-        """Return the schema without a default of ``None``."""
-        made = super().default_schema(schema)
-        return {name: value for name, value in made.items() if (name, value) != ("default", None)}
 
 
 def _without_empty(content: Json) -> Json:

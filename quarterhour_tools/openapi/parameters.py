@@ -4,12 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import Field
-
-from quarterhour.registry.documents.keys import MAX_NAME, MAX_VERSION
-from quarterhour.reports.projections.plan import MAX_LEVELS
-from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT
-from quarterhour_tools.openapi.values import (
+from quarterhour.model.api import (
     Currency,
     Day,
     Location,
@@ -18,13 +13,17 @@ from quarterhour_tools.openapi.values import (
     Name,
     Run,
     SentInstant,
-    ShortName,
     Text,
     Token,
+    constrained,
 )
+from quarterhour.orders.api import ShortName
+from quarterhour.registry.documents.keys import MAX_NAME, MAX_VERSION
+from quarterhour.reports.projections.plan import MAX_LEVELS
+from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT
 
-Limit = Annotated[int, Field(ge=1, le=MAX_LIMIT, default=DEFAULT_LIMIT)]
-Layer = Annotated[str, Field(pattern="^[a-z0-9]+$")]
+Limit = Annotated[int, constrained(minimum=1, maximum=MAX_LIMIT, default=DEFAULT_LIMIT)]
+Layer = Annotated[str, constrained(pattern="^[a-z0-9]+$")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +49,7 @@ PATH: Final[Mapping[str, Parameter]] = {
         "The document's name: `rate-card:<agency>`, `rate-card:group/<group>` or `rate-card:default` is a rate card, "
         "`agency:<agency>` an agency's registration, `owner` the marketplace's owner, "
         "`reconciliation:<period>:<provider>` the result of a reconciliation.",
-        Annotated[str, Field(min_length=1, max_length=MAX_NAME, pattern="^[^#]+$")],
+        Annotated[str, constrained(minLength=1, maxLength=MAX_NAME, pattern="^[^#]+$")],
         "rate-card:42",
     ),
     "event": Parameter("The event's id.", Name, "e0"),
@@ -60,7 +59,7 @@ PATH: Final[Mapping[str, Parameter]] = {
     "layer": Parameter("The layer of snapshots, one with windows.", Layer, "5m"),
     "name": Parameter(
         "The subscription's name: lower-case letters, digits and hyphens; `bus` is the EventBridge bus.",
-        Annotated[str, Field(max_length=50, pattern="^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$")],
+        Annotated[str, constrained(maxLength=50, pattern="^[a-z0-9]([a-z0-9-]{0,48}[a-z0-9])?$")],
         "erp",
     ),
     "order": Parameter("The order's id.", ShortName, "1001"),
@@ -75,7 +74,7 @@ PATH: Final[Mapping[str, Parameter]] = {
         str,
         "1001",
     ),
-    "version": Parameter("The version's number.", Annotated[int, Field(ge=1, le=MAX_VERSION)], 1),
+    "version": Parameter("The version's number.", Annotated[int, constrained(minimum=1, maximum=MAX_VERSION)], 1),
 }
 
 QUERY: Final[Mapping[str, Parameter]] = {
@@ -89,14 +88,15 @@ QUERY: Final[Mapping[str, Parameter]] = {
     "last": Parameter("The number of newest ones to return, newest first.", Limit, 3),
     "layer": Parameter("The layer of snapshots.", Layer, "5m"),
     "level": Parameter(
-        "At which level of locations to add up: 1 is the country.", Annotated[int, Field(ge=1, le=MAX_LEVELS)]
+        "At which level of locations to add up: 1 is the country.",
+        Annotated[int, constrained(minimum=1, maximum=MAX_LEVELS)],
     ),
     "limit": Parameter("The maximum of items on a page.", Limit, 10),
     "next": Parameter("The token `next` of the previous page; the other parameters must stay the same.", Token),
     "order": Parameter("The order of the items; without it, `oldest`.", Literal["oldest", "newest"], "newest"),
     "period": Parameter(
         "The first part of an instant in UTC: `2026`, `2026-10`, `2026-10-23T01`.",
-        Annotated[str, Field(pattern="^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}(:[0-9]{2}(:[0-9]{2})?)?)?)?)?$")],
+        Annotated[str, constrained(pattern="^[0-9]{4}(-[0-9]{2}(-[0-9]{2}(T[0-9]{2}(:[0-9]{2}(:[0-9]{2})?)?)?)?)?$")],
         "2026-10",
     ),
     "reason": Parameter(
@@ -138,7 +138,7 @@ DRAFTS: Final = {
 SEARCHED: Final = {
     "q": Parameter(
         "A name, a number or an id.",
-        Annotated[str, Field(min_length=1, max_length=200)],
+        Annotated[str, constrained(minLength=1, maxLength=200)],
         "S-000001",
         required=True,
     )
@@ -160,7 +160,9 @@ RERATING: Final = {
     "rate_card": Parameter(
         "The document of the rate card: the agency's, a group's or the default one.", str, "rate-card:42", required=True
     ),
-    "version": Parameter("Its version; without it, the latest.", Annotated[int, Field(ge=1, le=MAX_VERSION)]),
+    "version": Parameter(
+        "Its version; without it, the latest.", Annotated[int, constrained(minimum=1, maximum=MAX_VERSION)]
+    ),
     "agency": Parameter("The agency whose events are rerated.", Name, "42", required=True),
     "from": Parameter("The first instant of recording.", Moment, "2026-10-23", required=True),
     "to": Parameter("The end of the span, not included.", Moment, "2026-10-24", required=True),

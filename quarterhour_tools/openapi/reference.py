@@ -10,9 +10,10 @@ from quarterhour.web.access import STAFF, Role
 from quarterhour.web.routing import JSON
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group
-from quarterhour_tools.openapi.document import GENERATED_BY, MEANINGS, PROBLEMS_OF_ALL, Json
+from quarterhour_tools.openapi.document import GENERATED_BY, MEANINGS, PROBLEMS_OF_ALL
 from quarterhour_tools.openapi.layout import WIDTH, laid_out
 from quarterhour_tools.openapi.routes import GROUPS
+from quarterhour_tools.openapi.schemas import Json
 
 BEGIN: Final = f"<!-- generated: {GENERATED_BY}; do not edit -->"
 END: Final = "<!-- /generated -->"

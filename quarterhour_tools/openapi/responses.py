@@ -1,31 +1,31 @@
 """The responses of the HTTP API, as types for JSON Schema."""
 
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, Literal, NotRequired
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
 
-from quarterhour_tools.openapi.values import (
+from quarterhour.model.api import (
     Count,
     Country,
     Currency,
     Day,
     Decimal,
+    FieldProblem,
+    From,
     Instant,
     Kind,
     Location,
-    Maybe,
     Month,
     Name,
-    Omittable,
     QuarterHourName,
     Run,
     Sha256,
-    ShortName,
     Text,
     Token,
+    constrained,
 )
-
-T = TypeVar("T")
+from quarterhour.orders.api import ShortName
+from quarterhour.web.api import Page
 
 Direction = Literal["up", "stable", "down"]
 Proof = Literal["verified", "pending", "drift"]
@@ -36,58 +36,10 @@ Status = Literal["open", "paid", "shipped", "delivered", "cancelled"]
 TermsOrigin = Literal["event", "sale", "default", "card", "rerating", "payment", "unknown"]
 
 
-class Answer(BaseModel):
-    """A response, which may gain fields: clients must ignore unknown ones."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
-
-
-class Page(Answer, Generic[T]):
-    """A page of a list: it can be short or empty even if another page follows."""
-
-    items: list[T]
-    next: Token | None
-    """The parameter `next` of the following page; null on the last page."""
-
-    @classmethod
-    def model_parametrized_name(cls, params: tuple[type[Any], ...]) -> str:
-        """Name the page after its items."""
-        return f"{params[0].__name__}Page"
-
-
-# ---------------------------------------------------------------- errors
-
-
-class FieldProblem(Answer):
-    """An error in one field or parameter of a request."""
-
-    field: str
-    problem: str
-    expected: str
-
-
-class Problem(Answer):
-    """Problem details (RFC 9457)."""
-
-    title: str
-    status: Count
-    detail: str
-    request_id: str
-    """Identifies the request in all logs; equal to the header `x-request-id`."""
-    errors: Maybe[list[FieldProblem]]
-    """The fields to correct."""
-
-
-class GatewayMessage(Answer):
-    """An error response of API Gateway itself."""
-
-    message: str | None
-
-
 # ---------------------------------------------------------------- accounts
 
 
-class SalesTotals(Answer):
+class SalesTotals(TypedDict):
     """Totals of events without payments: their number, and exact sums."""
 
     events: Count
@@ -145,7 +97,7 @@ class AccountPeriod(Totals):
     period: Month
 
 
-class OverviewAccount(Answer):
+class OverviewAccount(TypedDict):
     """An account with its totals in two periods or spans."""
 
     agency: Name
@@ -165,7 +117,7 @@ class OverviewDay(Totals):
     day: Day
 
 
-class Overview(Answer):
+class Overview(TypedDict):
     """A page of accounts in a period and the one before, with the sums of their days."""
 
     period: Month
@@ -177,10 +129,9 @@ class Overview(Answer):
     """The sums of this page's accounts by currency and day, each with at least one event."""
 
 
-class OverviewOfSpans(Answer):
+class OverviewOfSpans(From):
     """A page of accounts in a span up to now and the one before, with the sums of their days."""
 
-    from_: Annotated[Instant, Field(alias="from")]
     to: Instant
     """The end of the present quarter-hour, unless the span ended before."""
     before_from: Instant
@@ -199,7 +150,7 @@ class AccountSnapshot(AccountState):
     """An account's state at the end of a window or after a change."""
 
     layer: str
-    window: Maybe[Instant]
+    window: NotRequired[Instant]
     """The start of the window; a single change has none."""
 
 
@@ -208,7 +159,7 @@ class ListedAccount(AccountState):
 
     agency: Name
     currency: Currency
-    registered: Maybe[bool]
+    registered: NotRequired[bool]
     """Whether its agency is registered; an account of views has no agency."""
 
 
@@ -219,7 +170,7 @@ class AccountInWindow(AccountState):
     currency: Currency
 
 
-class Figure(Answer):
+class Figure(TypedDict):
     """A figure now and before; null without an earlier state."""
 
     now: Decimal | int
@@ -228,7 +179,7 @@ class Figure(Answer):
     trend: Direction | None
 
 
-class AccountTrend(Answer):
+class AccountTrend(TypedDict):
     """An account's latest state, compared with that of the previous window or change."""
 
     layer: str
@@ -242,7 +193,7 @@ class AccountTrend(Answer):
 # ---------------------------------------------------------------- exchange rates
 
 
-class ExchangeRateState(Answer):
+class ExchangeRateState(TypedDict):
     """An entered exchange rate: units of a currency per unit of the base currency."""
 
     units_per_base: Decimal
@@ -265,11 +216,11 @@ class ExchangeRateSnapshot(ExchangeRateState):
     """An exchange rate at the end of a window or after a change."""
 
     layer: str
-    window: Maybe[Instant]
+    window: NotRequired[Instant]
     """The start of the window; a single change has none."""
 
 
-class ExchangeRateTrend(Answer):
+class ExchangeRateTrend(TypedDict):
     """The exchange rate in force, compared with that of the previous window or change."""
 
     layer: str
@@ -279,7 +230,7 @@ class ExchangeRateTrend(Answer):
     figures: dict[Literal["units_per_base"], Figure]
 
 
-class Window(Answer):
+class Window(TypedDict):
     """The accounts or exchange rates that changed in a window, with their states at its end."""
 
     layer: str
@@ -291,24 +242,23 @@ class Window(Answer):
 # ---------------------------------------------------------------- reports
 
 
-class ReportRun(Answer):
+class ReportRun(From):
     """A report run."""
 
     run: Run
-    from_: Annotated[Instant, Field(alias="from")]
     to: Instant
     planned_at: Instant
     buckets: Count
     """The number of quarter-hours that it covers."""
     lines: Count
-    default_rate_events: Maybe[Count]
+    default_rate_events: NotRequired[Count]
     """How many of its events the default commission rate charged; missing if an earlier version sealed the run."""
     counters: Proof
     """Whether the live counters agree with the sealed lines."""
     manifest_sha256: Sha256
 
 
-class File(Answer):
+class File(TypedDict):
     """A file in the S3 bucket of the reports."""
 
     key: str
@@ -324,38 +274,38 @@ class LinkedFile(File):
     """A link that needs no authorization while it is valid."""
 
 
-class PinnedExchangeRate(Answer):
+class PinnedExchangeRate(TypedDict):
     """The exchange rate that converted a quarter-hour's sums."""
 
     currency: Currency
     units_per_base: Decimal | None
     """Null if none was in force."""
-    source: Maybe[Text]
-    as_of: Maybe[Instant]
+    source: NotRequired[Text]
+    as_of: NotRequired[Instant]
 
 
-class SealedQuarterHour(Answer):
+class SealedQuarterHour(TypedDict):
     """A quarter-hour that a report run has sealed."""
 
     bucket: QuarterHourName
     shards: Count
     lines: Count
-    file: Omittable[File]
+    file: NotRequired[File | None]
     """The file of its lines; null without lines, missing in a run in parts."""
-    files: Maybe[list[File]]
+    files: NotRequired[list[File]]
     """The files of its parts that have lines; only in a run in parts."""
-    rates: Maybe[list[PinnedExchangeRate]]
+    rates: NotRequired[list[PinnedExchangeRate]]
     """Only if the deployment has a base currency."""
 
 
-class SealedTotals(Answer):
+class SealedTotals(TypedDict):
     """Totals of sealed lines."""
 
     events: Count
     gross: Decimal
     refunds: Decimal
     commission: Decimal
-    payments: Maybe[Decimal]
+    payments: NotRequired[Decimal]
     """Runs sealed before there were payments lack them."""
 
 
@@ -364,31 +314,30 @@ class SealedAccount(SealedTotals):
 
     agency: Name
     currency: Currency
-    periods: Maybe[dict[str, SealedTotals]]
+    periods: NotRequired[dict[str, SealedTotals]]
     """The totals by period, such as `2026-10`; runs sealed before periods lack them."""
 
 
-class PreviousManifest(Answer):
+class PreviousManifest(TypedDict):
     """The previous run, and the hash of its manifest."""
 
     run: Run
     sha256: Sha256
 
 
-class Manifest(Answer):
+class Manifest(From):
     """The contents of a report run, with the hash of every file."""
 
-    schema_: Annotated[Count, Field(alias="schema")]
+    schema: Count
     run: Run
-    from_: Annotated[Instant, Field(alias="from")]
     to: Instant
     planned_at: Instant
     code_version: str
     shards: Count
-    parts: Maybe[Count]
+    parts: NotRequired[Count]
     """The number of parts of each quarter-hour; only in a run in parts."""
     previous: PreviousManifest | None
-    base_currency: Maybe[Currency]
+    base_currency: NotRequired[Currency]
     buckets: list[SealedQuarterHour]
     lines: Count
     accounts: list[SealedAccount]
@@ -414,7 +363,7 @@ DraftState = Literal["new", "open", "held", "proposed", "releasing", "released",
 PeriodState = Literal["open", "closed", "running", "sealed"]
 
 
-class DocumentSums(Answer):
+class DocumentSums(TypedDict):
     """Sums over the documents of a release, or over the statements of a period of 0.2.0, in one currency."""
 
     opening: Decimal
@@ -426,13 +375,13 @@ class DocumentSums(Answer):
     net: Decimal
     commission: Decimal
     tax: Decimal
-    proceeds: Maybe[Decimal]
+    proceeds: NotRequired[Decimal]
     """Statements of 0.2.0 have none."""
     payments: Decimal
     closing: Decimal
 
 
-class DraftFigures(Answer):
+class DraftFigures(TypedDict):
     """The exact figures of a draft, or sums over the drafts of a period in one currency."""
 
     brought_forward: Decimal
@@ -441,7 +390,7 @@ class DraftFigures(Answer):
     payments: Decimal
 
 
-class StartedRun(Answer):
+class StartedRun(TypedDict):
     """What was due and is running now."""
 
     period: Month | None
@@ -450,31 +399,30 @@ class StartedRun(Answer):
     """The number of the release under way; null if none is due, or a period comes first."""
 
 
-class PeriodOfStatements(Answer):
+class PeriodOfStatements(From):
     """A period: a calendar month in the marketplace's time zone."""
 
     period: Month
     state: PeriodState
     """`open` until its cut-off, then `closed`, `running` and `sealed`."""
-    from_: Annotated[Instant, Field(alias="from")]
     to: Instant
     cut_off: Instant
     time_zone: str
-    recorded_until: Maybe[Instant]
+    recorded_until: NotRequired[Instant]
     """Its drafts hold what was recorded before this instant; only of a sealed period, as all that follows."""
-    planned_at: Maybe[Instant]
+    planned_at: NotRequired[Instant]
     """People do not see this and what follows."""
-    code_version: Maybe[str]
-    manifest_sha256: Maybe[Sha256]
-    drafts: Maybe[Count]
-    statements: Maybe[Count]
+    code_version: NotRequired[str]
+    manifest_sha256: NotRequired[Sha256]
+    drafts: NotRequired[Count]
+    statements: NotRequired[Count]
     """Of a period of 0.2.0, instead of `drafts`, as `credit_notes`."""
-    credit_notes: Maybe[Count]
-    lines: Maybe[Count]
-    currencies: Maybe[dict[str, DraftFigures | DocumentSums]]
+    credit_notes: NotRequired[Count]
+    lines: NotRequired[Count]
+    currencies: NotRequired[dict[str, DraftFigures | DocumentSums]]
 
 
-class NamedStatement(Answer):
+class NamedStatement(TypedDict):
     """The name of a statement: its period, agency and currency."""
 
     period: Month
@@ -518,7 +466,7 @@ class StatementFigures(NamedStatement):
     recorded_until: Instant
 
 
-class ListedDocument(Answer):
+class ListedDocument(TypedDict):
     """A document of an account and a period: a statement, or what cancels it."""
 
     number: str
@@ -546,17 +494,17 @@ class ListedStatement(StatementWithStatus):
     documents: list[ListedDocument]
 
 
-class EventName(Answer):
+class EventName(TypedDict):
     """The name of an event: its source and id."""
 
     source: Name
     id: Name
 
 
-class PartyDecision(Answer):
+class PartyDecision(TypedDict):
     """Who decided, when and why."""
 
-    by: Maybe[str]
+    by: NotRequired[str]
     """People do not see the marketplace's operators."""
     party: Literal["agency", "marketplace"]
     at: Instant
@@ -567,13 +515,13 @@ class StatementChange(PartyDecision):
     """A change of a statement's status."""
 
     status: StatementStatus
-    line: Maybe[EventName]
+    line: NotRequired[EventName]
     """The disputed line, if the change opened or resolved a dispute."""
-    correction: Maybe[EventName]
+    correction: NotRequired[EventName]
     """The event that resolved the line's dispute."""
 
 
-class StatementActions(Answer):
+class StatementActions(TypedDict):
     """What the caller may do with a statement now."""
 
     may_become: list[StatementStatus]
@@ -592,14 +540,14 @@ class StatementHistory(NamedStatement, StatementActions):
     history: list[StatementChange]
 
 
-class Cancellation(Answer):
+class Cancellation(TypedDict):
     """The document that cancels a statement."""
 
     number: str
     issued_on: Day
 
 
-class StatementDocument(Answer):
+class StatementDocument(TypedDict):
     """A document of an account and a period: a statement, or what cancels it, with links to its files."""
 
     number: str
@@ -616,7 +564,7 @@ class StatementDocument(Answer):
 PaymentStatus = Literal["open", "partly_paid", "paid", "overdue", "cancelled"]
 
 
-class PaymentState(Answer):
+class PaymentState(TypedDict):
     """Whether a statement is paid. Each figure has the sign of `amount`, or is 0."""
 
     issued_on: Day
@@ -650,18 +598,20 @@ class StatementWithFiles(StatementWithStatus, StatementActions):
     """All that were released of the account and the period, in their order."""
 
 
-class TaxPoints(Answer):
+_FromDay = TypedDict("_FromDay", {"from": Day})
+
+
+class TaxPoints(_FromDay):
     """The first and the last of some tax points."""
 
-    from_: Annotated[Day, Field(alias="from")]
     to: Day
-    kind: Maybe[Kind]
+    kind: NotRequired[Kind]
     """Of adjustments that the tax profile names."""
-    category: Maybe[Text]
+    category: NotRequired[Text]
     """Of lines whose category the tax profile names."""
 
 
-class TaxRow(Answer):
+class TaxRow(TypedDict):
     """The tax of all tax points with one scheme and percentage."""
 
     scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"] | None
@@ -699,7 +649,7 @@ class StatementPreview(NamedStatement):
     """A single row of a period without a draft: all is taxed as of its last day, or of today if that is earlier."""
 
 
-class DraftCheck(Answer):
+class DraftCheck(TypedDict):
     """A check that a draft does not pass."""
 
     check: Literal[
@@ -711,7 +661,7 @@ class DraftCheck(Answer):
     """What is wrong, and what to do."""
 
 
-class DraftDecision(Answer):
+class DraftDecision(TypedDict):
     """A decision about a draft: the state that it gave, who made it, when and why."""
 
     state: DraftState
@@ -740,14 +690,14 @@ class ListedDraft(NamedStatement, DraftFigures):
 class PreviewedDraft(ListedDraft):
     """A draft in a list, with figures of the statement that it would be, if they were requested."""
 
-    commission: Maybe[Decimal | None]
+    commission: NotRequired[Decimal | None]
     """Rounded, as on the statement; null if it was released at this moment, as `tax` and `closing`."""
-    tax: Maybe[Decimal | None]
-    closing: Maybe[Decimal | None]
+    tax: NotRequired[Decimal | None]
+    closing: NotRequired[Decimal | None]
     """The closing balance after the last document and the earlier drafts of the account."""
 
 
-class DraftDecisions(Answer):
+class DraftDecisions(TypedDict):
     """The state of a draft, with all decisions about it."""
 
     state: DraftState
@@ -762,7 +712,7 @@ class DraftWithStatement(ListedDraft):
     """The content of `statement.json`, with an empty `number`; null if the draft has a statement."""
 
 
-class ReleasedDocuments(Answer):
+class ReleasedDocuments(TypedDict):
     """A release: documents that became final at once."""
 
     release: Count
@@ -782,14 +732,14 @@ class Dispute(NamedStatement):
     id: Name
     status: Literal["open", "resolved"]
     opened: PartyDecision
-    resolved: Maybe[PartyDecision]
-    correction: Maybe[EventName]
+    resolved: NotRequired[PartyDecision]
+    correction: NotRequired[EventName]
     """The correction that resolved it, if one did."""
     thread: str
     """The path of the messages about the line."""
 
 
-class Aging(Answer):
+class Aging(TypedDict):
     """What statements have open, by the days after their due dates; the sum is `open`."""
 
     not_due: Decimal
@@ -799,7 +749,7 @@ class Aging(Answer):
     days_over_90: Decimal
 
 
-class OpenSums(Answer):
+class OpenSums(TypedDict):
     """Sums of what is open."""
 
     open: Decimal
@@ -821,7 +771,7 @@ class OpenStatement(PaymentState):
     document: Literal["statement", "credit_note"]
 
 
-class UnknownPayment(Answer):
+class UnknownPayment(TypedDict):
     """A payment that names no statement of its account. It clears the oldest first."""
 
     source: Name
@@ -830,7 +780,7 @@ class UnknownPayment(Answer):
     amount: Decimal
 
 
-class LastPaid(Answer):
+class LastPaid(TypedDict):
     """The last period with payments, by their business time, and their sum."""
 
     period: Month
@@ -857,7 +807,7 @@ class CurrencyReceivables(OpenSums):
     """The payments of the month of `on`, less payouts; also those of accounts of which nothing is open."""
 
 
-class Receivables(Answer):
+class Receivables(TypedDict):
     """A page of the accounts with something open, and their totals."""
 
     on: Day
@@ -869,7 +819,7 @@ class Receivables(Answer):
     """The sums of the accounts on this page: add those of all pages."""
 
 
-class ProposedPayment(Answer):
+class ProposedPayment(TypedDict):
     """A payment of a line as a CloudEvent, ready for `POST /events`."""
 
     specversion: Literal["1.0"]
@@ -883,7 +833,7 @@ class ProposedPayment(Answer):
     data: dict[str, Any]
 
 
-class MatchedLine(Answer):
+class MatchedLine(TypedDict):
     """A line of a bank's file, and what it would pay."""
 
     line: Count
@@ -928,7 +878,7 @@ class MatchedLine(Answer):
     """What would record it. The events of a line have the same ids in every file that has it."""
 
 
-class MatchedFile(Answer):
+class MatchedFile(TypedDict):
     """The lines of a bank's file, matched to open statements."""
 
     format: Literal["camt.053", "mt940", "csv"]
@@ -937,7 +887,7 @@ class MatchedFile(Answer):
     lines: list[MatchedLine]
 
 
-class LastStatement(Answer):
+class LastStatement(TypedDict):
     """The document from which a balance starts: a statement, or one that cancels a statement."""
 
     period: Month
@@ -946,7 +896,7 @@ class LastStatement(Answer):
     recorded_until: Instant
 
 
-class Unbilled(Answer):
+class Unbilled(TypedDict):
     """What is on no statement yet, rounded and taxed as its statement will be."""
 
     commission: Decimal
@@ -956,7 +906,7 @@ class Unbilled(Answer):
     payments: Decimal
 
 
-class AccountBalance(Answer):
+class AccountBalance(TypedDict):
     """What an agency owes in a currency; negative if it is owed."""
 
     agency: Name
@@ -974,7 +924,7 @@ class AccountBalance(Answer):
 # ---------------------------------------------------------------- events
 
 
-class Receipt(Answer):
+class Receipt(TypedDict):
     """The place of an event in the ledger."""
 
     recorded_at: Instant
@@ -982,12 +932,12 @@ class Receipt(Answer):
     position: str
 
 
-class RecordedRerating(Answer):
+class RecordedRerating(TypedDict):
     """What a re-rating applied."""
 
     rate_card: str
     version: Count
-    by: Maybe[Text]
+    by: NotRequired[Text]
     """Its operator, whom people of agencies do not see."""
 
 
@@ -1002,56 +952,56 @@ class Event(Receipt):
     amount: Decimal
     commission_rate: Decimal
     commission: Decimal
-    time: Maybe[Instant]
+    time: NotRequired[Instant]
     """When it happened, according to its sender."""
-    terms: Maybe[str]
+    terms: NotRequired[str]
     """The terms of its commission."""
-    arithmetic: Maybe[str]
+    arithmetic: NotRequired[str]
     """The computation of its commission, if it is more than the commission rate; `…/explain` shows every step."""
-    product: Maybe[Text]
-    quantity: Maybe[Decimal]
-    unit_price: Maybe[Decimal]
-    customer: Maybe[Text]
+    product: NotRequired[Text]
+    quantity: NotRequired[Decimal]
+    unit_price: NotRequired[Decimal]
+    customer: NotRequired[Text]
     """The name; with a vault, a token for people of agencies and of a customer who was forgotten."""
-    order_id: Maybe[Text]
-    line: Maybe[Text]
-    location: Maybe[Location]
-    refers_to: Maybe[Name]
-    extra: Maybe[str]
+    order_id: NotRequired[Text]
+    line: NotRequired[Text]
+    location: NotRequired[Location]
+    refers_to: NotRequired[Name]
+    extra: NotRequired[str]
     """JSON text."""
-    attributes: Maybe[str]
+    attributes: NotRequired[str]
     """JSON text: `dataschema` and the extension attributes of the CloudEvent."""
-    recorded_by: Maybe[str]
+    recorded_by: NotRequired[str]
     """The person who recorded it; people of agencies do not see it."""
-    approved_by: Maybe[str]
+    approved_by: NotRequired[str]
     """The second person, who approved it; people of agencies do not see it."""
-    category: Maybe[Text]
-    refers_to_source: Maybe[Name]
+    category: NotRequired[Text]
+    refers_to_source: NotRequired[Name]
     """The source of the sale in `refers_to`, if it is not the event's own."""
-    reason: Maybe[Text]
-    kind: Maybe[Kind]
+    reason: NotRequired[Text]
+    kind: NotRequired[Kind]
     """What an adjustment charges; `opening` brings a balance forward."""
-    rerating: Maybe[RecordedRerating]
+    rerating: NotRequired[RecordedRerating]
     """Of an adjustment that charges its sale by another rate card."""
-    period: Maybe[Month]
+    period: NotRequired[Month]
     """The month in which it counts."""
-    prior_period: Maybe[Literal["1"]]
+    prior_period: NotRequired[Literal["1"]]
     """Whether it belongs to an earlier month, which was cut off when the event came."""
-    tax_point: Maybe[Day]
+    tax_point: NotRequired[Day]
     """The date that decides its tax; missing in events that 0.1.0 or 0.2.0 recorded."""
-    statement: Maybe[Text]
+    statement: NotRequired[Text]
     """The number of the statement that a payment names."""
 
 
-class BadRow(Answer):
+class BadRow(TypedDict):
     """A row without an event, or a line without an agency."""
 
-    line: Annotated[int, Field(ge=1)]
+    line: Annotated[int, constrained(minimum=1)]
     """The line of the file on which it starts."""
     reason: str
 
 
-class ConvertedPart(Answer):
+class ConvertedPart(TypedDict):
     """What a part of a CSV file gives."""
 
     items: list[dict[str, Any]]
@@ -1065,16 +1015,16 @@ class ConvertedPart(Answer):
     """What to send with the next part; null at the end of the file."""
 
 
-class AgencyOfFile(Answer):
+class AgencyOfFile(TypedDict):
     """An agency in a file."""
 
-    line: Annotated[int, Field(ge=1)]
+    line: Annotated[int, constrained(minimum=1)]
     agency: Name
     content: dict[str, Any]
     """The content of its registration, as `PUT /agencies/{agency}` takes it."""
 
 
-class MapQuestion(Answer):
+class MapQuestion(TypedDict):
     """An entry of a map that the file does not decide."""
 
     line: Count
@@ -1085,7 +1035,7 @@ class MapQuestion(Answer):
     """The values in TOML from which to choose, the likeliest first."""
 
 
-class ProposedMap(Answer):
+class ProposedMap(TypedDict):
     """A map for a file."""
 
     map: str
@@ -1101,14 +1051,14 @@ class ProposedMap(Answer):
     """The columns that the map leaves out."""
 
 
-class AgenciesOfFile(Answer):
+class AgenciesOfFile(TypedDict):
     """The agencies of a file."""
 
     items: list[AgencyOfFile]
     bad: list[BadRow]
 
 
-class ReratedAccount(Answer):
+class ReratedAccount(TypedDict):
     """The sums of an account's events that another rate card prices."""
 
     agency: Name
@@ -1122,7 +1072,7 @@ class ReratedAccount(Answer):
     difference: Decimal
 
 
-class ReratedEvent(Answer):
+class ReratedEvent(TypedDict):
     """An event whose commission another rate card changes."""
 
     source: Name
@@ -1138,7 +1088,7 @@ class ReratedEvent(Answer):
     """The events that apply the change, as `POST /events` takes them."""
 
 
-class ReratingPreview(Answer):
+class ReratingPreview(TypedDict):
     """What events would be charged by another rate card."""
 
     rate_card: str
@@ -1151,7 +1101,7 @@ HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency", "ne
 Verdict = Literal["recorded", "duplicate", "held", "conflict", "rejected", "unavailable"]
 
 
-class Waiting(Answer):
+class Waiting(TypedDict):
     """What a held event waits for."""
 
     reason: HeldReason
@@ -1159,28 +1109,28 @@ class Waiting(Answer):
     """Why it cannot be posted yet; if its sale is known by now and does not allow it, why not."""
 
 
-class ItemOutcome(Answer):
+class ItemOutcome(TypedDict):
     """The result for one event of a request."""
 
     index: Count
     """The event's index in the request."""
-    line: Maybe[Annotated[int, Field(ge=1)]]
+    line: NotRequired[Annotated[int, constrained(minimum=1)]]
     """The number of its line, if the request was NDJSON."""
     source: str | None
     id: str | None
     verdict: Verdict
-    receipt: Maybe[Receipt]
+    receipt: NotRequired[Receipt]
     """The event's place in the ledger, if it is recorded by this request or an earlier one."""
-    held: Maybe[Waiting]
+    held: NotRequired[Waiting]
     """What a held event waits for."""
-    errors: Maybe[list[FieldProblem]]
+    errors: NotRequired[list[FieldProblem]]
     """The errors in the event."""
 
 
-class Decision(Answer):
+class Decision(TypedDict):
     """A decision of finance or of an operator about a held event."""
 
-    by: Maybe[Text]
+    by: NotRequired[Text]
     """Who decided; people of an agency do not see it."""
     at: Instant
     reason: Text
@@ -1193,7 +1143,7 @@ class Release(Decision):
     """What it waited for."""
 
 
-class HeldEvent(Answer):
+class HeldEvent(TypedDict):
     """An event that is held, or that was discarded."""
 
     source: Name
@@ -1205,15 +1155,15 @@ class HeldEvent(Answer):
     """Why it cannot be posted yet."""
     event: dict[str, str | RecordedRerating]
     """The event's type, agency, currency and figures, and its optional facts."""
-    approved: Maybe[Decision]
+    approved: NotRequired[Decision]
     """The second person, who approved what another one has recorded."""
-    released: Maybe[Release]
+    released: NotRequired[Release]
     """Who lets it be posted without what it waited for then."""
-    discarded: Maybe[Decision]
+    discarded: NotRequired[Decision]
     """Who discarded it."""
 
 
-class Recording(Answer):
+class Recording(TypedDict):
     """The results for all events of a request."""
 
     items: list[ItemOutcome]
@@ -1221,7 +1171,7 @@ class Recording(Answer):
     """The number of items per verdict; verdicts without items are omitted."""
 
 
-class Step(Answer):
+class Step(TypedDict):
     """A step of the computation."""
 
     name: str
@@ -1229,52 +1179,54 @@ class Step(Answer):
     gives: Decimal
 
 
-class Rule(Answer):
+class Rule(TypedDict):
     """A rule of a rate card."""
 
     percent: Decimal
-    category: Maybe[Text]
-    location: Maybe[Location]
-    currency: Maybe[Currency]
-    fixed: Maybe[Decimal]
-    minimum: Maybe[Decimal]
-    maximum: Maybe[Decimal]
-    refund_fixed: Maybe[Literal[False]]
+    category: NotRequired[Text]
+    location: NotRequired[Location]
+    currency: NotRequired[Currency]
+    fixed: NotRequired[Decimal]
+    minimum: NotRequired[Decimal]
+    maximum: NotRequired[Decimal]
+    refund_fixed: NotRequired[Literal[False]]
     """False if a refund does not give back the fixed fee."""
 
 
-class LookedAt(Answer):
+class LookedAt(TypedDict):
     """A rate card that was looked at for an event."""
 
     document: str
-    version: Maybe[Count]
+    version: NotRequired[Count]
     """The version in force for the event, if there was one."""
     result: Literal["applied", "no rule for this event", "not in force"]
 
 
-class EventTerms(Answer):
+_FromTerms = TypedDict("_FromTerms", {"from": TermsOrigin})
+
+
+class EventTerms(_FromTerms):
     """The terms of a commission."""
 
-    from_: Annotated[TermsOrigin, Field(alias="from")]
-    sale: Maybe[Name]
+    sale: NotRequired[Name]
     """The refunded, voided or rerated sale."""
-    document: Maybe[str]
+    document: NotRequired[str]
     """The name of the rate card."""
-    version: Maybe[Count]
-    by: Maybe[Text]
+    version: NotRequired[Count]
+    by: NotRequired[Text]
     """The operator of a re-rating, whom people of agencies do not see."""
-    reason: Maybe[Text]
+    reason: NotRequired[Text]
     """Why the sale was rerated."""
-    looked_at: Maybe[list[LookedAt]]
+    looked_at: NotRequired[list[LookedAt]]
     """The rate cards in the order of precedence, up to the one that applied, if one did."""
-    valid_from: Maybe[Instant]
-    rule: Maybe[Rule | None]
+    valid_from: NotRequired[Instant]
+    rule: NotRequired[Rule | None]
     """The rule that matched the event; null if none did."""
-    note: Maybe[str]
+    note: NotRequired[str]
     """Why the rule's fees do not apply, if they do not; of a payment, why it has no commission."""
 
 
-class Computation(Answer):
+class Computation(TypedDict):
     """The computation of a commission in force."""
 
     terms: EventTerms
@@ -1284,7 +1236,7 @@ class Computation(Answer):
     """That of the whole amount, before refunds."""
 
 
-class Explanation(Answer):
+class Explanation(TypedDict):
     """The computation of a commission."""
 
     source: Name
@@ -1293,21 +1245,21 @@ class Explanation(Answer):
     agency: Name
     currency: Currency
     amount: Decimal
-    time: Maybe[Instant]
+    time: NotRequired[Instant]
     recorded_at: Instant
     terms: EventTerms
     steps: list[Step]
     """The last step gives the commission."""
     commission: Decimal
     """The commission as it was recorded."""
-    in_force: Maybe[Computation]
+    in_force: NotRequired[Computation]
     """After a re-rating: the computation by the rate card in force, of which later refunds give back their part."""
 
 
 class StoryStep(Event):
     """An event of a story, with the figures of all events up to it."""
 
-    left_after: Maybe[Decimal]
+    left_after: NotRequired[Decimal]
     """What is left of the sale's amount, after refunds and voids."""
     commission_after: Decimal
     """The commission of the sale and of everything that refers to it so far."""
@@ -1320,7 +1272,7 @@ class Story(Page[StoryStep]):
     id: Name
     agency: Name
     currency: Currency
-    left: Maybe[Decimal]
+    left: NotRequired[Decimal]
     """What is left of the sale's amount after all steps, those of other pages included."""
     commission: Decimal
     """The commission after all steps."""
@@ -1332,7 +1284,7 @@ class CurrencyTotals(SalesTotals):
     currency: Currency
 
 
-class LocationSales(Answer):
+class LocationSales(TypedDict):
     """The sales of a day at a location and the locations below it."""
 
     day: Day
@@ -1351,15 +1303,15 @@ class SoldTotals(CurrencyTotals):
     """When that sale was recorded."""
 
 
-class Sold(Answer):
+class Sold(TypedDict):
     """What was sold on a day: of a product, of a category, or in total."""
 
     day: Day
-    product: Omittable[str | None]
+    product: NotRequired[str | None]
     """With `by=product`; null for events that name none."""
-    category: Omittable[str | None]
+    category: NotRequired[str | None]
     """With `by=category`; null for events that name none."""
-    others: Omittable[bool]
+    others: NotRequired[bool | None]
     """True if it is what a run sold beyond the products that it names."""
     sales: list[SoldTotals]
 
@@ -1367,18 +1319,18 @@ class Sold(Answer):
 # ---------------------------------------------------------------- orders
 
 
-class StatusEntry(Answer):
+class StatusEntry(TypedDict):
     """A status of an order, with its instant."""
 
     status: Status
     at: Instant
 
 
-class Order(Answer):
+class Order(TypedDict):
     """An order without its items."""
 
     order: ShortName
-    customer: Maybe[Name]
+    customer: NotRequired[Name]
     currency: Currency
     placed_at: Instant
     status: Status
@@ -1388,18 +1340,18 @@ class Order(Answer):
     total: Decimal
 
 
-class OrderItem(Answer):
+class OrderItem(TypedDict):
     """An item of an order."""
 
     line: Count
     agency: Name
     product: ShortName
     amount: Decimal
-    commission_rate: Maybe[Decimal]
-    quantity: Maybe[Decimal]
-    unit_price: Maybe[Decimal]
-    location: Maybe[Location]
-    category: Maybe[Text]
+    commission_rate: NotRequired[Decimal]
+    quantity: NotRequired[Decimal]
+    unit_price: NotRequired[Decimal]
+    location: NotRequired[Location]
+    category: NotRequired[Text]
 
 
 class OrderWithItems(Order, Page[OrderItem]):
@@ -1416,7 +1368,7 @@ class BoughtItem(OrderItem):
 # ---------------------------------------------------------------- documents
 
 
-class DocumentVersion(Answer):
+class DocumentVersion(TypedDict):
     """A version of a document, without its content."""
 
     document: str
@@ -1425,7 +1377,7 @@ class DocumentVersion(Answer):
     """The hash of the content as canonical JSON."""
     written_at: Instant
     written_by: str
-    valid_from: Maybe[Instant]
+    valid_from: NotRequired[Instant]
     """For a rate card or an agency: the start of its validity."""
 
 
@@ -1435,7 +1387,7 @@ class RateCardInForce(DocumentVersion):
     rules: list[Rule]
 
 
-class RateCardsInForce(Answer):
+class RateCardsInForce(TypedDict):
     """The rate cards in force for an agency that the caller may read, in the order of precedence."""
 
     items: list[RateCardInForce]
@@ -1447,7 +1399,7 @@ class DocumentContent(DocumentVersion):
     content: Any
 
 
-class DocumentMetadata(Answer):
+class DocumentMetadata(TypedDict):
     """The data of a document as a whole."""
 
     document: str
@@ -1456,7 +1408,7 @@ class DocumentMetadata(Answer):
     created_by: str
 
 
-class AgencyVersion(Answer):
+class AgencyVersion(TypedDict):
     """A version of an agency's registration, without its content."""
 
     agency: Name
@@ -1476,20 +1428,20 @@ class AgencyContent(AgencyVersion):
     """As it was registered."""
 
 
-class ListedAgency(Answer):
+class ListedAgency(TypedDict):
     """A registered agency by the latest version of its registration; what was not registered is left out."""
 
     agency: Name
     version: Count
     valid_from: Instant
-    legal_name: Maybe[Text]
-    country: Maybe[Country]
-    currency: Maybe[Currency]
-    group: Maybe[Name]
+    legal_name: NotRequired[Text]
+    country: NotRequired[Country]
+    currency: NotRequired[Currency]
+    group: NotRequired[Name]
     status: Literal["active", "closed"]
 
 
-class Readers(Answer):
+class Readers(TypedDict):
     """The agencies and people who may read a document; machines and staff always may."""
 
     agencies: list[Name]
@@ -1500,7 +1452,7 @@ class Readers(Answer):
 # ---------------------------------------------------------------- callers
 
 
-class Caller(Answer):
+class Caller(TypedDict):
     """Who sends the request, and what they may do."""
 
     name: str
@@ -1516,7 +1468,7 @@ class Caller(Answer):
 # ---------------------------------------------------------------- search
 
 
-class FoundAccount(Answer):
+class FoundAccount(TypedDict):
     """The name of an account."""
 
     agency: Name
@@ -1540,24 +1492,24 @@ class FoundEvent(EventName):
     recorded_at: Instant
 
 
-class FoundOrder(Answer):
+class FoundOrder(TypedDict):
     """An order."""
 
     order: ShortName
     status: Status
-    customer: Maybe[Name]
+    customer: NotRequired[Name]
     currency: Currency
     placed_at: Instant
     total: Decimal
 
 
-class FoundCustomer(Answer):
+class FoundCustomer(TypedDict):
     """A customer who has placed an order."""
 
     customer: Name
 
 
-class Found(Answer):
+class Found(TypedDict):
     """What a text names, by kind."""
 
     accounts: list[FoundAccount]
@@ -1572,24 +1524,24 @@ class Found(Answer):
 # ---------------------------------------------------------------- messages
 
 
-class Redacted(Answer):
+class Redacted(TypedDict):
     """When and why the text of a message was removed."""
 
     at: Instant
     reason: Text
 
 
-class Message(Answer):
+class Message(TypedDict):
     """A message about the subject of a thread."""
 
     user: Name
-    role: Maybe[Literal["agency", "finance", "support"]]
+    role: NotRequired[Literal["agency", "finance", "support"]]
     """The role in which a person wrote it."""
     at: Instant
     id: Name
     text: str
     """Empty, if it was removed."""
-    redacted: Maybe[Redacted]
+    redacted: NotRequired[Redacted]
 
 
 class Messages(Page[Message]):
@@ -1628,7 +1580,7 @@ DeliveryOutcome = Literal[
 ]
 
 
-class Subscription(Answer):
+class Subscription(TypedDict):
     """A subscription, without its secret."""
 
     name: str
@@ -1657,14 +1609,14 @@ class NewSubscription(Subscription):
     """`whsec_` and Base64, as the Standard Webhooks specification has it. Keep it: it is not shown again."""
 
 
-class DeletedSubscription(Answer):
+class DeletedSubscription(TypedDict):
     """The subscription that was deleted."""
 
     name: str
     deleted: Literal[True]
 
 
-class Delivery(Answer):
+class Delivery(TypedDict):
     """The delivery of a notification, after its latest attempt."""
 
     id: str
@@ -1684,7 +1636,7 @@ class Delivery(Answer):
 # ---------------------------------------------------------------- the operation and its schedule
 
 
-class QueueDepth(Answer):
+class QueueDepth(TypedDict):
     """The messages of a queue, which SQS counts approximately."""
 
     queue: str
@@ -1694,7 +1646,7 @@ class QueueDepth(Answer):
     """Received by somebody, and not deleted yet."""
 
 
-class ReportDelay(Answer):
+class ReportDelay(TypedDict):
     """How long the oldest final quarter-hour has waited to be reported."""
 
     sealed_until: Instant | None
@@ -1706,14 +1658,14 @@ class ReportDelay(Answer):
     """Whether that is two firings or more."""
 
 
-class Operations(Answer):
+class Operations(TypedDict):
     """What an operator looks at first."""
 
     queues: list[QueueDepth]
     reports: ReportDelay
 
 
-class ScheduleSetting(Answer):
+class ScheduleSetting(TypedDict):
     """A state of the schedule."""
 
     expression: str
@@ -1722,7 +1674,7 @@ class ScheduleSetting(Answer):
     """True if a request has set the expression: no deployment changes it then."""
 
 
-class Schedule(Answer):
+class Schedule(TypedDict):
     """The schedule of the reports."""
 
     expression: str
@@ -1736,13 +1688,15 @@ class Schedule(Answer):
     deployed: str
 
 
-class ScheduleChange(Answer):
+_FromSetting = TypedDict("_FromSetting", {"from": ScheduleSetting})
+
+
+class ScheduleChange(_FromSetting):
     """A change of the schedule."""
 
     version: Count
     at: Instant
     by: str
-    from_: Annotated[ScheduleSetting, Field(alias="from")]
     to: ScheduleSetting
     reason: Text | None
 

@@ -2,10 +2,11 @@
 
 from typing import Final, Literal
 
+from quarterhour.model.api import Day, Month
+from quarterhour.web.api import Page
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import Group, RouteDescription, read
 from quarterhour_tools.openapi.parameters import DAYS, LAYER, MONTHS, PATH, QUERY, SPAN, Parameter
-from quarterhour_tools.openapi.values import Day, Month
 
 _CURRENCY: Final = Parameter("Only those in this currency (`XXX`: views).", PATH["currency"].shape, "GBP")
 _OVERVIEW: Final = {
@@ -26,7 +27,7 @@ ACCOUNTS: Final = Group(
     {
         "GET /accounts": read(
             "accounts_list",
-            a.Page[a.ListedAccount],
+            Page[a.ListedAccount],
             """
             The list is in the order of names. The totals are those of
             [one account](#get-accountsagencycurrency) without `customers`. `registered` says whether the agency is
@@ -77,7 +78,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/quarter-hours": read(
             "accounts_list_quarter_hours",
-            a.Page[a.AccountQuarterHour],
+            Page[a.AccountQuarterHour],
             """
             The quarter-hours of a span with at least one event, in the order of time. They are kept for
             `QuarterHourRetentionDays`.
@@ -87,14 +88,14 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/days": read(
             "accounts_list_days",
-            a.Page[a.AccountDay],
+            Page[a.AccountDay],
             "The UTC days of a span with at least one event. They are kept for `DayRetentionDays`.",
             missing=_NO_ACCOUNT,
             parameters=DAYS,
         ),
         "GET /accounts/{agency}/{currency}/periods": read(
             "accounts_list_periods",
-            a.Page[a.AccountPeriod],
+            Page[a.AccountPeriod],
             """
             The months with at least one event, by [the period of each event](data-model.md#the-period-of-an-event).
             They are kept for ever. The periods of an account add up to its lifetime totals.
@@ -104,7 +105,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/snapshots": read(
             "accounts_list_snapshots",
-            a.Page[a.AccountSnapshot] | a.AccountSnapshot,
+            Page[a.AccountSnapshot] | a.AccountSnapshot,
             """
             A layer has the account's totals at the end of each of its windows. The parameter `SnapshotLayers` sets the
             layers and how long each is kept. By default they are `5m` and `1h`, windows of that length, and `change`,
@@ -134,7 +135,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/changes": read(
             "accounts_list_changes",
-            a.Page[a.AccountSnapshot],
+            Page[a.AccountSnapshot],
             """
             The account's totals after each change, as the layer `change` keeps them. `SnapshotLayers` sets for how long
             (default: one hour).

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from quarterhour.web.api import Page
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
@@ -28,7 +29,7 @@ AGENCIES: Final = Group(
         ),
         "GET /agencies": read(
             "agencies_list",
-            a.Page[a.ListedAgency],
+            Page[a.ListedAgency],
             """
             Each has `agency`, `version`, `valid_from`, and what is registered of `legal_name`, `country`, `currency`,
             `group` and `status`, by the latest version.

@@ -2,6 +2,7 @@
 
 from typing import Final, Literal
 
+from quarterhour.web.api import Page
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
@@ -31,7 +32,7 @@ DOCUMENTS: Final = Group(
     {
         "GET /documents": read(
             "documents_list",
-            a.Page[a.DocumentMetadata],
+            Page[a.DocumentMetadata],
             """
             The items are the [metadata](#get-documentsdocumentmetadata) of the documents. A document that 0.1.0 wrote
             is in the list from its next version on.
@@ -101,7 +102,7 @@ DOCUMENTS: Final = Group(
             missing=_NO_DOCUMENT,
         ),
         "GET /documents/{document}/versions": read(
-            "documents_list_versions", a.Page[a.DocumentVersion], missing=_NO_DOCUMENT
+            "documents_list_versions", Page[a.DocumentVersion], missing=_NO_DOCUMENT
         ),
         "GET /documents/{document}/versions/{version}": read(
             "documents_get_version", a.DocumentContent, missing=_NO_VERSION

@@ -4,12 +4,13 @@ import json
 from typing import Final
 
 from quarterhour.ledger.http import BATCH, LINES, ONE
+from quarterhour.model.api import Text
+from quarterhour.web.api import Page
 from quarterhour.web.routing import JSON
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, json_body, read
 from quarterhour_tools.openapi.parameters import HELD, PATH, RERATING, SPAN, Parameter
-from quarterhour_tools.openapi.values import Text
 
 _SELECTED: Final = {
     "source": Parameter("Only those of this source.", PATH["source"].shape, "shop"),
@@ -54,7 +55,7 @@ EVENTS: Final = Group(
         ),
         "GET /events": read(
             "events_list",
-            a.Page[a.Event],
+            Page[a.Event],
             """
             The events are read straight from the ledger. Their order is that of recording, whatever an event's own
             `time` is. The parameters select events alone or together. `extra` is JSON text, as it was recorded. So is
@@ -136,7 +137,7 @@ EVENTS: Final = Group(
         ),
         "GET /held": read(
             "held_list",
-            a.Page[a.HeldEvent],
+            Page[a.HeldEvent],
             """
             [Held events](events.md#held-events) wait for their sale, their agency, or a second person. People of an
             agency see those of their agency, but none that waits for a second person; staff see all.
@@ -173,7 +174,7 @@ EVENTS: Final = Group(
         ),
         "GET /sources/{source}/events": read(
             "sources_list_events",
-            a.Page[a.Event],
+            Page[a.Event],
             """
             Like the log of a device. Send `after` an instant (`>`), `before` one (`<`), or `from` and `to`. Sealed
             events are found by the [index of sources](data-model.md#projections-of-sealed-quarter-hours), at a cost

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from quarterhour.web.api import Page
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, RouteDescription, json_body, read
@@ -40,7 +41,7 @@ EXCHANGE_RATES: Final = Group(
             "report relies on a later one.",
             parameters={"currency": _CURRENCY},
         ),
-        "GET /exchange-rates": read("exchange_rates_list", a.Page[a.ExchangeRate], "They are in no particular order."),
+        "GET /exchange-rates": read("exchange_rates_list", Page[a.ExchangeRate], "They are in no particular order."),
         "GET /exchange-rates/{currency}": read(
             "exchange_rates_get",
             a.ExchangeRate,
@@ -53,7 +54,7 @@ EXCHANGE_RATES: Final = Group(
         ),
         "GET /exchange-rates/{currency}/history": read(
             "exchange_rates_list_history",
-            a.Page[a.ExchangeRateState],
+            Page[a.ExchangeRateState],
             """
             All rates of the currency that were ever entered, by the instants that they were entered for: `from` and
             `to`, `date`, or `last`, as for [an account's states](#get-accountsagencycurrencysnapshots). They are kept
@@ -65,7 +66,7 @@ EXCHANGE_RATES: Final = Group(
         ),
         "GET /exchange-rates/{currency}/snapshots": read(
             "exchange_rates_list_snapshots",
-            a.Page[a.ExchangeRateSnapshot] | a.ExchangeRateSnapshot,
+            Page[a.ExchangeRateSnapshot] | a.ExchangeRateSnapshot,
             """
             The exchange rate at the end of each window of a `layer`, with the parameters of
             [an account's](#get-accountsagencycurrencysnapshots): `from` and `to`, `date`, `last`, or `at`.

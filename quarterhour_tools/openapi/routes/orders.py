@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from quarterhour.web.api import Page
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
@@ -79,19 +80,19 @@ ORDERS: Final = Group(
         ),
         "GET /orders": read(
             "orders_list",
-            a.Page[a.Order],
+            Page[a.Order],
             "Open work, without the items of the orders. `from` and `to` bound when they were placed.",
             parameters={**_PLACED, "status": QUERY["status"].as_required},
         ),
         "GET /customers/{customer}/orders": read(
             "customers_list_orders",
-            a.Page[a.Order],
+            Page[a.Order],
             "The oldest come first, without their items. `from` and `to` bound when they were placed.",
             parameters=_PLACED,
         ),
         "GET /customers/{customer}/items": read(
             "customers_list_items",
-            a.Page[a.BoughtItem],
+            Page[a.BoughtItem],
             """
             The items are sorted by product and then by date. The list shows the items of orders that existed 5 seconds
             before the request of the first page. So every order is on all pages of a listing, or on none.

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from quarterhour.web.api import Page
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
@@ -11,7 +12,7 @@ REPORTS: Final = Group(
     {
         "GET /reports": RouteDescription(
             "reports_list",
-            {200: a.Page[a.ReportRun]},
+            {200: Page[a.ReportRun]},
             text="""
             - `counters` compares the live counters with what the run sealed: `verified`, `pending` (they lag; the next
               run checks again) or `drift`.

@@ -3,6 +3,7 @@
 from typing import Final
 
 from quarterhour.file_formats.bank.line import FILE
+from quarterhour.web.api import Page
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, json_body, read
@@ -26,7 +27,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /periods": read(
             "periods_list",
-            a.Page[a.PeriodOfStatements],
+            Page[a.PeriodOfStatements],
             """
             The periods without drafts come first, from the current month back.
 
@@ -44,7 +45,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /drafts": read(
             "drafts_list",
-            a.Page[a.PreviewedDraft],
+            Page[a.PreviewedDraft],
             """
             The drafts that have no statement, or whose statement is cancelled, by period and account. `checks` are
             those that a draft does not pass. The list can be behind by a moment. With `period` or `agency`, a page
@@ -105,7 +106,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /releases": read(
             "releases_list",
-            a.Page[a.ReleasedDocuments],
+            Page[a.ReleasedDocuments],
             """
             The newest comes first. `statements`, `credit_notes` and `lines` count its documents, and `currencies` has
             their sums. The manifest of each release has the hash of the one before.
@@ -113,7 +114,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /statements": RouteDescription(
             "statements_list",
-            {200: a.Page[a.ListedStatement]},
+            {200: Page[a.ListedStatement]},
             text="""
             People of an agency see those of their agency; staff see all. Each item has the figures of
             [one statement](#get-statementsagencycurrencyperiod). `changes` is the number of changes of its status.
@@ -286,7 +287,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /disputes": read(
             "disputes_list",
-            a.Page[a.Dispute],
+            Page[a.Dispute],
             "People of an agency see those of their agency; staff see all.",
             parameters=DISPUTES,
         ),

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from quarterhour.web.api import Page
 from quarterhour_tools.openapi import requests as b
 from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, RouteDescription, json_body, read
@@ -31,7 +32,7 @@ SUBSCRIPTIONS: Final = Group(
         ),
         "GET /subscriptions": read(
             "subscriptions_list",
-            a.Page[a.Subscription],
+            Page[a.Subscription],
             "They are in the order of their names. The subscription `bus` is that of the EventBridge bus.",
         ),
         "GET /subscriptions/{name}": read("subscriptions_get", a.Subscription, missing=_NONE),
@@ -58,7 +59,7 @@ SUBSCRIPTIONS: Final = Group(
         ),
         "GET /subscriptions/{name}/deliveries": read(
             "subscriptions_list_deliveries",
-            a.Page[a.Delivery],
+            Page[a.Delivery],
             "The deliveries of the last 31 days, those of the newest notifications first. Each has its latest attempt.",
             missing=_NONE,
         ),
