@@ -5,25 +5,22 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from benchmarks.functions import LAYER, ROOT
 from quarterhour_tools.emulator.engines import environment
+from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 
 
-def run(
-    function: str, arguments: list[str], parameters: Mapping[str, str | int] | None = None, version: Path = ROOT
-) -> Any:  # noqa: ANN401
+def run(function: str, arguments: list[str], parameters: Mapping[str, str | int] | None = None) -> Any:  # noqa: ANN401
     """Run Python with these arguments, and return its output, parsed as JSON.
 
-    ``parameters`` are the template's. ``version``: the folder of the version whose template and layer count; the
-    benchmarks are always those of this one. Raises ``CalledProcessError`` where the process fails.
+    ``parameters`` are the template's. Raises ``CalledProcessError`` where the process fails.
     """
-    functions = Template.load(version / "template.yaml", parameters).functions(lambda resource, _: resource)
+    functions = Template.load(TEMPLATE, parameters).functions(lambda resource, _: resource)
     with environment(functions[function].environment):
-        variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, version / LAYER)))}
+        variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / LAYER)))}
     ended = subprocess.run(  # noqa: S603 - our own arguments
         [sys.executable, *arguments], env=variables, stdout=subprocess.PIPE, check=True, text=True
     )

@@ -43,11 +43,11 @@ _PAGES_KEPT: Final = 1000
 # One text for all items: what differs is put in, and the id is as long as makes it 250 bytes by DynamoDB's rules.
 _ITEM: Final = (
     '{{"quarter_hour":{{"S":"{partition}"}},"position":{{"S":"{at}.{number:016d}"}},"source":{{"S":"shop"}},'
-    '"id":{{"S":"e{number:07d}"}},"type":{{"S":"sale.recorded"}},"agency":{{"S":"agency-{agency:02d}"}},'
+    '"id":{{"S":"event-{number:09d}"}},"type":{{"S":"sale.recorded"}},"agency":{{"S":"agency-{agency:02d}"}},'
     '"currency":{{"S":"EUR"}},"amount":{{"S":"12.50"}},"commission_rate":{{"S":"0.10"}},'
-    '"commission":{{"S":"1.2500"}},"recorded_at":{{"S":"{at}"}},"schema":{{"S":"1"}},"terms":{{"S":"event"}},"period":{{"S":"2026-10"}}{extra}}}'
+    '"commission":{{"S":"1.2500"}},"recorded_at":{{"S":"{at}"}},"terms":{{"S":"event"}},"period":{{"S":"2026-10"}}{extra}}}'
 )
-_OF_SEGMENT: Final = frozenset({"quarter_hour", "position", "recorded_at", "schema"})
+_OF_SEGMENT: Final = frozenset({"quarter_hour", "position", "recorded_at"})
 _DETAILS: Final = (
     ',"time":{{"S":"{at}"}},"product":{{"S":"{product:.12}"}},"quantity":{{"S":"5"}},"unit_price":{{"S":"2.50"}},'
     '"customer":{{"S":"{order:.6}"}},"order_id":{{"S":"{order:.10}"}},"line":{{"S":"{number:07d}"}}'
@@ -66,7 +66,7 @@ class Ledger:
     """A ledger of quarter-hours up to ``NEWEST``, with the number of their events, accounts and bytes an event.
 
     ``details``: whether events have those of real sales, too. ``events_a_segment``: how many events share a segment; 0:
-    each is a separate item, as 0.2.0 recorded it.
+    each is a separate item, as in the tables of people who start with one.
     """
 
     quarter_hours: int
@@ -95,7 +95,7 @@ class Ledger:
         return range(first, self.events if in_ledger else 0, self.shards)
 
     def item(self, partition: Partition, number: int) -> str:
-        """Return an event's item as JSON, as 0.2.0 recorded it."""
+        """Return an event as a separate item, as JSON."""
         at = iso_millis(partition.quarter_hour.start + timedelta(microseconds=number * 900_000_000 // self.events))
         padding = "x" * (self.item_bytes - ITEM_BYTES - _EXTRA_NAME)
         extra = _EXTRA.format(padding=padding) if padding else ""

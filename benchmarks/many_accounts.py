@@ -1,4 +1,4 @@
-"""Measures how many postings a second the counters function counts, by the accounts in a batch, against a release.
+"""Measures how many postings a second the counters function counts, by the accounts in a batch.
 
 `python -m benchmarks.many_accounts` prints the table of docs/benchmarks.md, `--write` writes it into that page.
 """
@@ -7,23 +7,18 @@ import argparse
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
-from statistics import median
 from typing import Final
 
 from benchmarks import children
 from benchmarks.assumptions import BATCH_RECORDS, CALL_SECONDS, CALLS_AT_A_TIME, CORE_MEGABYTES
-from benchmarks.functions import ROOT
 from benchmarks.pages import PAGE, insert
-from benchmarks.released import RELEASED, checked_out
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
-from quarterhour_tools.errors import ToolError
 
 ACCOUNTS: Final = (1, 30, 300, 1_000)
 """Accounts in a batch."""
-BUDGETED: Final = 300
-"""Accounts in the batch that has a budget."""
+QUICK: Final = (300,)
+"""Accounts in a batch, if less is measured."""
 MEMORIES: Final = (512, 1_024, CORE_MEGABYTES)
 """Megabytes of memory of the counters function, which the table compares."""
 _BATCHES: Final = 3
@@ -40,26 +35,20 @@ class BatchTime:
 
 @dataclass(frozen=True, slots=True)
 class Speed:
-    """The times of a stream batch with so many accounts: of this version and of the released one, in each round."""
+    """The times of a stream batch with so many accounts, in each round."""
 
     accounts: int
-    own: Sequence[BatchTime]
-    released: Sequence[BatchTime]
+    rounds: Sequence[BatchTime]
 
     @property
     def best(self) -> BatchTime:
-        """The fastest round of this version."""
-        return min(self.own, key=lambda batch: batch.seconds)
+        """The fastest round."""
+        return min(self.rounds, key=lambda batch: batch.seconds)
 
     @property
     def a_cpu_second(self) -> float:
-        """The postings that this version counts in a CPU second."""
+        """The postings that are counted in a CPU second."""
         return BATCH_RECORDS / self.best.seconds
-
-    @property
-    def ratio(self) -> float:
-        """How many times as fast this version is: the median of the rounds."""
-        return median(old.seconds / new.seconds for new, old in zip(self.own, self.released, strict=True))
 
     def in_lambda(self, memory: int) -> float:
         """Return the postings a second with so many megabytes, where each call to AWS takes ``CALL_SECONDS``.
@@ -71,21 +60,13 @@ class Speed:
         return BATCH_RECORDS / max(cpu, (cpu + self.best.calls * CALL_SECONDS) / min(self.best.calls, CALLS_AT_A_TIME))
 
 
-def compare(accounts: Sequence[int] = ACCOUNTS, rounds: int = 1) -> list[Speed]:
-    """Measure both versions in turns, each time in a new process; raise ``ToolError`` if git lacks the release."""
-    with checked_out() as released:
-        return [_compared(released, number, rounds) for number in accounts]
+def measure(accounts: Sequence[int] = ACCOUNTS, rounds: int = 1) -> list[Speed]:
+    """Measure batches of so many accounts, each round in a new process."""
+    return [Speed(number, [_measured(number) for _ in range(rounds)]) for number in accounts]
 
 
-def _compared(released: Path, accounts: int, rounds: int) -> Speed:
-    pairs = [(_measured(ROOT, accounts), _measured(released, accounts)) for _ in range(rounds)]
-    own, before = zip(*pairs, strict=True)
-    return Speed(accounts, own, before)
-
-
-def _measured(version: Path, accounts: int) -> BatchTime:
-    arguments = ["-m", "benchmarks.counting", str(accounts), str(_BATCHES)]
-    return BatchTime(**children.run("counters", arguments, version=version))
+def _measured(accounts: int) -> BatchTime:
+    return BatchTime(**children.run("counters", ["-m", "benchmarks.counting", str(accounts), str(_BATCHES)]))
 
 
 def own_memory() -> int:
@@ -96,25 +77,21 @@ def own_memory() -> int:
 def table(speeds: Sequence[Speed]) -> str:
     """Return the postings a second by accounts and memory, as a table in Markdown."""
     titles = " | ".join(f"{memory:,} MB" for memory in MEMORIES)
-    rows = [f"| accounts in a batch of {BATCH_RECORDS:,} | {titles} | against {RELEASED} |"]
-    rows.append("|---|" + "---:|" * (len(MEMORIES) + 1))
+    rows = [f"| accounts in a batch of {BATCH_RECORDS:,} | {titles} |"]
+    rows.append("|---|" + "---:|" * len(MEMORIES))
     for one in speeds:
         counted = " | ".join(f"{one.in_lambda(memory):,.0f}" for memory in MEMORIES)
-        rows.append(f"| {one.accounts:,} | {counted} | {one.ratio:.2f}x |")
+        rows.append(f"| {one.accounts:,} | {counted} |")
     return "\n".join(rows)
 
 
 def main() -> int:
-    """Measure, and print the table or write it into the page; return 2 if git lacks the release."""
+    """Measure, and print the table or write it into the page."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.many_accounts", description=__doc__)
-    parser.add_argument("--rounds", type=int, default=3, help="of both versions, in turns (default 3)")
+    parser.add_argument("--rounds", type=int, default=3, help="of each batch (default 3)")
     parser.add_argument("--write", action="store_true", help="write the table into docs/benchmarks.md")
     options = parser.parse_args()
-    try:
-        measured = table(compare(rounds=options.rounds))
-    except ToolError as error:
-        print(f"many_accounts: {error}", file=sys.stderr)
-        return 2
+    measured = table(measure(rounds=options.rounds))
     print(measured)
     if options.write:
         insert(PAGE, "counting", measured)

@@ -4,6 +4,8 @@ Arguments: what to measure (one of the functions here), the ledger as a JSON obj
 function takes. The environment is that of the report function.
 """
 
+import csv
+import gzip
 import json
 import os
 import sys
@@ -11,6 +13,7 @@ from collections.abc import Callable, Mapping
 from contextlib import redirect_stdout
 from datetime import timedelta
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any, Final
 
 import boto3
@@ -71,6 +74,34 @@ def speed(ledger: Ledger, rounds: int) -> dict[str, float]:
         return {"rate": ledger.events / min(cpu_seconds(reported) for _ in range(rounds))}
 
 
+def loop(ledger: Ledger, rounds: int) -> dict[str, float]:
+    """Return the lines a second of CPU of what people write first: a query loop, ``csv.writer`` and gzip.
+
+    Its table has an item for each event.
+    """
+    on_one_core()
+    with MadeUp(ledger, keeps_pages=True).installed():
+        pages = boto3.client("dynamodb").get_paginator("query")
+
+        def written() -> None:
+            with TemporaryFile() as file, gzip.open(file, "wt", encoding="utf-8", newline="") as text:
+                writer, lines = csv.writer(text), 0
+                for partition in ledger.partitions():
+                    for page in pages.paginate(
+                        TableName=_table(),
+                        ConsistentRead=True,
+                        KeyConditionExpression="quarter_hour = :partition",
+                        ExpressionAttributeValues={":partition": {"S": str(partition)}},
+                    ):
+                        for item in page["Items"]:
+                            writer.writerow(value["S"] for value in item.values())
+                            lines += 1
+            _expect(lines, ledger.events)
+
+        written()
+        return {"rate": ledger.events / min(cpu_seconds(written) for _ in range(rounds))}
+
+
 def memory(ledger: Ledger) -> dict[str, float]:
     """Return the most memory that this process ever held, in MiB, after a report (on Linux)."""
     with MadeUp(ledger).installed(), using(ManualClock(CLOSED)):
@@ -110,6 +141,7 @@ _MEASURES: Final[Mapping[str, Callable[..., dict[str, float]]]] = {
     "units": units,
     "scan": scan,
     "speed": speed,
+    "loop": loop,
     "memory": memory,
 }
 
