@@ -34,6 +34,11 @@ class _Field(NamedTuple):
     required: bool
     description: str
 
+    def with_arguments(self, arguments: Mapping[Any, Any]) -> "_Field":
+        """Return the field of a generic dictionary with arguments in place of its variables."""
+        variables = getattr(self.shape, "__parameters__", ())
+        return self._replace(shape=self.shape[tuple(arguments[one] for one in variables)]) if variables else self
+
 
 @dataclass(frozen=True, slots=True)
 class Schemas:
@@ -101,8 +106,9 @@ def _described(schema: Json, description: str) -> Json:
 
 
 def _name(shape: Any) -> str:  # noqa: ANN401 - any type
-    """Return the name of a typed dictionary; that of a generic one is preceded by its arguments: ``OrderPage``."""
-    return "".join(one.__name__ for one in (*get_args(shape), get_origin(shape) or shape))
+    """Return the name of a typed dictionary; a generic one of another is named after both: ``OrderPage``."""
+    others = [one.__name__ for one in get_args(shape) if is_typeddict(one)]
+    return "".join([*others, (get_origin(shape) or shape).__name__])
 
 
 def _one_of(values: Sequence[Any]) -> Json:
@@ -115,16 +121,13 @@ def _fields(shape: Any) -> dict[str, _Field]:  # noqa: ANN401 - any type
     kind = get_origin(shape) or shape
     bases = [base for base in kind.__orig_bases__ if is_typeddict(get_origin(base) or base)]
     fields = {name: one for base in bases for name, one in _fields(base).items()}
-    arguments = dict(zip(getattr(kind, "__parameters__", ()), get_args(shape), strict=True))
     descriptions = _field_descriptions(kind)
     for name, annotation in kind.__annotations__.items():
         if name not in fields:
             (value,) = get_args(annotation) if get_origin(annotation) is NotRequired else (annotation,)
-            variables = getattr(value, "__parameters__", ())
-            if variables:
-                value = value[tuple(arguments[variable] for variable in variables)]
             fields[name] = _Field(value, name in kind.__required_keys__, descriptions.get(name, ""))
-    return fields
+    arguments = dict(zip(getattr(kind, "__parameters__", ()), get_args(shape), strict=True))
+    return {name: one.with_arguments(arguments) for name, one in fields.items()}
 
 
 @cache

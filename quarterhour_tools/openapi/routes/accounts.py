@@ -2,9 +2,23 @@
 
 from typing import Final, Literal
 
+from quarterhour.counters.api import (
+    Account,
+    AccountDay,
+    AccountInWindow,
+    AccountPeriod,
+    AccountQuarterHour,
+    AccountSnapshot,
+    AccountTrend,
+    ListedAccount,
+    Overview,
+    OverviewOfSpans,
+)
 from quarterhour.model.api import Day, Month
+from quarterhour.registry.exchange_rates.api import ExchangeRate
+from quarterhour.snapshots.api import Window
+from quarterhour.statements.api import AccountBalance
 from quarterhour.web.api import Page
-from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import Group, RouteDescription, read
 from quarterhour_tools.openapi.parameters import DAYS, LAYER, MONTHS, PATH, QUERY, SPAN, Parameter
 
@@ -27,7 +41,7 @@ ACCOUNTS: Final = Group(
     {
         "GET /accounts": read(
             "accounts_list",
-            Page[a.ListedAccount],
+            Page[ListedAccount],
             """
             The list is in the order of names. The totals are those of
             [one account](#get-accountsagencycurrency) without `customers`. `registered` says whether the agency is
@@ -37,7 +51,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /overview": read(
             "overview_get",
-            a.Overview | a.OverviewOfSpans,
+            Overview | OverviewOfSpans,
             """
             What the marketplace earns: each account in the order of names, with its totals `now` and `before`.
             Accounts of views have no money, and are left out. Send one of:
@@ -69,7 +83,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}": read(
             "accounts_get",
-            a.Account,
+            Account,
             """
             `version` counts the changes. `last_updated` is when the newest of its events was recorded. `customers` is
             the number of different customers in the events.
@@ -78,7 +92,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/quarter-hours": read(
             "accounts_list_quarter_hours",
-            Page[a.AccountQuarterHour],
+            Page[AccountQuarterHour],
             """
             The quarter-hours of a span with at least one event, in the order of time. They are kept for
             `QuarterHourRetentionDays`.
@@ -88,14 +102,14 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/days": read(
             "accounts_list_days",
-            Page[a.AccountDay],
+            Page[AccountDay],
             "The UTC days of a span with at least one event. They are kept for `DayRetentionDays`.",
             missing=_NO_ACCOUNT,
             parameters=DAYS,
         ),
         "GET /accounts/{agency}/{currency}/periods": read(
             "accounts_list_periods",
-            Page[a.AccountPeriod],
+            Page[AccountPeriod],
             """
             The months with at least one event, by [the period of each event](data-model.md#the-period-of-an-event).
             They are kept for ever. The periods of an account add up to its lifetime totals.
@@ -105,7 +119,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/snapshots": read(
             "accounts_list_snapshots",
-            Page[a.AccountSnapshot] | a.AccountSnapshot,
+            Page[AccountSnapshot] | AccountSnapshot,
             """
             A layer has the account's totals at the end of each of its windows. The parameter `SnapshotLayers` sets the
             layers and how long each is kept. By default they are `5m` and `1h`, windows of that length, and `change`,
@@ -124,7 +138,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/trend": read(
             "accounts_get_trend",
-            a.AccountTrend,
+            AccountTrend,
             """
             The earlier state is that of the newest window before that of `last_updated` (in the layer `change`: the
             change before). Each figure is `up`, `stable` or `down`; `trend` is that of `net`. If there is no earlier
@@ -135,7 +149,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/changes": read(
             "accounts_list_changes",
-            Page[a.AccountSnapshot],
+            Page[AccountSnapshot],
             """
             The account's totals after each change, as the layer `change` keeps them. `SnapshotLayers` sets for how long
             (default: one hour).
@@ -144,7 +158,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /accounts/{agency}/{currency}/balance": RouteDescription(
             "accounts_get_balance",
-            {200: a.AccountBalance},
+            {200: AccountBalance},
             (404, 410),
             """
             The balance is what the agency owes in this currency. It is negative if the agency is owed.
@@ -170,7 +184,7 @@ ACCOUNTS: Final = Group(
         ),
         "GET /windows/{layer}/{start}": read(
             "windows_get",
-            a.Window,
+            Window[AccountInWindow | ExchangeRate],
             """
             The items are in no particular order. A page can be short though another follows. With
             `kind=exchange-rates`: all exchange rates that were entered for an instant in the window, with their values

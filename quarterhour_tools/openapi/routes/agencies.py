@@ -2,9 +2,9 @@
 
 from typing import Final
 
+from quarterhour.registry.agencies.api import AgencyContent, AgencyVersion, ListedAgency, Registration
+from quarterhour.registry.rate_cards.api import RateCardsInForce
 from quarterhour.web.api import Page
-from quarterhour_tools.openapi import requests as b
-from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
 from quarterhour_tools.openapi.routes.documents import OTHER_VERSION, RETRIES, SAME_VERSION
 
@@ -13,7 +13,7 @@ AGENCIES: Final = Group(
     {
         "PUT /agencies/{agency}": RouteDescription(
             "agencies_register",
-            {201: a.AgencyVersion, 200: a.AgencyVersion},
+            {201: AgencyVersion, 200: AgencyVersion},
             (409, *BODY_PROBLEMS),
             """
             Every field of `content` may be left out. The newest version that is valid at an instant is in force then.
@@ -23,13 +23,13 @@ AGENCIES: Final = Group(
             `agency:<agency>`, so its versions and permissions are read and written as those of any document.
             """,
             {200: SAME_VERSION, 409: OTHER_VERSION},
-            bodies=json_body(b.Registration),
+            bodies=json_body(Registration),
             retries=RETRIES,
             links={"agency": Link("GET /agencies/{agency}", {"agency": "$response.body#/agency"})},
         ),
         "GET /agencies": read(
             "agencies_list",
-            Page[a.ListedAgency],
+            Page[ListedAgency],
             """
             Each has `agency`, `version`, `valid_from`, and what is registered of `legal_name`, `country`, `currency`,
             `group` and `status`, by the latest version.
@@ -37,13 +37,13 @@ AGENCIES: Final = Group(
         ),
         "GET /agencies/{agency}": read(
             "agencies_get",
-            a.AgencyContent,
+            AgencyContent,
             "The response has the `content` of the version.",
             missing="The agency is not registered, or was not at that instant.",
         ),
         "GET /agencies/{agency}/rate-cards": read(
             "agencies_list_rate_cards",
-            a.RateCardsInForce,
+            RateCardsInForce,
             """
             They are those in force now, or `at` an instant, in the order in which they are tried: the agency's, its
             group's and the default one. `items` holds the version of each with its `rules`. An event without a

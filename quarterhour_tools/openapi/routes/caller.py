@@ -2,7 +2,7 @@
 
 from typing import Any, Final
 
-from quarterhour_tools.openapi import responses as a
+from quarterhour.web.api import Caller
 from quarterhour_tools.openapi.description import Group, read
 
 CALLER: Final = Group(
@@ -10,7 +10,7 @@ CALLER: Final = Group(
     {
         "GET /me": read(
             "me_get",
-            a.Caller,
+            Caller,
             """
             `name` is the subject of a person's token, or the ARN of a machine's IAM principal. `roles` are a person's
             [roles](#who-may-call), sorted, and `agencies` those of a person with the role `agency`, sorted. Both lists

@@ -2,9 +2,9 @@
 
 from typing import Final, Literal
 
+from quarterhour.registry.api import Draft
+from quarterhour.registry.documents.api import DocumentContent, DocumentMetadata, DocumentVersion, Readers, SentReaders
 from quarterhour.web.api import Page
-from quarterhour_tools.openapi import requests as b
-from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
 from quarterhour_tools.openapi.parameters import Parameter
 
@@ -32,7 +32,7 @@ DOCUMENTS: Final = Group(
     {
         "GET /documents": read(
             "documents_list",
-            Page[a.DocumentMetadata],
+            Page[DocumentMetadata],
             """
             The items are the [metadata](#get-documentsdocumentmetadata) of the documents. A document that 0.1.0 wrote
             is in the list from its next version on.
@@ -41,7 +41,7 @@ DOCUMENTS: Final = Group(
         ),
         "PUT /documents/{document}": RouteDescription(
             "documents_write",
-            {201: a.DocumentVersion, 200: a.DocumentVersion},
+            {201: DocumentVersion, 200: DocumentVersion},
             (409, *BODY_PROBLEMS),
             """
             `content` is any JSON of up to 200,000 bytes. A document's name has up to 216 characters, without `#` and
@@ -83,7 +83,7 @@ DOCUMENTS: Final = Group(
             `quarterhour reconcile --store`, and staff see it in the console.
             """,
             {200: SAME_VERSION, 409: OTHER_VERSION},
-            bodies=json_body(b.Draft),
+            bodies=json_body(Draft),
             retries=RETRIES,
             links={
                 "version": Link(
@@ -94,7 +94,7 @@ DOCUMENTS: Final = Group(
         ),
         "GET /documents/{document}": read(
             "documents_get",
-            a.DocumentContent,
+            DocumentContent,
             """
             Numbers keep their value; an exponent may be written in another way. For people of agencies, a document
             exists only if its permissions name their agency or themselves. Staff read all.
@@ -102,14 +102,14 @@ DOCUMENTS: Final = Group(
             missing=_NO_DOCUMENT,
         ),
         "GET /documents/{document}/versions": read(
-            "documents_list_versions", Page[a.DocumentVersion], missing=_NO_DOCUMENT
+            "documents_list_versions", Page[DocumentVersion], missing=_NO_DOCUMENT
         ),
         "GET /documents/{document}/versions/{version}": read(
-            "documents_get_version", a.DocumentContent, missing=_NO_VERSION
+            "documents_get_version", DocumentContent, missing=_NO_VERSION
         ),
         "GET /documents/{document}/metadata": read(
             "documents_get_metadata",
-            a.DocumentMetadata,
+            DocumentMetadata,
             """
             What belongs to the document as a whole: its `kind` (`document`, `rate-card`, `agency`, `owner` or
             `reconciliation`), when it was created, and by whom.
@@ -118,18 +118,18 @@ DOCUMENTS: Final = Group(
         ),
         "PUT /documents/{document}/permissions": RouteDescription(
             "documents_set_permissions",
-            {200: a.Readers},
+            {200: Readers},
             BODY_PROBLEMS,
             """
             The permissions replace the earlier ones. Staff and machines read every document. The permissions of
             `report:<run>` are those of the report `<run>`. People in them may use `GET /reports/{run}`, which shows the
             whole run, other agencies' sums included.
             """,
-            bodies=json_body(b.SentReaders),
+            bodies=json_body(SentReaders),
             retries="It replaces the permissions, so the same request again changes nothing.",
         ),
         "GET /documents/{document}/permissions": read(
-            "documents_get_permissions", a.Readers, "Both lists are empty if no permissions were set."
+            "documents_get_permissions", Readers, "Both lists are empty if no permissions were set."
         ),
     },
 )

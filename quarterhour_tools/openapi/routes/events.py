@@ -3,18 +3,19 @@
 import json
 from typing import Final
 
+from quarterhour.ledger.api import Event, EventType, Explanation, Recording, ReratingPreview, Story
+from quarterhour.ledger.held.api import HeldDecision, HeldEvent
 from quarterhour.ledger.http import BATCH, LINES, ONE
+from quarterhour.ledger.sent_events import Batch, EventData, Lines, SentEvent
 from quarterhour.model.api import Text
 from quarterhour.web.api import Page
 from quarterhour.web.routing import JSON
-from quarterhour_tools.openapi import requests as b
-from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, json_body, read
 from quarterhour_tools.openapi.parameters import HELD, PATH, RERATING, SPAN, Parameter
 
 _SELECTED: Final = {
     "source": Parameter("Only those of this source.", PATH["source"].shape, "shop"),
-    "type": Parameter("Only those of this type.", a.EventType, "sale.recorded"),
+    "type": Parameter("Only those of this type.", EventType, "sale.recorded"),
     "order": Parameter("Only those of this order (`order_id`).", Text, "1001"),
     "customer": Parameter("Only those of this customer: the name, or the token.", Text, "ann"),
 }
@@ -28,7 +29,7 @@ EVENTS: Final = Group(
     {
         "POST /events": RouteDescription(
             "events_record",
-            dict.fromkeys((202, 207, 409, 422, 503), a.Recording),
+            dict.fromkeys((202, 207, 409, 422, 503), Recording),
             BODY_PROBLEMS,
             """
             Sends one event, or up to 500 in a batch or in lines. [Sending events](events.md) is the reference of the
@@ -39,10 +40,10 @@ EVENTS: Final = Group(
             machines record needs no approval: its controls are those of the system that sends it.
             """,
             bodies={
-                ONE: Body(b.SentEvent),
-                BATCH: Body(b.Batch, lambda event: [event]),
-                LINES: Body(b.Lines, lambda event: f"{json.dumps(event)}\n"),
-                JSON: Body(b.EventData, lambda event: event["data"]),
+                ONE: Body(SentEvent),
+                BATCH: Body(Batch, lambda event: [event]),
+                LINES: Body(Lines, lambda event: f"{json.dumps(event)}\n"),
+                JSON: Body(EventData, lambda event: event["data"]),
             },
             retries="Source and id identify an event for ever. The same event again is a `duplicate` with the first "
             "receipt. Other content under the same source and id is a `conflict`; nothing is written.",
@@ -55,7 +56,7 @@ EVENTS: Final = Group(
         ),
         "GET /events": read(
             "events_list",
-            Page[a.Event],
+            Page[Event],
             """
             The events are read straight from the ledger. Their order is that of recording, whatever an event's own
             `time` is. The parameters select events alone or together. `extra` is JSON text, as it was recorded. So is
@@ -76,7 +77,7 @@ EVENTS: Final = Group(
         ),
         "GET /events/{source}/{event}": read(
             "events_get",
-            a.Event,
+            Event,
             """
             `recorded_by` names the person, if a [person recorded it](events.md#what-people-record), and `approved_by`
             the second one, if it needed one. People of agencies see neither.
@@ -85,7 +86,7 @@ EVENTS: Final = Group(
         ),
         "GET /events/{source}/{event}/story": read(
             "events_get_story",
-            a.Story,
+            Story,
             """
             The list has the sale, and its refunds, voids and adjustments from any source, in the order in which the
             ledger applied them, also within one millisecond. A correction leads to the story of its sale. Corrections
@@ -99,7 +100,7 @@ EVENTS: Final = Group(
         ),
         "GET /events/{source}/{event}/explain": read(
             "events_explain",
-            a.Explanation,
+            Explanation,
             """
             The steps use only what is stored with the event, and the last step gives the commission.
 
@@ -124,7 +125,7 @@ EVENTS: Final = Group(
         ),
         "GET /rerating": read(
             "rerating_preview",
-            a.ReratingPreview,
+            ReratingPreview,
             """
             Computes what [`quarterhour rerate`](operations.md#re-rating) would post for the events of an agency that
             were recorded in a span, and posts nothing. `events` of each change go to [`POST /events`](#post-events):
@@ -137,7 +138,7 @@ EVENTS: Final = Group(
         ),
         "GET /held": read(
             "held_list",
-            Page[a.HeldEvent],
+            Page[HeldEvent],
             """
             [Held events](events.md#held-events) wait for their sale, their agency, or a second person. People of an
             agency see those of their agency, but none that waits for a second person; staff see all.
@@ -152,7 +153,7 @@ EVENTS: Final = Group(
         ),
         "PUT /held/{source}/{event}": RouteDescription(
             "held_decide",
-            {200: a.HeldEvent},
+            {200: HeldEvent},
             (404, 409, *BODY_PROBLEMS),
             """
             - `release` approves an event with the reason `needs_approval`. It can still wait for its agency or its sale
@@ -168,13 +169,13 @@ EVENTS: Final = Group(
                 404: "There is no such held event: it is posted, or was never held.",
                 409: "Somebody has decided about it before, you recorded it, or it has no figures without its sale.",
             },
-            bodies=json_body(b.HeldDecision),
+            bodies=json_body(HeldDecision),
             retries="The same decision and reason of the same person again change nothing, as long as the event is "
             "held.",
         ),
         "GET /sources/{source}/events": read(
             "sources_list_events",
-            Page[a.Event],
+            Page[Event],
             """
             Like the log of a device. Send `after` an instant (`>`), `before` one (`<`), or `from` and `to`. Sealed
             events are found by the [index of sources](data-model.md#projections-of-sealed-quarter-hours), at a cost

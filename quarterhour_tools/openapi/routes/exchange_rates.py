@@ -2,9 +2,14 @@
 
 from typing import Final
 
+from quarterhour.registry.exchange_rates.api import (
+    ExchangeRate,
+    ExchangeRateSnapshot,
+    ExchangeRateState,
+    ExchangeRateStatement,
+    ExchangeRateTrend,
+)
 from quarterhour.web.api import Page
-from quarterhour_tools.openapi import requests as b
-from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, RouteDescription, json_body, read
 from quarterhour_tools.openapi.parameters import LAYER, PATH, Parameter
 
@@ -16,7 +21,7 @@ EXCHANGE_RATES: Final = Group(
     {
         "PUT /exchange-rates/{currency}": RouteDescription(
             "exchange_rates_enter",
-            {201: a.ExchangeRate, 200: a.ExchangeRate},
+            {201: ExchangeRate, 200: ExchangeRate},
             (409, *BODY_PROBLEMS),
             """
             The currency is any three capital letters, so rates of a former currency can be entered, too. A rate for an
@@ -35,16 +40,16 @@ EXCHANGE_RATES: Final = Group(
                 409: "Another rate was entered for that instant, or a report relies on a later one; `detail` names it, "
                 "and the earliest instant that is left.",
             },
-            bodies=json_body(b.ExchangeRateStatement),
+            bodies=json_body(ExchangeRateStatement),
             retries="The same exchange rate with the same `as_of` changes nothing. Without `as_of`, the exchange rate "
             "in force changes nothing. Another exchange rate with that `as_of` returns 409, and an earlier one if a "
             "report relies on a later one.",
             parameters={"currency": _CURRENCY},
         ),
-        "GET /exchange-rates": read("exchange_rates_list", Page[a.ExchangeRate], "They are in no particular order."),
+        "GET /exchange-rates": read("exchange_rates_list", Page[ExchangeRate], "They are in no particular order."),
         "GET /exchange-rates/{currency}": read(
             "exchange_rates_get",
-            a.ExchangeRate,
+            ExchangeRate,
             """
             With `at`, it is the rate that was in force at that instant, exactly and however long ago. `as_of` is since
             when.
@@ -54,7 +59,7 @@ EXCHANGE_RATES: Final = Group(
         ),
         "GET /exchange-rates/{currency}/history": read(
             "exchange_rates_list_history",
-            Page[a.ExchangeRateState],
+            Page[ExchangeRateState],
             """
             All rates of the currency that were ever entered, by the instants that they were entered for: `from` and
             `to`, `date`, or `last`, as for [an account's states](#get-accountsagencycurrencysnapshots). They are kept
@@ -66,7 +71,7 @@ EXCHANGE_RATES: Final = Group(
         ),
         "GET /exchange-rates/{currency}/snapshots": read(
             "exchange_rates_list_snapshots",
-            Page[a.ExchangeRateSnapshot] | a.ExchangeRateSnapshot,
+            Page[ExchangeRateSnapshot] | ExchangeRateSnapshot,
             """
             The exchange rate at the end of each window of a `layer`, with the parameters of
             [an account's](#get-accountsagencycurrencysnapshots): `from` and `to`, `date`, `last`, or `at`.
@@ -76,7 +81,7 @@ EXCHANGE_RATES: Final = Group(
         ),
         "GET /exchange-rates/{currency}/trend": read(
             "exchange_rates_get_trend",
-            a.ExchangeRateTrend,
+            ExchangeRateTrend,
             """
             Like [an account's trend](#get-accountsagencycurrencytrend); in the layer `change`, with the rate entered
             before. The earlier rate is read from the history, so it may be of any age. Only the first rate of a

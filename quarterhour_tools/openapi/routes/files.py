@@ -2,8 +2,14 @@
 
 from typing import Final
 
-from quarterhour_tools.openapi import requests as b
-from quarterhour_tools.openapi import responses as a
+from quarterhour.file_formats.csv.api import (
+    AgenciesOfFile,
+    AgencyFile,
+    ConvertedPart,
+    FileBeginning,
+    FilePart,
+    ProposedMap,
+)
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, RouteDescription, json_body
 
 _RETRIES: Final = "The request writes nothing."
@@ -13,7 +19,7 @@ FILES: Final = Group(
     {
         "POST /csv/events": RouteDescription(
             "csv_convert",
-            {200: a.ConvertedPart},
+            {200: ConvertedPart},
             BODY_PROBLEMS,
             """
             Converts a part of a CSV file as `quarterhour csv` does, with the same [map](csv.md#the-map), the same
@@ -27,31 +33,31 @@ FILES: Final = Group(
             file is UTF-8, or has the `encoding` of the map. UTF-16 is not read.
             """,
             {400: "`errors` names the entry of the map that is invalid or does not fit, or a missing setting."},
-            bodies=json_body(b.FilePart),
+            bodies=json_body(FilePart),
             retries=_RETRIES,
         ),
         "POST /csv/maps": RouteDescription(
             "csv_propose_map",
-            {200: a.ProposedMap},
+            {200: ProposedMap},
             BODY_PROBLEMS,
             """
             Proposes a [map](csv.md#the-map) for a CSV file from its first bytes, as `quarterhour csv --guess` does.
             What the data do not decide is a question.
             """,
             {400: "The file is no table, or of an encoding that is not read."},
-            bodies=json_body(b.FileBeginning),
+            bodies=json_body(FileBeginning),
             retries=_RETRIES,
         ),
         "POST /csv/agencies": RouteDescription(
             "csv_read_agencies",
-            {200: a.AgenciesOfFile},
+            {200: AgenciesOfFile},
             BODY_PROBLEMS,
             """
             Reads a file of agencies as [`quarterhour agencies`](operations.md#registering-agencies) does, with the same
             messages. It registers nothing: send each of `items` to [`PUT /agencies/{agency}`](#put-agenciesagency).
             """,
             {400: "The file is no text, or has an unknown column or no column `agency`."},
-            bodies=json_body(b.AgencyFile),
+            bodies=json_body(AgencyFile),
             retries=_RETRIES,
         ),
     },

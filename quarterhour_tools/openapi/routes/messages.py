@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from quarterhour_tools.openapi import requests as b
-from quarterhour_tools.openapi import responses as a
+from quarterhour.messages.api import Message, Messages, SentMessage
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
 
 _ITS_THREAD: Final = {"kind": "$request.path.kind", "subject": "$request.path.subject"}
@@ -14,7 +13,7 @@ MESSAGES: Final = Group(
     {
         "POST /threads/{kind}/{subject}/messages": RouteDescription(
             "threads_post_message",
-            {201: a.Message, 200: a.Message},
+            {201: Message, 200: Message},
             (404, 409, *BODY_PROBLEMS),
             """
             A message is about one thing, the subject of the thread:
@@ -38,14 +37,14 @@ MESSAGES: Final = Group(
                 404: _NO_SUBJECT,
                 409: "There is another text with the same user and id.",
             },
-            bodies=json_body(b.SentMessage),
+            bodies=json_body(SentMessage),
             retries="`id` identifies the message among the user's messages in the thread. The same message again "
             "returns 200 with the recorded one. Another text under the id returns 409.",
             links={"messages": Link("GET /threads/{kind}/{subject}/messages", _ITS_THREAD)},
         ),
         "GET /threads/{kind}/{subject}/messages": read(
             "threads_list_messages",
-            a.Messages,
+            Messages,
             """
             The messages are in the order of time. Pages go both ways: `next` and `previous` are tokens for the
             following page and the one before. Send either as `next`.

@@ -2,9 +2,8 @@
 
 from typing import Final
 
+from quarterhour.orders.api import BoughtItem, Order, OrderWithItems, SentOrder, StatusUpdate
 from quarterhour.web.api import Page
-from quarterhour_tools.openapi import requests as b
-from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
 from quarterhour_tools.openapi.parameters import QUERY, Parameter
 
@@ -24,7 +23,7 @@ ORDERS: Final = Group(
     {
         "POST /orders": RouteDescription(
             "orders_create",
-            {201: a.Order, 200: a.Order},
+            {201: Order, 200: Order},
             (409, *BODY_PROBLEMS),
             """
             An order has 1 to 1,000 items. No name may hold `#`; the body has at most 1,000,000 bytes. The response is
@@ -37,7 +36,7 @@ ORDERS: Final = Group(
                 503: "Not everything could be written, and nothing is visible; the same order sent again continues "
                 "from there.",
             },
-            bodies=json_body(b.SentOrder),
+            bodies=json_body(SentOrder),
             retries="`order` identifies it. The same order again continues an interrupted request, or returns 200 with "
             "the current order. Other content under the id returns 409.",
             links={
@@ -47,13 +46,13 @@ ORDERS: Final = Group(
         ),
         "GET /orders/{order}": read(
             "orders_get",
-            a.OrderWithItems,
+            OrderWithItems,
             "The items are in the order of their lines, in pages. All of the order exists, or none of it.",
             missing=_NO_ORDER,
         ),
         "PUT /orders/{order}/status": RouteDescription(
             "orders_set_status",
-            {200: a.Order},
+            {200: Order},
             (404, 409, *BODY_PROBLEMS),
             """
             | from | to |
@@ -74,25 +73,25 @@ ORDERS: Final = Group(
             too. Give your correction another id, or another source with `refers_to_source` `orders`.
             """,
             {404: _NO_ORDER, 409: "It has another status than `from`, which `detail` names."},
-            bodies=json_body(b.StatusUpdate),
+            bodies=json_body(StatusUpdate),
             retries="A change that the order has already made returns the current order.",
             links={"order": Link("GET /orders/{order}", _ITS_ORDER)},
         ),
         "GET /orders": read(
             "orders_list",
-            Page[a.Order],
+            Page[Order],
             "Open work, without the items of the orders. `from` and `to` bound when they were placed.",
             parameters={**_PLACED, "status": QUERY["status"].as_required},
         ),
         "GET /customers/{customer}/orders": read(
             "customers_list_orders",
-            Page[a.Order],
+            Page[Order],
             "The oldest come first, without their items. `from` and `to` bound when they were placed.",
             parameters=_PLACED,
         ),
         "GET /customers/{customer}/items": read(
             "customers_list_items",
-            Page[a.BoughtItem],
+            Page[BoughtItem],
             """
             The items are sorted by product and then by date. The list shows the items of orders that existed 5 seconds
             before the request of the first page. So every order is on all pages of a listing, or on none.

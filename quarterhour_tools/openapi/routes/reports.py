@@ -2,9 +2,10 @@
 
 from typing import Final
 
+from quarterhour.maintenance.api import Operations
+from quarterhour.reports.api import Report, ReportRun
+from quarterhour.reports.schedule.api import Schedule, ScheduleUpdate, ScheduleWithChanges
 from quarterhour.web.api import Page
-from quarterhour_tools.openapi import requests as b
-from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, Link, RouteDescription, json_body, read
 
 REPORTS: Final = Group(
@@ -12,7 +13,7 @@ REPORTS: Final = Group(
     {
         "GET /reports": RouteDescription(
             "reports_list",
-            {200: Page[a.ReportRun]},
+            {200: Page[ReportRun]},
             text="""
             - `counters` compares the live counters with what the run sealed: `verified`, `pending` (they lag; the next
               run checks again) or `drift`.
@@ -24,7 +25,7 @@ REPORTS: Final = Group(
         ),
         "GET /reports/{run}": read(
             "reports_get",
-            a.Report,
+            Report,
             """
             `files` are the manifest, the summary, the page, and the lines of every quarter-hour that has any. The page
             `report.html` shows the run to people; a browser opens its `url`. Each `url` can be fetched without
@@ -37,7 +38,7 @@ REPORTS: Final = Group(
         ),
         "GET /schedule": read(
             "schedule_get",
-            a.ScheduleWithChanges,
+            ScheduleWithChanges,
             """
             | field | meaning |
             |---|---|
@@ -53,7 +54,7 @@ REPORTS: Final = Group(
         ),
         "PUT /schedule": RouteDescription(
             "schedule_change",
-            {200: a.Schedule},
+            {200: Schedule},
             (409, *BODY_PROBLEMS),
             """
             The change has effect at once and without a deployment. The response is that of `GET /schedule`, without the
@@ -78,13 +79,13 @@ REPORTS: Final = Group(
                 409: "Somebody else has changed the schedule after the version in `seen`, or at the same moment: read "
                 "it first."
             },
-            bodies=json_body(b.ScheduleUpdate),
+            bodies=json_body(ScheduleUpdate),
             retries="The same request again changes nothing; after a crash it completes the first one. `seen` names "
             "the version that it changes. If another change has followed that version, it returns 409.",
         ),
         "GET /operations": read(
             "operations_get",
-            a.Operations,
+            Operations,
             """
             What an operator looks at first. If a queue cannot be read, the request fails. Periods that are due are in
             [`GET /periods`](#get-periods): their state is `closed` or `running`.

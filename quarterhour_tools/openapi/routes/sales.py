@@ -2,8 +2,8 @@
 
 from typing import Final
 
+from quarterhour.reports.projections.api import LocationSales, Sold
 from quarterhour.web.api import Page
-from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import Group, read
 from quarterhour_tools.openapi.parameters import BY, DAYS
 
@@ -12,7 +12,7 @@ SALES: Final = Group(
     {
         "GET /sales": read(
             "sales_list",
-            Page[a.Sold],
+            Page[Sold],
             """
             The sales of a day by product: those of an `agency`, or without it of the marketplace. With `by=category` by
             category, with `by=day` in total. A person with the role `agency` sees the sales of their own agency.
@@ -31,13 +31,13 @@ SALES: Final = Group(
         ),
         "GET /locations": read(
             "locations_list_sales",
-            Page[a.LocationSales],
+            Page[LocationSales],
             "Like the sales at [one location](#get-locationslocation), but of all; by country, if there is no `level`.",
             parameters=DAYS,
         ),
         "GET /locations/{location}": read(
             "locations_list_sales_within",
-            Page[a.LocationSales],
+            Page[LocationSales],
             """
             The sales are by currency. A location is a path from the country down, as events name it in `location`:
             `GB`, `GB#London`. In a request `#` is written `%23`. `level` splits the location: with `level=2`, `GB` is

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from quarterhour_tools.openapi import responses as a
+from quarterhour.search.api import Found
 from quarterhour_tools.openapi.description import Group, read
 from quarterhour_tools.openapi.parameters import SEARCHED
 
@@ -11,7 +11,7 @@ SEARCH: Final = Group(
     {
         "GET /search": read(
             "search_find",
-            a.Found,
+            Found,
             """
             Names, numbers and ids are compared as a whole; the number of a statement also in small letters. People of
             an agency find what belongs to their agency, staff all. Only staff find orders and customers.

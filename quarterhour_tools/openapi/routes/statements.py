@@ -3,9 +3,25 @@
 from typing import Final
 
 from quarterhour.file_formats.bank.line import FILE
+from quarterhour.statements.api import PeriodOfStatements, StartedRun, StatementPreview
+from quarterhour.statements.receivables.api import BankFile, MatchedFile, Receivables
+from quarterhour.statements.releases.api import (
+    DraftDecisions,
+    DraftUpdate,
+    DraftWithStatement,
+    PreviewedDraft,
+    ReleasedDocuments,
+)
+from quarterhour.statements.status.api import (
+    Dispute,
+    ListedStatement,
+    Resolution,
+    SentDispute,
+    StatementHistory,
+    StatementStatusUpdate,
+    StatementWithFiles,
+)
 from quarterhour.web.api import Page
-from quarterhour_tools.openapi import requests as b
-from quarterhour_tools.openapi import responses as a
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Body, Group, Link, RouteDescription, json_body, read
 from quarterhour_tools.openapi.parameters import BANK_FILES, DISPUTES, DRAFTS, LISTED_STATEMENTS, RECEIVABLES
 
@@ -17,7 +33,7 @@ STATEMENTS: Final = Group(
     {
         "POST /statement-runs": RouteDescription(
             "statement_runs_start",
-            {200: a.StartedRun},
+            {200: StartedRun},
             (),
             """
             The watch does the same every 15 minutes. A run takes seconds to minutes: [`GET /periods`](#get-periods) and
@@ -27,7 +43,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /periods": read(
             "periods_list",
-            Page[a.PeriodOfStatements],
+            Page[PeriodOfStatements],
             """
             The periods without drafts come first, from the current month back.
 
@@ -45,7 +61,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /drafts": read(
             "drafts_list",
-            Page[a.PreviewedDraft],
+            Page[PreviewedDraft],
             """
             The drafts that have no statement, or whose statement is cancelled, by period and account. `checks` are
             those that a draft does not pass. The list can be behind by a moment. With `period` or `agency`, a page
@@ -68,7 +84,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /drafts/{agency}/{currency}/{period}": read(
             "drafts_get",
-            a.DraftWithStatement,
+            DraftWithStatement,
             """
             `statement` is what `statement.json` would be if the draft were released now: with the parties as they are
             registered now, and the opening balance after the last document. A draft that has a statement is shown, too.
@@ -77,7 +93,7 @@ STATEMENTS: Final = Group(
         ),
         "PUT /drafts/{agency}/{currency}/{period}": RouteDescription(
             "drafts_decide",
-            {200: a.DraftDecisions},
+            {200: DraftDecisions},
             (404, 409, *BODY_PROBLEMS),
             """
             | `decision` | from | effect |
@@ -100,13 +116,13 @@ STATEMENTS: Final = Group(
                 409: "The draft has more decisions than `seen`, its state does not allow the decision, or a check has "
                 "failed; `errors` names each.",
             },
-            bodies=json_body(b.DraftUpdate),
+            bodies=json_body(DraftUpdate),
             retries="`seen` is the number of decisions before it. The same decision and reason of the same person "
             "after the same decisions changes nothing. If another decision follows them, it returns 409.",
         ),
         "GET /releases": read(
             "releases_list",
-            Page[a.ReleasedDocuments],
+            Page[ReleasedDocuments],
             """
             The newest comes first. `statements`, `credit_notes` and `lines` count its documents, and `currencies` has
             their sums. The manifest of each release has the hash of the one before.
@@ -114,7 +130,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /statements": RouteDescription(
             "statements_list",
-            {200: Page[a.ListedStatement]},
+            {200: Page[ListedStatement]},
             text="""
             People of an agency see those of their agency; staff see all. Each item has the figures of
             [one statement](#get-statementsagencycurrencyperiod). `changes` is the number of changes of its status.
@@ -128,7 +144,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /statements/{agency}/{currency}/{period}": read(
             "statements_get",
-            a.StatementWithFiles | a.StatementPreview,
+            StatementWithFiles | StatementPreview,
             """
             The links to the files are valid for 15 minutes and need no authorization. Each file has its `size` in
             bytes. `statement.xml` is an [electronic invoice](accounting.md#electronic-invoices), if there can be one.
@@ -154,7 +170,7 @@ STATEMENTS: Final = Group(
         ),
         "PUT /statements/{agency}/{currency}/{period}/status": RouteDescription(
             "statements_set_status",
-            {200: a.StatementHistory},
+            {200: StatementHistory},
             (404, 409, *BODY_PROBLEMS),
             """
             The statement itself never changes.
@@ -186,13 +202,13 @@ STATEMENTS: Final = Group(
                 409: "The statement has more changes than `seen`, or may not become that; `detail` says what it may "
                 "become.",
             },
-            bodies=json_body(b.StatementStatusUpdate),
+            bodies=json_body(StatementStatusUpdate),
             retries="`seen` is the number of changes before it. The same status and reason after the same changes "
             "returns the current history. If another change follows them, it returns 409.",
         ),
         "POST /statements/{agency}/{currency}/{period}/disputes": RouteDescription(
             "statements_dispute_line",
-            {201: a.Dispute, 200: a.Dispute},
+            {201: Dispute, 200: Dispute},
             (404, 409, *BODY_PROBLEMS),
             """
             `source` and `id` name the line's event. Staff cannot dispute a line.
@@ -211,24 +227,24 @@ STATEMENTS: Final = Group(
                 404: "There is no such statement, or the event is not on it.",
                 409: "The statement is neither `issued` nor `disputed`, or the line was disputed for another reason.",
             },
-            bodies=json_body(b.SentDispute),
+            bodies=json_body(SentDispute),
             retries="A line is disputed once. The same reason of the same person again returns 200 with the dispute; "
             "any other returns 409.",
         ),
         "PUT /statements/{agency}/{currency}/{period}/disputes/{source}/{event}": RouteDescription(
             "statements_resolve_dispute",
-            {200: a.Dispute},
+            {200: Dispute},
             (404, 409, *BODY_PROBLEMS),
             statuses={
                 404: "There is no such statement, or the line is not disputed.",
                 409: "The dispute was resolved before, for another reason or by somebody else.",
             },
-            bodies=json_body(b.Resolution),
+            bodies=json_body(Resolution),
             retries="A dispute is resolved once. The same reason of the same sender again returns the dispute.",
         ),
         "GET /receivables": read(
             "receivables_list",
-            a.Receivables,
+            Receivables,
             """
             Each account of which something is open, with its open statements and credit notes. People of an agency see
             those of their agency; staff see all. A page can be short though another follows.
@@ -260,7 +276,7 @@ STATEMENTS: Final = Group(
         ),
         "POST /bank-files": RouteDescription(
             "bank_files_match",
-            {200: a.MatchedFile},
+            {200: MatchedFile},
             (*BODY_PROBLEMS, 503),
             """
             Reads a file of a bank and matches its lines to what is open of statements. It records nothing: send the
@@ -281,13 +297,13 @@ STATEMENTS: Final = Group(
             | `none` | matches nothing |
             """,
             statuses={400: "It is no file of a bank that can be read, or the format is not known."},
-            bodies={FILE: Body(b.BankFile)},
+            bodies={FILE: Body(BankFile)},
             retries="It changes nothing.",
             parameters=BANK_FILES,
         ),
         "GET /disputes": read(
             "disputes_list",
-            Page[a.Dispute],
+            Page[Dispute],
             "People of an agency see those of their agency; staff see all.",
             parameters=DISPUTES,
         ),

@@ -138,3 +138,23 @@ class FieldProblem(TypedDict):
     field: str
     problem: str
     expected: str
+
+
+class SalesTotals(TypedDict):
+    """Totals of events without payments: their number, and exact sums."""
+
+    events: Count
+    gross: Decimal
+    """The sum of the amounts of 0 or more."""
+    refunds: Decimal
+    """The sum of the amounts below 0."""
+    commission: Decimal
+    net: Decimal
+    """The sum of gross and refunds."""
+
+
+class Totals(SalesTotals):
+    """Totals of events: their number, and exact sums."""
+
+    payments: Decimal
+    """The sum of the payments: above 0 if the agency paid more than it was paid. They are in no other sum."""

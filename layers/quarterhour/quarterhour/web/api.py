@@ -1,10 +1,10 @@
 """The responses of every route, as types: pages and problems."""
 
-from typing import Generic, NotRequired, TypeVar
+from typing import Generic, Literal, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, FieldProblem, Token
+from quarterhour.model.api import Count, FieldProblem, Name, Token
 
 T = TypeVar("T")
 
@@ -33,3 +33,16 @@ class GatewayMessage(TypedDict):
     """An error response of API Gateway itself."""
 
     message: str | None
+
+
+class Caller(TypedDict):
+    """Who sends the request, and what they may do."""
+
+    name: str
+    """The ARN of a machine's IAM principal; the subject (`sub`) of a person's token."""
+    machine: bool
+    """Whether it is a machine, which may use every route that its IAM policy allows."""
+    roles: list[Literal["agency", "auditor", "finance", "support"]]
+    """A person's roles; none for a machine."""
+    agencies: list[Name]
+    """The agencies whose data a person with the role `agency` may see; none for staff and machines, who see all."""

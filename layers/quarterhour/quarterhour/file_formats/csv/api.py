@@ -1,0 +1,106 @@
+"""The requests and responses about CSV files, as types."""
+
+from typing import Annotated, Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from quarterhour.file_formats.csv.requests import MAX_MAP, MAX_SETTING
+from quarterhour.model.api import Count, Name, Token, constrained
+
+
+class BadRow(TypedDict):
+    """A row without an event, or a line without an agency."""
+
+    line: Annotated[int, constrained(minimum=1)]
+    """The line of the file on which it starts."""
+    reason: str
+
+
+class ConvertedPart(TypedDict):
+    """What a part of a CSV file gives."""
+
+    items: list[dict[str, Any]]
+    """Its events, as `POST /events` takes them."""
+    bad: list[BadRow]
+    rows: Count
+    """The number of its rows."""
+    read: Count
+    """How many bytes of the part were read: the next part begins behind them."""
+    next: Token | None
+    """What to send with the next part; null at the end of the file."""
+
+
+class AgencyOfFile(TypedDict):
+    """An agency in a file."""
+
+    line: Annotated[int, constrained(minimum=1)]
+    agency: Name
+    content: dict[str, Any]
+    """The content of its registration, as `PUT /agencies/{agency}` takes it."""
+
+
+class MapQuestion(TypedDict):
+    """An entry of a map that the file does not decide."""
+
+    line: Count
+    """The number of its line in the map."""
+    name: str
+    question: str
+    answers: list[str]
+    """The values in TOML from which to choose, the likeliest first."""
+
+
+class ProposedMap(TypedDict):
+    """A map for a file."""
+
+    map: str
+    """TOML. An entry that is a question has the value `"?"`, which no request accepts."""
+    questions: list[MapQuestion]
+    shipped: list[str]
+    """The maps that come with Quarterhour whose columns the file has: use one of them instead."""
+    certain: list[str]
+    """What the file decides."""
+    checks: list[str]
+    """What to check."""
+    unused: list[str]
+    """The columns that the map leaves out."""
+
+
+class AgenciesOfFile(TypedDict):
+    """The agencies of a file."""
+
+    items: list[AgencyOfFile]
+    bad: list[BadRow]
+
+
+class FilePart(TypedDict):
+    """A part of a CSV file."""
+
+    map: Annotated[str, constrained(minLength=1, maxLength=MAX_MAP)]
+    """A [map](csv.md#the-map) as TOML, or the name of one that comes with Quarterhour, such as `stripe`."""
+    settings: NotRequired[dict[str, Annotated[str, constrained(maxLength=MAX_SETTING)]] | None]
+    """The values that the map asks for in `[settings]`."""
+    part: Annotated[str, constrained(contentEncoding="base64")]
+    """Up to 700,000 bytes of the file, in Base64."""
+    last: bool
+    """Whether the file ends with this part."""
+    next: NotRequired[Token | None]
+    """`next` of the response about the part before; not for the first part."""
+
+
+class FileBeginning(TypedDict):
+    """The beginning of a CSV file."""
+
+    part: Annotated[str, constrained(contentEncoding="base64")]
+    """The first bytes of the file, up to 700,000, in Base64."""
+    name: NotRequired[Annotated[str, constrained(minLength=1, maxLength=MAX_SETTING)] | None]
+    """The name of the file, which the proposed map has as the source of the events."""
+    last: bool
+    """Whether these are all bytes."""
+
+
+class AgencyFile(TypedDict):
+    """A file of agencies."""
+
+    file: Annotated[str, constrained(contentEncoding="base64")]
+    """The whole file, CSV or NDJSON, of up to 700,000 bytes, in Base64."""

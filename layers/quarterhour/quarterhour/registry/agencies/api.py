@@ -1,0 +1,112 @@
+"""The requests and responses about agencies, as types."""
+
+from typing import Annotated, Any, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from quarterhour.model.api import (
+    Count,
+    Country,
+    Currency,
+    Instant,
+    Name,
+    Percent,
+    SentInstant,
+    Sha256,
+    Text,
+    constrained,
+)
+from quarterhour.registry.agencies.agency import MAX_ADDRESS, MAX_RATES
+
+
+class AgencyVersion(TypedDict):
+    """A version of an agency's registration, without its content."""
+
+    agency: Name
+    version: Count
+    sha256: Sha256
+    """The hash of the content as canonical JSON."""
+    written_at: Instant
+    written_by: str
+    valid_from: Instant
+    """The start of its validity."""
+
+
+class AgencyContent(AgencyVersion):
+    """A version of an agency's registration."""
+
+    content: dict[str, Any]
+    """As it was registered."""
+
+
+class ListedAgency(TypedDict):
+    """A registered agency by the latest version of its registration; what was not registered is left out."""
+
+    agency: Name
+    version: Count
+    valid_from: Instant
+    legal_name: NotRequired[Text]
+    country: NotRequired[Country]
+    currency: NotRequired[Currency]
+    group: NotRequired[Name]
+    status: Literal["active", "closed"]
+
+
+class TaxRate(TypedDict):
+    """How some commissions of an agency are taxed."""
+
+    scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"]
+    percent: NotRequired[Percent | None]
+    """Required with `standard`; none, or 0, with the others."""
+
+
+class TaxProfile(TypedDict):
+    """How an agency's commissions are taxed."""
+
+    scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"]
+    """With `reverse_charge`, the agency owes the tax itself. With `outside_scope`, the law does not tax the service."""
+    percent: NotRequired[Percent | None]
+    """0 to 100, with at most 10 places. Required with `standard`; none, or 0, with the others."""
+    vat_id: NotRequired[Text | None]
+    """With correct check digits, by the rules of `country` or of the country that its first letters name.
+
+    Of a country without known rules, 4 to 20 letters and digits.
+    """
+    by_kind: NotRequired[Annotated[dict[str, TaxRate], constrained(maxProperties=MAX_RATES)] | None]
+    """How adjustments of some kinds are taxed, such as `chargeback_fee`; not `opening`, which is never taxed."""
+    by_category: NotRequired[Annotated[dict[str, TaxRate], constrained(maxProperties=MAX_RATES)] | None]
+    """How lines of some categories are taxed, unless `by_kind` names their kind."""
+
+
+class AgencyData(TypedDict):
+    """An agency's data from an instant on. Without `valid_from`, from the beginning of time."""
+
+    legal_name: NotRequired[Text | None]
+    address: NotRequired[Annotated[str, constrained(minLength=1, maxLength=MAX_ADDRESS)] | None]
+    """Printable characters and line breaks."""
+    country: NotRequired[Country | None]
+    """A country code of ISO 3166-1, or `XK`."""
+    tax: NotRequired[TaxProfile | None]
+    currency: NotRequired[Currency | None]
+    """The currency in which it is billed: stored, and not applied."""
+    group: NotRequired[Name | None]
+    """The group whose rate card applies if the agency's own has no rule for an event."""
+    contact: NotRequired[Text | None]
+    status: NotRequired[Literal["active", "closed"] | None]
+    """Without it, `active`. Sales of a closed agency are held until it is active again."""
+    language: NotRequired[Literal["en", "de", "fr", "es", "nl"] | None]
+    """The language of its statements; without it, `en`."""
+    collects: NotRequired[Literal["agency", "marketplace"] | None]
+    """Who holds the customers' money; without it, `agency`. A statement is of who does at the end of its period."""
+    iban: NotRequired[Text | None]
+    """The account to which the marketplace pays out what it owes, with correct check digits."""
+    valid_from: NotRequired[SentInstant | None]
+    """When the version begins, for a change of tax at [local midnight](operations.md#registering-agencies)."""
+
+
+class Registration(TypedDict):
+    """A new version of an agency's registration, based on the version that the writer has seen."""
+
+    seen: Count
+    """The number of the version seen; 0 for a new agency."""
+    content: AgencyData

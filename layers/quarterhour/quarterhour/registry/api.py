@@ -1,0 +1,42 @@
+"""The contents of documents in requests, as types."""
+
+from typing import Annotated, Any, NotRequired
+
+from typing_extensions import TypedDict
+
+from quarterhour.model.api import Count, Country, SentInstant, Text, constrained
+from quarterhour.registry.agencies.agency import MAX_ADDRESS
+from quarterhour.registry.agencies.api import AgencyData
+from quarterhour.registry.owner import MAX_LOGO, MAX_PAYMENT_DAYS
+from quarterhour.registry.rate_cards.api import RateCard
+from quarterhour.registry.reconciliation.api import ReconciliationData
+
+
+class OwnerData(TypedDict):
+    """The data of the marketplace's owner from an instant on. Without `valid_from`, from the beginning of time."""
+
+    legal_name: Text
+    address: NotRequired[Annotated[str, constrained(minLength=1, maxLength=MAX_ADDRESS)] | None]
+    """Printable characters and line breaks."""
+    country: NotRequired[Country | None]
+    vat_id: NotRequired[Text | None]
+    """The owner's own, with correct check digits as that of an agency."""
+    contact: NotRequired[Text | None]
+    logo: NotRequired[Annotated[str, constrained(maxLength=MAX_LOGO)] | None]
+    """A data URI of a PNG, JPEG, WebP or SVG image in base64."""
+    iban: NotRequired[Text | None]
+    """Where the agencies pay, with correct check digits; blanks do not count."""
+    payment_days: NotRequired[Annotated[int, constrained(minimum=0, maximum=MAX_PAYMENT_DAYS)] | None]
+    """The days from a statement's issue to the day when it must be paid; without it, 30."""
+    valid_from: NotRequired[SentInstant | None]
+    """The instant from which the version is in force; without it, always."""
+
+
+class Draft(TypedDict):
+    """A new version of a document, based on the version that the writer has seen."""
+
+    seen: Count
+    """The number of the version seen; 0 for a new document."""
+    content: RateCard | AgencyData | OwnerData | ReconciliationData | Any
+    """Any JSON of up to 200,000 bytes; for `rate-card:…`, `agency:<agency>`, `owner` and `reconciliation:…`, what their
+    schema allows."""

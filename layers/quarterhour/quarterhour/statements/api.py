@@ -1,0 +1,215 @@
+"""The responses about periods, statements and balances, as types."""
+
+from typing import Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from quarterhour.model.api import Count, Currency, Day, Decimal, From, Instant, Kind, Month, Name, Sha256, Text
+
+StatementStatus = Literal["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"]
+
+DocumentKind = Literal["statement", "credit_note"]
+
+PeriodState = Literal["open", "closed", "running", "sealed"]
+
+
+class DocumentSums(TypedDict):
+    """Sums over the documents of a release, or over the statements of a period of 0.2.0, in one currency."""
+
+    opening: Decimal
+    brought_forward: Decimal
+    sales: Decimal
+    voids: Decimal
+    refunds: Decimal
+    adjustments: Decimal
+    net: Decimal
+    commission: Decimal
+    tax: Decimal
+    proceeds: NotRequired[Decimal]
+    """Statements of 0.2.0 have none."""
+    payments: Decimal
+    closing: Decimal
+
+
+class DraftFigures(TypedDict):
+    """The exact figures of a draft, or sums over the drafts of a period in one currency."""
+
+    brought_forward: Decimal
+    net: Decimal
+    commission_exact: Decimal
+    payments: Decimal
+
+
+class StartedRun(TypedDict):
+    """What was due and is running now."""
+
+    period: Month | None
+    """The period whose drafts are being made; null if none is due."""
+    release: Count | None
+    """The number of the release under way; null if none is due, or a period comes first."""
+
+
+class PeriodOfStatements(From):
+    """A period: a calendar month in the marketplace's time zone."""
+
+    period: Month
+    state: PeriodState
+    """`open` until its cut-off, then `closed`, `running` and `sealed`."""
+    to: Instant
+    cut_off: Instant
+    time_zone: str
+    recorded_until: NotRequired[Instant]
+    """Its drafts hold what was recorded before this instant; only of a sealed period, as all that follows."""
+    planned_at: NotRequired[Instant]
+    """People do not see this and what follows."""
+    code_version: NotRequired[str]
+    manifest_sha256: NotRequired[Sha256]
+    drafts: NotRequired[Count]
+    statements: NotRequired[Count]
+    """Of a period of 0.2.0, instead of `drafts`, as `credit_notes`."""
+    credit_notes: NotRequired[Count]
+    lines: NotRequired[Count]
+    currencies: NotRequired[dict[str, DraftFigures | DocumentSums]]
+
+
+class NamedStatement(TypedDict):
+    """The name of a statement: its period, agency and currency."""
+
+    period: Month
+    agency: Name
+    currency: Currency
+
+
+class StatementFigures(NamedStatement):
+    """The figures of a statement."""
+
+    number: str
+    """Without a gap in its series; credit notes are numbered separately."""
+    document: DocumentKind
+    issued: bool
+    """False if it is of 0.2.0 and the agency had no tax profile at the cut-off."""
+    issued_on: Day | None
+    """Null for a statement of 0.2.0, as `due_on`."""
+    due_on: Day | None
+    """Null unless `closing` is owed by the agency."""
+    dispute_until: Day | None
+    """The last day on which the agency may dispute it; then silence accepts it. Null without `AcceptanceDays`."""
+    opening: Decimal
+    brought_forward: Decimal
+    """The part of `opening` that adjustments of kind opening bring forward."""
+    sales: Decimal
+    voids: Decimal
+    refunds: Decimal
+    adjustments: Decimal
+    net: Decimal
+    commission_exact: Decimal
+    commission: Decimal
+    """The sum of the bases of tax, each rounded once to the currency's minor unit."""
+    tax: Decimal
+    proceeds: Decimal
+    """With `collects` `marketplace`, the net sales that it owes the agency; else 0."""
+    payments: Decimal
+    closing: Decimal
+    """What the agency owes; negative if it is owed."""
+    lines: Count
+    prior_period_lines: Count
+    recorded_until: Instant
+
+
+class ListedDocument(TypedDict):
+    """A document of an account and a period: a statement, or what cancels it."""
+
+    number: str
+    document: DocumentKind
+    issued_on: Day | None
+    """Null for a statement of 0.2.0, as `due_on`."""
+    due_on: Day | None
+    cancels: str | None
+    """The number of the statement that it cancels."""
+    amount: Decimal
+    """What it adds to the balance: what it brings forward, its commission and tax, less its proceeds."""
+
+
+_FromDay = TypedDict("_FromDay", {"from": Day})
+
+
+class TaxPoints(_FromDay):
+    """The first and the last of some tax points."""
+
+    to: Day
+    kind: NotRequired[Kind]
+    """Of adjustments that the tax profile names."""
+    category: NotRequired[Text]
+    """Of lines whose category the tax profile names."""
+
+
+class TaxRow(TypedDict):
+    """The tax of all tax points with one scheme and percentage."""
+
+    scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"] | None
+    """Null without a tax profile."""
+    percent: Decimal
+    note: str
+    base: Decimal
+    """The commission, rounded once to the currency's minor unit."""
+    tax: Decimal
+    """The percentage of the base, rounded once."""
+    tax_points: list[TaxPoints]
+
+
+class StatementPreview(NamedStatement):
+    """What the statement of a period without one would be now. It is not stored."""
+
+    preview: Literal[True]
+    state: PeriodState
+    as_of: Instant
+    opening: Decimal
+    gross: Decimal
+    refunds: Decimal
+    """All negative amounts: refunds, voids and adjustments."""
+    net: Decimal
+    commission_exact: Decimal
+    commission: Decimal
+    tax: Decimal
+    payable: Decimal
+    proceeds: Decimal
+    """With `collects` `marketplace`, the net sales that it owes the agency, rounded; else 0."""
+    payments: Decimal
+    closing: Decimal
+    lines: Count
+    taxes: list[TaxRow]
+    """A single row of a period without a draft: all is taxed as of its last day, or of today if that is earlier."""
+
+
+class LastStatement(TypedDict):
+    """The document from which a balance starts: a statement, or one that cancels a statement."""
+
+    period: Month
+    number: str
+    closing: Decimal
+    recorded_until: Instant
+
+
+class Unbilled(TypedDict):
+    """What is on no statement yet, rounded and taxed as its statement will be."""
+
+    commission: Decimal
+    tax: Decimal
+    proceeds: Decimal
+    """The net sales that the marketplace has collected for the agency; 0 if the agency collects them."""
+    payments: Decimal
+
+
+class AccountBalance(TypedDict):
+    """What an agency owes in a currency; negative if it is owed."""
+
+    agency: Name
+    currency: Currency
+    as_of: Instant
+    balance: Decimal
+    """The closing balance of the last document, plus unbilled commission and tax, less proceeds and payments."""
+    collects: Literal["agency", "marketplace"]
+    """Who holds the customers' money, by the agency's registration of then."""
+    statement: LastStatement | None
+    """The last document of the account; null before the first one."""
+    unbilled: Unbilled

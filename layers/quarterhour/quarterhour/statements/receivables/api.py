@@ -1,0 +1,182 @@
+"""The responses about receivables and the files of banks, as types."""
+
+from typing import Annotated, Any, Literal
+
+from typing_extensions import TypedDict
+
+from quarterhour.model.api import Count, Currency, Day, Decimal, Instant, Month, Name, Text, Token, named
+
+PaymentStatus = Literal["open", "partly_paid", "paid", "overdue", "cancelled"]
+
+
+class PaymentState(TypedDict):
+    """Whether a statement is paid. Each figure has the sign of `amount`, or is 0."""
+
+    issued_on: Day
+    due_on: Day | None
+    """Null if nothing was to be paid when it was issued."""
+    status: PaymentStatus
+    amount: Decimal
+    """What it adds to the balance: what it brings forward, commission and tax, less proceeds."""
+    cancelled: Decimal
+    """Offset by the document that cancels it, or that it cancels."""
+    paid: Decimal
+    credited: Decimal
+    """Offset between statements and credits."""
+    open: Decimal
+    age: Literal["not_due", "days_1_30", "days_31_60", "days_61_90", "days_over_90"] | None
+    """Null if the agency owes nothing for it."""
+
+
+class Aging(TypedDict):
+    """What statements have open, by the days after their due dates; the sum is `open`."""
+
+    not_due: Decimal
+    days_1_30: Decimal
+    days_31_60: Decimal
+    days_61_90: Decimal
+    days_over_90: Decimal
+
+
+class OpenSums(TypedDict):
+    """Sums of what is open."""
+
+    open: Decimal
+    """What agencies owe for statements."""
+    credits: Decimal
+    """What the marketplace owes for credit notes, and for what it collected: 0 or less."""
+    unallocated: Decimal
+    """Payments that clear nothing; below 0 if the marketplace has paid more than it owes."""
+    balance: Decimal
+    """`open` + `credits` - `unallocated`."""
+    aging: Aging
+
+
+class OpenStatement(PaymentState):
+    """A statement or a credit note of which something is open."""
+
+    period: Month
+    number: str
+    document: Literal["statement", "credit_note"]
+
+
+class UnknownPayment(TypedDict):
+    """A payment that names no statement of its account. It clears the oldest first."""
+
+    source: Name
+    id: Name
+    statement: Text
+    amount: Decimal
+
+
+class LastPaid(TypedDict):
+    """The last period with payments, by their business time, and their sum."""
+
+    period: Month
+    payments: Decimal
+
+
+class AccountReceivables(OpenSums):
+    """What is open of an account."""
+
+    agency: Name
+    currency: Currency
+    last_paid: LastPaid | None
+    """Null if nothing was paid."""
+    statements: list[OpenStatement]
+    """The oldest first; those that are paid are left out."""
+    unknown: list[UnknownPayment]
+
+
+class CurrencyReceivables(OpenSums):
+    """What is open in a currency."""
+
+    currency: Currency
+    paid: Decimal
+    """The payments of the month of `on`, less payouts; also those of accounts of which nothing is open."""
+
+
+class Receivables(TypedDict):
+    """A page of the accounts with something open, and their totals."""
+
+    on: Day
+    """The business date of age and status."""
+    items: list[AccountReceivables]
+    next: Token | None
+    """The parameter `next` of the following page; null on the last page."""
+    totals: list[CurrencyReceivables]
+    """The sums of the accounts on this page: add those of all pages."""
+
+
+class ProposedPayment(TypedDict):
+    """A payment of a line as a CloudEvent, ready for `POST /events`."""
+
+    specversion: Literal["1.0"]
+    source: Name
+    id: Name
+    type: Literal["payment.recorded"]
+    subject: Name
+    """The agency."""
+    time: Instant
+    """The start of the day on which the bank booked it."""
+    data: dict[str, Any]
+
+
+class MatchedLine(TypedDict):
+    """A line of a bank's file, and what it would pay."""
+
+    line: Count
+    """Its place in the file, from 1."""
+    date: Day
+    """The day on which the bank booked it."""
+    amount: Decimal
+    """Negative for money that left the account."""
+    currency: Currency
+    account: str
+    """The account of the marketplace. Empty, like the texts below, if the file does not say it."""
+    name: str
+    """The other party."""
+    iban: str
+    """The other party's account."""
+    reference: str
+    bank_reference: str
+    reversal: bool
+    """Whether it takes back an earlier line."""
+    recorded: Decimal
+    """What is recorded of it already."""
+    match: Literal[
+        "number",
+        "numbers",
+        "part",
+        "payer",
+        "all",
+        "amount",
+        "ambiguous",
+        "excess",
+        "contradiction",
+        "reversal",
+        "recorded",
+        "none",
+    ]
+    certain: bool
+    """Whether nobody needs to look at it before it is recorded."""
+    reason: str
+    candidates: list[str]
+    """The numbers of the statements among which a person chooses."""
+    events: list[ProposedPayment]
+    """What would record it. The events of a line have the same ids in every file that has it."""
+
+
+class MatchedFile(TypedDict):
+    """The lines of a bank's file, matched to open statements."""
+
+    format: Literal["camt.053", "mt940", "csv"]
+    problems: list[str]
+    """What is wrong about the whole file, such as lines that do not add up to its balances."""
+    lines: list[MatchedLine]
+
+
+BankFile = Annotated[
+    str,
+    named("BankFile", "A file of a bank, as the bank made it: CAMT.053, MT940 or CSV, of up to 4 MB and 5,000 lines."),
+]

@@ -1,0 +1,144 @@
+"""The requests and responses about a statement's status, files and disputes, as types."""
+
+from typing import Annotated, Literal, NotRequired
+
+from typing_extensions import TypedDict
+
+from quarterhour.ledger.api import EventName
+from quarterhour.model.api import Count, Day, Decimal, Instant, Name, Text, constrained
+from quarterhour.reports.api import LinkedFile
+from quarterhour.statements.api import DocumentKind, ListedDocument, NamedStatement, StatementFigures, StatementStatus
+from quarterhour.statements.receivables.api import PaymentState
+from quarterhour.statements.status.keys import MOST_CHANGES
+
+
+class StatementWithStatus(StatementFigures):
+    """A statement with its current status."""
+
+    status: StatementStatus
+    changes: Count
+    """The number of changes of the status."""
+
+
+class ListedStatement(StatementWithStatus):
+    """A statement with its current status, and the documents of its account and period."""
+
+    documents: list[ListedDocument]
+
+
+class PartyDecision(TypedDict):
+    """Who decided, when and why."""
+
+    by: NotRequired[str]
+    """People do not see the marketplace's operators."""
+    party: Literal["agency", "marketplace"]
+    at: Instant
+    reason: Text
+
+
+class StatementChange(PartyDecision):
+    """A change of a statement's status."""
+
+    status: StatementStatus
+    line: NotRequired[EventName]
+    """The disputed line, if the change opened or resolved a dispute."""
+    correction: NotRequired[EventName]
+    """The event that resolved the line's dispute."""
+
+
+class StatementActions(TypedDict):
+    """What the caller may do with a statement now."""
+
+    may_become: list[StatementStatus]
+    """The statuses that the caller may set."""
+    may_dispute_lines: bool
+    may_resolve_lines: bool
+    """Whether a line is disputed, and the caller may resolve that."""
+
+
+class StatementHistory(NamedStatement, StatementActions):
+    """The status of a statement, with all its changes."""
+
+    status: StatementStatus
+    changes: Count
+    """The number of changes: send it as `seen` with the next one."""
+    history: list[StatementChange]
+
+
+class Cancellation(TypedDict):
+    """The document that cancels a statement."""
+
+    number: str
+    issued_on: Day
+
+
+class StatementDocument(TypedDict):
+    """A document of an account and a period: a statement, or what cancels it, with links to its files."""
+
+    number: str
+    document: DocumentKind
+    release: Count | None
+    """The number of its release; null for a statement of 0.2.0, as `issued_on`."""
+    issued_on: Day | None
+    cancels: str | None
+    """The number of the statement that it cancels."""
+    closing: Decimal
+    files: list[LinkedFile]
+
+
+class StatementWithFiles(StatementWithStatus, StatementActions):
+    """A released statement with links to its files, and its status."""
+
+    preview: Literal[False]
+    history: list[StatementChange]
+    payment: PaymentState | None
+    """Whether it is paid; null for a moment after it was made."""
+    links_valid_seconds: Count
+    files: list[LinkedFile]
+    cancelled: Cancellation | None
+    """Null unless it is cancelled. Once a new statement replaces it, that one is shown."""
+    documents: list[StatementDocument]
+    """All that were released of the account and the period, in their order."""
+
+
+class Dispute(NamedStatement):
+    """A disputed line of a statement."""
+
+    source: Name
+    id: Name
+    status: Literal["open", "resolved"]
+    opened: PartyDecision
+    resolved: NotRequired[PartyDecision]
+    correction: NotRequired[EventName]
+    """The correction that resolved it, if one did."""
+    thread: str
+    """The path of the messages about the line."""
+
+
+class StatementStatusUpdate(TypedDict):
+    """A change of a statement's status."""
+
+    status: StatementStatus
+    """The status that it gets."""
+    reason: Text
+    """Why it gets the status."""
+    seen: Annotated[int, constrained(minimum=0, maximum=MOST_CHANGES)]
+    """The number of changes that you have seen; 0 for none."""
+
+
+class SentDispute(TypedDict):
+    """The dispute of a line of a statement."""
+
+    source: Name
+    """The source of the line's event."""
+    id: Name
+    """The id of the line's event."""
+    reason: Text
+    """Why the line is disputed."""
+
+
+class Resolution(TypedDict):
+    """The resolution of a dispute by hand."""
+
+    reason: Text
+    """Why the dispute is over."""
