@@ -22,13 +22,13 @@ from benchmarks.orders import TIMED_ITEMS, body
 from benchmarks.recording import batch, request
 from quarterhour.aws import workers
 from quarterhour.aws.items import to_item
-from quarterhour.ledger.claims import Claim
-from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.pricing import CommissionTerms
-from quarterhour.ledger.segments import SegmentKey, packed, segment_item
-from quarterhour.ledger.settings import RecordingSettings
-from quarterhour.ledger.store import claim_values
+from quarterhour.ledger.events.event import Event, read_event
+from quarterhour.ledger.postings.segments import SegmentKey, packed, segment_item
+from quarterhour.ledger.recording.claims import Claim
+from quarterhour.ledger.recording.plan import ledger_values
+from quarterhour.ledger.recording.pricing import CommissionTerms
+from quarterhour.ledger.recording.settings import RecordingSettings
+from quarterhour.ledger.recording.store import claim_values
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Identity, Partition, Position
 

@@ -26,7 +26,7 @@ from uuid import uuid4
 
 from benchmarks.functions import LAYER, ROOT
 from benchmarks.shop import CURRENCY, Orders, Sales, run
-from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals

@@ -37,7 +37,7 @@ from benchmarks.timing import by_default, in_turns
 from benchmarks.writing import System, system
 from quarterhour.aws import clients
 from quarterhour.aws.items import binary
-from quarterhour.ledger.segments import postings_of
+from quarterhour.ledger.postings.segments import postings_of
 from quarterhour_tools.emulator.http_api import Request
 
 if TYPE_CHECKING:

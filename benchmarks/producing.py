@@ -17,7 +17,7 @@ import httpx
 from quarterhour_client import Client, Event
 
 from benchmarks.sending import KINDS, event_json, made_up_api
-from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.events.http import MAX_BATCH
 
 CONNECTIONS: Final = 4
 

@@ -4,7 +4,7 @@ import json
 from typing import Any, Final
 
 from benchmarks.functions import ROOT
-from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.events.http import MAX_BATCH
 
 _SAMPLE: Final = ROOT / "events" / "ingest-batch.json"
 

@@ -18,7 +18,7 @@ from benchmarks.cost import CORES_A_GIGABYTE, EVENTS_A_SHARD
 from benchmarks.functions import Context, load
 from benchmarks.made_up import Ledger, MadeUp
 from benchmarks.reporting import CLOSED, steps
-from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.quarter_hours import LENGTH
 from quarterhour.reports.plan import SHARDS_A_PART

@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time, sleep
 from typing import Final
 
-from quarterhour.ledger.http import BATCH, MAX_BATCH
+from quarterhour.ledger.events.http import BATCH, MAX_BATCH
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Delivery
 from quarterhour_tools.loading.event_send import AT_ONCE, send
 from quarterhour_tools.loading.ndjson import open_lines

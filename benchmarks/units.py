@@ -22,8 +22,8 @@ from benchmarks.recording import batch
 from benchmarks.sizes import STORED_BYTES, item_size, item_write_units
 from benchmarks.traffic import SEED
 from benchmarks.writing import System, system
-from quarterhour.ledger.http import MAX_BATCH
-from quarterhour.ledger.segments import archived_item, count_of
+from quarterhour.ledger.events.http import MAX_BATCH
+from quarterhour.ledger.postings.segments import archived_item, count_of
 
 FILE: Final = Path(__file__).parent / "units.json"
 EVENTS_A_REQUEST: Final = (1, 10, 100, 500)

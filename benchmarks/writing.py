@@ -13,10 +13,10 @@ from benchmarks.recording import batch
 from benchmarks.sizes import STORED_BYTES, Item, item_size
 from quarterhour.aws import clients
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.event_index import INDEXED, EventIndex
-from quarterhour.ledger.event_pages import position_of
-from quarterhour.ledger.http import MAX_BATCH
-from quarterhour.ledger.segments import postings_of
+from quarterhour.ledger.events.http import MAX_BATCH
+from quarterhour.ledger.postings.segments import postings_of
+from quarterhour.ledger.reading.event_pages import position_of
+from quarterhour.ledger.reading.sealed_index import INDEXED, EventIndex
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.store import ProjectionStore
 from quarterhour_tools.emulator.engines import MOTO, environment

@@ -16,8 +16,8 @@ from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import Record
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.held.keys import HELD
-from quarterhour.ledger.service import recorder_of
+from quarterhour.ledger.keys import HELD
+from quarterhour.ledger.recording.service import recorder_of
 from quarterhour.model.settings import Environment
 from quarterhour.notifications.service import ChangeLog, NotificationLog
 from quarterhour.notifications.sources import STATEMENTS

@@ -7,10 +7,11 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from quarterhour.aws import clients
 from quarterhour.aws.telemetry import observed
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.events_of_people import PeopleRules, sent_by
-from quarterhour.ledger.http import read_request, response_parts
-from quarterhour.ledger.metrics import count_outcomes
-from quarterhour.ledger.service import recorder_of
+from quarterhour.ledger.events.http import read_request
+from quarterhour.ledger.events.people import PeopleRules, sent_by
+from quarterhour.ledger.recording.metrics import count_outcomes
+from quarterhour.ledger.recording.response import response_parts
+from quarterhour.ledger.recording.service import recorder_of
 from quarterhour.model.settings import Environment
 from quarterhour.orders.events import unreserved
 from quarterhour.reports.archived import ArchivedPostings

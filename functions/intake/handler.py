@@ -14,7 +14,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.intake.inbox import InboxIntake
 from quarterhour.intake.service import QueueIntake
 from quarterhour.intake.store import InboxStore
-from quarterhour.ledger.service import recorder_of
+from quarterhour.ledger.recording.service import recorder_of
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.settings import Environment
 from quarterhour.reports.archived import ArchivedPostings

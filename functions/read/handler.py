@@ -21,11 +21,12 @@ from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries
 from quarterhour.customers.tokens import CustomerNames, by_name, vault_of
 from quarterhour.file_formats.csv import routes as csv
-from quarterhour.ledger import routes as ledger
 from quarterhour.ledger.held import routes as held
 from quarterhour.ledger.held.queries import HeldQueries
-from quarterhour.ledger.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
-from quarterhour.ledger.rerating_queries import ReratingQueries
+from quarterhour.ledger.reading import routes as ledger
+from quarterhour.ledger.reading.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
+from quarterhour.ledger.rerating import routes as rerating
+from quarterhour.ledger.rerating.queries import ReratingQueries
 from quarterhour.messages import routes as threads
 from quarterhour.messages.queries import ThreadQueries
 from quarterhour.messages.subjects import Subjects
@@ -143,7 +144,7 @@ counters.read_states(routes, account_queries, account_snapshots, layers)
 snapshots.read(routes, {snapshots.ACCOUNTS: account_snapshots, "exchange-rates": rate_snapshots}, layers)
 reports.read(routes, ReportQueries(entities, s3, bucket), document_queries)
 ledger.read_spans(routes, ledger_queries)
-ledger.read_ratings(routes, ReratingQueries(ledger_queries, document_queries))
+rerating.read(routes, ReratingQueries(ledger_queries, document_queries))
 ledger.read_one(routes, events, ExplanationQueries(events, rate_card_queries), StoryQueries(events, entities, workers))
 held.read(routes, HeldQueries(entities))
 sales.read(routes, LocationQueries(entities), ProductQueries(entities))

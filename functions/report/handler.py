@@ -20,7 +20,7 @@ from quarterhour.aws.executions import Executions
 from quarterhour.aws.telemetry import Metric, count, is_tick, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterReader
-from quarterhour.ledger.partitions import LedgerReader
+from quarterhour.ledger.postings.partitions import LedgerReader
 from quarterhour.maintenance.archive.service import Archiver
 from quarterhour.maintenance.archive.store import ArchiveStore
 from quarterhour.model.settings import Environment

@@ -15,8 +15,8 @@ from quarterhour.aws.telemetry import Metric, count, logger, observed
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.held.service import HeldPoster
 from quarterhour.ledger.held.store import HeldStore
-from quarterhour.ledger.queries import EventLookup
-from quarterhour.ledger.service import recorder_of
+from quarterhour.ledger.reading.queries import EventLookup
+from quarterhour.ledger.recording.service import recorder_of
 from quarterhour.model.settings import Environment, calendar_of
 from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.schedule.expression import EXPECTED, checked

@@ -17,7 +17,7 @@ from quarterhour.customers.tokens import CustomerNames, CustomerTokens, vault_of
 from quarterhour.ledger.held import routes as held
 from quarterhour.ledger.held.decision_service import HeldDecisionService
 from quarterhour.ledger.held.store import HeldStore
-from quarterhour.ledger.queries import EventLookup
+from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.messages import routes as threads
 from quarterhour.messages.service import ThreadService
 from quarterhour.messages.store import ThreadStore

@@ -20,7 +20,7 @@ from quarterhour.file_formats.bank.line import FILE, FORMATS
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.map import load_line_map
 from quarterhour.file_formats.csv.table import BadRow, read_table
-from quarterhour.ledger.http import BATCH, MAX_BATCH
+from quarterhour.ledger.events.http import BATCH, MAX_BATCH
 from quarterhour.model import clock
 from quarterhour.model.fields import printable
 from quarterhour.statements.receivables.matching import Match

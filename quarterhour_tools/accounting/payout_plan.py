@@ -5,7 +5,7 @@ from datetime import date
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from quarterhour.ledger.event import PAYMENT
+from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.periods import Period, start_of, time_zone

@@ -18,8 +18,8 @@ from rich import box
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.ledger.event import PAYMENT
-from quarterhour.ledger.http import BATCH, MAX_BATCH
+from quarterhour.ledger.events.event import PAYMENT
+from quarterhour.ledger.events.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.fields import printable

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from quarterhour.ledger.event import PAYMENT
+from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour.proof.period import EARLIER

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any, Final
 
-from quarterhour.ledger.http import BATCH, MAX_BATCH, MAX_BODY
+from quarterhour.ledger.events.http import BATCH, MAX_BATCH, MAX_BODY
 from quarterhour.model import clock
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import printable

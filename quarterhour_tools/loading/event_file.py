@@ -12,7 +12,7 @@ from itertools import chain
 from pathlib import Path
 from typing import IO, Final
 
-from quarterhour.ledger.http import BATCH, MAX_BODY, ONE
+from quarterhour.ledger.events.http import BATCH, MAX_BODY, ONE
 from quarterhour.model.clock import parse_iso
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.input_lines import STDIN, input_lines

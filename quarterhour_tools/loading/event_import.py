@@ -13,7 +13,7 @@ from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, SALE, VIEW, Event, Rejection, read_event
+from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, SALE, VIEW, Event, Rejection, read_event
 from quarterhour.model import exact_json, money
 from quarterhour.model.errors import in_words
 from quarterhour.model.fields import printable

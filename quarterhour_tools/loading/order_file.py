@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from quarterhour.ledger.event import SALE
+from quarterhour.ledger.events.event import SALE
 from quarterhour.model import exact_json
 from quarterhour.orders.order import ITEM_FIELDS
 from quarterhour_tools.loading.event_file import EventLine

@@ -16,7 +16,7 @@ from json.encoder import encode_basestring_ascii as _text
 from pathlib import Path
 from typing import IO, Any, Final
 
-from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.ndjson import Line
 from quarterhour_tools.operations.remote import reasons

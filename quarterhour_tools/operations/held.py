@@ -7,8 +7,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from quarterhour.ledger.held.held_event import HeldReason
-from quarterhour.ledger.held.keys import HeldStatus
+from quarterhour.ledger.keys import HeldStatus
+from quarterhour.ledger.recording.held_event import HeldReason
 from quarterhour_tools.operations.deployment import api, configure_target, invoke, operator
 from quarterhour_tools.output import counted, print_table
 

@@ -14,10 +14,10 @@ from typing import Any, Final
 from rich.table import Column, Table
 from rich.text import Text
 
-from quarterhour.ledger.event import Rerating
-from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.http import BATCH, MAX_BATCH
-from quarterhour.ledger.rerate import Rerated, ReratingRequest, by_account, rerated, sums_of
+from quarterhour.ledger.events.event import Rerating
+from quarterhour.ledger.events.http import BATCH, MAX_BATCH
+from quarterhour.ledger.postings.posting import Facts
+from quarterhour.ledger.rerating.plan import Rerated, ReratingRequest, by_account, rerated, sums_of
 from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_exact
 from quarterhour.model.errors import in_words
@@ -66,7 +66,7 @@ def _run(args: argparse.Namespace) -> int:
         raise ToolError("say why the events are rerated (--reason)")
     found = rerated(_events(remote, args.start, agency), rate_card, args.start, args.end)
     try:
-        adjustments = [posted for one in found for posted in one.adjustments(request)]
+        adjustments = [(one.adjustment(request), one.difference) for one in found if one.is_changed]
     except ValueError as error:
         raise ToolError(str(error)) from error
     verdicts = Counter[str]() if args.dry_run else _post(remote, [event for event, _ in adjustments])

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, REFUND, SALE, VOID
+from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model import money
 from quarterhour.model.identifiers import Identity
 

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
 from quarterhour.file_formats.csv.map import EXTRA, ProviderMap
-from quarterhour.ledger.event import ADJUSTMENT, PAYMENT, SALE, Rejection, read_event
+from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, SALE, Rejection, read_event
 from quarterhour.model import fields, money
 from quarterhour.model.errors import in_words
 from quarterhour.model.identifiers import Identity

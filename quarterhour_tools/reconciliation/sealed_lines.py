@@ -8,7 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.file_formats.csv.map import EXTRA, ProviderMap
-from quarterhour.ledger.event import reference
+from quarterhour.ledger.events.event import reference
 from quarterhour.model import exact_json, money
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.periods import Period

@@ -17,9 +17,9 @@ from quarterhour.aws.items import chunks
 from quarterhour.counters.keys import account_of, account_pk_bounds, period_sk_bounds
 from quarterhour.counters.keys import period_of as period_of_counter
 from quarterhour.counters.queries import CounterQueries
-from quarterhour.ledger.event import PAYMENT
-from quarterhour.ledger.held.keys import HeldStatus, held_partitions
-from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.events.event import PAYMENT
+from quarterhour.ledger.events.http import MAX_BATCH
+from quarterhour.ledger.keys import HeldStatus, held_partitions
 from quarterhour.model import clock, exact_json
 from quarterhour.model.clock import ManualClock, iso_exact
 from quarterhour.model.identifiers import Account

@@ -15,11 +15,11 @@ from quarterhour.aws.tables import query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.store import CounterReader, CounterStore
 from quarterhour.ledger.held.store import HeldStore
-from quarterhour.ledger.partitions import LedgerReader
-from quarterhour.ledger.plan import NewSegment
-from quarterhour.ledger.queries import LedgerQueries
-from quarterhour.ledger.segments import SegmentKey, packed
-from quarterhour.ledger.store import LedgerStore
+from quarterhour.ledger.postings.partitions import LedgerReader
+from quarterhour.ledger.postings.segments import SegmentKey, packed
+from quarterhour.ledger.reading.queries import LedgerQueries
+from quarterhour.ledger.recording.plan import NewSegment
+from quarterhour.ledger.recording.store import LedgerStore
 from quarterhour.model.identifiers import Partition, Position
 from quarterhour.model.instants import ALWAYS
 from quarterhour.reports.schedule.store import ScheduleStore

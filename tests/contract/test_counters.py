@@ -29,7 +29,7 @@ from quarterhour.counters.plan import Addition, CounterChange, NewCustomers, Ret
 from quarterhour.counters.plan import changes as account_changes
 from quarterhour.counters.store import CounterStore, markers_request
 from quarterhour.counters.windows import AccountState, Window
-from quarterhour.ledger.event import PAYMENT
+from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.maintenance.rebuild.repair import CounterRepair
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import AccountItemError

@@ -14,10 +14,10 @@ from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.outcomes import Verdict
-from quarterhour.ledger.queries import EventLookup, ExplanationQueries
-from quarterhour.ledger.service import Recorder
-from quarterhour.ledger.store import LedgerStore
+from quarterhour.ledger.reading.queries import EventLookup, ExplanationQueries
+from quarterhour.ledger.recording.outcomes import Verdict
+from quarterhour.ledger.recording.service import Recorder
+from quarterhour.ledger.recording.store import LedgerStore
 from quarterhour.model.errors import ConflictError, NotFoundError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.registry.agencies.agency import AGENCIES, Registration

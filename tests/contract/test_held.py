@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from quarterhour.ledger.event import Event
-from quarterhour.ledger.held.held_event import (
+from quarterhour.ledger.events.event import Event
+from quarterhour.ledger.recording.held_event import (
     Approval,
     HeldDecision,
     HeldEvent,

@@ -13,24 +13,23 @@ import pytest
 from quarterhour.aws.items import to_item
 from quarterhour.aws.tables import query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.claims import Claim, Claimed, Refundable
-from quarterhour.ledger.event import Event
-from quarterhour.ledger.held.held_event import Held, HeldEvent, HeldReason, Hold, Reservation
-from quarterhour.ledger.held.keys import held_key
-from quarterhour.ledger.keys import linked_event_of, linked_range
-from quarterhour.ledger.linked import LinkedClaim, Lost
-from quarterhour.ledger.partitions import partition_request
-from quarterhour.ledger.plan import (
+from quarterhour.ledger.events.event import Event
+from quarterhour.ledger.keys import held_key, linked_event_of, linked_range
+from quarterhour.ledger.postings.partitions import partition_request
+from quarterhour.ledger.postings.segments import item_of, postings_of, segment_item
+from quarterhour.ledger.recording.claims import Claim, Claimed, Refundable
+from quarterhour.ledger.recording.held_event import Held, HeldEvent, HeldReason, Hold, Reservation
+from quarterhour.ledger.recording.linked import LinkedClaim, Lost
+from quarterhour.ledger.recording.plan import (
     Found,
     NewSegment,
     PlannedSegment,
     RecordingRequest,
+    ledger_values,
     new_segment,
     plan_segments,
 )
-from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.segments import item_of, postings_of, segment_item
-from quarterhour.ledger.store import claim_values, linked_request
+from quarterhour.ledger.recording.store import claim_values, linked_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Calendar, Period

@@ -14,8 +14,8 @@ from quarterhour.aws.entity import Values
 from quarterhour.aws.items import to_item
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.tables import BATCH_WRITE
-from quarterhour.ledger.service import Recorder
-from quarterhour.ledger.settings import RecordingSettings
+from quarterhour.ledger.recording.service import Recorder
+from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError, UnavailableError

@@ -15,7 +15,7 @@ from quarterhour.counters.plan import Retention, changes, with_difference
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.counters.spans import calendar_spans
 from quarterhour.counters.windows import Window
-from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account, Partition

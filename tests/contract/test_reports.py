@@ -13,9 +13,9 @@ import pytest
 from quarterhour.aws.tables import query_pages
 from quarterhour.counters.plan import Retention
 from quarterhour.ledger.keys import CHECKPOINT_KEY
-from quarterhour.ledger.partitions import partition_request
-from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.segments import postings_of
+from quarterhour.ledger.postings.partitions import partition_request
+from quarterhour.ledger.postings.segments import postings_of
+from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.errors import OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour

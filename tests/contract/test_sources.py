@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger import event_index, event_pages
-from quarterhour.ledger.event import Event
-from quarterhour.ledger.event_index import EventIndex, IndexedSpan
+from quarterhour.ledger.events.event import Event
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY
-from quarterhour.ledger.posting import ledger_values
+from quarterhour.ledger.reading import event_pages, sealed_index
+from quarterhour.ledger.reading.sealed_index import EventIndex, IndexedSpan
+from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
@@ -144,7 +144,7 @@ def test_overlapping_chunks_return_each_event_once(
     start = QuarterHour.at(at).start
     events = record(desk, own, [start + timedelta(seconds=number) for number in range(40)])
     for length in (7 * 25, 16 * 25, 12_000):
-        monkeypatch.setattr(event_index, "MAX_CHUNK", length)
+        monkeypatch.setattr(sealed_index, "MAX_CHUNK", length)
         seal(desk, events, at)
     for limit in (1, 7, 100):
         assert ids(read(desk.free, own, *ALWAYS, limit)) == ids(events)

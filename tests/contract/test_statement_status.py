@@ -12,8 +12,8 @@ from benchmarks.metering import Meter, Tables
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
-from quarterhour.ledger.queries import EventLookup
-from quarterhour.ledger.segments import item_of
+from quarterhour.ledger.postings.segments import item_of
+from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import ConflictError
 from quarterhour.model.identifiers import Account, Identity, Position

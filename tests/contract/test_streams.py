@@ -16,9 +16,9 @@ from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert
 from quarterhour.counters.keys import account_pk, latest_key
 from quarterhour.counters.plan import Retention, group
-from quarterhour.ledger.claims import Claim
-from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.segments import postings_of, segment_item
+from quarterhour.ledger.postings.segments import postings_of, segment_item
+from quarterhour.ledger.recording.claims import Claim
+from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour

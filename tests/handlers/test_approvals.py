@@ -7,7 +7,7 @@ from urllib.parse import quote
 import pytest
 
 from quarterhour.aws.items import to_item
-from quarterhour.ledger.held.keys import held_key
+from quarterhour.ledger.keys import held_key
 from quarterhour.model.identifiers import Identity
 from tests.handlers.desk import send
 from tests.handlers.test_held import in_ledger, listed, register, watch

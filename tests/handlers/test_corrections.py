@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.segments import item_of
+from quarterhour.ledger.postings.segments import item_of
 from quarterhour_tools.emulator.faults import FaultKind, Killed
 from tests.support.events import adjustment, refund, rerating, sale, void
 from tests.support.requests import post

@@ -11,8 +11,8 @@ import pytest
 from quarterhour.intake import chunks, inbox, store
 from quarterhour.intake.inbox import InboxIntake
 from quarterhour.intake.service import Seconds
-from quarterhour.ledger.outcomes import Verdict
-from quarterhour.ledger.service import Recorder
+from quarterhour.ledger.recording.outcomes import Verdict
+from quarterhour.ledger.recording.service import Recorder
 from quarterhour.model.errors import UnavailableError
 from quarterhour_tools.emulator.queue_pump import QueuePump
 from tests.support.events import rerating, sale

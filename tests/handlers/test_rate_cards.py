@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.ledger.explanation import commission_steps
+from quarterhour.ledger.reading.explanation import commission_steps
 from quarterhour.model.errors import UnavailableError
 from quarterhour.registry.rate_cards.store import RateCardStore
 from quarterhour.reports.lines import read_lines

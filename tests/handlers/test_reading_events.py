@@ -6,7 +6,7 @@ from urllib.parse import quote
 
 import pytest
 
-from quarterhour.ledger import event_pages
+from quarterhour.ledger.reading import event_pages
 from quarterhour.model.fields import is_name
 from tests.support.events import sale
 from tests.support.names import near
@@ -201,7 +201,7 @@ def test_a_page_that_ended_when_the_time_ran_short_is_continued_after_the_seal_w
         post(world, [sale(f"order-{number}-{line}", "5.00", agency=agency) for line in range(2)])
         world.clock.advance(timedelta(milliseconds=10))
     with monkeypatch.context() as short:
-        short.setattr("quarterhour.ledger.queries.RESERVE_SECONDS", 1e9)
+        short.setattr("quarterhour.ledger.reading.queries.RESERVE_SECONDS", 1e9)
         page = world.read("/events", **DAY, agency="42", limit=20)
     assert 0 < len(page["items"]) < 10
     shown = list(page["items"])

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.parking import Parking, Unparked
-from quarterhour.ledger.service import Recorder
+from quarterhour.ledger.recording.service import Recorder
 from quarterhour.maintenance.rebuild.service import RebuildResult, RebuildService
 from quarterhour.orders.billing.service import Biller
 from quarterhour.orders.service import OrderService

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger import rerating_queries
+from quarterhour.ledger.rerating import queries as rerating_queries
 from quarterhour.reports.lines import read_lines
 from tests.handlers.test_rate_cards import explained, keep
 from tests.support.events import Cloud, adjustment, refund, rerating, sale, void

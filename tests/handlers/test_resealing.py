@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.segments import item_of
+from quarterhour.ledger.postings.segments import item_of
 from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.proof.reports import verify
 from tests.support.system import World, opened

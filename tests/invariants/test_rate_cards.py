@@ -8,7 +8,7 @@ from itertools import count
 
 import pytest
 
-from quarterhour.ledger.explanation import commission_matches
+from quarterhour.ledger.reading.explanation import commission_matches
 from quarterhour_tools.emulator.faults import Killed
 from quarterhour_tools.emulator.http_api import Request
 from tests.invariants.crashing import Crashes

@@ -40,7 +40,7 @@ from tests.support.sealing import line, opening, seal
 from tests.support.statements_in_memory import StatementRuns
 
 if TYPE_CHECKING:
-    from quarterhour.ledger.segments import PostingValues
+    from quarterhour.ledger.postings.segments import PostingValues
 
 START = datetime(2026, 10, 20, 12, tzinfo=UTC)
 FIRST = Period(2026, 10)

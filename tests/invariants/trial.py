@@ -20,9 +20,9 @@ from typing import Any
 from urllib.parse import quote
 
 from quarterhour.aws.items import from_item
-from quarterhour.ledger.event import PAYMENT
-from quarterhour.ledger.event_index import INDEXED, keys_in
+from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.keys import CHECKPOINT_KEY
+from quarterhour.ledger.reading.sealed_index import INDEXED, keys_in
 from quarterhour.model import money
 from quarterhour.model.totals import Totals
 from quarterhour.proof.reports import verify

@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from hypothesis import strategies as st
 
-from quarterhour.ledger.claims import Claim
-from quarterhour.ledger.event import Event, Rejection, read_event
-from quarterhour.ledger.linked import Gathered, LinkedClaim, Target, linked_claim
-from quarterhour.ledger.pricing import has_terms_of_sale, terms_of
-from quarterhour.ledger.segments import SegmentKey, item_of
-from quarterhour.ledger.settings import RecordingSettings
+from quarterhour.ledger.events.event import Event, Rejection, read_event
+from quarterhour.ledger.postings.segments import SegmentKey, item_of
+from quarterhour.ledger.recording.claims import Claim
+from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, Target, linked_claim
+from quarterhour.ledger.recording.pricing import has_terms_of_sale, terms_of
+from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period

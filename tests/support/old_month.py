@@ -3,9 +3,9 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from quarterhour.ledger.event import Event, read_event
+from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.ledger.keys import CHECKPOINT_KEY
-from quarterhour.ledger.segments import item_of
+from quarterhour.ledger.postings.segments import item_of
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.handlers.desk import paid

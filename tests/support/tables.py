@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 from quarterhour.aws.items import binary
-from quarterhour.ledger.segments import postings_of
+from quarterhour.ledger.postings.segments import postings_of
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.direct import REGION
 from tests.support.counted import counters, scan

@@ -12,9 +12,9 @@ import pytest
 
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.intake import chunks, inbox
-from quarterhour.ledger.held.held_event import HeldEvent
 from quarterhour.ledger.keys import SHARDS_KEY
-from quarterhour.ledger.segments import archived_item, count_of, key_of_item
+from quarterhour.ledger.postings.segments import archived_item, count_of, key_of_item
+from quarterhour.ledger.recording.held_event import HeldEvent
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Partition

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from quarterhour.counters.plan import group
-from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.http import BATCH, ONE, read_request
+from quarterhour.ledger.events.event import Event, Rejection
+from quarterhour.ledger.events.http import BATCH, ONE, read_request
 from quarterhour.model.clock import parse_iso
 from quarterhour.snapshots.layers import parse_layers
 from quarterhour.snapshots.plan import snapshots

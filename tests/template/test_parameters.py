@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.settings import SAFETY
+from quarterhour.ledger.recording.settings import SAFETY
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.settings import Environment
 from quarterhour.reports.schedule.expression import LONGEST, checked

@@ -9,7 +9,7 @@ import pytest
 from moto import mock_aws
 
 from quarterhour.aws.entity import LATEST, window_partitions
-from quarterhour.ledger.segments import ATTRIBUTES_OF_ARCHIVED
+from quarterhour.ledger.postings.segments import ATTRIBUTES_OF_ARCHIVED
 from quarterhour.messages.keys import SubjectKind, Thread
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.orders.keys import customer_pk

@@ -16,7 +16,7 @@ import pytest
 from moto import mock_aws
 
 from quarterhour.aws.telemetry import correlation_id
-from quarterhour.ledger.segments import postings_of
+from quarterhour.ledger.postings.segments import postings_of
 from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.template import Template

@@ -2,7 +2,7 @@
 
 import pytest
 
-from quarterhour.ledger.event import Rejection, read_event
+from quarterhour.ledger.events.event import Rejection, read_event
 from quarterhour.model import instants
 from quarterhour.model.errors import InvalidError
 from quarterhour.orders.order import read_order

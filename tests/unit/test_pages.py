@@ -87,12 +87,15 @@ def test_a_symbol_that_its_module_does_not_define_is_found(tmp_path: Path) -> No
     (tmp_path / "plan.py").write_text("LIMIT: int = 1\nclass Plan:\n    first: int\n    def next(self): ...\n", "utf-8")
     page = tmp_path / "page.md"
     right = "`LIMIT` of [it](plan.py), `Plan` in\n[it](plan.py), `Plan.first` in [it](plan.py), [`Plan.next`](plan.py)"
-    assert undefined(page, f"{right}, [`plan.py`](plan.py) and `Claim.of` in `ledger/claims.py`") == []
-    wrong = "`LEAST` of [it](plan.py), `Plan.last` in [it](plan.py), [`next`](plan.py), `outcomes` in `ledger/plan.py`"
+    assert undefined(page, f"{right}, [`plan.py`](plan.py) and `Claim.of` in `ledger/recording/claims.py`") == []
+    wrong = (
+        "`LEAST` of [it](plan.py), `Plan.last` in [it](plan.py), [`next`](plan.py), "
+        "`outcomes` in `ledger/recording/plan.py`"
+    )
     assert undefined(page, wrong) == [
         "LEAST in plan.py",
         "Plan.last in plan.py",
-        "outcomes in ledger/plan.py",
+        "outcomes in ledger/recording/plan.py",
         "next in plan.py",
     ]
 

@@ -12,8 +12,8 @@ from quarterhour.aws.entity import Range, is_live
 from quarterhour.aws.entity_table import range_request, window_request
 from quarterhour.counters.plan import by_quarter_hour
 from quarterhour.counters.queries import ACCOUNT_STATES, state
-from quarterhour.ledger.event_pages import Bounds, EventPage, PartitionPage, bounds, merge_pages
-from quarterhour.ledger.queries import events_request
+from quarterhour.ledger.reading.event_pages import Bounds, EventPage, PartitionPage, bounds, merge_pages
+from quarterhour.ledger.reading.queries import events_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour

@@ -15,11 +15,11 @@ from quarterhour.counters import store as counters
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import latest_key
 from quarterhour.counters.plan import CounterChange, Retention
-from quarterhour.ledger import store as ledger
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SEALED_THROUGH
-from quarterhour.ledger.partitions import partition_request
-from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.segments import SegmentKey, packed, postings_of, segment_item, void_item
+from quarterhour.ledger.postings.partitions import partition_request
+from quarterhour.ledger.postings.segments import SegmentKey, packed, postings_of, segment_item, void_item
+from quarterhour.ledger.recording import store as ledger
+from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports

@@ -12,7 +12,7 @@ from io import TextIOWrapper
 from tempfile import TemporaryFile
 from typing import IO, Any, Final, NamedTuple, TypeVar, cast
 
-from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.quarter_hours import QuarterHour

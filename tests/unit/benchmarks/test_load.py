@@ -14,8 +14,8 @@ import pytest
 from benchmarks import load as loading
 from benchmarks.load import Load, loopback, main, percentile, summary
 from benchmarks.shop import Event, Orders, Sales, Shop
-from quarterhour.ledger.event import Event as ReadEvent
-from quarterhour.ledger.event import read_event
+from quarterhour.ledger.events.event import Event as ReadEvent
+from quarterhour.ledger.events.event import read_event
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.exact_json import parse
 from quarterhour.model.totals import Totals

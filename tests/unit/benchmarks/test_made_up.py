@@ -12,12 +12,13 @@ import pytest
 
 from benchmarks.made_up import ITEM_BYTES, NEWEST, Ledger, MadeUp
 from benchmarks.sizes import item_size
-from quarterhour.ledger.claims import Claim
-from quarterhour.ledger.event import Event, read_event
-from quarterhour.ledger.posting import Posting, ledger_values
-from quarterhour.ledger.pricing import terms_of
-from quarterhour.ledger.segments import postings_of
-from quarterhour.ledger.settings import RecordingSettings
+from quarterhour.ledger.events.event import Event, read_event
+from quarterhour.ledger.postings.posting import Posting
+from quarterhour.ledger.postings.segments import postings_of
+from quarterhour.ledger.recording.claims import Claim
+from quarterhour.ledger.recording.plan import ledger_values
+from quarterhour.ledger.recording.pricing import terms_of
+from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model.identifiers import Partition, Position
 from tests.support.builders import alone
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.event import Rejection, read_event
+from quarterhour.ledger.events.event import Rejection, read_event
 from quarterhour.registry.agencies.agency import read_agency
 from quarterhour.registry.rate_cards.rate_card import read_rate_card
 from quarterhour.reports.schedule.expression import ExpressionError, parse

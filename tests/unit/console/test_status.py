@@ -5,7 +5,7 @@ from enum import Enum
 
 import pytest
 
-from quarterhour.ledger.held.held_event import HeldReason
+from quarterhour.ledger.recording.held_event import HeldReason
 from quarterhour.registry.agencies.agency import Registration
 from quarterhour.reports.plan import Proof
 from quarterhour.statements.drafts.draft_items import DraftState

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from quarterhour.counters import plan
 from quarterhour.counters.plan import CounterWrite
 from quarterhour.counters.windows import AccountState
-from quarterhour.ledger.posting import Posting
-from quarterhour.ledger.segments import SegmentKey, packed, postings_of, segment_item
+from quarterhour.ledger.postings.posting import Posting
+from quarterhour.ledger.postings.segments import SegmentKey, packed, postings_of, segment_item
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position

@@ -25,7 +25,7 @@ from quarterhour.counters.plan import (
     quarter_hours_to_read,
 )
 from quarterhour.counters.windows import AccountState, Window
-from quarterhour.ledger.segments import SegmentKey, packed, postings_of, segment_item, void_item
+from quarterhour.ledger.postings.segments import SegmentKey, packed, postings_of, segment_item, void_item
 from quarterhour.model.errors import AccountItemError
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period

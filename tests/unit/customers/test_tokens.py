@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from quarterhour.customers.keys import is_token, name_key, name_of, token_in, token_key, token_of
 from quarterhour.customers.tokens import CustomerNames
-from quarterhour.ledger.event import Event, read_event
+from quarterhour.ledger.events.event import Event, read_event
 from tests.support.events import sale
 
 KEYS = st.binary(min_size=32, max_size=32).map(bytes.hex)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.ledger.event import Event, Rejection
+from quarterhour.ledger.events.event import Event, Rejection
 from quarterhour.model.identifiers import Identity
 from quarterhour.orders.events import SOURCE, refund, sale, unreserved
 from quarterhour.orders.keys import MAX_ITEMS

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.ledger.event import DETAILS, REFUND
-from quarterhour.ledger.posting import ledger_values
-from quarterhour.ledger.segments import PostingValues
+from quarterhour.ledger.events.event import DETAILS, REFUND
+from quarterhour.ledger.postings.segments import PostingValues
+from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.money import NO_CURRENCY

@@ -10,8 +10,8 @@ from typing import IO, Any
 
 import pytest
 
-from quarterhour.ledger.event_index import keys_in
-from quarterhour.ledger.segments import PostingValues
+from quarterhour.ledger.postings.segments import PostingValues
+from quarterhour.ledger.reading.sealed_index import keys_in
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import LedgerItemError, OvertakenError, SealedFileError
@@ -312,7 +312,7 @@ def test_the_indexes_and_the_sales_by_location_are_written() -> None:
 
 
 def test_the_indexes_are_written_in_parts_before_they_need_much_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("quarterhour.ledger.event_index.MAX_PENDING", 1)
+    monkeypatch.setattr("quarterhour.ledger.reading.sealed_index.MAX_PENDING", 1)
     store = Store()
     report(store)
     indexed = [

@@ -41,8 +41,8 @@ from quarterhour.counters.keys import (
     shard_name,
 )
 from quarterhour.counters.windows import AccountState, Counter, Window, other_periods
-from quarterhour.ledger.posting import PaidStatement, Posting
-from quarterhour.ledger.segments import item_of, postings_of
+from quarterhour.ledger.postings.posting import PaidStatement, Posting
+from quarterhour.ledger.postings.segments import item_of, postings_of
 from quarterhour.model import money
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import LedgerItemError

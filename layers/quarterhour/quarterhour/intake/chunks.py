@@ -7,8 +7,8 @@ from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.parts import PartPlace, convert_part
 from quarterhour.intake.file_result import BAD_ROW, Problem
 from quarterhour.intake.keys import UnreadableError
-from quarterhour.ledger.event import Event, Rejection, read_event
-from quarterhour.ledger.http import MAX_BATCH, event_of_line
+from quarterhour.ledger.events.event import Event, Rejection, read_event
+from quarterhour.ledger.events.http import MAX_BATCH, event_of_line
 from quarterhour.model.errors import FieldProblem
 from quarterhour.orders.events import unreserved
 

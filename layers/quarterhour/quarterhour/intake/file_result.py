@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self
 
 from quarterhour.intake.messages import PARKED
-from quarterhour.ledger.outcomes import Outcome
+from quarterhour.ledger.recording.outcomes import Outcome
 from quarterhour.model.errors import in_words
 
 MAX_PROBLEMS: Final = 100

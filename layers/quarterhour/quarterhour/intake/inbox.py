@@ -15,9 +15,9 @@ from quarterhour.intake.file_result import FileResult, FileStatus, FileVersion, 
 from quarterhour.intake.keys import INBOX, InboxForm, UnreadableError, form_of
 from quarterhour.intake.service import Seconds, record_all
 from quarterhour.intake.store import InboxStore, ReplacedError
-from quarterhour.ledger.metrics import count_outcomes
-from quarterhour.ledger.outcomes import Outcome, Verdict
-from quarterhour.ledger.service import Recorder
+from quarterhour.ledger.recording.metrics import count_outcomes
+from quarterhour.ledger.recording.outcomes import Outcome, Verdict
+from quarterhour.ledger.recording.service import Recorder
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import UnavailableError

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from quarterhour.ledger.event import Event, Rejection, read_event
-from quarterhour.ledger.outcomes import Outcome, Verdict
+from quarterhour.ledger.events.event import Event, Rejection, read_event
+from quarterhour.ledger.recording.outcomes import Outcome, Verdict
 from quarterhour.model import exact_json
 from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour.orders.events import unreserved

@@ -8,11 +8,11 @@ from quarterhour.aws.parking import Parking, Unparked
 from quarterhour.aws.streams import Record
 from quarterhour.aws.telemetry import logger
 from quarterhour.intake.messages import PARKED, SentEvent, events_of, parked_body, parked_event
-from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.http import MAX_BATCH
-from quarterhour.ledger.metrics import count_outcomes
-from quarterhour.ledger.outcomes import Outcome, Verdict
-from quarterhour.ledger.service import Recorder
+from quarterhour.ledger.events.event import Event, Rejection
+from quarterhour.ledger.events.http import MAX_BATCH
+from quarterhour.ledger.recording.metrics import count_outcomes
+from quarterhour.ledger.recording.outcomes import Outcome, Verdict
+from quarterhour.ledger.recording.service import Recorder
 from quarterhour.model import exact_json
 from quarterhour.model.errors import UnavailableError
 

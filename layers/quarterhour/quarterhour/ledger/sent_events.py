@@ -5,9 +5,9 @@ from typing import Annotated, Any, Final, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.ledger.cloud_event import ABSOLUTE_URI, MAX_INTEGER, MIN_INTEGER, NAME
-from quarterhour.ledger.event import OF_DATA
-from quarterhour.ledger.http import MAX_BATCH
+from quarterhour.ledger.events.cloud_event import ABSOLUTE_URI, MAX_INTEGER, MIN_INTEGER, NAME
+from quarterhour.ledger.events.event import OF_DATA
+from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.model.api import (
     Currency,
     Kind,

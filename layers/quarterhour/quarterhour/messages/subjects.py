@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.counters.queries import CounterQueries
-from quarterhour.ledger.queries import EventLookup
+from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.messages.keys import SubjectKind, Thread
 from quarterhour.model.errors import ForbiddenError, NotFoundError
 from quarterhour.model.fields import is_stored_name, shown

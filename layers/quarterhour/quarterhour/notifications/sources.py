@@ -7,7 +7,7 @@ from urllib.parse import quote, unquote_plus
 
 from quarterhour.aws.items import from_item
 from quarterhour.aws.streams import Poison, Record, new_image, old_image
-from quarterhour.ledger.held.keys import HELD, HeldStatus, identity_of
+from quarterhour.ledger.keys import HELD, HeldStatus, held_identity_of
 from quarterhour.model.identifiers import SEPARATOR, Identity
 from quarterhour.notifications.notification import Notification, NotificationKind
 from quarterhour.reports.keys import MANIFEST, REPORTS
@@ -54,7 +54,7 @@ def _of_held(record: Record) -> Notification | None:
     """
     removed = record["eventName"] == "REMOVE"
     values = from_item(old_image(record) if removed else new_image(record))
-    identity, at = identity_of(values), values["held_at"]
+    identity, at = held_identity_of(values), values["held_at"]
     if removed:
         kind = NotificationKind.EVENT_POSTED if values["status"] == HeldStatus.HELD else None
     elif record["eventName"] == "INSERT":

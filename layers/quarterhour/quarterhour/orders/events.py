@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from decimal import Decimal
 from typing import Any, Final
 
-from quarterhour.ledger.event import REFUND, SALE, Event, Rejection
+from quarterhour.ledger.events.event import REFUND, SALE, Event, Rejection
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.orders.keys import MAX_ITEMS

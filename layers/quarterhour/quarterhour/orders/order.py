@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from quarterhour.customers.keys import is_token
-from quarterhour.ledger.event import DETAILS, Event, Rejection, read_event
+from quarterhour.ledger.events.event import DETAILS, Event, Rejection, read_event
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import FieldProblem

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from tempfile import SpooledTemporaryFile
 from typing import Final
 
-from quarterhour.ledger.explanation import commission_matches
+from quarterhour.ledger.reading.explanation import commission_matches
 from quarterhour.model import exact_json
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position, position_suffix

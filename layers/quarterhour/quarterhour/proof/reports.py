@@ -7,8 +7,8 @@ from functools import partial
 from tempfile import SpooledTemporaryFile
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from quarterhour.ledger.explanation import commission_matches
-from quarterhour.ledger.posting import PRIOR
+from quarterhour.ledger.postings.posting import PRIOR
+from quarterhour.ledger.reading.explanation import commission_matches
 from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account, Identity, Position, position_suffix

@@ -11,7 +11,7 @@ from quarterhour.aws.items import Item
 from quarterhour.aws.retries import code_of, with_retries
 from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.segments import (
+from quarterhour.ledger.postings.segments import (
     LedgerKey,
     is_archived,
     item_key_of,
@@ -24,7 +24,7 @@ from quarterhour.model.settings import Environment
 from quarterhour.reports.keys import Part
 
 if TYPE_CHECKING:
-    from quarterhour.ledger.segments import PostingValues
+    from quarterhour.ledger.postings.segments import PostingValues
     from quarterhour.reports.sealed_files import SealedFiles
 
 

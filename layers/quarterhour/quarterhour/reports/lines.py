@@ -9,10 +9,10 @@ from itertools import islice
 from operator import itemgetter
 from typing import IO, TYPE_CHECKING, Final, Self, TextIO, cast
 
-from quarterhour.ledger.event import PAYMENT, SALE
-from quarterhour.ledger.posting import UNREGISTERED as IS_UNREGISTERED
-from quarterhour.ledger.pricing import BY_DEFAULT
-from quarterhour.ledger.segments import LedgerKey, PostingValues
+from quarterhour.ledger.events.event import PAYMENT, SALE
+from quarterhour.ledger.postings.posting import UNREGISTERED as IS_UNREGISTERED
+from quarterhour.ledger.postings.segments import LedgerKey, PostingValues
+from quarterhour.ledger.recording.pricing import BY_DEFAULT
 from quarterhour.model.identifiers import Account, Partition, item_position
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period

@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final, Self
 
-from quarterhour.ledger.event_index import IndexedSpan
 from quarterhour.ledger.keys import sealed_through_of
+from quarterhour.ledger.reading.sealed_index import IndexedSpan
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period

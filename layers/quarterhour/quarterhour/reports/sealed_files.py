@@ -14,7 +14,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.items import chunks
 from quarterhour.aws.retries import code_of, is_missing_object, with_retries
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.segments import LedgerKey, PostingValues
+from quarterhour.ledger.postings.segments import LedgerKey, PostingValues
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import PeriodTotals

@@ -9,8 +9,8 @@ from typing import Any, Final
 from quarterhour.aws.executions import Executions
 from quarterhour.aws.items import chunks
 from quarterhour.counters.store import CounterReader
-from quarterhour.ledger.event_index import EventIndex, listed_sources
-from quarterhour.ledger.partitions import LedgerReader
+from quarterhour.ledger.postings.partitions import LedgerReader
+from quarterhour.ledger.reading.sealed_index import EventIndex, listed_sources
 from quarterhour.model import clock
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown

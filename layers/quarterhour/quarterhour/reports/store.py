@@ -12,9 +12,9 @@ from quarterhour.aws.plan_store import PlanStore
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_write, get_item, put_items, query_pages
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.event_index import IndexedSpan
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SEALED_THROUGH
-from quarterhour.ledger.partitions import highest_shards
+from quarterhour.ledger.postings.partitions import highest_shards
+from quarterhour.ledger.reading.sealed_index import IndexedSpan
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.exchange_rates.plan import LastUse

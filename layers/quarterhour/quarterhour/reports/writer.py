@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 from types import TracebackType
 from typing import IO, Final, Self, cast
 
-from quarterhour.ledger.event import REFUND
+from quarterhour.ledger.events.event import REFUND
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import POSITION_LENGTHS
 from quarterhour.reports.digests import stream_digest

@@ -9,8 +9,8 @@ from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.queries import CounterQueries
-from quarterhour.ledger.event_index import all_sources
-from quarterhour.ledger.queries import EventLookup
+from quarterhour.ledger.reading.queries import EventLookup
+from quarterhour.ledger.reading.sealed_index import all_sources
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import is_stored_name
 from quarterhour.model.instants import ALWAYS

@@ -5,7 +5,7 @@ from decimal import Decimal
 from typing import Any, Final
 from urllib.parse import quote
 
-from quarterhour.ledger.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
+from quarterhour.ledger.recording.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
 from quarterhour.model.periods import Period
 from quarterhour.web.html.chart import Bar, bar_chart
 from quarterhour.web.html.markup import (

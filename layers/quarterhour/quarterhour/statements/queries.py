@@ -21,7 +21,7 @@ from quarterhour.counters.keys import (
 )
 from quarterhour.counters.plan import Retention, by_quarter_hour, by_quarter_hour_and_period
 from quarterhour.counters.windows import AccountState
-from quarterhour.ledger.partitions import read_sealed_through
+from quarterhour.ledger.postings.partitions import read_sealed_through
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.errors import GoneError, NotFoundError, UnavailableError

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from quarterhour.aws.items import Item
-from quarterhour.ledger.segments import (
+from quarterhour.ledger.postings.segments import (
     SegmentKey,
     archived_item,
     count_of,

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import first_places, marker_sets
 from quarterhour.counters.plan import group, uncounted
-from quarterhour.ledger.event import PAYMENT
-from quarterhour.ledger.posting import Posting
-from quarterhour.ledger.segments import postings_of
+from quarterhour.ledger.events.event import PAYMENT
+from quarterhour.ledger.postings.posting import Posting
+from quarterhour.ledger.postings.segments import postings_of
 from quarterhour.maintenance.rebuild.plan import FINAL_AFTER, sealed_days
 from quarterhour.maintenance.rebuild.repair import CounterRepair
 from quarterhour.model import clock

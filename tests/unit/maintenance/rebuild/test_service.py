@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.segments import item_of
+from quarterhour.ledger.postings.segments import item_of
 from quarterhour.maintenance.rebuild import service
 from quarterhour.maintenance.rebuild.requests import RebuildRequest
 from quarterhour.maintenance.rebuild.service import RebuildResult, RebuildService

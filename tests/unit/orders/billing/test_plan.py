@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.outcomes import Outcome, Verdict
+from quarterhour.ledger.events.event import Event, Rejection
+from quarterhour.ledger.recording.outcomes import Outcome, Verdict
 from quarterhour.model.errors import FieldProblem
 from quarterhour.orders.billing.plan import batches, bills, events, is_incomplete, refusal
 from tests.support.orders import change, header, item, order, stored

@@ -11,8 +11,8 @@ from quarterhour.aws.parking import Unparked
 from quarterhour.aws.streams import Poison, Record
 from quarterhour.aws.telemetry import metrics
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.outcomes import Outcome, Verdict
+from quarterhour.ledger.events.event import Event, Rejection
+from quarterhour.ledger.recording.outcomes import Outcome, Verdict
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
 from quarterhour.model.errors import FieldProblem, UnavailableError

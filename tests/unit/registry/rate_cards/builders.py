@@ -6,8 +6,8 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from quarterhour.ledger.event import Event
-from quarterhour.ledger.pricing import CommissionTerms, terms_of
+from quarterhour.ledger.events.event import Event
+from quarterhour.ledger.recording.pricing import CommissionTerms, terms_of
 from quarterhour.registry.documents.keys import rate_card_name
 from quarterhour.registry.rate_cards.plan import InForce
 from quarterhour.registry.rate_cards.rate_card import RateCard, Rule, Sold, read_rate_card

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from quarterhour.ledger.event import PAYMENT, REFUND, SALE, VOID
+from quarterhour.ledger.events.event import PAYMENT, REFUND, SALE, VOID
 from quarterhour.statements.drafts.orders import OrderLine, orders_of, orders_of_0_2
 
 

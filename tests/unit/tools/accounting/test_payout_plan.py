@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.event import Event, read_event
+from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour_tools.accounting.document import StatementDocument

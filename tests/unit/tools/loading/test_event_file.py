@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.ledger.http import BATCH, ONE
+from quarterhour.ledger.events.http import BATCH, ONE
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading import input_lines
 from quarterhour_tools.loading.event_file import BadLine, EventLine, Group, grouped, open_source, read_lines

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from quarterhour.ledger.event import Event, read_event
+from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.model.clock import parse_iso
 from quarterhour.web.static_files import PROTECTION, security_policy
 from quarterhour_tools.operations.check import plan

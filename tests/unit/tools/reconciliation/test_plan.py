@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.file_formats.csv.map import ProviderMap
-from quarterhour.ledger.event import ADJUSTMENT, SALE
+from quarterhour.ledger.events.event import ADJUSTMENT, SALE
 from quarterhour.model.identifiers import Identity
 from quarterhour_tools.reconciliation.lines import (
     RECONCILES,

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from quarterhour.ledger.event import Event, read_event
+from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.model import exact_json
 from quarterhour_tools.replay.marketplace import (
     AGENCIES,

@@ -14,7 +14,7 @@ from quarterhour.file_formats.csv.map import ROW, CsvMap, EventMap, Value
 from quarterhour.file_formats.csv.numbers import NumberForm
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, Table
 from quarterhour.file_formats.csv.totals import FileTotals
-from quarterhour.ledger.event import Rejection, read_event
+from quarterhour.ledger.events.event import Rejection, read_event
 from quarterhour.model import money
 from quarterhour.orders.events import unreserved
 

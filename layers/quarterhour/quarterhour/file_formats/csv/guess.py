@@ -48,7 +48,7 @@ from quarterhour.file_formats.csv.table import (
     read_table,
     records,
 )
-from quarterhour.ledger.event import PAYMENT, STATEMENT
+from quarterhour.ledger.events.event import PAYMENT, STATEMENT
 from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.orders.events import SOURCE

@@ -24,7 +24,7 @@ from quarterhour.file_formats.csv.cells import (
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError, MapError
 from quarterhour.file_formats.csv.numbers import OPEN, NumberForm
 from quarterhour.file_formats.csv.table import DELIMITERS, FileForm
-from quarterhour.ledger.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
+from quarterhour.ledger.events.event import DETAILS, OF_CORRECTIONS, STATEMENT, VIEW, VOID
 from quarterhour.model import money
 from quarterhour.model.fields import NAME, is_name
 

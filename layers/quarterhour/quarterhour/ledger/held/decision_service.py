@@ -4,10 +4,10 @@ from dataclasses import replace
 
 from quarterhour.aws.retries import optimistically
 from quarterhour.ledger.held.decisions import name_of, planned_discard, planned_release
-from quarterhour.ledger.held.held_event import Approval, HeldEvent
-from quarterhour.ledger.held.keys import HeldStatus
 from quarterhour.ledger.held.requests import DecisionRequest, DiscardRequest, ReleaseRequest
 from quarterhour.ledger.held.store import HeldStore
+from quarterhour.ledger.keys import HeldStatus
+from quarterhour.ledger.recording.held_event import Approval, HeldEvent
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ConflictError, NotFoundError

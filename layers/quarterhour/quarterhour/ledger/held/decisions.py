@@ -1,8 +1,8 @@
 """Decisions about held events, pure: what each event allows, retries, and the approval of a second person."""
 
-from quarterhour.ledger.held.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Release
 from quarterhour.ledger.held.requests import DiscardRequest, ReleaseRequest
-from quarterhour.ledger.pricing import can_be_unlinked
+from quarterhour.ledger.recording.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Release
+from quarterhour.ledger.recording.pricing import can_be_unlinked
 from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Identity

@@ -5,8 +5,8 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
-from quarterhour.ledger.held.held_event import HeldEvent, waits_for
-from quarterhour.ledger.outcomes import Outcome, Verdict
+from quarterhour.ledger.recording.held_event import HeldEvent, waits_for
+from quarterhour.ledger.recording.outcomes import Outcome, Verdict
 from quarterhour.model.clock import parse_iso
 
 DAY = timedelta(days=1)

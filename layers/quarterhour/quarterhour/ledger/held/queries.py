@@ -8,10 +8,10 @@ from typing import Any, Final
 
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.ledger.event import RECORDED_BY, shown_facts, without_operator
-from quarterhour.ledger.held.held_event import HeldDecision, HeldEvent, HeldReason, waits_for
-from quarterhour.ledger.held.keys import HIGHEST, LOWEST, HeldStatus, agency_partition, held_partitions
+from quarterhour.ledger.events.event import RECORDED_BY, shown_facts, without_operator
 from quarterhour.ledger.held.store import merged
+from quarterhour.ledger.keys import HIGHEST, LOWEST, HeldStatus, agency_partition, held_partitions
+from quarterhour.ledger.recording.held_event import HeldDecision, HeldEvent, HeldReason, waits_for
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.web.access import Caller

@@ -1,10 +1,10 @@
 """The routes of the held events."""
 
 from quarterhour.ledger.held.decision_service import HeldDecisionService
-from quarterhour.ledger.held.held_event import HeldReason
-from quarterhour.ledger.held.keys import HeldStatus
 from quarterhour.ledger.held.queries import HeldQueries, HeldQuery, shown
 from quarterhour.ledger.held.requests import read_body
+from quarterhour.ledger.keys import HeldStatus
+from quarterhour.ledger.recording.held_event import HeldReason
 from quarterhour.model import instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.identifiers import Identity

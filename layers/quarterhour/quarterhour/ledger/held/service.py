@@ -6,12 +6,12 @@ from typing import Final
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.telemetry import logger
-from quarterhour.ledger.held.held_event import HeldEvent
-from quarterhour.ledger.held.keys import LOWEST, held_at
 from quarterhour.ledger.held.plan import Next, PostingRun, age, next_of, with_reason
 from quarterhour.ledger.held.store import HeldStore
-from quarterhour.ledger.outcomes import Outcome
-from quarterhour.ledger.service import Recorder
+from quarterhour.ledger.keys import LOWEST, held_at
+from quarterhour.ledger.recording.held_event import HeldEvent
+from quarterhour.ledger.recording.outcomes import Outcome
+from quarterhour.ledger.recording.service import Recorder
 from quarterhour.model import clock
 from quarterhour.model.errors import HeldItemError, UnavailableError
 

@@ -10,16 +10,9 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_transaction, conditional_write
-from quarterhour.ledger.held.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Release
-from quarterhour.ledger.held.keys import (
-    CURSOR_KEY,
-    HIGHEST,
-    LOWEST,
-    HeldStatus,
-    held_key,
-    held_partitions,
-    index_values,
-)
+from quarterhour.ledger.keys import CURSOR_KEY, HIGHEST, LOWEST, HeldStatus, held_key, held_partitions, index_values
+from quarterhour.ledger.recording.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Release
+from quarterhour.ledger.recording.store import forget_request
 from quarterhour.model.identifiers import Identity
 
 if TYPE_CHECKING:
@@ -94,11 +87,6 @@ def release_request(table: str, held: HeldEvent, decision: Release | Approval) -
             }
         ),
     }
-
-
-def forget_request(table: str, identity: Identity) -> Request:
-    """Build the DeleteItem of the item of a held event."""
-    return {"TableName": table, "Key": to_item(held_key(identity))}
 
 
 def discard_request(tables: tuple[str, str], held: HeldEvent, decision: HeldDecision) -> Request:

@@ -6,7 +6,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from quarterhour.aws.items import Item
-from quarterhour.ledger.segments import (
+from quarterhour.ledger.postings.segments import (
     PostingValues,
     archived_item,
     count_of,

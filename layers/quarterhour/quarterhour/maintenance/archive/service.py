@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from quarterhour.ledger.partitions import LedgerReader
+from quarterhour.ledger.postings.partitions import LedgerReader
 from quarterhour.maintenance.archive.plan import (
     MonthState,
     PartFile,

@@ -15,8 +15,8 @@ from quarterhour.counters.distinct import MARKER_RETENTION, MarkerSet
 from quarterhour.counters.keys import day_sk, period_sk, quarter_hour_sk
 from quarterhour.counters.plan import NewCustomers, with_difference
 from quarterhour.counters.windows import AccountState, Window
-from quarterhour.ledger.event import PAYMENT
-from quarterhour.ledger.posting import PaidStatement
+from quarterhour.ledger.events.event import PAYMENT
+from quarterhour.ledger.postings.posting import PaidStatement
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour

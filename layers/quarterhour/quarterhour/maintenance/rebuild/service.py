@@ -12,8 +12,8 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
 from quarterhour.customers.tokens import MarksOf, no_marks
-from quarterhour.ledger.posting import Posting
-from quarterhour.ledger.segments import postings_of
+from quarterhour.ledger.postings.posting import Posting
+from quarterhour.ledger.postings.segments import postings_of
 from quarterhour.maintenance.rebuild.plan import DAYS_OF_AN_INVOCATION, Execution
 from quarterhour.maintenance.rebuild.repair import CounterRepair
 from quarterhour.maintenance.rebuild.requests import RebuildRequest

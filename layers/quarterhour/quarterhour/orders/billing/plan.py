@@ -11,8 +11,8 @@ from typing import Self
 from quarterhour.aws.entity import Values
 from quarterhour.aws.items import from_item
 from quarterhour.aws.streams import Poison, Record, new_image, sequence
-from quarterhour.ledger.event import Event, Rejection, read_event
-from quarterhour.ledger.outcomes import Outcome, Verdict
+from quarterhour.ledger.events.event import Event, Rejection, read_event
+from quarterhour.ledger.recording.outcomes import Outcome, Verdict
 from quarterhour.model.clock import parse_iso
 from quarterhour.orders.events import refund, sale
 from quarterhour.orders.keys import HEADER, ORDERS, line_of

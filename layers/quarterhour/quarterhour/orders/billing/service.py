@@ -9,8 +9,8 @@ from quarterhour.aws.parking import Parking, Unparked
 from quarterhour.aws.streams import Poison, Record, failures
 from quarterhour.aws.telemetry import Metric, count
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.event import Event, Rejection
-from quarterhour.ledger.service import Recorder
+from quarterhour.ledger.events.event import Event, Rejection
+from quarterhour.ledger.recording.service import Recorder
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.orders.billing.plan import Bill, batches, bills, events, is_incomplete, refusal

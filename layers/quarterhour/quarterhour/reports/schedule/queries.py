@@ -6,7 +6,7 @@ from typing import Any
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.queues import QueueReader
-from quarterhour.ledger.partitions import read_sealed_through
+from quarterhour.ledger.postings.partitions import read_sealed_through
 from quarterhour.model import clock
 from quarterhour.reports.schedule.expression import parse
 from quarterhour.reports.schedule.plan import delay, shown_delay

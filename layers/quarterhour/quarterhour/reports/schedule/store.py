@@ -9,7 +9,7 @@ from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
-from quarterhour.ledger.partitions import read_sealed_through
+from quarterhour.ledger.postings.partitions import read_sealed_through
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.schedule.keys import DESIRED_KEY, FIRST_CHANGE, LAST_CHANGE, SCHEDULE
 from quarterhour.reports.schedule.plan import DesiredSchedule, ScheduleChange, Setting

@@ -10,7 +10,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any, Final, NamedTuple, Self
 
-from quarterhour.ledger.pricing import BY_DEFAULT
+from quarterhour.ledger.recording.pricing import BY_DEFAULT
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.reports.lines import escape_formula, unescape_formula

@@ -7,7 +7,7 @@ from enum import StrEnum
 from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
-from quarterhour.ledger.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
+from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model import money
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour.statements.document.tax import TaxRow, base_and_tax

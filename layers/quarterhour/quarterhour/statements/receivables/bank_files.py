@@ -10,10 +10,10 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
 from quarterhour.file_formats.bank.line import BankFileError, BankLine, line_ids
 from quarterhour.file_formats.bank.read import read_bank_file
-from quarterhour.ledger.event import PAYMENT
-from quarterhour.ledger.events_of_people import SOURCE
-from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.queries import EventLookup
+from quarterhour.ledger.events.event import PAYMENT
+from quarterhour.ledger.events.people import SOURCE
+from quarterhour.ledger.postings.posting import Facts
+from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.model import exact_json, money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import MalformedError

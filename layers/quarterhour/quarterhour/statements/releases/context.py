@@ -9,9 +9,9 @@ from itertools import groupby, islice
 from typing import Final
 
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.ledger.held.keys import HIGHEST, HeldStatus, agency_of_partition, held_partitions
-from quarterhour.ledger.held.keys import LOWEST as LOWEST_HELD
 from quarterhour.ledger.held.store import merged
+from quarterhour.ledger.keys import HIGHEST, HeldStatus, agency_of_partition, held_partitions
+from quarterhour.ledger.keys import LOWEST as LOWEST_HELD
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, start_of, time_zone

@@ -9,8 +9,8 @@ from itertools import takewhile
 from typing import Any, Final, NamedTuple, Self
 from urllib.parse import quote
 
-from quarterhour.ledger.event import reference
-from quarterhour.ledger.explanation import Facts
+from quarterhour.ledger.events.event import reference
+from quarterhour.ledger.postings.posting import Facts
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import ConflictError, FieldProblem, ForbiddenError
 from quarterhour.model.fields import shown

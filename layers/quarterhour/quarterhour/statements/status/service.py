@@ -7,8 +7,8 @@ from typing import Any, Final, NamedTuple
 
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.explanation import Facts
-from quarterhour.ledger.queries import EventLookup
+from quarterhour.ledger.postings.posting import Facts
+from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ConflictError, NotFoundError

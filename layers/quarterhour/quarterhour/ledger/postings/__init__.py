@@ -1,0 +1,1 @@
+"""Postings as the ledger stores them: segments, partitions, and reading them by their keys."""

@@ -1,0 +1,103 @@
+"""Postings: an event as the ledger stores it, and the values of it that totals are made of."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import Final, NamedTuple, Self
+
+from quarterhour.ledger.events.event import PAYMENT, STATEMENT
+from quarterhour.model import money
+from quarterhour.model.clock import parse_iso
+from quarterhour.model.identifiers import Account, Identity, Partition, Position
+from quarterhour.model.periods import Calendar, Period
+
+Facts = Mapping[str, str]
+"""The recorded attributes of an event, as text by name; an empty column of a sealed line counts as missing."""
+
+
+PRIOR: Final = "1"
+"""The value of the attribute ``prior_period``; events of the current period lack it."""
+TAX_POINT: Final = "tax_point"
+"""The name of the attribute that holds the tax point."""
+UNREGISTERED: Final = "1"
+"""The value of the attribute that marks an event whose rate cards were looked up for an unregistered agency."""
+
+
+class PaidStatement(NamedTuple):
+    """What a payment says that names a statement: the statement's number; its own identity, position and period."""
+
+    number: str
+    identity: Identity
+    position: str
+    period: Period
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Self | None:
+        """Return it from the values of a posting in the ledger; ``None`` if it names no statement."""
+        number = values.get(STATEMENT)
+        if not number:
+            return None
+        return cls(number, Identity(values["source"], values["id"]), values["position"], period_of(values))
+
+
+@dataclass(frozen=True, slots=True)
+class Posting:
+    """The values of one posting that count in totals.
+
+    ``pays``: the statement that it names, ``None`` for all but some payments.
+    """
+
+    partition: Partition
+    account: Account
+    amount: Decimal
+    commission: Decimal
+    recorded_at: datetime
+    customer: str | None
+    period: Period
+    is_payment: bool = False
+    pays: PaidStatement | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, str]) -> Self:
+        """Return the posting of its values in the ledger; raise ``ValueError`` if they are not those of a posting."""
+        try:
+            return cls(
+                _partition(values["quarter_hour"]),
+                Account(values["agency"], values["currency"]),
+                _decimal(values["amount"]),
+                _decimal(values["commission"]),
+                Position.parse(values["position"]).recorded_at,
+                values.get("customer"),
+                period_of(values),
+                values["type"] == PAYMENT,
+                PaidStatement.of(values),
+            )
+        except KeyError as error:
+            raise ValueError(f"the posting lacks {error}") from error
+
+
+# The postings of a batch are of few partitions.
+_partition = lru_cache(maxsize=256)(Partition.parse)
+
+
+def period_of(values: Mapping[str, str]) -> Period:
+    """Return the period of a posting: one of earlier versions, which has none, counts in its month in UTC."""
+    if "period" in values:
+        return Period.parse(values["period"])
+    return Period.of(Position.parse(values["position"]).recorded_at)
+
+
+def tax_point_of(values: Mapping[str, str], calendar: Calendar) -> date:
+    """Return the tax point of a posting: one of earlier versions, which has none, has its business date."""
+    if text := values.get(TAX_POINT):
+        return date.fromisoformat(text)
+    return calendar.day_of(parse_iso(values.get("time") or values["recorded_at"]))
+
+
+def _decimal(text: str) -> Decimal:
+    value = money.parse_decimal(text)
+    if value is None:
+        raise ValueError(f"{text!r} is no amount")
+    return value

@@ -1,0 +1,1 @@
+"""Reading recorded events: pages, single events, explanations and stories."""

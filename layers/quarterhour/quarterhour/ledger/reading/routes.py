@@ -1,0 +1,63 @@
+"""The routes of the recorded events."""
+
+from collections.abc import Iterator
+
+from quarterhour.ledger.reading.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
+from quarterhour.ledger.reading.requests import EVENTS, SOURCE_EVENTS, event_filter, source_span
+from quarterhour.model import instants
+from quarterhour.model.fields import NAME
+from quarterhour.model.identifiers import Identity
+from quarterhour.web import http, parameters
+from quarterhour.web.access import everyone, staff
+from quarterhour.web.parameters import MOMENT, PAGE
+from quarterhour.web.routing import Routes
+
+
+def read_spans(routes: Routes, ledger: LedgerQueries) -> None:
+    """Register the routes of the events of a span."""
+
+    @routes.get("/events", allow=everyone, query=EVENTS)
+    def events() -> http.Response:
+        """Return the events recorded in a span, in the order of their positions."""
+        query = routes.parameters()
+        start, end = query.span(MOMENT, instants.moment)
+        only = event_filter(query, routes.caller())
+        paging = query.paging()
+        page = ledger.events(start, end, only, paging, routes.seconds_left, routes.caller())
+        return http.response(200, paging.body(page))
+
+    @routes.get("/sources/<source>/events", allow=staff, query=SOURCE_EVENTS)
+    def source_events(source: str) -> http.Response:
+        """Return the events of a source recorded in a span, after an instant, or before one, in the order of time."""
+        query = routes.parameters()
+        name = parameters.parsed("source", parameters.decoded(source), NAME, parameters.name)
+        start, end = source_span(query)
+        paging = query.paging()
+        page = ledger.events(start, end, {"source": name}, paging, routes.seconds_left, routes.caller())
+        return http.response(200, paging.body(page))
+
+
+def read_one(routes: Routes, events: EventLookup, explanations: ExplanationQueries, stories: StoryQueries) -> None:
+    """Register the routes of one event."""
+
+    @routes.get("/events/<source>/<event>", allow=everyone)
+    def recorded_event(source: str, event: str) -> http.Response:
+        """Return a recorded event with its receipt."""
+        return http.response(200, events.event(_identities(source, event), routes.caller()))
+
+    @routes.get("/events/<source>/<event>/explain", allow=everyone)
+    def explanation(source: str, event: str) -> http.Response:
+        """Return the explanation of an event's commission: its commission terms, and the steps that compute it."""
+        return http.response(200, explanations.explain(_identities(source, event), routes.caller()))
+
+    @routes.get("/events/<source>/<event>/story", allow=everyone, query=PAGE)
+    def story(source: str, event: str) -> http.Response:
+        """Return a sale and everything that refers to it, as the ledger applied it, with the commission after each."""
+        paging = routes.parameters().paging()
+        return http.response(200, stories.story(_identities(source, event), routes.caller(), paging))
+
+
+def _identities(source: str, event: str) -> Iterator[Identity]:
+    """Return the identities that the variables of a path can mean."""
+    sources, ids = parameters.names("source", source), parameters.names("event", event)
+    return (Identity(source_, id_) for source_ in sources for id_ in ids)

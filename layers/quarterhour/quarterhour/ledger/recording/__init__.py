@@ -1,0 +1,1 @@
+"""Recording events exactly once: price, claim, append."""

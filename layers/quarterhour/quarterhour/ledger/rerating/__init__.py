@@ -1,0 +1,1 @@
+"""Rerating: the commissions of recorded events by another rate card."""

@@ -1,0 +1,105 @@
+"""Previews of re-ratings: what the events of an agency would be charged by another rate card."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from quarterhour.ledger.events.event import Rerating
+from quarterhour.ledger.postings.posting import Facts
+from quarterhour.ledger.reading.queries import LedgerQueries
+from quarterhour.ledger.rerating.plan import Rerated, ReratingRequest, by_account, rerated, sums_of
+from quarterhour.ledger.rerating.requests import PreviewRequest
+from quarterhour.model import exact_json, instants, money
+from quarterhour.model.errors import FieldProblem, InvalidError, TooLargeError, in_words
+from quarterhour.registry.documents.keys import RATE_CARD, is_agency, rate_card_name
+from quarterhour.registry.documents.queries import DocumentQueries
+from quarterhour.registry.rate_cards.rate_card import RateCard, read_rate_card
+from quarterhour.web.access import Caller
+from quarterhour.web.paging import MAX_LIMIT, RESERVE_SECONDS, Paging
+from quarterhour.web.parameters import invalid
+
+MAX_CHANGES: Final = 3000
+"""The most events whose commission a preview changes: each takes about a kilobyte of its answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class ReratingQueries:
+    """Computes previews of re-ratings. It posts nothing."""
+
+    ledger: LedgerQueries
+    documents: DocumentQueries
+
+    def preview(
+        self, request: PreviewRequest, caller: Caller, remaining_seconds: Callable[[], float]
+    ) -> dict[str, Any]:
+        """Return the sums of each account, and the changes with the events that apply them.
+
+        Raises ``NotFoundError`` without the rate card, ``InvalidError`` if it is none or another agency's, and
+        ``TooLargeError`` if there are too many events for one request.
+        """
+        version, rate_card = self._rate_card(request)
+        events = self._events(request, caller, remaining_seconds)
+        found = rerated(events, rate_card, request.start, request.end)
+        changed = [one for one in found if one.is_changed]
+        if len(changed) > MAX_CHANGES:
+            raise _too_large(f"changes {len(changed):,} events", f"at most {MAX_CHANGES:,} of them, in a shorter span")
+        rerating = ReratingRequest(Rerating(request.rate_card, version, caller.name), request.reason)
+        try:
+            return {
+                "rate_card": request.rate_card,
+                "version": version,
+                "accounts": [
+                    {"agency": account.agency, "currency": account.currency, **sums_of(some)}
+                    for account, some in by_account(found).items()
+                ],
+                "changes": [_shown(one, rerating) for one in changed],
+            }
+        except ValueError as error:
+            raise InvalidError(str(error)) from error
+
+    def _rate_card(self, request: PreviewRequest) -> tuple[int, RateCard]:
+        """Return the version of a rate card and its content."""
+        own = request.rate_card.removeprefix(RATE_CARD)
+        if is_agency(own) and request.rate_card != rate_card_name(request.agency):
+            raise invalid("rate_card", "is the rate card of another agency", rate_card_name(request.agency))
+        latest = request.version is None
+        values = (
+            self.documents.latest(request.rate_card)
+            if latest
+            else self.documents.version(request.rate_card, request.version or 0)
+        )
+        rate_card = read_rate_card(exact_json.parse(values["content"]))
+        if not isinstance(rate_card, RateCard):
+            raise invalid("rate_card", f"is no rate card: {in_words(rate_card)}", "the document of a rate card")
+        return int(values["version"]), rate_card
+
+    def _events(
+        self, request: PreviewRequest, caller: Caller, remaining_seconds: Callable[[], float]
+    ) -> Iterator[Facts]:
+        """Yield the agency's events that were recorded from the start until now, as later ones refer to them."""
+        paging = Paging(MAX_LIMIT, "")
+        only = {"agency": request.agency}
+        while True:
+            page = self.ledger.events(request.start, instants.ALWAYS[1], only, paging, remaining_seconds, caller)
+            yield from page.items
+            if page.after is None:
+                return
+            if remaining_seconds() < RESERVE_SECONDS:
+                raise _too_large("has more events until now than a request can read", "a later beginning")
+            paging = Paging(MAX_LIMIT, "", page.after)
+
+
+def _too_large(problem: str, expected: str) -> TooLargeError:
+    message = f"the span {problem}: a preview takes {expected}; quarterhour rerate has no such limit"
+    return TooLargeError(message, FieldProblem("from", problem, expected))
+
+
+def _shown(one: Rerated, request: ReratingRequest) -> dict[str, Any]:
+    """Return a change as the API shows it, with the events to post."""
+    return {
+        **{name: one.facts[name] for name in ("source", "id", "recorded_at", "currency", "amount")},
+        "commission": money.plain(one.paid),
+        "would_be": money.plain(one.due),
+        "difference": money.plain(one.difference),
+        "events": [one.adjustment(request)],
+    }

@@ -1,0 +1,382 @@
+"""The ledger's calls to DynamoDB: partial responses, retries, failed conditions and lost responses."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from botocore.exceptions import ClientError, ReadTimeoutError
+from hypothesis import given
+from hypothesis import strategies as st
+
+from quarterhour.aws.items import to_item
+from quarterhour.aws.retries import ATTEMPTS
+from quarterhour.aws.workers import Workers
+from quarterhour.ledger.postings.segments import segment_item, void_item
+from quarterhour.ledger.recording.claims import Claim, Claimed
+from quarterhour.ledger.recording.linked import Lost
+from quarterhour.ledger.recording.plan import (
+    Found,
+    NewSegment,
+    PlannedSegment,
+    RecordingRequest,
+    new_segment,
+    plan_segments,
+)
+from quarterhour.ledger.recording.pricing import CommissionTerms
+from quarterhour.ledger.recording.settings import Phase
+from quarterhour.ledger.recording.store import LedgerStore, claim_of, claim_values
+from quarterhour.model import clock
+from quarterhour.model.clock import ManualClock
+from quarterhour.model.identifiers import Identity
+from quarterhour.model.quarter_hours import QuarterHour
+from tests.support.builders import (
+    AT,
+    QUARTER_HOUR,
+    alone,
+    amounts,
+    claim,
+    event,
+    identities,
+    instants,
+    linked_of,
+    settings,
+    utc,
+)
+from tests.support.clocks import Waits
+from tests.support.script import Scripted, cancelled, service_error
+
+TIMEOUT = ReadTimeoutError(endpoint_url="table")
+THROTTLED = service_error("ProvisionedThroughputExceededException")
+TAKEN: dict[str, Any] = {}
+
+
+def store(client: Scripted) -> LedgerStore:
+    stub: Any = client
+    return LedgerStore(stub, "Identity", "Ledger", "Entity", Workers(1))
+
+
+def planned(*ids: str, at: datetime = AT) -> PlannedSegment:
+    """Return a segment of some sales."""
+    sold = [event(id_) for id_ in ids]
+    contents = {one.identity: one for one in sold}
+    (made,) = plan_segments([claim(one, at) for one in sold], contents, RecordingRequest("r", at), at, 1)
+    return made
+
+
+def segment(*ids: str, at: datetime = AT) -> NewSegment:
+    made = planned(*ids, at=at)
+    return new_segment(made, made.claims, {})
+
+
+def stored(of: NewSegment) -> dict[str, Any]:
+    return segment_item(of.key, len(of.claims), of.events)
+
+
+def taken(by: dict[str, Any]) -> ClientError:
+    """Return the error of a put whose key has an item."""
+    return service_error("ConditionalCheckFailedException", Item=by)
+
+
+def always(_: QuarterHour) -> bool:
+    return True
+
+
+def in_time() -> bool:
+    return True
+
+
+def open_now(hands: ManualClock) -> Callable[[QuarterHour], bool]:
+    return lambda quarter_hour: settings().phase(quarter_hour, hands.now()) is Phase.OPEN
+
+
+pytestmark = pytest.mark.usefixtures("hands")
+
+
+# ---------------------------------------------------------------- appends
+
+
+def test_a_segment_is_put_once_on_the_condition_that_its_key_has_no_item() -> None:
+    client = Scripted(TAKEN)
+    made = segment("a", "b")
+    assert store(client).append([made], always) == set(made.claims)
+    ((operation, request),) = client.calls
+    assert operation == "put_item"
+    assert request == {
+        "TableName": "Ledger",
+        "Item": stored(made),
+        "ConditionExpression": "attribute_not_exists(quarter_hour)",
+        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+    }
+
+
+@pytest.mark.parametrize("error", [THROTTLED, TIMEOUT, service_error("InternalServerError", 500)])
+def test_an_append_that_failed_temporarily_is_sent_again(error: Exception) -> None:
+    client = Scripted(error, TAKEN)
+    made = segment("a", "b")
+    assert store(client).append([made], always) == set(made.claims)
+    assert len(client.calls) == 2
+
+
+def test_an_append_whose_response_was_lost_is_found_by_its_repetition() -> None:
+    made = segment("a", "b")
+    assert store(Scripted(TIMEOUT, taken(stored(made)))).append([made], always) == set(made.claims)
+
+
+def test_an_append_behind_a_void_appends_nothing() -> None:
+    made = segment("a", "b")
+    assert store(Scripted(taken(void_item(made.key)))).append([made], always) == set()
+
+
+def test_of_a_segment_that_is_there_with_other_postings_only_its_own_count() -> None:
+    whole = planned("a", "b", "c")
+    every = new_segment(whole, whole.claims, {})
+    contents = {one.identity: event(one.identity.id) for one in every.claims.values()}
+    others = new_segment(whole, [whole.claims[0], whole.claims[2]], contents)
+    found = store(Scripted(taken(stored(others)))).append([every], always)
+    assert {every.claims[key].identity.id for key in found} == {"a", "c"}
+
+
+def test_a_segment_that_cannot_be_read_is_not_called_recorded() -> None:
+    made = segment("a")
+    broken = {**stored(made), "count": {"N": "2"}}
+    assert store(Scripted(taken(broken))).append([made], always) == set()
+
+
+def test_an_append_waits_longer_after_each_attempt_and_not_when_it_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("random.SystemRandom.uniform", lambda _generator, _least, most: most)
+    throttled: list[Any] = [THROTTLED, TIMEOUT, service_error("InternalServerError", 500)]
+    for failed in range(len(throttled) + 1):
+        waits = Waits()
+        with clock.using(waits):
+            store(Scripted(*throttled[:failed], TAKEN)).append([segment("a")], always)
+        assert len(waits.waited) == failed
+        assert waits.waited == sorted(set(waits.waited))
+        assert all(waited > 0 for waited in waits.waited)
+
+
+def test_an_append_is_given_up_after_some_attempts() -> None:
+    client = Scripted(THROTTLED)
+    assert store(client).append([segment("a")], always) == set()
+    assert len(client.calls) == ATTEMPTS
+
+
+def test_an_append_that_can_never_succeed_raises_an_error() -> None:
+    with pytest.raises(ClientError, match="AccessDenied"):
+        store(Scripted(service_error("AccessDeniedException"))).append([segment("a")], always)
+
+
+def test_no_append_and_no_void_is_sent_to_a_closing_quarter_hour(hands: ManualClock) -> None:
+    client = Scripted(TAKEN)
+    hands.advance_to(utc("01:46:25"))
+    absent = list(planned("a").claims)
+    assert store(client).append([segment("a")], open_now(hands)) == set()
+    assert store(client).fence(absent, open_now(hands)) == Found([], [], absent)
+    assert client.calls == []
+
+
+def test_no_append_is_sent_again_after_its_quarter_hour_is_closing(hands: ManualClock) -> None:
+    def throttle_until_the_quarter_hour_closes(_: dict[str, Any]) -> dict[str, Any]:
+        hands.advance_to(utc("01:46:25"))
+        raise THROTTLED
+
+    client = Scripted(throttle_until_the_quarter_hour_closes, TAKEN)
+    assert store(client).append([segment("a")], open_now(hands)) == set()
+    assert len(client.calls) == 1
+
+
+def test_segments_of_an_open_quarter_hour_are_appended_though_others_are_of_a_closing_one(hands: ManualClock) -> None:
+    hands.advance_to(utc("01:46:30"))
+    late = segment("new", at=hands.now())
+    client = Scripted(TAKEN)
+    assert store(client).append([segment("a"), late], open_now(hands)) == set(late.claims)
+    assert len(client.calls) == 1
+
+
+# ---------------------------------------------------------------- looking up
+
+
+def test_claims_of_one_segment_are_looked_up_with_one_key() -> None:
+    made = planned("a", "b", "c")
+    item = stored(new_segment(made, made.claims, {}))
+    client = Scripted({"Responses": {"Ledger": [item]}})
+    assert store(client).look_up(made.claims) == Found(list(made.claims), [], [])
+    ((_, request),) = client.calls
+    assert len(request["RequestItems"]["Ledger"]["Keys"]) == 1
+    assert request["RequestItems"]["Ledger"]["ConsistentRead"] is True
+
+
+def test_a_void_passes_over_each_claim_of_its_segment() -> None:
+    made = planned("a", "b")
+    found = store(Scripted({"Responses": {"Ledger": [void_item(made.key)]}})).look_up(made.claims)
+    assert found == Found([], list(made.claims), [])
+
+
+def test_claims_of_a_segment_that_cannot_be_read_wait() -> None:
+    made = planned("a")
+    broken = {**stored(new_segment(made, made.claims, {})), "count": {"N": "2"}}
+    assert store(Scripted({"Responses": {"Ledger": [broken]}})).look_up(made.claims) == Found([], [], [])
+
+
+def test_a_void_is_put_once_for_all_claims_of_a_segment() -> None:
+    made = planned("a", "b")
+    client = Scripted(TAKEN)
+    assert store(client).fence(made.claims, always) == Found([], list(made.claims), [])
+    assert [request["Item"] for _, request in client.calls] == [void_item(made.key)]
+
+
+@pytest.mark.parametrize("first_try", [TIMEOUT, service_error("InternalServerError", 500)])
+def test_a_void_whose_response_was_lost_is_found_by_its_repetition(first_try: Exception) -> None:
+    made = planned("a")
+    client = Scripted(first_try, taken(void_item(made.key)))
+    assert store(client).fence(made.claims, always) == Found([], list(made.claims), [])
+
+
+def test_a_void_that_comes_too_late_finds_the_segment() -> None:
+    made = planned("a", "b")
+    item = stored(new_segment(made, made.claims, {}))
+    assert store(Scripted(taken(item))).fence(made.claims, always) == Found(list(made.claims), [], [])
+
+
+def test_claims_stay_absent_whose_void_cannot_be_put() -> None:
+    made = planned("a")
+    assert store(Scripted(THROTTLED)).fence(made.claims, always) == Found([], [], list(made.claims))
+
+
+# ---------------------------------------------------------------- claims
+
+
+@given(
+    identity=identities,
+    at=instants,
+    kept=st.none() | st.integers(1, 4000),
+    terms=st.builds(CommissionTerms, amounts(), st.sampled_from(["", "card 3"]), st.sampled_from(["", "named=1"])),
+    amount=st.none() | amounts(),
+    time=st.none() | instants,
+    attributes=st.sampled_from([None, '{"traceparent":"00-1"}']),
+    recorded_by=st.sampled_from([None, "fay"]),
+    approved_by=st.sampled_from([None, "bob"]),
+)
+def test_a_claim_is_read_back_from_its_item(  # noqa: PLR0913, PLR0917 - all that varies in a claim
+    identity: Identity,
+    at: datetime,
+    kept: int | None,
+    terms: CommissionTerms,
+    amount: Decimal | None,
+    time: datetime | None,
+    attributes: str | None,
+    recorded_by: str | None,
+    approved_by: str | None,
+) -> None:
+    agreed = settings(shards=7, retention=timedelta(days=kept) if kept else None)
+    claimed = replace(event(), identity=identity, time=time, attributes=attributes)
+    claimed = replace(claimed, recorded_by=recorded_by, approved_by=approved_by)
+    made = alone(Claim.of(claimed, at, agreed, terms), 7)._replace(amount=amount)
+    item = to_item(claim_values(made, "request-1"))
+    # The ledger keeps milliseconds, and so does the claim.
+    assert claim_of(item) == made
+
+
+INSERTED: dict[str, Any] = {"Responses": [{}]}
+
+
+def failed(*codes: str | None) -> dict[str, Any]:
+    """Return the response to an insertion: an error code for each statement, or ``None``."""
+    return {"Responses": [{"Error": {"Code": code, "Message": code}} if code else {} for code in codes]}
+
+
+def existing(made: Claim, request: str) -> dict[str, Any]:
+    """Return the response to the read of a claim."""
+    return {"Responses": {"Identity": [to_item(claim_values(made, request))]}}
+
+
+DUPLICATE = failed("DuplicateItem")
+
+
+def test_an_existing_claim_is_returned_unchanged() -> None:
+    earlier = claim(at=AT - timedelta(hours=1))
+    client = Scripted(DUPLICATE, existing(earlier, "request-0"))
+    assert store(client).claim([claim()], "request-1", in_time) == [Claimed(earlier, fresh=False)]
+    _, read = client.calls
+    assert read[1]["RequestItems"]["Identity"]["ConsistentRead"] is True
+
+
+def test_the_existing_claim_is_read_whatever_the_error_holds() -> None:
+    earlier = claim(at=AT - timedelta(hours=1))
+    error = {"Code": "DuplicateItem", "Item": to_item(claim_values(claim(), "request-1"))}
+    client = Scripted({"Responses": [{"Error": error}]}, existing(earlier, "request-0"))
+    assert store(client).claim([claim()], "request-1", in_time) == [Claimed(earlier, fresh=False)]
+
+
+@pytest.mark.parametrize("first_try", [TIMEOUT, failed("InternalServerError"), failed("ThrottlingError")])
+def test_a_claim_that_took_effect_though_its_response_was_lost_is_still_this_requests_own(first_try: Any) -> None:
+    client = Scripted(first_try, DUPLICATE, existing(claim(), "request-1"))
+    assert store(client).claim([claim()], "request-1", in_time) == [Claimed(claim(), fresh=True)]
+
+
+def test_all_existing_claims_of_a_request_are_read_in_one_call() -> None:
+    sold = [claim(event(str(number))) for number in range(60)]
+    earlier = {"Responses": {"Identity": [to_item(claim_values(one, "request-0")) for one in sold]}}
+    client = Scripted(*[failed(*["DuplicateItem"] * count) for count in (25, 25, 10)], earlier)
+    assert store(client).claim(sold, "request-1", in_time) == [Claimed(one, fresh=False) for one in sold]
+    assert [name for name, _ in client.calls] == ["batch_execute_statement"] * 3 + ["batch_get_item"]
+
+
+@pytest.mark.parametrize("read", [THROTTLED, {"Responses": {"Identity": []}}])
+def test_an_existing_claim_that_cannot_be_read_leaves_its_event_for_a_retry(read: Any) -> None:
+    client = Scripted(failed("DuplicateItem", None), read)
+    first, second = claim(event("1")), claim(event("2"))
+    assert store(client).claim([first, second], "request-1", in_time) == [None, Claimed(second, fresh=True)]
+
+
+def test_an_existing_claim_of_a_refund_is_returned_with_whether_this_request_made_it() -> None:
+    refund = linked_of(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim())
+    for request, fresh in (("request-0", False), ("request-1", True)):
+        reasons = [
+            {"Code": "ConditionalCheckFailed", "Item": to_item(claim_values(refund.claim, request))},
+            {"Code": "None"},
+        ]
+        client = Scripted(TIMEOUT, service_error("TransactionCanceledException", CancellationReasons=reasons))
+        assert store(client).claim_linked(refund, "request-1") == Claimed(refund.claim, fresh)
+
+
+def test_a_refund_whose_sale_has_changed_is_lost_and_planned_again() -> None:
+    refund = linked_of(event("r1", "sale.refunded", amount="-1", refers_to="order-1"), claim())
+    for reasons in (["None", "ConditionalCheckFailed"], ["TransactionConflict", "None"]):
+        assert store(Scripted(cancelled(reasons))).claim_linked(refund, "request-1") == Lost()
+
+
+def test_the_other_claims_are_made_where_one_fails() -> None:
+    client = Scripted(failed("ThrottlingError", None), failed("ThrottlingError"))
+    first, second = claim(event("1")), claim(event("2"))
+    assert store(client).claim([first, second], "request-1", in_time) == [None, Claimed(second, fresh=True)]
+
+
+def test_a_claim_that_can_never_be_made_raises_an_error() -> None:
+    with pytest.raises(ClientError, match="AccessDenied"):
+        store(Scripted(failed("AccessDenied"))).claim([claim()], "request-1", in_time)
+
+
+def test_no_claim_is_made_after_the_time_is_over() -> None:
+    client = Scripted(INSERTED)
+    left = iter([True, False])
+    first, second = claim(event("1")), claim(event("2"))
+    assert store(client).claim([first, second], "request-1", lambda: next(left)) == [Claimed(first, fresh=True), None]
+    assert len(client.calls) == 1
+
+
+def test_a_claim_that_another_request_moved_is_not_moved_again() -> None:
+    old = claim()
+    new = alone(old.moved(event(), utc("02:00"), settings()))
+    assert store(Scripted({})).move([(old, new)]) == [new]
+    assert store(Scripted(service_error("ConditionalCheckFailedException"))).move([(old, new)]) == []
+    assert store(Scripted(THROTTLED)).move([(old, new)]) == []
+
+
+@pytest.mark.parametrize("error", [service_error("ConditionalCheckFailedException"), None])
+def test_the_control_items_are_written_once_by_the_first_process(error: Exception | None) -> None:
+    client = Scripted(error or {})
+    store(client).prepare(3, QUARTER_HOUR.previous)
+    assert [operation for operation, _ in client.calls] == ["update_item", "put_item"]
