@@ -6,7 +6,7 @@ from typing import Any
 
 from quarterhour.web.paging import Page, Paging
 
-Read = Callable[[Paging], Page]
+Read = Callable[[Paging], Page[Any]]
 """A query, given all its arguments but the page."""
 
 

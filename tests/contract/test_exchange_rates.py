@@ -293,7 +293,7 @@ def test_the_snapshots_of_a_rate_are_read_as_those_of_an_account(
 ) -> None:
     pk, queries = rate_pk(history), windows(desk)
 
-    def units(read: Callable[[Paging], Page], limit: int = 100) -> list[str]:
+    def units(read: Callable[[Paging], Page[Any]], limit: int = 100) -> list[str]:
         return [one["units_per_base"] for one in everything(read, limit)]
 
     assert queries.at(pk, FIVE_MINUTES, at + 7 * MINUTE)["units_per_base"] == "1.02"
@@ -316,7 +316,7 @@ def test_all_entered_rates_are_listed_by_their_instants(
 ) -> None:
     store = rates(desk)
 
-    def units(read: Callable[[Paging], Page], limit: int = 100) -> list[str]:
+    def units(read: Callable[[Paging], Page[Any]], limit: int = 100) -> list[str]:
         return [one["units_per_base"] for one in everything(read, limit)]
 
     whole = [f"1.{number:02d}" for number in range(1, 13)]

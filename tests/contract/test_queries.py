@@ -140,7 +140,7 @@ def test_an_overview_of_spans_makes_at_most_two_calls_an_account(
     assert [item["currency"] for item in bodies[0]["items"]] == ["EUR", "GBP", "USD"]
 
 
-def _periods_of(storage: Storage, account: Account, month: Period, paging: Paging) -> Page:
+def _periods_of(storage: Storage, account: Account, month: Period, paging: Paging) -> Page[Any]:
     return CounterQueries(storage.entities).periods(account, month.previous, month.next, paging)
 
 

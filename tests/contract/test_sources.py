@@ -74,7 +74,7 @@ def matching(storage: Storage, span: tuple[datetime, datetime], limit: int, **on
     return everything(lambda paging: page(storage, *span, only, paging), limit)
 
 
-def page(storage: Storage, start: datetime, end: datetime, only: Mapping[str, str], paging: Paging) -> Page:
+def page(storage: Storage, start: datetime, end: datetime, only: Mapping[str, str], paging: Paging) -> Page[Any]:
     return storage.events.events(start, end, only, paging, lambda: 29.0, MACHINE)
 
 

@@ -103,7 +103,7 @@ class CounterQueries:
 
     def accounts(
         self, agency: str | None, currency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
-    ) -> Page:
+    ) -> Page[Any]:
         """Return a page of the accounts in the order of their names, each with its lifetime totals.
 
         ``agency`` and ``currency`` select accounts, ``None`` selects all. A page is short although another follows only
@@ -116,12 +116,12 @@ class CounterQueries:
 
     def with_money(
         self, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
-    ) -> tuple[Page, list[AccountState]]:
+    ) -> tuple[Page[Any], list[AccountState]]:
         """Return a page of the accounts without those of views, which have no money, and the items of its accounts."""
         page, items = self._selected(lambda account: account.currency != NO_CURRENCY, agency, paging, remaining_seconds)
         return page, [AccountState.of(account_of(values["pk"]), values) for values in items]
 
-    def registered(self, page: Page) -> Page:
+    def registered(self, page: Page[Any]) -> Page[Any]:
         """Return a page of accounts, each with whether its agency is registered; views have no agency."""
         return replace(page, items=self._with_registrations(page.items))
 
@@ -131,7 +131,7 @@ class CounterQueries:
         agency: str | None,
         paging: Paging,
         remaining_seconds: Callable[[], float],
-    ) -> tuple[Page, list[Values]]:
+    ) -> tuple[Page[Any], list[Values]]:
         low, high = account_pk_bounds(agency)
         after = paging.start(lambda pk: within(low, pk, high), "")
         found = ((values["pk"], values) for values in self.latest(max(low, after), high, paging.limit + 1))
@@ -190,7 +190,7 @@ class CounterQueries:
         customers = _customers(counter) if counter else 0
         return {"agency": account.agency, "currency": account.currency, **state(latest), "customers": customers}
 
-    def quarter_hours(self, account: Account, start: datetime, end: datetime, paging: Paging) -> Page:
+    def quarter_hours(self, account: Account, start: datetime, end: datetime, paging: Paging) -> Page[Any]:
         """Return a page of the totals of the quarter-hours that begin from ``start`` to before ``end``."""
         first, after = (QuarterHour(rounded_up(at, LENGTH)) for at in (start, end))
         before = paging.start(lambda name: within(first, QuarterHour.parse(name), after), first.previous)
@@ -199,7 +199,7 @@ class CounterQueries:
         )
         return paging.cut(by_quarter_hour(counters), _shown_quarter_hour, lambda entry: str(entry[0]))
 
-    def days(self, account: Account, first: date, end: date, paging: Paging) -> Page:
+    def days(self, account: Account, first: date, end: date, paging: Paging) -> Page[Any]:
         """Return a page of the totals of the days from ``first`` to before ``end``."""
         before = paging.start(lambda text: within(first, date.fromisoformat(text), end), first - _DAY)
         opened = self.state_of(account)
@@ -208,7 +208,7 @@ class CounterQueries:
         customers = self._customers(opened, [item["day"] for item in page.items])
         return Page([{**item, "customers": customers.get(item["day"], 0)} for item in page.items], page.after)
 
-    def periods(self, account: Account, first: Period, end: Period, paging: Paging) -> Page:
+    def periods(self, account: Account, first: Period, end: Period, paging: Paging) -> Page[Any]:
         """Return a page of the totals of the periods from ``first`` to before ``end``."""
         before = paging.start(lambda text: within(first, Period.parse(text), end), first.previous)
         low, high = period_sk(before.next), period_sk(end.previous)

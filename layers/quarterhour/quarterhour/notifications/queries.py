@@ -1,6 +1,7 @@
 """Reading subscriptions and their deliveries."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.errors import NotFoundError
@@ -15,7 +16,7 @@ class SubscriptionQueries:
 
     entities: EntityReader
 
-    def subscriptions(self, paging: Paging) -> Page:
+    def subscriptions(self, paging: Paging) -> Page[Any]:
         """Return a page of the subscriptions, by name."""
         after = paging.start(_name, None)
         found = map(Subscription.parse, self.entities.read(subscriptions(after), paging.limit + 1))
@@ -28,7 +29,7 @@ class SubscriptionQueries:
             raise NotFoundError(f"there is no subscription {name}")
         return Subscription.parse(values)
 
-    def deliveries(self, subscription: Subscription, paging: Paging) -> Page:
+    def deliveries(self, subscription: Subscription, paging: Paging) -> Page[Any]:
         """Return the deliveries of a subscription, the newest notification first."""
         after = paging.start(_place, None)
         found = self.entities.read(deliveries(subscription.id, after), paging.limit + 1)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from quarterhour.aws.entity import IndexRange, Range, Values
 from quarterhour.aws.entity_table import EntityReader
@@ -48,28 +49,28 @@ class OrderQueries:
                 return {**shown_order(header), **paging.body(self._items(order, paging))}
         raise NotFoundError(f"there is no order {shown(orders[0])}")
 
-    def _items(self, order: str, paging: Paging) -> Page:
+    def _items(self, order: str, paging: Paging) -> Page[Any]:
         low, high = item_sk(1), item_sk(MAX_ITEMS)
         after = paging.start(lambda sk: within(low, sk, high), None)
         # Strongly consistent: all items were written before the header was complete.
         items = Range(order_pk(order), low, high, after=after, consistent=True)
         return paging.cut(self.entities.read(items, paging.limit + 1), shown_item, lambda item: item["sk"])
 
-    def of_customer(self, customers: Sequence[str], start: datetime, end: datetime, paging: Paging) -> Page:
+    def of_customer(self, customers: Sequence[str], start: datetime, end: datetime, paging: Paging) -> Page[Any]:
         """Return a page of a customer's orders placed from ``start`` to before ``end``, the oldest first."""
         low, high = (placed_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
 
-        def read(customer: str) -> Page:
+        def read(customer: str) -> Page[Any]:
             return self._page("gsi1", list(map(customer_pk, self.stored_as(customer))), low, high, paging)
 
         return _first(customers, read)
 
-    def queue(self, status: str, start: datetime, end: datetime, paging: Paging) -> Page:
+    def queue(self, status: str, start: datetime, end: datetime, paging: Paging) -> Page[Any]:
         """Return a page of the orders in a status, placed from ``start`` to before ``end``, the oldest first."""
         low, high = (queue_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
         return self._page("gsi2", queue_partitions(status), low, high, paging)
 
-    def _page(self, index: str, partitions: Sequence[str], low: str, high: str, paging: Paging) -> Page:
+    def _page(self, index: str, partitions: Sequence[str], low: str, high: str, paging: Paging) -> Page[Any]:
         """Return a page of the orders in some partitions of an index, merged by their sort keys."""
         sk = f"{index}sk"
         after = paging.start(lambda sort_key: within(low, sort_key, high), low)
@@ -78,7 +79,7 @@ class OrderQueries:
         entries = (entry for entry in self.entities.read_indexes(ranges, each) if entry[sk] > after)
         return paging.cut(entries, lambda entry: shown_order(OrderHeader.of(entry)), lambda entry: str(entry[sk]))
 
-    def items_of_customer(self, customers: Sequence[str], product: str | None, paging: Paging) -> Page:
+    def items_of_customer(self, customers: Sequence[str], product: str | None, paging: Paging) -> Page[Any]:
         """Return a page of a customer's items, of one product or (``None``) of all, ordered by product and instant.
 
         It holds orders that were complete a moment before the first page was read. So the pages together show each
@@ -90,7 +91,7 @@ class OrderQueries:
             (iso_millis(clock.now() - INDEX_LAG), low),
         )
 
-        def read(customer: str) -> Page:
+        def read(customer: str) -> Page[Any]:
             items = [IndexRange("gsi1", customer_pk(one), after, high) for one in self.stored_as(customer)]
             entries = (
                 entry for entry in self.entities.read_indexes(items, paging.limit + 2) if entry["gsi1sk"] > after
@@ -110,7 +111,7 @@ class OrderQueries:
             yield from (entry for entry in some if entry["pk"] in complete)
 
 
-def _first(names: Sequence[str], read: Callable[[str], Page]) -> Page:
+def _first(names: Sequence[str], read: Callable[[str], Page[Any]]) -> Page[Any]:
     """Return the page of the first name that has items; an empty page if none has."""
     pages = (read(name) for name in names)
     return next((page for page in pages if page.items), Page([]))

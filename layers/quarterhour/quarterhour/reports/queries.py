@@ -88,7 +88,7 @@ class ReportQueries:
     s3: "S3Client"
     bucket: str
 
-    def runs(self, day: date | None, paging: Paging) -> Page:
+    def runs(self, day: date | None, paging: Paging) -> Page[Any]:
         """Return the runs, the newest first: all, or those of a day of UTC."""
         listed = ALL_RUNS if day is None else Range(RUNS, *runs_between(day, day))
         after = paging.start(lambda run: within(listed.low, _known_run(run), listed.high), None)

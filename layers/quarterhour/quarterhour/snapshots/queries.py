@@ -139,11 +139,11 @@ class SnapshotQueries:
     entities: EntityReader
     kind: EntityKind
 
-    def span(self, pk: str, layer: Layer, start: datetime, end: datetime, paging: Paging) -> Page:
+    def span(self, pk: str, layer: Layer, start: datetime, end: datetime, paging: Paging) -> Page[Any]:
         """Return the states of the windows or changes from ``start`` (inclusive) to ``end`` (exclusive)."""
         return self._page(Range(pk, not_before(layer, start), before(layer, end)), layer, paging)
 
-    def last(self, pk: str, layer: Layer, paging: Paging) -> Page:
+    def last(self, pk: str, layer: Layer, paging: Paging) -> Page[Any]:
         """Return the newest states, newest first."""
         return self._page(Range(pk, layer_sk(layer, _FIRST), layer_sk(layer, _LAST), descending=True), layer, paging)
 
@@ -188,7 +188,7 @@ class SnapshotQueries:
             raise NotFoundError(f"layer {layer.name} holds no state of the window from {start_of(layer, window)}")
         return {"layer": layer.name, "window": start_of(layer, window), **paging.body(page)}
 
-    def latest(self, paging: Paging) -> Page:
+    def latest(self, paging: Paging) -> Page[Any]:
         """Return the current state of each entity."""
         places = _places(LATEST, paging.start(self._known, None))
         entries = (values for place in places for values in self._entries(*place, paging.limit + 1))
@@ -236,7 +236,7 @@ class SnapshotQueries:
             return None
         return state if is_live(state, clock.now()) else None
 
-    def _page(self, key_range: Range, layer: Layer, paging: Paging) -> Page:
+    def _page(self, key_range: Range, layer: Layer, paging: Paging) -> Page[Any]:
         after = paging.start(lambda sk: within(key_range.low, sk, key_range.high), None)
         entries = self._states(replace(key_range, after=after), layer, paging.limit + 1)
         return paging.cut(entries, lambda values: self._shown(layer, values), itemgetter("sk"))

@@ -1,6 +1,6 @@
 """Requests for snapshots and other listings in the order of time: their parameters, read and dispatched."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -17,11 +17,13 @@ LISTED: Final = ("from", "to", "last", "date", *PAGE)
 PARAMETERS: Final = ("layer", "at", *LISTED)
 """The parameters of a request for the states of an entity."""
 
-Span = Callable[[datetime, datetime, Paging], Page]
-Last = Callable[[Paging], Page]
+Span = Callable[[datetime, datetime, Paging], Page[Any]]
+Last = Callable[[Paging], Page[Any]]
 
 
-def states(query: Parameters, layers: Layers, snapshots: SnapshotQueries, find: Callable[[], str]) -> dict[str, Any]:
+def states(
+    query: Parameters, layers: Layers, snapshots: SnapshotQueries, find: Callable[[], str]
+) -> Mapping[str, object]:
     """Return the states of an entity in a layer: of a span or a day, the last ones, or the one as of an instant.
 
     ``find`` returns the entity's partition key; it is called only after the parameters were found valid.
@@ -39,12 +41,12 @@ def states(query: Parameters, layers: Layers, snapshots: SnapshotQueries, find: 
     )
 
 
-def listed(query: Parameters, span: Span, last: Last) -> dict[str, Any]:
+def listed(query: Parameters, span: Span, last: Last) -> Mapping[str, object]:
     """Return a page of a listing: of a span or a day in the order of time, or the last entries, newest first."""
     return _page(query, query.choose(_LISTED), span, last)
 
 
-def _page(query: Parameters, choice: str, span: Span, last: Last) -> dict[str, Any]:
+def _page(query: Parameters, choice: str, span: Span, last: Last) -> Mapping[str, object]:
     match choice:
         case "last":
             paging = query.paging("last")

@@ -174,7 +174,7 @@ class StatementQueries:
 
     # ------------------------------------------------------------ periods
 
-    def periods(self, paging: Paging, caller: Caller) -> Page:
+    def periods(self, paging: Paging, caller: Caller) -> Page[Any]:
         """Return a page of the periods, the newest first: those that are not sealed yet, then the sealed ones."""
         after = paging.start(Period.parse, None)
         return paging.cut(self._periods(after, caller), lambda one: one, lambda one: str(one["period"]))

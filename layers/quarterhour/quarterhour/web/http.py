@@ -1,6 +1,7 @@
 """HTTP API events and responses; errors become problem details (RFC 9457)."""
 
 import base64
+from collections.abc import Mapping
 from functools import wraps
 from typing import Any, Final
 
@@ -71,7 +72,7 @@ def header(event: dict[str, Any], name: str) -> str:
     return headers_of(event).get(name, "")
 
 
-def response(status: int, body: dict[str, Any], headers: dict[str, str] | None = None) -> Response:
+def response(status: int, body: Mapping[str, object], headers: dict[str, str] | None = None) -> Response:
     """Build a JSON response."""
     return {
         "statusCode": status,

@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
 from operator import itemgetter
-from typing import Any, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, Protocol, TypeVar
 
 from quarterhour.model import exact_json
 from quarterhour.model.errors import FieldProblem, InvalidError
 
+if TYPE_CHECKING:
+    from quarterhour.web import api
+
 T = TypeVar("T")
+ItemT = TypeVar("ItemT", bound=Mapping[str, object])
 OrderedT = TypeVar("OrderedT", bound="Ordered")
 
 DEFAULT_LIMIT: Final = 100
@@ -39,13 +43,13 @@ class Ordered(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class Page(Generic[ItemT]):
     """The items of a page as the API shows them, and the place after which the next page starts.
 
     ``after`` is ``None`` on the last page. A page can have fewer items than the limit, or none, though another follows.
     """
 
-    items: list[dict[str, Any]]
+    items: list[ItemT]
     after: tuple[str, ...] | None = None
 
 
@@ -77,12 +81,12 @@ class Paging:
         except (ValueError, TypeError) as error:
             raise _not_of_this_request() from error
 
-    def body(self, page: Page) -> dict[str, Any]:
+    def body(self, page: Page[ItemT]) -> "api.Page[ItemT]":
         """Return the JSON object of a page: ``items``, and ``next`` with the token."""
         token = None if page.after is None else write_token(page.after, self.request)
         return {"items": page.items, "next": token}
 
-    def cut(self, entries: Iterable[T], show: Callable[[T], dict[str, Any]], place: Callable[[T], str]) -> Page:
+    def cut(self, entries: Iterable[T], show: Callable[[T], ItemT], place: Callable[[T], str]) -> Page[ItemT]:
         """Return the page that begins with the first of the entries."""
         taken, more = self.take(entries, show, place)
         return Page([item for _, item in taken], (taken[-1][0],) if more else None)
@@ -90,9 +94,9 @@ class Paging:
     def cut_in_time(
         self,
         entries: Iterable[tuple[str, T | None]],
-        show: Callable[[T], dict[str, Any]],
+        show: Callable[[T], ItemT],
         remaining_seconds: Callable[[], float],
-    ) -> Page:
+    ) -> Page[ItemT]:
         """Return the page that begins with the first of the entries that are not ``None``; each has its place.
 
         The page ends at the entry at which fewer than ``RESERVE_SECONDS`` remain, even if it is not full.
@@ -111,14 +115,14 @@ class Paging:
         return Page(page.items, (last[0],)) if last and page.after is None else page
 
     def take(
-        self, entries: Iterable[T], show: Callable[[T], dict[str, Any]], place: Callable[[T], str]
-    ) -> tuple[list[tuple[str, dict[str, Any]]], bool]:
+        self, entries: Iterable[T], show: Callable[[T], ItemT], place: Callable[[T], str]
+    ) -> tuple[list[tuple[str, ItemT]], bool]:
         """Return the items of a page, each with its place, and whether another page follows.
 
         The page ends at the limit, or before the item that would make the response too large. At most one entry more
         than the limit is consumed.
         """
-        taken: list[tuple[str, dict[str, Any]]] = []
+        taken: list[tuple[str, ItemT]] = []
         size = 0
         for entry in entries:
             item = show(entry)
@@ -153,7 +157,7 @@ def read_token(token: str, request: str) -> tuple[str, ...]:
     return place
 
 
-def size_of(item: Mapping[str, Any]) -> int:
+def size_of(item: Mapping[str, object]) -> int:
     """Return the size in bytes of an item in a function's response, which holds the body as a JSON string."""
     return len(json.dumps(exact_json.write(item), ensure_ascii=False).encode())
 

@@ -37,7 +37,7 @@ class HeldQueries:
 
     entities: EntityReader
 
-    def page(self, query: HeldQuery, paging: Paging, caller: Caller) -> Page:
+    def page(self, query: HeldQuery, paging: Paging, caller: Caller) -> Page[Any]:
         """Return a page of held events, the oldest first, as the caller may see them.
 
         People of agencies do not see what waits for a second person: it is not decided yet.

@@ -241,7 +241,7 @@ class LedgerQueries:
         paging: Paging,
         remaining_seconds: Callable[[], float],
         caller: Caller,
-    ) -> Page:
+    ) -> Page[Any]:
         """Return a page of the events recorded from the start to before the end that have the attributes ``only``.
 
         Sealed events of one agency or one source are read through their index, at a cost that follows these events.

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from quarterhour.aws.entity import Values
 from quarterhour.model.errors import NotFoundError
@@ -40,7 +41,7 @@ class AgencyQueries:
         name, _ = self._registered(names) or (names[0], None)
         return name
 
-    def registered(self, paging: Paging) -> Page:
+    def registered(self, paging: Paging) -> Page[Any]:
         """Return a page of the registered agencies with their latest versions, in the order of their names."""
         some = islice(self.documents.listed(AGENCIES.name, paging), paging.limit + 1)
         names = [values["gsi1sk"].removeprefix(AGENCY) for values in some]

@@ -74,7 +74,7 @@ class DocumentQueries:
             raise NotFoundError(f"{shown(document)} was not in force yet at {iso_exact(at)}")
         return latest if version == int(latest["version"]) else self.version(document, version)
 
-    def of_kind(self, kind: str, paging: Paging) -> Page:
+    def of_kind(self, kind: str, paging: Paging) -> Page[Any]:
         """Return a page of the metadata of all documents of a kind, in the order of their names."""
         return paging.cut(
             self.listed(kind, paging),
@@ -88,7 +88,7 @@ class DocumentQueries:
         entries = self.entities.read_index(listed_range(kind, after), paging.limit + 2)
         return (values for values in entries if values["gsi1sk"] != after)
 
-    def versions(self, document: str, paging: Paging) -> Page:
+    def versions(self, document: str, paging: Paging) -> Page[Any]:
         """Return a page of the versions, the newest first; raise ``NotFoundError`` if there is no such document."""
         after = paging.start(lambda version: within(_FIRST, version_sk(int(version)), _LAST), None)
         history = Range(document_pk(document), _FIRST, _LAST, descending=True, after=after)

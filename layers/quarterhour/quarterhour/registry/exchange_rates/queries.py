@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
@@ -68,15 +69,15 @@ class ExchangeRateQueries:
         start = window_start(at, layer.window) if layer.window else at
         return self.as_of(currency_of(latest["pk"]), start - MILLISECOND)
 
-    def span(self, currency: str, start: datetime, end: datetime, paging: Paging) -> Page:
+    def span(self, currency: str, start: datetime, end: datetime, paging: Paging) -> Page[Any]:
         """Return a page of the rates entered as of an instant from ``start`` to before ``end``, the oldest first."""
         return self._page(history_between(currency, start, end), paging)
 
-    def last(self, currency: str, paging: Paging) -> Page:
+    def last(self, currency: str, paging: Paging) -> Page[Any]:
         """Return a page of all rates that were ever entered, the newest first."""
         return self._page(replace(history_between(currency, *ALWAYS), descending=True), paging)
 
-    def _page(self, entered: Range, paging: Paging) -> Page:
+    def _page(self, entered: Range, paging: Paging) -> Page[Any]:
         after = paging.start(lambda sk: within(entered.low, sk, entered.high), None)
         entries = self.entities.read(replace(entered, after=after), paging.limit + 1)
         return paging.cut(entries, shown, lambda values: str(values["sk"]))

@@ -39,7 +39,7 @@ class LocationQueries:
 
     entities: EntityReader
 
-    def sales(self, location: str, level: int, span: _Days, paging: Paging) -> Page:
+    def sales(self, location: str, level: int, span: _Days, paging: Paging) -> Page[Any]:
         """Return a page of the sales of each day and each location at a level, at ``location`` and below it.
 
         ``span`` is the first day and the day after the last. A page does bounded work, so it may be short, or empty,
@@ -64,7 +64,7 @@ class ProductQueries:
 
     entities: EntityReader
 
-    def sales(self, agency: str, by: By, span: _Days, paging: Paging) -> Page:
+    def sales(self, agency: str, by: By, span: _Days, paging: Paging) -> Page[Any]:
         """Return a page of the sales of each day, split as ``by`` says, of an agency or the ``MARKETPLACE``.
 
         ``span`` and the page are as those of locations.
@@ -93,7 +93,7 @@ def _page(
     paging: Paging,
     place: Callable[[date, str], str],
     read: Callable[[date, str, "_Counted"], Iterator[_Entry]],
-) -> Page:
+) -> Page[Any]:
     """Return a page of a span: what ``read`` yields of each day after a place in it.
 
     ``place`` checks a place in a day; it raises ``ValueError`` for one that no page of the request has.

@@ -55,7 +55,7 @@ class ScheduleReconciler:
             "deployed": self._deployed,
         }
 
-    def changes(self, paging: Paging) -> Page:
+    def changes(self, paging: Paging) -> Page[Any]:
         """Return a page of the changes, newest first."""
         before = paging.start(_known_change, None)
         return paging.cut(self._store.changes(before, paging.limit + 1), shown_change, lambda values: values["sk"])

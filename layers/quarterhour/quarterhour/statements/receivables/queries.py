@@ -96,7 +96,7 @@ class ReceivableQueries:
         """Return the accounts with something open; raise ``UnavailableError`` if there is not enough time for all."""
         found: list[OpenAccount] = []
         terms_of = self._terms()
-        page = Page([], ())
+        page: Page[Any] = Page([], ())
         while page.after is not None:
             if remaining_seconds() < RESERVE_SECONDS:
                 raise UnavailableError("there are more accounts than can be read in the time of a request")

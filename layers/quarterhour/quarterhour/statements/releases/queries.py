@@ -47,7 +47,9 @@ class DraftQueries:
     statements: StatementQueries
     workers: Workers
 
-    def drafts(self, period: Period | None, agency: str | None, paging: Paging, *, previewed: bool = False) -> Page:
+    def drafts(
+        self, period: Period | None, agency: str | None, paging: Paging, *, previewed: bool = False
+    ) -> Page[Any]:
         """Return a page of the drafts without a statement, by period and account, with the checks they do not pass.
 
         ``previewed``: with commission, tax and closing balance of the statement that each would be now. Such a page
@@ -112,7 +114,7 @@ class DraftQueries:
         named = replace(statement, entry=statement.entry._replace(document=document))
         return named.document(content.orders, content.lines)
 
-    def releases(self, paging: Paging) -> Page:
+    def releases(self, paging: Paging) -> Page[Any]:
         """Return a page of the releases, the newest first."""
         after = paging.start(str, None)
         items = self.store.entities.read(releases(after), _PAGE)

@@ -55,7 +55,7 @@ class StatementStatusQueries:
         history = StatementHistory.of(self.entities.read(with_changes(period, account), _PAGE))
         return history.as_of(clock.now()) if history else None
 
-    def statements(self, query: StatementFilter, paging: Paging) -> Page:
+    def statements(self, query: StatementFilter, paging: Paging) -> Page[Any]:
         """Return a page of statements, those of the newest period first, each with its status.
 
         Those of one agency come from an index, which can be behind by a moment.
@@ -101,7 +101,7 @@ class StatementStatusQueries:
             periods = replace(periods, high=str(start))
         return (Period.parse(values["sk"]) for values in self.entities.read(periods, _PAGE))
 
-    def disputes(self, status: DisputeStatus, agency: str | None, paging: Paging, caller: Caller) -> Page:
+    def disputes(self, status: DisputeStatus, agency: str | None, paging: Paging, caller: Caller) -> Page[Any]:
         """Return a page of disputes, the oldest first, as the caller may see them."""
         after = paging.start(_dispute_place, LOWEST)
         entries = self.entities.read_index(disputes_by_age(status, agency, after), paging.limit + 1)
