@@ -125,6 +125,6 @@ def test_a_place_out_of_bounds_is_refused() -> None:
 
 
 def test_an_empty_page_may_have_a_next() -> None:
-    empty = Page[dict[str, str]]([], ("later", ""))
+    empty: Page[dict[str, str]] = Page([], ("later", ""))
     assert read_token(str(Paging(1, "request").body(empty)["next"]), "request") == ("later", "")
     assert MAX_LIMIT == 1000
