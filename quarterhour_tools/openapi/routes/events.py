@@ -5,8 +5,8 @@ from typing import Final
 
 from quarterhour.ledger.api import Event, EventType, Explanation, Recording, ReratingPreview, Story
 from quarterhour.ledger.events.http import BATCH, LINES, ONE
+from quarterhour.ledger.events.sent_events import Batch, EventData, Lines, SentEvent
 from quarterhour.ledger.held.api import HeldDecision, HeldEvent
-from quarterhour.ledger.sent_events import Batch, EventData, Lines, SentEvent
 from quarterhour.model.api import Text
 from quarterhour.web.api import Page
 from quarterhour.web.routing import JSON
