@@ -50,22 +50,16 @@ function adviceOn({ status, message, errors = [] }) {
 
 const isRepeatable = ({ problem }) => problem.status === 0 || problem.status >= 500;
 
-/** The dialog. `rows`: the drafts that are chosen; `onDecided` is called with a row and its state for each. */
-export function Batch({ decision, rows, period, onDecided, onClose }) {
-  const form = useRef();
+/**
+ * Returns the state of the decisions about rows, what makes them one after another, and what stops that. `onDecided` is
+ * called with a row and its state for each.
+ */
+function useDecisions(decision, onDecided) {
   const isStopped = useRef(false);
-  const [state, setState] = useState({});
-  // The choice is made when the dialog opens: what is decided meanwhile changes the rows behind it.
-  const [chosen] = useState(() => fitting(decision, rows));
-  const { verb, note } = BATCHES[decision];
-  const { done = 0, of, refused = [], reached = {}, busy } = state;
-  useLayoutEffect(() => {
-    if (of !== undefined) form.current.querySelector(".bar button").focus();
-  }, [of, busy]);
-
+  const [state, setState] = useState({ done: 0, refused: [], reached: {} });
   const run = async (some, reason) => {
     isStopped.current = false;
-    const now = { done: 0, of: some.length, refused: [], reached: { ...reached }, busy: true };
+    const now = { done: 0, of: some.length, refused: [], reached: { ...state.reached }, busy: true };
     setState({ ...now });
     await inTurns(some, async (row) => {
       const body = { decision: decision === "hold" ? "hold" : "release", seen: row.seen, ...(reason && { reason }) };
@@ -81,52 +75,76 @@ export function Batch({ decision, rows, period, onDecided, onClose }) {
     }, () => isStopped.current);
     setState({ ...now, busy: false, reason, left: some.slice(now.done) });
   };
+  return [state, run, () => { isStopped.current = true; }];
+}
+
+/** The dialog. `rows`: the drafts that are chosen; `onDecided` is called with a row and its state for each. */
+export function Batch({ decision, rows, period, onDecided, onClose }) {
+  const form = useRef();
+  const [state, run, stop] = useDecisions(decision, onDecided);
+  // The choice is made when the dialog opens: what is decided meanwhile changes the rows behind it.
+  const [chosen] = useState(() => fitting(decision, rows));
+  const { of, busy } = state;
+  useLayoutEffect(() => {
+    if (of !== undefined) form.current.querySelector(".bar button").focus();
+  }, [of, busy]);
   const onSubmit = (event) => {
     if (event.submitter?.value === "close") return;
     event.preventDefault();
     if (!busy && of === undefined) run(chosen, new FormData(event.target).get("reason").trim());
   };
-  const again = [...refused.filter(isRepeatable).map((one) => one.row), ...(state.left ?? [])];
   return html`
     <${Modal} label="batch" class="wide" busy=${busy} onClose=${onClose}>
       <form ref=${form} method="dialog" onSubmit=${onSubmit}>
-        <h2 id="batch">${verb} ${DRAFTS(chosen.length)} of ${format.month(period)}</h2>
-        ${of === undefined && html`
-          <p>${note}</p>
-          <${Sums} rows=${chosen} />
-          <${LeftOut} rows=${rows.filter((row) => !chosen.includes(row))} />
-          <label>Reason${decision !== "hold" && " (optional)"}
-            <input name="reason" required=${decision === "hold"} maxlength="200" autocomplete="off"
-              autofocus=${decision === "hold"} />
-          </label>
-          <div class="bar">
-            <button class="first" disabled=${!chosen.length} autofocus=${decision !== "hold"}
-              onClick=${(event) => event.detail > 1 && event.preventDefault()}>
-              ${verb} ${DRAFTS(chosen.length)}
-            </button>
-            <button value="close" formnovalidate>Cancel</button>
-          </div>`}
-        ${of !== undefined && html`
-          <progress aria-label="Progress" value=${done} max=${of}></progress>
-          <p role="status">${format.count(done)} of ${format.count(of)}${busy ? "…" : " done."}
-            ${!busy && Object.entries(reached).map(([name, many]) => html`
-              ${" "}<${Status} value=${name} /> ${format.count(many)}`)}
-            ${!busy && reached.proposed > 0 && " A second person must agree to what is proposed."}
-            ${!busy && reached.releasing > 0 && " Their statements are made within 15 minutes."}
-          </p>
-          ${refused.length > 0 && html`<${Refused} refused=${refused} />`}
-          <div class="bar">
-            ${busy
-              ? html`<button type="button" onClick=${() => { isStopped.current = true; }}>Stop</button>`
-              : html`
-                ${again.length > 0 && html`
-                  <button type="button" class="first" onClick=${() => run(again, state.reason)}>
-                    Repeat ${DRAFTS(again.length)}
-                  </button>`}
-                <button key="close" value="close" class=${again.length ? "" : "first"}>Close</button>`}
-          </div>`}
+        <h2 id="batch">${BATCHES[decision].verb} ${DRAFTS(chosen.length)} of ${format.month(period)}</h2>
+        ${of === undefined ? html`<${Question} ...${{ decision, rows, chosen }} />`
+          : html`<${Progress} ...${state} run=${run} stop=${stop} />`}
       </form>
     <//>`;
+}
+
+/** What will be done with the chosen rows, and the buttons that do it or do not. */
+function Question({ decision, rows, chosen }) {
+  const { verb, note } = BATCHES[decision];
+  return html`
+    <p>${note}</p>
+    <${Sums} rows=${chosen} />
+    <${LeftOut} rows=${rows.filter((row) => !chosen.includes(row))} />
+    <label>Reason${decision !== "hold" && " (optional)"}
+      <input name="reason" required=${decision === "hold"} maxlength="200" autocomplete="off"
+        autofocus=${decision === "hold"} />
+    </label>
+    <div class="bar">
+      <button class="first" disabled=${!chosen.length} autofocus=${decision !== "hold"}
+        onClick=${(event) => event.detail > 1 && event.preventDefault()}>
+        ${verb} ${DRAFTS(chosen.length)}
+      </button>
+      <button value="close" formnovalidate>Cancel</button>
+    </div>`;
+}
+
+/** How far the decisions are, and what became of them. */
+function Progress({ done, of, refused, reached, busy, left = [], reason, run, stop }) {
+  const again = [...refused.filter(isRepeatable).map((one) => one.row), ...left];
+  return html`
+    <progress aria-label="Progress" value=${done} max=${of}></progress>
+    <p role="status">${format.count(done)} of ${format.count(of)}${busy ? "…" : " done."}
+      ${!busy && Object.entries(reached).map(([name, many]) => html`
+        ${" "}<${Status} value=${name} /> ${format.count(many)}`)}
+      ${!busy && reached.proposed > 0 && " A second person must agree to what is proposed."}
+      ${!busy && reached.releasing > 0 && " Their statements are made within 15 minutes."}
+    </p>
+    ${refused.length > 0 && html`<${Refused} refused=${refused} />`}
+    <div class="bar">
+      ${busy
+        ? html`<button type="button" onClick=${stop}>Stop</button>`
+        : html`
+          ${again.length > 0 && html`
+            <button type="button" class="first" onClick=${() => run(again, reason)}>
+              Repeat ${DRAFTS(again.length)}
+            </button>`}
+          <button key="close" value="close" class=${again.length ? "" : "first"}>Close</button>`}
+    </div>`;
 }
 
 /** The sums of drafts by currency, as they are before they are released. */

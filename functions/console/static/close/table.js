@@ -10,39 +10,35 @@ import { COLUMNS, growth, sumsOf } from "./drafts.js";
 const STEPS = { ArrowDown: 1, j: 1, ArrowUp: -1, k: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity };
 const ROWS = "tr[data-key]";
 
-/**
- * The table. `groups`: the rows of each currency; `sort` and `onSort`: {by, down}. `selected`: the keys of the rows
- * that are chosen, and `select(keys, isOn)` changes it; without it nothing can be chosen. `act`: what a key does, by
- * key, called with the row; `preview` is called with a row.
- */
-export function DraftTable({ groups, sort, onSort, selected, select, act, preview }) {
-  const table = useRef();
-  const anchor = useRef();
-  const keys = groups.flatMap((one) => one.rows.map((row) => row.key));
-  const rowOf = (key) => groups.flatMap((one) => one.rows).find((row) => row.key === key);
-  // One row is in the order of the Tab key. Moving it changes two attributes, and renders nothing.
-  const reach = (element) => {
-    table.current.querySelector(`${ROWS}[tabindex="0"]`)?.setAttribute("tabindex", "-1");
-    element?.setAttribute("tabindex", "0");
-  };
-  useLayoutEffect(() => {
-    if (!table.current.querySelector(`${ROWS}[tabindex="0"]`)) reach(table.current.querySelector(ROWS));
-  });
+/** Makes a row the one in the order of the Tab key. That changes two attributes, and renders nothing. */
+function reach(table, element) {
+  table.querySelector(`${ROWS}[tabindex="0"]`)?.setAttribute("tabindex", "-1");
+  element?.setAttribute("tabindex", "0");
+}
 
-  const move = (element, step) => {
-    const rows = [...table.current.querySelectorAll(ROWS)];
-    const to = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(element) + step))];
-    to.focus();
-    return to.dataset.key;
-  };
-  const between = (one, other) => {
-    const [from, to] = [keys.includes(one) ? one : other, other].map((key) => keys.indexOf(key));
-    return keys.slice(Math.min(from, to), Math.max(from, to) + 1);
-  };
+/** Gives the focus to the row some steps from an element; returns its key. */
+function move(table, element, step) {
+  const rows = [...table.querySelectorAll(ROWS)];
+  const to = rows[Math.max(0, Math.min(rows.length - 1, rows.indexOf(element) + step))];
+  to.focus();
+  return to.dataset.key;
+}
+
+/** Returns the keys from one to another; the other alone, if the one is not among them. */
+function between(keys, one, other) {
+  const [from, to] = [keys.includes(one) ? one : other, other].map((key) => keys.indexOf(key));
+  return keys.slice(Math.min(from, to), Math.max(from, to) + 1);
+}
+
+/** Returns what the table does when a key is pressed, a row is clicked, or a row gets the focus. */
+function useHandlers(table, { groups, selected, select, act, preview }) {
+  const anchor = useRef();
+  const keys = keysOf(groups);
+  const rowOf = (key) => groups.flatMap((one) => one.rows).find((row) => row.key === key);
   const toggle = (key, isRange) => {
     if (!select) return;
     const isOn = isRange ? true : !selected.has(key);
-    select(isRange ? between(anchor.current, key) : [key], isOn);
+    select(isRange ? between(keys, anchor.current, key) : [key], isOn);
     anchor.current = key;
   };
   const onKeyDown = (event) => {
@@ -52,8 +48,8 @@ export function DraftTable({ groups, sort, onSort, selected, select, act, previe
     const pressed = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     const isOwn = event.target === element;
     if (pressed in STEPS) {
-      const to = move(element, STEPS[pressed]);
-      if (event.shiftKey) select?.(between(name, to), true);
+      const to = move(table.current, element, STEPS[pressed]);
+      if (event.shiftKey) select?.(between(keys, name, to), true);
     } else if (pressed === "x" || (pressed === " " && isOwn)) toggle(name, event.shiftKey);
     else if (pressed === "a") select?.(keys, !keys.every((one) => selected.has(one)));
     else if (pressed === "Enter" && isOwn) preview(rowOf(name));
@@ -69,13 +65,30 @@ export function DraftTable({ groups, sort, onSort, selected, select, act, previe
   };
   const onFocusIn = (event) => {
     const element = event.target.closest(ROWS);
-    if (element) reach(element);
+    if (element) reach(table.current, element);
   };
+  return { onKeyDown, onClick, onFocusIn };
+}
+
+const keysOf = (groups) => groups.flatMap((one) => one.rows.map((row) => row.key));
+
+/**
+ * The table. `groups`: the rows of each currency; `sort` and `onSort`: {by, down}. `selected`: the keys of the rows
+ * that are chosen, and `select(keys, isOn)` changes it; without it nothing can be chosen. `act`: what a key does, by
+ * key, called with the row; `preview` is called with a row.
+ */
+export function DraftTable({ groups, sort, onSort, selected, select, act, preview }) {
+  const table = useRef();
+  const handlers = useHandlers(table, { groups, selected, select, act, preview });
+  useLayoutEffect(() => {
+    if (!table.current.querySelector(`${ROWS}[tabindex="0"]`)) reach(table.current, table.current.querySelector(ROWS));
+  });
+  const keys = keysOf(groups);
   const chosen = keys.filter((one) => selected.has(one)).length;
   return html`
     <div class="grid" id="drafts">
       <table ref=${table} role="grid" aria-label="Drafts" aria-multiselectable=${select ? "true" : undefined}
-        onKeyDown=${onKeyDown} onClick=${onClick} onFocusIn=${onFocusIn}>
+        ...${handlers}>
         <thead role="rowgroup"><tr role="row">
           <th role="columnheader" scope="col" class="pick">
             ${select && html`

@@ -26,13 +26,12 @@ const CHANGES = [
 const AT_A_TIME = 400;
 const counted = (many) => `${format.count(many)} re-rating${many === 1 ? "" : "s"}`;
 
-/** The page. Of `query`: the agency that the form begins with. */
-export function Rerate({ query }) {
+/** Returns the state of a re-rating, and what reads its preview by the fields of a form, records it, or stops that. */
+function useRerating() {
   const [state, setState] = useState({});
   const isStopped = useRef(false);
-  const { busy, problem, preview, result } = state;
+  const { preview, result } = state;
   const events = preview?.changes.flatMap((one) => one.events) ?? [];
-
   const check = async (fields) => {
     setState({ busy: true });
     try {
@@ -46,9 +45,7 @@ export function Rerate({ query }) {
   };
   const send = async () => {
     isStopped.current = false;
-    const now = { counts: {}, refused: [], sent: result?.sent ?? 0 };
-    Object.assign(now.counts, result?.counts);
-    now.refused.push(...(result?.refused ?? []));
+    const now = { counts: { ...result?.counts }, refused: [...result?.refused ?? []], sent: result?.sent ?? 0 };
     setState({ preview, result: now, busy: true });
     try {
       while (now.sent < events.length && !isStopped.current) {
@@ -61,12 +58,19 @@ export function Rerate({ query }) {
       setState({ preview, result: now, problem: failure });
     }
   };
+  const stop = () => { isStopped.current = true; };
+  return { ...state, events, check, send, stop, forget: () => (preview || state.problem) && setState({}) };
+}
+
+/** The page. Of `query`: the agency that the form begins with. */
+export function Rerate({ query }) {
+  const { busy, problem, preview, result, events, check, send, stop, forget } = useRerating();
   const isLeft = !result || result.sent < events.length;
   return html`
     <p>The events that an agency recorded in a span are charged by another version of a rate card. The differences count
       in the month in which they are recorded; earlier months keep their figures.</p>
     <form onSubmit=${(event) => { const fields = fieldsOf(event); if (!busy) check(fields); }}
-      onInput=${() => (preview || problem) && setState({})}>
+      onInput=${forget}>
       <div class="bar">
         <${AgencyField} value=${query.agency} required />
         <label>Rate card
@@ -84,7 +88,7 @@ export function Rerate({ query }) {
     ${preview && events.length > 0 && isLeft && html`
       <p class="bar">
         ${busy
-          ? html`<button type="button" onClick=${() => { isStopped.current = true; }}>Stop</button>`
+          ? html`<button type="button" onClick=${stop}>Stop</button>`
           : html`<button type="button" class="first" onClick=${send}>
               ${result ? "Continue" : `Record ${counted(events.length)}`}</button>`}
       </p>`}

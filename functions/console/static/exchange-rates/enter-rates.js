@@ -20,8 +20,6 @@ export function EnterRates({ items, onDone }) {
     ${open && html`<${Ask} items=${items} onDone=${onDone} onClose=${() => setOpen(false)} />`}`;
 }
 
-const identified = (currency) => ({ id: crypto.randomUUID(), currency });
-
 function valuesOf(form) {
   const [currencies, rates] = [form.getAll("currency"), form.getAll("rate")];
   return {
@@ -30,20 +28,32 @@ function valuesOf(form) {
   };
 }
 
-function Ask({ items, onDone, onClose }) {
-  const [lines, setLines] = useState(() => [identified("")]);
-  const [review, setReview] = useState(null);
+/** Returns what becomes of each rate, by currency; what enters those that are not entered yet; and a reset. */
+function useEntering() {
   const [results, setResults] = useState({});
+  const enter = async ({ rates, ...shared }) => {
+    const found = { ...results };
+    for (const { currency, units_per_base } of rates.filter((one) => found[one.currency]?.status !== "entered")) {
+      found[currency] = await put(`/exchange-rates/${segment(currency)}`, { ...shared, units_per_base })
+        .then(() => ({ status: "entered" }), (problem) => ({ status: "refused", problem }));
+      setResults({ ...found });
+    }
+    return Object.values(found).every((one) => one.status === "entered");
+  };
+  return [results, enter, () => setResults({})];
+}
+
+function Ask({ items, onDone, onClose }) {
+  const [review, setReview] = useState(null);
+  const [results, enter, forget] = useEntering();
   const [busy, setBusy] = useState(false);
-  const base = items.find((one) => one.base)?.base ?? "";
-  const now = format.localTime(Date.now());
   const close = () => {
     onClose();
     if (Object.values(results).some((one) => one.status === "entered")) onDone();
   };
   const change = () => {
     setReview(null);
-    setResults({});
+    forget();
   };
   const send = async (form) => {
     if (!review) {
@@ -51,38 +61,14 @@ function Ask({ items, onDone, onClose }) {
       return false;
     }
     setBusy(true);
-    const found = { ...results };
-    const { rates, ...shared } = review;
-    for (const { currency, units_per_base } of rates.filter((one) => found[one.currency]?.status !== "entered")) {
-      found[currency] = await put(`/exchange-rates/${segment(currency)}`, { ...shared, units_per_base })
-        .then(() => ({ status: "entered" }), (problem) => ({ status: "refused", problem }));
-      setResults({ ...found });
-    }
+    const isDone = await enter(review);
     setBusy(false);
-    return Object.values(found).every((one) => one.status === "entered");
+    return isDone;
   };
   return html`
     <${Dialog} title="Enter exchange rates" action=${review ? "Enter" : "Review"} busy=${busy} wide
       onSend=${send} onClose=${close}>
-      <div hidden=${review !== null}>
-        <div class="bar">
-          <label>Base currency <input name="base" required defaultValue=${base} ...${CURRENCY} /></label>
-          <label>In force from (${format.zoneName()})
-            <input name="as_of" type="datetime-local" required defaultValue=${now} />
-          </label>
-          <label>Source <input name="source" required maxlength="64" autocomplete="off" placeholder="ECB" /></label>
-        </div>
-        ${lines.map(({ id, currency }, index) => html`
-          <fieldset key=${id} class="bar">
-            <legend>Rate ${index + 1}</legend>
-            <label>Currency <input name="currency" required defaultValue=${currency} ...${CURRENCY} /></label>
-            <${NumberField} label="Units for one unit of the base currency" name="rate" nonzero required size="12" />
-            ${lines.length > 1 && html`
-              <button type="button" aria-label=${`Remove rate ${index + 1}`}
-                onClick=${() => setLines(lines.filter((one) => one.id !== id))}>Remove</button>`}
-          </fieldset>`)}
-        <p><button type="button" onClick=${() => setLines([...lines, identified("")])}>Add a rate</button></p>
-      </div>
+      <${Fields} hidden=${review !== null} base=${items.find((one) => one.base)?.base ?? ""} />
       ${review && html`
         <p>In force from ${format.time(review.as_of)}, by ${isolated(review.source)}:</p>
         <${Table} label="The rates to enter" head=${HEAD}>
@@ -92,6 +78,32 @@ function Ask({ items, onDone, onClose }) {
         <//>
         <p><button type="button" disabled=${busy} onClick=${change}>Change it</button></p>`}
     <//>`;
+}
+
+/** The fields of the form: those of all rates, and some for each rate. `base`: the currency that it begins with. */
+function Fields({ hidden, base }) {
+  const [ids, setIds] = useState(() => [crypto.randomUUID()]);
+  const [now] = useState(() => format.localTime(Date.now()));
+  return html`
+    <div hidden=${hidden}>
+      <div class="bar">
+        <label>Base currency <input name="base" required defaultValue=${base} ...${CURRENCY} /></label>
+        <label>In force from (${format.zoneName()})
+          <input name="as_of" type="datetime-local" required defaultValue=${now} />
+        </label>
+        <label>Source <input name="source" required maxlength="64" autocomplete="off" placeholder="ECB" /></label>
+      </div>
+      ${ids.map((id, index) => html`
+        <fieldset key=${id} class="bar">
+          <legend>Rate ${index + 1}</legend>
+          <label>Currency <input name="currency" required ...${CURRENCY} /></label>
+          <${NumberField} label="Units for one unit of the base currency" name="rate" nonzero required size="12" />
+          ${ids.length > 1 && html`
+            <button type="button" aria-label=${`Remove rate ${index + 1}`}
+              onClick=${() => setIds(ids.filter((one) => one !== id))}>Remove</button>`}
+        </fieldset>`)}
+      <p><button type="button" onClick=${() => setIds([...ids, crypto.randomUUID()])}>Add a rate</button></p>
+    </div>`;
 }
 
 function Line({ rate: { currency, units_per_base: units }, base, before, result }) {

@@ -92,11 +92,54 @@ const LINES = {
   now: ({ accent, fill }) => ({ stroke: accent, width: 2.5, fill, points: { show: false } }),
 };
 
+/** Returns how a chart looks and behaves, as uPlot takes it. `onPoint` gets the index of the point at the pointer. */
+function optionsOf({ label, range, distances, tick, lines }, width, onPoint) {
+  const style = getComputedStyle(document.documentElement);
+  const colour = (name, more = "") => () => style.getPropertyValue(name).trim() + more;
+  const axis = {
+    stroke: colour("--soft"), font: `12px ${getComputedStyle(document.body).fontFamily}`,
+    grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, gap: 8,
+  };
+  const colours = { accent: colour("--accent"), soft: colour("--soft"), fill: colour("--accent", "1a") };
+  const moved = ({ cursor: { idx } }) => idx !== null && idx !== undefined && onPoint(idx);
+  return {
+    width,
+    height: HEIGHT,
+    padding: [12, 24, 0, 0],
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    hooks: { setCursor: [moved] },
+    tzDate: (instant) => uPlot.tzDate(new Date(instant * 1000), "Etc/UTC"),
+    scales: { x: { range }, ...(!lines.includes("steps") && { y: { range: fromZero } }) },
+    axes: [
+      { ...axis, grid: { show: false }, size: 32, incrs: distances, values: (_, ticks) => ticks.map(tick) },
+      { ...axis, size: widthOf, values: (_, ticks, __, ___, step) => ticks.map((one) => short(one, ticks, step)) },
+    ],
+    series: [{}, ...lines.map((line) => ({ label, ...LINES[line](colours) }))],
+  };
+}
+
+/** Draws a chart at a place, as wide as that is and in the colours of the moment; returns the chart, and its end. */
+function drawn(place, drawing, columns, onPoint) {
+  const chart = new uPlot(optionsOf(drawing, place.clientWidth, onPoint), columns, place);
+  const watch = new ResizeObserver(() => chart.setSize({ width: place.clientWidth, height: HEIGHT }));
+  watch.observe(place);
+  const draw = () => chart.redraw();
+  for (const query of SCHEMES) query.addEventListener("change", draw);
+  const end = () => {
+    watch.disconnect();
+    for (const query of SCHEMES) query.removeEventListener("change", draw);
+    chart.destroy();
+  };
+  return [chart, end];
+}
+
 /**
  * A chart of one shape or several. `points`: of each, its instant in seconds, its text, the decimal text of each line
  * that it has, and `readings`: the same in words. A pointer or the arrow keys choose a point; its readings are above.
  */
-function Plot({ label, points, range, distances, tick, lines }) {
+function Plot({ points, ...drawing }) {
+  const { label, lines } = drawing;
   const [at, setAt] = useState(() => points.findLastIndex((one) => one[lines.at(-1)] !== undefined));
   const [place, chart] = [useRef(), useRef()];
   const last = points.length - 1;
@@ -106,38 +149,9 @@ function Plot({ label, points, range, distances, tick, lines }) {
     ...lines.map((line) => points.map((one) => (one[line] === undefined ? null : Number(one[line])))),
   ];
   useEffect(() => {
-    const style = getComputedStyle(document.documentElement);
-    const colour = (name, more = "") => () => style.getPropertyValue(name).trim() + more;
-    const axis = {
-      stroke: colour("--soft"), font: `12px ${getComputedStyle(document.body).fontFamily}`,
-      grid: { stroke: colour("--line"), width: 1 }, ticks: { show: false }, gap: 8,
-    };
-    const colours = { accent: colour("--accent"), soft: colour("--soft"), fill: colour("--accent", "1a") };
-    const onPoint = ({ cursor: { idx } }) => idx !== null && idx !== undefined && setAt(idx);
-    chart.current = new uPlot({
-      width: place.current.clientWidth,
-      height: HEIGHT,
-      padding: [12, 24, 0, 0],
-      legend: { show: false },
-      cursor: { y: false, drag: { x: false, y: false } },
-      hooks: { setCursor: [onPoint] },
-      tzDate: (instant) => uPlot.tzDate(new Date(instant * 1000), "Etc/UTC"),
-      scales: { x: { range }, ...(!lines.includes("steps") && { y: { range: fromZero } }) },
-      axes: [
-        { ...axis, grid: { show: false }, size: 32, incrs: distances, values: (_, ticks) => ticks.map(tick) },
-        { ...axis, size: widthOf, values: (_, ticks, __, ___, step) => ticks.map((one) => short(one, ticks, step)) },
-      ],
-      series: [{}, ...lines.map((line) => ({ label, ...LINES[line](colours) }))],
-    }, columns, place.current);
-    const watch = new ResizeObserver(() => chart.current.setSize({ width: place.current.clientWidth, height: HEIGHT }));
-    watch.observe(place.current);
-    const draw = () => chart.current.redraw();
-    for (const query of SCHEMES) query.addEventListener("change", draw);
-    return () => {
-      watch.disconnect();
-      for (const query of SCHEMES) query.removeEventListener("change", draw);
-      chart.current.destroy();
-    };
+    const [made, end] = drawn(place.current, drawing, columns, setAt);
+    chart.current = made;
+    return end;
   }, [label, JSON.stringify(columns)]);
   const keys = { ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1, Home: 0, End: last };
   const onKeyDown = (event) => {

@@ -10,12 +10,8 @@ const HEAD = [["Step"], ["Outcome"], ["What was compared"]];
 /** Returns a number of things in words: 1 line, 13 lines. */
 export const counted = (many, thing) => `${format.count(many)} ${thing}${many === 1 ? "" : "s"}`;
 
-/**
- * The panel. `begin`: returns the steps of the proof, one after the other. `pause`: the number of linked steps after
- * which it waits. `result`: returns what is proven in one sentence, from the steps and whether they are all.
- * `notProven`, `command`: for the certificate, whose file is named after `name`. `children`: more evidence.
- */
-export function Proof({ subject, name, label, begin, pause, result, notProven, command, children }) {
+/** Returns the state of a proof, what begins it, and what follows it for as many linked steps as `pause` says. */
+function useProof(begin, pause) {
   const [state, setState] = useState({ steps: [] });
   const source = useRef();
   const follow = async () => {
@@ -38,7 +34,16 @@ export function Proof({ subject, name, label, begin, pause, result, notProven, c
     return follow();
   };
   useEffect(() => () => { source.current?.return(); }, []);
-  const { steps, busy, problem, done, at } = state;
+  return [state, again, follow];
+}
+
+/**
+ * The panel. `begin`: returns the steps of the proof, one after the other. `pause`: the number of linked steps after
+ * which it waits. `result`: returns what is proven in one sentence, from the steps and whether they are all.
+ * `notProven`, `command`: for the certificate, whose file is named after `name`. `children`: more evidence.
+ */
+export function Proof({ subject, name, label, begin, pause, result, notProven, command, children }) {
+  const [{ steps, busy, problem, done, at }, again, follow] = useProof(begin, pause);
   const failed = steps.filter((one) => one.outcome === "failed");
   const sentence = at && !busy && sentenceOf(failed, () => result(steps, done));
   const save = () => {
@@ -66,20 +71,24 @@ export function Proof({ subject, name, label, begin, pause, result, notProven, c
       <p class="note">With the files in one folder, this command repeats it: <code>${command}</code></p>`}
     ${steps.length > 0 && !busy && !done && html`
       <p><button type="button" onClick=${follow}>Follow the chain further</button></p>`}
-    <details class="evidence" open=${failed.length > 0}>
-      <summary>Evidence</summary>
-      ${steps.length > 0 && html`
-        <${Table} caption="The steps of the proof" head=${HEAD}>
-          ${steps.map((one, index) => html`
-            <tr key=${index}>
-              <th scope="row" class="long">${one.text}</th>
-              <td><${Status} value=${one.outcome} /></td>
-              <td class="long"><${Name}>${one.detail}<//></td>
-            </tr>`)}
-        <//>`}
-      ${children}
-    </details>`;
+    <${Evidence} steps=${steps} open=${failed.length > 0}>${children}<//>`;
 }
+
+/** The steps with their outcomes, and more evidence. */
+const Evidence = ({ steps, open, children }) => html`
+  <details class="evidence" open=${open}>
+    <summary>Evidence</summary>
+    ${steps.length > 0 && html`
+      <${Table} caption="The steps of the proof" head=${HEAD}>
+        ${steps.map((one, index) => html`
+          <tr key=${index}>
+            <th scope="row" class="long">${one.text}</th>
+            <td><${Status} value=${one.outcome} /></td>
+            <td class="long"><${Name}>${one.detail}<//></td>
+          </tr>`)}
+      <//>`}
+    ${children}
+  </details>`;
 
 /** Returns what was proven, or what is wrong, in one sentence. */
 function sentenceOf(failed, result) {

@@ -72,7 +72,6 @@ function Box({ pages, onClose }) {
       if (options[active]) go(options[active].to);
     }
   };
-  let number = 0;
   return html`
     <dialog ref=${place} class="search" aria-label="Search" closedby="any" onClose=${onClose}>
       <label>Name, number or id
@@ -82,25 +81,32 @@ function Box({ pages, onClose }) {
           onInput=${(event) => setText(event.target.value)} onKeyDown=${pressed} />
       </label>
       ${problem && html`<${Failure} problem=${problem} />`}
-      <div id=${LIST} role="listbox" aria-label="Results">
-        ${groups.map((group) => html`
-          <div key=${group.title} role="group" aria-label=${group.title}>
-            <div class="note" aria-hidden="true">${group.title}</div>
-            ${group.options.map((one) => {
-              const at = number++;
-              return html`
-                <div key=${one.to + one.text} id=${idOf(at)} role="option" aria-selected=${at === active}
-                  onClick=${() => go(one.to)} onMouseMove=${() => at !== active && setChosen(at)}>
-                  <${Name}>${one.text}<//>${one.more && html` <span class="note"><${Name}>${one.more}<//></span>`}
-                </div>`;
-            })}
-          </div>`)}
-      </div>
+      <${Results} ...${{ groups, active, setChosen, go }} />
       <p class="note" role="status">
         ${busy ? "Searching…" : options.length ? `${format.count(options.length)} results` : "Nothing has this name."}
         ${found?.all_sources === false && text.trim() && " Not all sources were searched: write source and id."}
       </p>
     </dialog>`;
+}
+
+/** What is found, in groups; the options are numbered through all of them. */
+function Results({ groups, active, setChosen, go }) {
+  let number = 0;
+  return html`
+    <div id=${LIST} role="listbox" aria-label="Results">
+      ${groups.map((group) => html`
+        <div key=${group.title} role="group" aria-label=${group.title}>
+          <div class="note" aria-hidden="true">${group.title}</div>
+          ${group.options.map((one) => {
+            const at = number++;
+            return html`
+              <div key=${one.to + one.text} id=${idOf(at)} role="option" aria-selected=${at === active}
+                onClick=${() => go(one.to)} onMouseMove=${() => at !== active && setChosen(at)}>
+                <${Name}>${one.text}<//>${one.more && html` <span class="note"><${Name}>${one.more}<//></span>`}
+              </div>`;
+          })}
+        </div>`)}
+    </div>`;
 }
 
 const idOf = (number) => `search-${number}`;

@@ -3,22 +3,23 @@
  * and what its reader may do with it.
  */
 import { html, useEffect, useRef, useState } from "../vendor/htm-preact.js";
-import { draftPath, get, getOr, post, put, segment, statementPath } from "../lib/api.js";
+import { draftPath, get, getOr, statementPath } from "../lib/api.js";
 import * as format from "../lib/format.js";
 import { EventLink, Reference, typeColumn } from "../lib/links.js";
 import { List } from "../lib/list.js";
 import { STAFF, may, reader } from "../lib/me.js";
 import { Messages } from "../lib/messages.js";
 import {
-  Conflict, Dialog, Failure, Link, LinksNote, Money, Name, Pending, Person, Status, Table, Time, useConflict,
-  useLoaded, useSending,
+  Failure, Link, LinksNote, Money, Name, Pending, Person, Status, Table, Time, useLoaded,
 } from "../lib/parts.js";
 import { address } from "../lib/routes.js";
 import { Proof, counted } from "../proof/panel.js";
 import { sealedJson, sealedLines } from "../proof/sealed.js";
 import { NOT_PROVEN, proofOfStatement } from "../proof/statement-proof.js";
+import { CHANGES, Change } from "./change.js";
 import { Owed, Parties, Particulars } from "./document.js";
 import { Figures } from "./figures.js";
+import { History, disputesOf, identity } from "./history.js";
 
 const PAYMENT = [
   ["amount", "Amount"], ["cancelled", "− Cancelled"], ["paid", "− Paid"],
@@ -29,32 +30,6 @@ const FILES = {
   "statement.json": "Its figures as JSON",
   "statement.xml": "An electronic invoice (EN 16931)",
   "lines.csv.gz": "Its lines as CSV",
-};
-const CHANGES = {
-  issued: {
-    button: "Issue",
-    title: "Issue the statement",
-    action: "Issue",
-    note: "The statement is issued as it was sealed, without tax. The agency can then accept or dispute it.",
-  },
-  accepted: {
-    button: "Accept",
-    title: "Accept the statement",
-    action: "Accept",
-    note: "The statement is then accepted for good. A later correction is on a later statement.",
-  },
-  disputed: {
-    button: "Dispute the statement",
-    title: "Dispute the statement",
-    action: "Dispute",
-    note: "The marketplace then looks at the whole statement, and sets it to resolved.",
-  },
-  resolved: {
-    button: "Resolve the dispute",
-    title: "Resolve the dispute",
-    action: "Resolve",
-    note: "The statement is then resolved for good. The agency sees the reason.",
-  },
 };
 const linesColumns = (action) => [
   { key: "recorded_at", title: "Recorded", type: "time" },
@@ -74,39 +49,14 @@ const linesColumns = (action) => [
 export function Statement({ name }) {
   const loaded = useLoaded(() => load(name), statementPath(name));
   const [asking, setAsking] = useState(null);
-  const { again } = loaded;
   const file = loaded.value?.[0].files?.find((one) => one.key.endsWith("/statement.json"));
   const document = useLoaded(async () => file && sealedJson(file), file?.sha256);
-  if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${again} />`;
+  if (!loaded.value) return html`<${Pending} problem=${loaded.problem} retry=${loaded.again} />`;
   const [statement, draft] = loaded.value;
   const content = document.value;
-  const dialog = { statement, onDone: again, onClose: () => setAsking(null) };
-  const mayAct = !statement.preview && statement.may_become.length > 0;
   return html`
-    <p class="note">
-      ${statement.preview
-        ? html`A preview as of <${Time} at=${statement.as_of} />:
-            ${" "}${statement.state === "sealed"
-              ? "the draft of this period is not released yet." : `the period is ${statement.state}.`}
-            ${may(...STAFF) && html`
-              ${" "}<${Link} to=${address(["close", statement.period])}>Close ${format.month(statement.period)}<//>`}`
-        : html`<${Status} value=${statement.status} />
-            ${" "}${statement.document === "credit_note" ? "Credit note" : "Statement"} ${statement.number}.
-            ${" "}It covers what was recorded before <${Time} at=${statement.recorded_until} />.
-            ${statement.status === "issued" && statement.dispute_until
-              && ` Disputes are taken until ${format.day(statement.dispute_until)}.`}`}
-    </p>
-    ${statement.cancelled && html`
-      <p class="mark">
-        Cancelled by ${statement.cancelled.number} on ${format.day(statement.cancelled.issued_on)}: this statement owes
-        nothing. A new one can follow from the same lines.
-      </p>`}
-    ${statement.status === "not_issued" && html`
-      <p class="mark">
-        Not issued: the agency's tax profile was missing, so this statement lacks tax. Finance can issue it as it is,
-        and register the tax profile on the agency's page, so that later statements are issued.
-      </p>`}
-    ${mayAct && html`<${Actions} statement=${statement} ask=${setAsking} />`}
+    ${statement.preview ? html`<${AboutPreview} ...${statement} />` : html`<${About} ...${statement} />`}
+    ${!statement.preview && html`<${Actions} statement=${statement} ask=${setAsking} />`}
     ${mayCancel(statement) && html`<${Cancellation} draft=${draft} ask=${setAsking} />`}
     <${Owed} statement=${statement} content=${content} />
     ${content && html`<${Parties} content=${content} />`}
@@ -131,11 +81,36 @@ export function Statement({ name }) {
         <${Hashes} documents=${statement.documents} />
       <//>
       <${Messages} kind="statements" subject=${`${name.agency}#${name.currency}#${name.period}`} />`}
-    ${asking?.status && html`<${Change} status=${asking.status} ...${dialog} />`}
-    ${asking?.cancel && html`<${Cancel} ...${asking.cancel} ...${dialog} />`}
-    ${asking?.line && html`<${Dispute} line=${asking.line} ...${dialog} />`}
-    ${asking?.resolved && html`<${Resolve} line=${asking.resolved} ...${dialog} />`}`;
+    ${asking && html`
+      <${Change} ...${{ asking, statement }} onDone=${loaded.again} onClose=${() => setAsking(null)} />`}`;
 }
+
+/** That the statement is a preview: as of when, and why it is no more yet. */
+const AboutPreview = ({ as_of: at, state, period }) => html`
+  <p class="note">
+    A preview as of <${Time} at=${at} />:
+    ${" "}${state === "sealed" ? "the draft of this period is not released yet." : `the period is ${state}.`}
+    ${may(...STAFF) && html` <${Link} to=${address(["close", period])}>Close ${format.month(period)}<//>`}
+  </p>`;
+
+/** Which statement it is, its status, and what it covers. */
+const About = ({ status, document, number, recorded_until: until, dispute_until: disputes, cancelled }) => html`
+  <p class="note">
+    <${Status} value=${status} />
+    ${" "}${document === "credit_note" ? "Credit note" : "Statement"} ${number}.
+    ${" "}It covers what was recorded before <${Time} at=${until} />.
+    ${status === "issued" && disputes && ` Disputes are taken until ${format.day(disputes)}.`}
+  </p>
+  ${cancelled && html`
+    <p class="mark">
+      Cancelled by ${cancelled.number} on ${format.day(cancelled.issued_on)}: this statement owes nothing. A new one can
+      follow from the same lines.
+    </p>`}
+  ${status === "not_issued" && html`
+    <p class="mark">
+      Not issued: the agency's tax profile was missing, so this statement lacks tax. Finance can issue it as it is,
+      and register the tax profile on the agency's page, so that later statements are issued.
+    </p>`}`;
 
 /** Returns whether a statement can be cancelled by the reader: one of a release, and not of 0.2.0. */
 const mayCancel = ({ preview, cancelled, documents }) =>
@@ -177,15 +152,6 @@ const Actions = ({ statement, ask }) => statement.may_become.length > 0 && html`
       </button>`)}
   </p>`;
 
-const identity = ({ source, id }) => `${source}#${id}`;
-
-/** Returns the lines of a history with whether their dispute is open: its resolution names the line again. */
-function disputesOf(changes) {
-  const open = {};
-  for (const { line } of changes) if (line) open[identity(line)] = open[identity(line)] === undefined;
-  return open;
-}
-
 /** What is paid of the statement today, whether by payments that name it or by others. */
 function Payment({ status, currency, ...figures }) {
   const shown = PAYMENT.filter(([name]) => name === "amount" || name === "open" || /[1-9]/.test(figures[name]));
@@ -199,31 +165,6 @@ function Payment({ status, currency, ...figures }) {
           <${Money} value=${figures[name]} currency=${currency} />
         </tr>`)}
     <//>
-    </section>`;
-}
-
-/** The changes of a statement, those from the index `from` on. A line that is named again is resolved. */
-function History({ changes, from = 0, resolve }) {
-  if (changes.length <= from) return null;
-  const open = disputesOf(changes);
-  const isNamed = (line, before) => changes.slice(0, before).some((one) => one.line && identity(one.line) === line);
-  const did = (line, index) => line && html`
-    ${" "}${isNamed(identity(line), index) ? "resolved" : "disputed"} the line <${EventLink} ...${line} />`;
-  return html`
-    <section class="card">
-    <h2>History</h2>
-    <ul class="plain">
-      ${changes.map((one, index) => index >= from && html`
-        <li key=${index}>
-          <${Time} at=${one.at} /> <${Status} value=${one.status} />
-          ${" "}The ${one.party}${one.by && html` (<${Person} by=${one.by} />)`}${did(one.line, index)}:
-          ${" "}<${Name}>${one.reason}<//>
-          ${resolve && one.line && open[identity(one.line)] && html`
-            ${" "}<button type="button" aria-label=${`Resolve ${one.line.id}`} onClick=${() => resolve(one.line)}>
-              Resolve
-            </button>`}
-        </li>`)}
-    </ul>
     </section>`;
 }
 
@@ -299,73 +240,4 @@ function Lines({ statement, dispute }) {
     ${state.lines && html`
       <${List} name="lines" caption="The sealed lines; their file has the hash of the statement"
         columns=${linesColumns(action)} rows=${state.lines} />`}`;
-}
-
-/** Asks for a reason and sends a request once. `status`: what the statement, or its line, is to become. */
-function Request({ title, action, note, status, send, onDone, onClose, statement }) {
-  const reasonOf = (form) => form.get("reason").trim();
-  const read = async (form) => ({ reason: reasonOf(form), now: await get(statementPath(statement)) });
-  const [sending, conflict] = useConflict((form) => send(reasonOf(form)), read, onDone);
-  const isStale = conflict && conflict.now.changes > statement.changes;
-  const onTheirs = () => {
-    onDone();
-    onClose();
-  };
-  return html`
-    <${Dialog} ...${{ title, action, onClose, isStale }} ...${sending}>
-      <p>${note}</p>
-      <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
-      ${isStale && html`
-        <${Conflict} rows=${rowsOf(conflict, status)} label="Keep theirs and close" onTheirs=${onTheirs}>
-          You saw <${Status} value=${statement.status} />. Since then:
-          <${History} changes=${conflict.now.history} from=${statement.changes} />
-        <//>`}
-    <//>`;
-}
-
-const rowsOf = ({ now, reason }, status) => [
-  ["Status", format.words(now.status), format.words(status)],
-  ["Reason", now.history.at(-1)?.reason || "", reason],
-];
-
-/** Asks why, and cancels the statement by a decision about its draft. `agree`: whether somebody else proposed it. */
-function Cancel({ statement, agree, onDone, onClose }) {
-  const send = async (form) => {
-    const { seen } = await get(draftPath(statement));
-    return put(draftPath(statement), { decision: "cancel", seen, reason: form.get("reason").trim() });
-  };
-  const sending = useSending(send, onDone);
-  const title = "Cancel the statement";
-  return html`
-    <${Dialog} ...${{ title, action: agree ? "Agree" : title, onClose }} ...${sending}>
-      <p>
-        The next release makes a document that reverses this statement whole. Its draft can then be released again.
-      </p>
-      <label>Reason <input name="reason" required maxlength="200" autocomplete="off" autofocus /></label>
-    <//>`;
-}
-
-function Change({ statement, status, ...more }) {
-  const { title, action, note } = CHANGES[status];
-  const send = (reason) => put(statementPath(statement, "status"), { status, reason, seen: statement.changes });
-  return html`<${Request} ...${{ title, action, note, status, send, statement, ...more }} />`;
-}
-
-function Dispute({ statement, line, ...more }) {
-  const { source, id } = line;
-  const note = html`The line <${Name}>${source} ${id}<//> and with it the statement are then disputed.`;
-  const send = (reason) => post(statementPath(statement, "disputes"), { source, id, reason });
-  const title = "Dispute a line";
-  return html`<${Request} action="Dispute" status="disputed" ...${{ title, note, send, statement, ...more }} />`;
-}
-
-function Resolve({ statement, line, ...more }) {
-  const { source, id } = line;
-  const note = html`
-    The dispute of the line <${Name}>${source} ${id}<//> is then resolved for good. The agency sees the reason. With the
-    last disputed line the statement is resolved, too, unless it was disputed as a whole.`;
-  const path = statementPath(statement, `disputes/${segment(source)}/${segment(id)}`);
-  const send = (reason) => put(path, { reason });
-  const title = "Resolve the dispute of a line";
-  return html`<${Request} action="Resolve" status="resolved" ...${{ title, note, send, statement, ...more }} />`;
 }
