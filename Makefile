@@ -38,7 +38,7 @@ endef
 compile = $(WITH_LAMBDA_PYTHON) python3.13 -m compileall -qf --invalidation-mode unchecked-hash -s $(1) -p $(2) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proof bench screenshots openapi runbooks lint format security sam validate build lock vendor
+.PHONY: help setup demo test proof bench screenshots openapi lint format security sam validate build lock vendor
 .PHONY: clean
 
 help:  ## List the tasks
@@ -73,9 +73,6 @@ screenshots: setup  ## Draw the documentation's pictures of the console again (n
 
 openapi: setup  ## Write the OpenAPI document and the reference of the HTTP API again
 	@$(BIN)/python -m quarterhour_tools.openapi
-
-runbooks:  ## Copy the runbooks to the console, which serves them
-	@cp docs/operations.md functions/console/static/operations.md
 
 lint: setup  ## Check style, types, the direction of imports, words, and what is generated
 	$(BIN)/ruff check

@@ -13,7 +13,10 @@ from quarterhour.model.settings import Environment
 from quarterhour.web import http
 from quarterhour.web.static_files import ASSETS, INDEX, PageSettings, accepts_gzip, origin, served_files
 
-FOLDER: Final = Path(__file__).parent / "static"
+HERE: Final = Path(__file__).parent
+FOLDER: Final = HERE / "static"
+RUNBOOKS: Final = "operations.md"
+"""The runbooks are a page of the documents: a link in the repository, a file in what is deployed."""
 
 env = Environment.of_process()
 issuer = env.variables.get("JWT_ISSUER", "")
@@ -25,6 +28,7 @@ origins = [
     *(origin(one) for one in (issuer, env.variables.get("CONSOLE_TOKEN_ORIGIN")) if one),
 ]
 files = {path.relative_to(FOLDER).as_posix(): path.read_bytes() for path in FOLDER.rglob("*") if path.is_file()}
+files[RUNBOOKS] = (HERE / RUNBOOKS).read_bytes()
 served = served_files(files, settings, origins)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from quarterhour_tools.emulator.http_api import Request, Response
+from tests.support.repository import ROOT
 from tests.support.system import World, opened
 
 PAGES = ("/", "/console/statements", "/console/statements/2026-11/50%25%20off%20%2F%20outlet/USD", "/console/none")
@@ -53,6 +54,13 @@ def test_the_page_is_checked_each_time_and_what_it_names_is_kept_for_ever(world:
     for address in named:
         answer = get(world, address)
         assert (answer.status, answer.headers["cache-control"]) == (200, "public, max-age=31536000, immutable"), address
+
+
+def test_the_runbooks_are_the_page_of_the_documents(world: World) -> None:
+    root = assets(world)[0].rpartition("/")[0]
+    answer = get(world, f"{root}/operations.md")
+    assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
+    assert answer.body == (ROOT / "docs" / "operations.md").read_bytes()
 
 
 def test_a_file_is_compressed_for_who_can_read_that(world: World) -> None:
