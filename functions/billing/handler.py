@@ -10,15 +10,12 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.aws import clients
-from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.parking import Parking
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.streams import Record
 from quarterhour.aws.telemetry import observed
-from quarterhour.aws.workers import Workers
 from quarterhour.ledger.keys import HELD
 from quarterhour.ledger.recording.service import recorder_of
-from quarterhour.model.settings import Environment
 from quarterhour.notifications.service import ChangeLog, NotificationLog
 from quarterhour.notifications.sources import STATEMENTS
 from quarterhour.notifications.store import NotificationStore
@@ -26,22 +23,20 @@ from quarterhour.orders.billing.service import Biller
 from quarterhour.orders.store import OrderStore
 from quarterhour.reports.archived import ArchivedPostings
 
-env = Environment.of_process()
-dynamodb = clients.dynamodb()
-workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
-table = env.text("ENTITY_TABLE")
-parking = Parking(clients.sqs(), env.text("PARKED_QUEUE_URL"))
+resources = Resources.of_process()
+env, dynamodb, workers = resources.env, resources.dynamodb, resources.workers
+parking = Parking(resources.sqs, env.text("PARKED_QUEUE_URL"))
 biller = Biller(
-    OrderStore(dynamodb, dynamodb, table, workers),  # only reads
-    recorder_of(env, dynamodb, workers, ArchivedPostings.of(env, workers), "BILLING_TIMEOUT_SECONDS"),
+    OrderStore(dynamodb, dynamodb, resources.entity_table, workers),  # only reads
+    recorder_of(resources, ArchivedPostings.of(resources), "BILLING_TIMEOUT_SECONDS"),
     parking,
     workers,
 )
 queue = env.optional("NOTIFICATION_QUEUE_URL", "the URL of a queue", str)
 changes = ChangeLog(
-    NotificationLog(NotificationStore(dynamodb, EntityReader(dynamodb, table))),
+    NotificationLog(NotificationStore(dynamodb, resources.entities)),
     parking,
-    Parking(clients.sqs(), queue or ""),
+    Parking(resources.sqs, queue or ""),
 )
 
 RESERVE_SECONDS = 5

@@ -4,28 +4,25 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.aws import clients
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import observed
-from quarterhour.aws.workers import Workers
 from quarterhour.ledger.events.http import read_request
 from quarterhour.ledger.events.people import PeopleRules, sent_by
 from quarterhour.ledger.recording.metrics import count_outcomes
 from quarterhour.ledger.recording.response import response_parts
 from quarterhour.ledger.recording.service import recorder_of
-from quarterhour.model.settings import Environment
 from quarterhour.orders.events import unreserved
 from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.web import http
 from quarterhour.web.access import Gate, Role, people
 from quarterhour.web.parameters import Parameters
 
-env = Environment.of_process()
-gate = Gate(env)
-workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
-recorder = recorder_of(env, clients.dynamodb(), workers, ArchivedPostings.of(env, workers), "INGEST_TIMEOUT_SECONDS")
+resources = Resources.of_process()
+gate = Gate(resources.env)
+recorder = recorder_of(resources, ArchivedPostings.of(resources), "INGEST_TIMEOUT_SECONDS")
 
 allow = people(Role.FINANCE)
-rules = PeopleRules.of(env)
+rules = PeopleRules.of(resources.env)
 RESERVE_SECONDS = 5
 """The time kept for the response: a client without a response must send all events again."""
 

@@ -7,25 +7,22 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.aws import clients
 from quarterhour.aws.parking import Parking
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import logger, observed
-from quarterhour.aws.workers import Workers
 from quarterhour.intake.inbox import InboxIntake
 from quarterhour.intake.service import QueueIntake
 from quarterhour.intake.store import InboxStore
 from quarterhour.ledger.recording.service import recorder_of
 from quarterhour.model.errors import UnavailableError
-from quarterhour.model.settings import Environment
 from quarterhour.reports.archived import ArchivedPostings
 
-env = Environment.of_process()
-sqs = clients.sqs()
-workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
-recorder = recorder_of(env, clients.dynamodb(), workers, ArchivedPostings.of(env, workers), "INTAKE_TIMEOUT_SECONDS")
+resources = Resources.of_process()
+env, sqs = resources.env, resources.sqs
+recorder = recorder_of(resources, ArchivedPostings.of(resources), "INTAKE_TIMEOUT_SECONDS")
 queue = QueueIntake(recorder, Parking(sqs, env.text("PARKED_QUEUE_URL")))
 inbox_queue = env.text("INBOX_QUEUE_URL")
-inbox = InboxIntake(recorder, InboxStore(clients.s3(), env.text("INBOX_BUCKET")), sqs, inbox_queue)
+inbox = InboxIntake(recorder, InboxStore(resources.s3, env.text("INBOX_BUCKET")), sqs, inbox_queue)
 
 RESERVE_SECONDS = 8
 """Time that is kept to park what is refused, to write a result, and for the response."""

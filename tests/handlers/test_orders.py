@@ -8,6 +8,7 @@ import pytest
 
 from benchmarks.orders import rush
 from quarterhour.orders.plan import INDEX_LAG
+from quarterhour.orders.service import OrderService
 from quarterhour_tools.emulator.faults import FaultKind
 from quarterhour_tools.emulator.stack import load
 from tests.handlers.desk import change, place, send
@@ -232,8 +233,13 @@ def test_an_order_whose_commit_is_slow_is_on_all_pages_of_a_listing_or_on_none(s
         assert len(world.all("/customers/ann/items")) == 4
 
 
-def test_a_commit_has_taken_effect_or_failed_before_its_order_can_be_listed(world: World) -> None:
-    patience = load(world.stack.functions["write"], "looked_at").order_store.client_once.meta.config
+def test_a_commit_has_taken_effect_or_failed_before_its_order_can_be_listed(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stores: list[Any] = []
+    monkeypatch.setattr(OrderService, "__init__", lambda _, store, __: stores.append(store))
+    load(world.stack.functions["write"], "looked_at")
+    patience = stores[0].client_once.meta.config
     assert patience.retries["total_max_attempts"] == 1
     index = timedelta(seconds=2)
     assert timedelta(seconds=patience.connect_timeout + patience.read_timeout) + index <= INDEX_LAG

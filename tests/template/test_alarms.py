@@ -13,6 +13,7 @@ from moto import mock_aws
 from benchmarks import cost
 from benchmarks.prices import ALARM_METRIC_MONTH, METRIC_MONTH
 from quarterhour.aws.telemetry import Metric as Own
+from quarterhour.maintenance.operations import queue_urls
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.schedule.plan import LATE_FIRINGS
 from quarterhour_tools.emulator.embedded import adjusted
@@ -336,7 +337,7 @@ def test_the_state_of_the_operation_has_the_names_and_the_threshold_of_the_alarm
         for name, value in metric.dimensions
         if name == "QueueName" and metric.name == "ApproximateNumberOfMessagesVisible"
     }
-    assert {name: url.partition(".")[0] for name, url in module.queues.items()} == looked_at
+    assert {name: url.partition(".")[0] for name, url in queue_urls(module.resources.env).items()} == looked_at
     assert stack.of("AWS::CloudWatch::Alarm")["ReportLateAlarm"]["Threshold"] == LATE_FIRINGS
 
 

@@ -2,9 +2,17 @@
 
 from typing import Final
 
-from quarterhour.search.api import Found
+from quarterhour.counters.api import FoundAccounts
+from quarterhour.ledger.api import FoundEvents
+from quarterhour.orders.api import FoundOrders
+from quarterhour.statements.api import FoundStatements
 from quarterhour_tools.openapi.description import Group, read
 from quarterhour_tools.openapi.parameters import SEARCHED
+
+
+class Found(FoundAccounts, FoundStatements, FoundEvents, FoundOrders):
+    """What a text names, by kind."""
+
 
 SEARCH: Final = Group(
     "Search",

@@ -128,3 +128,16 @@ class AccountTrend(TypedDict):
     trend: Direction | None
     """The trend of the net."""
     figures: dict[Literal["events", "gross", "refunds", "commission", "payments", "net"], Figure]
+
+
+class FoundAccount(TypedDict):
+    """The name of an account."""
+
+    agency: Name
+    currency: Currency
+
+
+class FoundAccounts(TypedDict):
+    """The accounts that a text names."""
+
+    accounts: list[FoundAccount]

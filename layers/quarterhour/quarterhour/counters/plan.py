@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from quarterhour.aws.entity import Key, window_index
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert, new_image, sequence, with_new_image
@@ -49,6 +49,7 @@ from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import ITEM_POSITION_LENGTH, Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.settings import Environment
 from quarterhour.model.totals import PeriodTotals, RunningTotals, Totals, add_up, total
 
 LEAVE_AFTER: Final = timedelta(minutes=2)
@@ -159,6 +160,11 @@ class Retention:
 
     quarter_hour: timedelta
     day: timedelta
+
+    @classmethod
+    def of(cls, env: Environment) -> Self:
+        """Return the retention of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
+        return cls(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from quarterhour.aws.entity import LATEST, IndexRange, Key, Range, Values, window_partitions
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.counters.api import FoundAccounts
 from quarterhour.counters.keys import (
     ACCOUNTS,
     LISTED,
@@ -39,6 +40,7 @@ from quarterhour.model.totals import Totals, figures
 from quarterhour.registry.documents.keys import agency_document, document_pk
 from quarterhour.registry.documents.keys import latest_key as latest_version_key
 from quarterhour.snapshots.kind import EntityKind, Figures
+from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import name
 
@@ -176,6 +178,17 @@ class CounterQueries:
     def has_accounts(self, agency: str) -> bool:
         """Return whether an agency has an account: whether an event of the agency was counted."""
         return any(self._listed(*account_pk_bounds(agency), 1))
+
+    def is_visible(self, agency: str, caller: Caller) -> bool:
+        """Return whether an agency has an account, and the caller may see it."""
+        return is_stored_name(agency) and caller.may_see(agency) and self.has_accounts(agency)
+
+    def found(self, text: str, caller: Caller, most: int) -> FoundAccounts:
+        """Return the accounts of the agency that a text names, at most some, if the caller may see it."""
+        if not (is_stored_name(text) and caller.may_see(text)):
+            return {"accounts": []}
+        found = self.accounts_of(text, most)
+        return {"accounts": [{"agency": one.agency, "currency": one.currency} for one in found]}
 
     def accounts_of(self, agency: str, most: int) -> list[Account]:
         """Return the first accounts of an agency, at most some; the index may lag behind by a moment."""

@@ -5,19 +5,21 @@ from functools import partial
 from typing import Final
 
 from quarterhour.aws.entity import Values
+from quarterhour.aws.resources import Resources
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.overview import OverviewQueries
-from quarterhour.counters.queries import CounterQueries, read_currency
+from quarterhour.counters.plan import Retention
+from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries, read_currency
 from quarterhour.counters.spans import MAX_DAYS, RANGES, Spans, calendar_spans, day_spans
 from quarterhour.model import clock, fields, instants
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import ALWAYS, DAY, MONTH
 from quarterhour.model.periods import PERIOD, Period
-from quarterhour.snapshots.queries import Layers, SnapshotQueries
+from quarterhour.snapshots.queries import SnapshotQueries, layers_of
 from quarterhour.snapshots.requests import PARAMETERS as STATES
 from quarterhour.snapshots.requests import states
 from quarterhour.web import http, parameters
-from quarterhour.web.access import everyone, own_agency
+from quarterhour.web.access import IsVisible, Search, everyone, own_agency
 from quarterhour.web.parameters import MOMENT, PAGE, Parameters, invalid, one_of
 from quarterhour.web.routing import Routes, Spellings
 
@@ -25,8 +27,25 @@ _CHOICES: Final = {"period": ("period",), "range": ("range",), "from": ("from", 
 """The parameters that say which spans an overview compares."""
 
 
-def read_totals(routes: Routes, counters: CounterQueries, overviews: OverviewQueries) -> None:
-    """Register the routes of the totals."""
+def read(routes: Routes, resources: Resources) -> None:
+    """Register the reading routes."""
+    _read_totals(routes, resources)
+    _read_states(routes, resources)
+
+
+def visibility(resources: Resources) -> IsVisible:
+    """Return the function that returns whether an agency with an account exists and is visible to a caller."""
+    return CounterQueries(resources.entities).is_visible
+
+
+def search(resources: Resources) -> Search:
+    """Return the search for accounts."""
+    return CounterQueries(resources.entities).found
+
+
+def _read_totals(routes: Routes, resources: Resources) -> None:
+    counters = CounterQueries(resources.entities)
+    overviews = OverviewQueries(counters, resources.workers, Retention.of(resources.env))
 
     def find(agency: Spellings, currency: str) -> tuple[Account, Values]:
         return counters.find(agency, parameters.decoded(currency))
@@ -84,8 +103,9 @@ def read_totals(routes: Routes, counters: CounterQueries, overviews: OverviewQue
         return http.response(200, paging.body(counters.periods(account, first, end, paging)))
 
 
-def read_states(routes: Routes, counters: CounterQueries, snapshots: SnapshotQueries, layers: Layers) -> None:
-    """Register the routes of the states; ``snapshots`` are those of accounts."""
+def _read_states(routes: Routes, resources: Resources) -> None:
+    counters, layers = CounterQueries(resources.entities), layers_of(resources.env)
+    snapshots = SnapshotQueries(resources.entities, ACCOUNT_STATES)
 
     def find(agency: Spellings, currency: str) -> tuple[Account, Values]:
         return counters.find(agency, parameters.decoded(currency))

@@ -272,3 +272,21 @@ class Story(Page[StoryStep]):
     """What is left of the sale's amount after all steps, those of other pages included."""
     commission: Decimal
     """The commission after all steps."""
+
+
+class FoundEvent(EventName):
+    """An event."""
+
+    type: EventType
+    agency: Name
+    currency: Currency
+    amount: Decimal
+    recorded_at: Instant
+
+
+class FoundEvents(TypedDict):
+    """The events that a text names."""
+
+    events: list[FoundEvent]
+    all_sources: bool
+    """Whether an event was looked for in all sources."""

@@ -1,14 +1,18 @@
 """The routes of threads: messages about an order, a report, a line of a report, an agency, or a statement."""
 
+from collections.abc import Mapping, Sequence
 from typing import Final
 
+from quarterhour.aws.resources import Resources
+from quarterhour.messages.keys import SubjectKind
 from quarterhour.messages.message import PERIOD, WRITERS, period, read_message
 from quarterhour.messages.queries import MessageQuery, ThreadQueries
 from quarterhour.messages.service import ThreadService
+from quarterhour.messages.store import ThreadStore
 from quarterhour.messages.subjects import Subjects
 from quarterhour.model.fields import NAME
 from quarterhour.web import http, parameters
-from quarterhour.web.access import everyone, people
+from quarterhour.web.access import IsVisible, everyone, people
 from quarterhour.web.parameters import PAGE, among, one_of
 from quarterhour.web.routing import Routes
 
@@ -16,8 +20,9 @@ ORDERS: Final = {"oldest": False, "newest": True}
 """The orders of messages by name, with whether the newest come first."""
 
 
-def read(routes: Routes, threads: ThreadQueries, subjects: Subjects) -> None:
-    """Register the reading route."""
+def read(routes: Routes, resources: Resources, checks: Mapping[SubjectKind, Sequence[IsVisible]]) -> None:
+    """Register the reading route; ``checks`` are those of ``Subjects``."""
+    threads, subjects = ThreadQueries(resources.entities), Subjects(checks)
 
     @routes.get("/threads/<kind>/<subject>/messages", allow=everyone, query=("user", "period", "order", *PAGE))
     def read(kind: str, subject: str) -> http.Response:
@@ -30,8 +35,10 @@ def read(routes: Routes, threads: ThreadQueries, subjects: Subjects) -> None:
         return http.response(200, threads.messages(MessageQuery(thread, user, within, newest_first), query.paging()))
 
 
-def write(routes: Routes, threads: ThreadService, subjects: Subjects) -> None:
-    """Register the writing route."""
+def write(routes: Routes, resources: Resources, checks: Mapping[SubjectKind, Sequence[IsVisible]]) -> None:
+    """Register the writing route; ``checks`` are those of ``Subjects``."""
+    threads = ThreadService(ThreadStore(resources.dynamodb, resources.entity_table))
+    subjects = Subjects(checks)
 
     @routes.post("/threads/<kind>/<subject>/messages", allow=people(*WRITERS))
     def write(kind: str, subject: str) -> http.Response:

@@ -2,9 +2,13 @@
 
 from typing import Final
 
+from quarterhour.aws import clients
+from quarterhour.aws.resources import Resources
 from quarterhour.notifications.keys import is_subscription_name
 from quarterhour.notifications.queries import SubscriptionQueries
 from quarterhour.notifications.requests import read_replay, read_subscription
+from quarterhour.notifications.secrets import SecretStore
+from quarterhour.notifications.store import NotificationStore
 from quarterhour.notifications.subscription import BUS
 from quarterhour.notifications.subscription_service import SubscriptionService
 from quarterhour.web import http, parameters
@@ -15,8 +19,9 @@ from quarterhour.web.routing import Routes
 _EXPECTED: Final = "1 to 50 lower-case letters, digits and hyphens, none of which is first or last"
 
 
-def read(routes: Routes, queries: SubscriptionQueries) -> None:
+def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
+    queries = SubscriptionQueries(resources.entities)
 
     @routes.get("/subscriptions", allow=staff, query=PAGE)
     def list_subscriptions() -> http.Response:
@@ -37,8 +42,14 @@ def read(routes: Routes, queries: SubscriptionQueries) -> None:
         return http.response(200, paging.body(queries.deliveries(found, paging)))
 
 
-def write(routes: Routes, service: SubscriptionService, *, local: bool) -> None:
-    """Register the writing routes. ``local``: addresses of this machine are allowed."""
+def write(routes: Routes, resources: Resources) -> None:
+    """Register the writing routes."""
+    env = resources.env
+    store = NotificationStore(resources.dynamodb, resources.entities)
+    secrets = SecretStore(clients.ssm(), env.text("SECRETS_PATH"))
+    service = SubscriptionService(store, secrets, env.text("NOTIFICATIONS") == "on")
+    # Only the emulator sets this: no address of the deployment's own network is allowed on AWS.
+    local = bool(env.variables.get("QUARTERHOUR_LOCAL_RECEIVERS"))
 
     @routes.put("/subscriptions/<name>", allow=people(Role.FINANCE))
     def put(name: str) -> http.Response:

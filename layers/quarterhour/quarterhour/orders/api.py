@@ -122,3 +122,27 @@ class StatusUpdate(_FromStatus):
 
     to: Status
     """The status that it gets."""
+
+
+class FoundOrder(TypedDict):
+    """An order."""
+
+    order: ShortName
+    status: Status
+    customer: NotRequired[Name]
+    currency: Currency
+    placed_at: Instant
+    total: Decimal
+
+
+class FoundCustomer(TypedDict):
+    """A customer who has placed an order."""
+
+    customer: Name
+
+
+class FoundOrders(TypedDict):
+    """The orders and customers that a text names."""
+
+    orders: list[FoundOrder]
+    customers: list[FoundCustomer]

@@ -4,16 +4,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, Self, cast
 
 from quarterhour.aws.entity import IndexRange, Range, Values
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.customers.tokens import StoredAs, by_name
+from quarterhour.aws.resources import Resources
+from quarterhour.customers.tokens import CustomerNames, StoredAs, by_name, vault_of
 from quarterhour.model import clock
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.errors import NotFoundError
-from quarterhour.model.fields import shown
-from quarterhour.model.instants import instant, rounded_up
+from quarterhour.model.fields import is_stored_name, shown
+from quarterhour.model.instants import ALWAYS, instant, rounded_up
+from quarterhour.orders.api import FoundOrders
 from quarterhour.orders.keys import (
     HEADER,
     MAX_ITEMS,
@@ -27,7 +29,14 @@ from quarterhour.orders.keys import (
     queue_sk,
 )
 from quarterhour.orders.plan import INDEX_LAG, OrderHeader, shown_customer_item, shown_item, shown_order
+from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging, within
+
+if TYPE_CHECKING:
+    from quarterhour.orders.api import FoundOrder
+
+_FOUND: Final = ("order", "status", "customer", "currency", "placed_at", "total")
+"""What a search shows of an order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,14 +49,41 @@ class OrderQueries:
     entities: EntityReader
     stored_as: StoredAs = by_name
 
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the queries of a function."""
+        vault = vault_of(resources.env, resources.dynamodb, resources.workers)
+        return cls(resources.entities, CustomerNames(vault).stored_as if vault else by_name)
+
     def order(self, orders: Sequence[str], paging: Paging) -> Values:
         """Return the first order that exists, with a page of its items; raise ``NotFoundError`` if none does."""
         for order in orders:
-            values = self.entities.get(header_key(order))
-            header = OrderHeader.of(values) if values else None
-            if header and header.is_complete:
+            header = self._header(order)
+            if header:
                 return {**shown_order(header), **paging.body(self._items(order, paging))}
         raise NotFoundError(f"there is no order {shown(orders[0])}")
+
+    def is_visible(self, order: str, caller: Caller) -> bool:
+        """Return whether an order exists; only for the marketplace, as its items can be of several agencies."""
+        return caller.is_of_marketplace and is_stored_name(order) and self._header(order) is not None
+
+    def found(self, text: str, caller: Caller, _most: int) -> FoundOrders:
+        """Return the order and the customer that a text names; only for the marketplace."""
+        if not (caller.is_of_marketplace and is_stored_name(text)):
+            return {"orders": [], "customers": []}
+        order = self._header(text)
+        shown = shown_order(order) if order else {}
+        bought = self.of_customer([text], *ALWAYS, Paging(1, "")).items
+        return {
+            "orders": [cast("FoundOrder", {name: shown[name] for name in _FOUND if name in shown})] if shown else [],
+            "customers": [{"customer": text}] if bought else [],
+        }
+
+    def _header(self, order: str) -> OrderHeader | None:
+        """Return the header of an order that is complete; ``None`` if there is none."""
+        values = self.entities.get(header_key(order))
+        header = OrderHeader.of(values) if values else None
+        return header if header and header.is_complete else None
 
     def _items(self, order: str, paging: Paging) -> Page[Any]:
         low, high = item_sk(1), item_sk(MAX_ITEMS)

@@ -2,7 +2,10 @@
 
 from typing import Final
 
+from quarterhour.aws import clients
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import Metric, count
+from quarterhour.customers.tokens import CustomerTokens, vault_of
 from quarterhour.model import instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.instants import ALWAYS
@@ -10,8 +13,9 @@ from quarterhour.orders.order import read_order
 from quarterhour.orders.plan import UNFINISHED, StatusChange, shown_order
 from quarterhour.orders.queries import OrderQueries
 from quarterhour.orders.service import OrderService
+from quarterhour.orders.store import OrderStore
 from quarterhour.web import http, parameters
-from quarterhour.web.access import machines, staff
+from quarterhour.web.access import IsVisible, Search, machines, staff
 from quarterhour.web.parameters import MOMENT, PAGE
 from quarterhour.web.routing import Routes
 
@@ -20,8 +24,9 @@ RESERVE_SECONDS: Final = 5
 """Time that is kept for the response: without one, the sender must send the order again."""
 
 
-def read(routes: Routes, orders: OrderQueries) -> None:
+def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
+    orders = OrderQueries.of(resources)
 
     @routes.get("/orders", allow=staff, query=("status", "from", "to", *PAGE))
     def list_by_status() -> http.Response:
@@ -57,8 +62,11 @@ def read(routes: Routes, orders: OrderQueries) -> None:
         return http.response(200, paging.body(page))
 
 
-def write(routes: Routes, orders: OrderService) -> None:
+def write(routes: Routes, resources: Resources) -> None:
     """Register the writing routes."""
+    vault = vault_of(resources.env, resources.dynamodb, resources.workers)
+    store = OrderStore(resources.dynamodb, clients.dynamodb_once(), resources.entity_table, resources.workers)
+    orders = OrderService(store, CustomerTokens(vault) if vault else None)
 
     @routes.post("/orders", allow=machines)
     def create() -> http.Response:
@@ -72,3 +80,13 @@ def write(routes: Routes, orders: OrderService) -> None:
         """Change an order's status, if it is in the status that the request names."""
         name = parameters.parsed("order", parameters.decoded(order), NAME, parameters.name)
         return http.response(200, shown_order(orders.change(name, StatusChange.of(routes.body()))))
+
+
+def visibility(resources: Resources) -> IsVisible:
+    """Return the function that returns whether an order exists and is visible to a caller."""
+    return OrderQueries.of(resources).is_visible
+
+
+def search(resources: Resources) -> Search:
+    """Return the search for orders and customers."""
+    return OrderQueries.of(resources).found

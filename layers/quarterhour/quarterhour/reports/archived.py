@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from botocore.exceptions import ClientError
 
-from quarterhour.aws import clients
 from quarterhour.aws.items import Item
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import code_of, with_retries
 from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
@@ -20,7 +20,6 @@ from quarterhour.ledger.postings.segments import (
 )
 from quarterhour.model.errors import LedgerItemError, SealedFileError
 from quarterhour.model.identifiers import Partition
-from quarterhour.model.settings import Environment
 from quarterhour.reports.keys import Part
 
 if TYPE_CHECKING:
@@ -39,15 +38,15 @@ class ArchivedPostings:
         self._workers = workers
 
     @classmethod
-    def of(cls, env: Environment, workers: Workers) -> "ArchivedPostings":
-        """Return the reader of a function that reads sealed files for this alone, if the deployment archives."""
-        bucket = env.optional("REPORT_BUCKET", "the name of a bucket", str)
+    def of(cls, resources: Resources) -> "ArchivedPostings":
+        """Return the reader of a function; one that has no bucket leaves archived items as they are."""
+        bucket = resources.env.optional("REPORT_BUCKET", "the name of a bucket", str)
         if bucket is None:
-            return cls(None, workers)
+            return cls(None, resources.workers)
         # Only a deployment that archives loads them.
         from quarterhour.reports.sealed_files import SealedFiles  # noqa: PLC0415
 
-        return cls(SealedFiles(clients.s3(), bucket), workers)
+        return cls(SealedFiles(resources.s3, bucket), resources.workers)
 
     def __call__(self, items: Sequence[Item]) -> Sequence[Item]:
         """Return ledger items, those that are archived with their postings.

@@ -1,7 +1,7 @@
 """Reads the reports: the runs with their proofs, a run's manifest, and links to its files."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -13,6 +13,7 @@ from quarterhour.aws.retries import with_retries
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
+from quarterhour.registry.documents.keys import report
 from quarterhour.reports.keys import (
     ALL_RUNS,
     MANIFEST,
@@ -24,6 +25,7 @@ from quarterhour.reports.keys import (
     run_prefix,
     runs_between,
 )
+from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging, within
 
 if TYPE_CHECKING:
@@ -73,6 +75,11 @@ def all_files(run: Values, manifest: Mapping[str, Any], size: int) -> list[dict[
     """Return the files of a run: its manifest, its summary, and the lines of its quarter-hours."""
     manifest_file = {"key": run_prefix(run["sk"]) + MANIFEST, "sha256": run["manifest_sha256"], "size": size}
     return [manifest_file, *manifest["files"], *(file for bucket in manifest["buckets"] for file in files_of(bucket))]
+
+
+def is_visible(entities: EntityReader, may_read: Callable[[str, Caller], bool], run: str, caller: Caller) -> bool:
+    """Return whether a report run exists, and whether its document may be read by the caller (``may_read``)."""
+    return is_run_id(run) and may_read(report(run), caller) and entities.get(run_key(run)) is not None
 
 
 def no_run(run: str) -> NotFoundError:

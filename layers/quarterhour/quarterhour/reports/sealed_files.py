@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from io import BytesIO
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Any, Final, Self
 
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.items import chunks
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import code_of, is_missing_object, with_retries
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.postings.segments import LedgerKey, PostingValues
@@ -43,6 +44,11 @@ class SealedFiles:
 
     client: "S3Client"
     bucket: str
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the files in the report bucket of a function's environment."""
+        return cls(resources.s3, resources.env.text("REPORT_BUCKET"))
 
     def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
         """Create an object that must never change; return whether it is new.

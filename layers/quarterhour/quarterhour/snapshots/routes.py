@@ -3,8 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
+from quarterhour.aws.resources import Resources
 from quarterhour.model import instants
-from quarterhour.snapshots.queries import Layers, SnapshotQueries
+from quarterhour.snapshots.kind import EntityKind
+from quarterhour.snapshots.queries import SnapshotQueries, layers_of
 from quarterhour.web import http, parameters
 from quarterhour.web.access import staff
 from quarterhour.web.parameters import MOMENT, PAGE, among, one_of
@@ -14,8 +16,10 @@ ACCOUNTS: Final = "accounts"
 """The kind of states that a window shows if the request names none."""
 
 
-def read(routes: Routes, kinds: Mapping[str, SnapshotQueries], layers: Layers) -> None:
-    """Register the reading route; ``kinds`` are the kinds of states by name, ``ACCOUNTS`` among them."""
+def read(routes: Routes, resources: Resources, states: Mapping[str, EntityKind]) -> None:
+    """Register the reading route; ``states`` are the kinds of states by name, ``ACCOUNTS`` among them."""
+    layers = layers_of(resources.env)
+    kinds = {name: SnapshotQueries(resources.entities, kind) for name, kind in states.items()}
 
     @routes.get("/windows/<layer>/<start>", allow=staff, query=("kind", *PAGE))
     def window(layer: str, start: str) -> http.Response:

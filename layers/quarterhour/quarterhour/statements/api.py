@@ -213,3 +213,16 @@ class AccountBalance(TypedDict):
     statement: LastStatement | None
     """The last document of the account; null before the first one."""
     unbilled: Unbilled
+
+
+class FoundStatement(NamedStatement):
+    """The statement to which a document belongs."""
+
+    number: str
+    document: Literal["statement", "credit_note"]
+
+
+class FoundStatements(TypedDict):
+    """The statements that a text names."""
+
+    statements: list[FoundStatement]

@@ -6,10 +6,11 @@ from datetime import date, datetime, timedelta
 from decimal import Decimal
 from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import ATTEMPTS, pause
 from quarterhour.counters.keys import (
     account_pk,
@@ -29,10 +30,12 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.periods import Calendar, Period, start_of
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.settings import calendar_of, rounding_of
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.registry.agencies.agency import BY_AGENCY, Agency, TaxProfile
 from quarterhour.reports.queries import LINKS_VALID, link_request
 from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.store import began
 from quarterhour.statements.keys import (
     LINES,
     PROGRESS_KEY,
@@ -166,6 +169,14 @@ class StatementQueries:
     retention: Retention
     began: Callable[[], datetime | None]
     rounding: money.Rounding = money.Rounding.HALF_EVEN
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the queries of a function."""
+        env, entities = resources.env, resources.entities
+        bucket, retention = env.text("REPORT_BUCKET"), Retention.of(env)
+        began_at = partial(began, entities)
+        return cls(entities, resources.s3, bucket, calendar_of(env), retention, began_at, rounding_of(env))
 
     @property
     def files(self) -> SealedFiles:

@@ -1,16 +1,25 @@
-"""The routes of the periods and of the balances."""
+"""The routes of the statements: of periods and balances, and those of the folders in here."""
 
+from quarterhour.aws.resources import Resources
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.model import instants
+from quarterhour.statements.lookup import StatementLookup
 from quarterhour.statements.queries import StatementQueries
+from quarterhour.statements.receivables import routes as receivables
+from quarterhour.statements.releases import routes as releases
+from quarterhour.statements.status import routes as status
 from quarterhour.web import http, parameters
-from quarterhour.web.access import everyone, own_agency
+from quarterhour.web.access import IsVisible, Search, everyone, own_agency
 from quarterhour.web.parameters import INSTANT, PAGE
 from quarterhour.web.routing import Routes, Spellings
 
 
-def read(routes: Routes, statements: StatementQueries, counters: CounterQueries) -> None:
+def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
+    receivables.read(routes, resources)
+    status.read(routes, resources)
+    releases.read(routes, resources)
+    statements, counters = StatementQueries.of(resources), CounterQueries(resources.entities)
 
     @routes.get("/accounts/<agency>/<currency>/balance", allow=own_agency, query=("at",))
     def account_balance(agency: Spellings, currency: str) -> http.Response:
@@ -27,3 +36,19 @@ def read(routes: Routes, statements: StatementQueries, counters: CounterQueries)
         """Return the periods, the newest first: those that are not sealed yet, then the sealed ones."""
         paging = routes.parameters().paging()
         return http.response(200, paging.body(statements.periods(paging, routes.caller())))
+
+
+def write(routes: Routes, resources: Resources) -> None:
+    """Register the writing routes."""
+    status.write(routes, resources)
+    releases.write(routes, resources)
+
+
+def visibility(resources: Resources) -> IsVisible:
+    """Return the function that returns whether a statement exists and is visible to a caller."""
+    return StatementLookup(resources.entities).is_visible
+
+
+def search(resources: Resources) -> Search:
+    """Return the search for statements."""
+    return StatementLookup(resources.entities).found

@@ -3,11 +3,17 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import Self
 
+from quarterhour.aws import clients
 from quarterhour.aws.executions import Executions
+from quarterhour.aws.resources import Resources
 from quarterhour.model.periods import Calendar, Period
-from quarterhour.reports.store import CheckpointStore
+from quarterhour.model.settings import calendar_of
+from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.statements.plan import due_period
+from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.store import ProgressStore
 
 
@@ -23,6 +29,19 @@ class StatementStarter:
     """Returns when the first run of the reports begins; ``None`` before it."""
     due_release: Callable[[], int | None]
     """Returns the number of the release that is due; ``None`` if none is."""
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the starter of a function."""
+        dynamodb, table = resources.dynamodb, resources.entity_table
+        return cls(
+            CheckpointStore(dynamodb, table),
+            ProgressStore(dynamodb, table),
+            Executions(clients.stepfunctions(), resources.env.text("STATEMENTS_ARN")),
+            calendar_of(resources.env),
+            partial(began, resources.entities),
+            ReleaseStore(dynamodb, table, resources.workers).due_release,
+        )
 
     def start(self) -> tuple[Period | None, int | None]:
         """Start the run of the period that is due, or else of the release; return the period and the release's number.

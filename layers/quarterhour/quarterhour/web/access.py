@@ -7,7 +7,7 @@ API Gateway authenticates a request by its IAM signature (a machine or an operat
 person). It passes the identity in the event. A request without an identity is refused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
@@ -38,6 +38,11 @@ class Role(StrEnum):
     AUDITOR = "auditor"
     """Sees everything."""
 
+
+IsVisible = Callable[[str, "Caller"], bool]
+"""A function that returns whether something of this name exists and the caller may see it."""
+Search = Callable[[str, "Caller", int], Mapping[str, object]]
+"""A function that returns what a text names exactly, by kind: at most so many, and only what the caller may see."""
 
 STAFF: Final = frozenset({Role.FINANCE, Role.SUPPORT, Role.AUDITOR})
 """The roles of the marketplace's staff, who see everything."""

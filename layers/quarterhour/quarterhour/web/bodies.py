@@ -1,5 +1,6 @@
 """The JSON body of a request: checks of its content type, size and text."""
 
+import base64
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -13,6 +14,8 @@ from quarterhour.model.errors import (
 )
 from quarterhour.model.fields import shown
 
+MAX_FILE: Final = 700_000
+"""Bytes of a file, or of a part of one: in Base64, it fits into the body of a request."""
 BODY: Final = "body"
 _CONTENT_TYPE: Final = "content-type"
 
@@ -58,6 +61,22 @@ def parse(body: bytes) -> Any:  # noqa: ANN401 - JSON is any value
         raise refusal(MalformedError, f"is not JSON: byte {error.start} is not UTF-8", "JSON in UTF-8") from error
     except ValueError as error:
         raise refusal(MalformedError, f"is not JSON: {error}", "JSON") from error
+
+
+def file_content(value: object) -> bytes | None:
+    """Return the bytes of a file in a body, which are in Base64; ``None`` if the value is no text.
+
+    Raises ``ValueError``, which names the problem, for a text that is not Base64, and for too many bytes.
+    """
+    if not isinstance(value, str):
+        return None
+    try:
+        content = base64.b64decode(value, validate=True)
+    except ValueError as error:
+        raise ValueError("is not Base64") from error
+    if len(content) > MAX_FILE:
+        raise ValueError(f"has {len(content)} bytes")
+    return content
 
 
 def refusal(kind: type[RequestError], problem: str, expected: str, field: str = BODY) -> RequestError:

@@ -1,7 +1,5 @@
-"""Requests to convert a part of a CSV file, or a file of agencies."""
+"""Requests to convert a part of a CSV file, or to propose a map for one."""
 
-import base64
-import io
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
@@ -11,14 +9,13 @@ from quarterhour.file_formats.csv.parts import PartPlace
 from quarterhour.model import fields
 from quarterhour.model.errors import FieldProblem, InvalidError
 from quarterhour.model.fields import Fields, printable
+from quarterhour.web.bodies import MAX_FILE, file_content
 
-MAX_PART: Final = 700_000
-"""Bytes of a part: in Base64, it fits into the body of a request."""
 MAX_MAP: Final = 50_000
 """Characters of a map."""
 MAX_SETTING: Final = 1000
 """Characters of a value that a map asks for."""
-_PART: Final = f"a part of the file in Base64, at most {MAX_PART} bytes"
+_PART: Final = f"a part of the file in Base64, at most {MAX_FILE} bytes"
 _MAP: Final = f"a map as TOML of at most {MAX_MAP} characters, or the name of a map: {{}}"
 _FILE_NAME: Final = f"the name of a file, 1 to {MAX_SETTING} printable characters"
 _SETTING: Final = f"text of at most {MAX_SETTING} characters"
@@ -40,7 +37,7 @@ def read_part(body: Mapping[str, Any]) -> PartRequest:
     read.report_unknown(frozenset({"map", "settings", "part", "last", "next"}))
     csv_map = read.value("map", _MAP.format(", ".join(shipped_maps())), _map)
     given = read.value("settings", "an object", lambda value: value if isinstance(value, dict) else None, optional=True)
-    content = read.value("part", _PART, _bytes)
+    content = read.value("part", _PART, file_content)
     last = read.value("last", "true or false", lambda value: value if isinstance(value, bool) else None)
     place = read.value("next", "next of the answer about the part before", _place, optional=True)
     settings = _settings(csv_map, read.within("settings", given or {})) if csv_map else {}
@@ -60,20 +57,11 @@ def read_map_request(body: Mapping[str, Any]) -> MapRequest:
     """Return the request in a body; raise ``InvalidError`` with every problem in it."""
     read = Fields(body)
     read.report_unknown(frozenset({"part", "name", "last"}))
-    content = read.value("part", _PART, _bytes)
+    content = read.value("part", _PART, file_content)
     name = read.value("name", _FILE_NAME, _file_name, optional=True)
     last = read.value("last", "true or false", lambda value: value if isinstance(value, bool) else None)
     fields.refuse(read.problems, "the beginning of a file")
     return MapRequest(content, name or "file.csv", last)
-
-
-def read_agencies(body: Mapping[str, Any]) -> list[bytes]:
-    """Return the lines of the file in a body; raise ``InvalidError`` with every problem in it."""
-    read = Fields(body)
-    read.report_unknown(frozenset({"file"}))
-    content = read.value("file", f"the whole file in Base64, at most {MAX_PART} bytes", _bytes)
-    fields.refuse(read.problems, "a file of agencies")
-    return io.BytesIO(content).readlines()
 
 
 def refused(field: str, error: Exception) -> InvalidError:
@@ -104,18 +92,6 @@ def _setting(value: object) -> str | None:
 
 def _file_name(value: object) -> str | None:
     return value if isinstance(value, str) and 1 <= len(value) <= MAX_SETTING and value.isprintable() else None
-
-
-def _bytes(value: object) -> bytes | None:
-    if not isinstance(value, str):
-        return None
-    try:
-        content = base64.b64decode(value, validate=True)
-    except ValueError as error:
-        raise ValueError("is not Base64") from error
-    if len(content) > MAX_PART:
-        raise ValueError(f"has {len(content)} bytes")
-    return content
 
 
 def _place(value: object) -> PartPlace | None:

@@ -5,9 +5,7 @@ from dataclasses import asdict
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.guess import QUESTION
 from quarterhour.file_formats.csv.parts import convert_part, map_of_part
-from quarterhour.file_formats.csv.requests import read_agencies, read_map_request, read_part, refused
-from quarterhour.model.fields import printable
-from quarterhour.registry.agencies.rows import AgencyFileError, read_rows
+from quarterhour.file_formats.csv.requests import read_map_request, read_part, refused
 from quarterhour.web import http
 from quarterhour.web.access import Role, people
 from quarterhour.web.routing import Routes
@@ -50,16 +48,3 @@ def read(routes: Routes) -> None:
         ]
         found = {name: getattr(proposal, name) for name in ("shipped", "certain", "checks", "unused")}
         return http.response(200, {"map": text, "questions": questions, **found})
-
-    @routes.post("/csv/agencies", allow=people(Role.FINANCE))
-    def agencies_of_file() -> http.Response:
-        """Return the agencies of a file, CSV or NDJSON, and its bad lines."""
-        try:
-            rows, bad = read_rows(read_agencies(routes.body()))
-        except AgencyFileError as error:
-            raise refused("file", error) from error
-        body = {
-            "items": [{"line": one.number, "agency": one.agency, "content": one.content} for one in rows],
-            "bad": [{"line": one.number, "reason": printable(one.problem)} for one in bad],
-        }
-        return http.response(200, body)

@@ -1,8 +1,10 @@
 """The routes of the held events."""
 
+from quarterhour.aws.resources import Resources
 from quarterhour.ledger.held.decision_service import HeldDecisionService
 from quarterhour.ledger.held.queries import HeldQueries, HeldQuery, shown
 from quarterhour.ledger.held.requests import read_body
+from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.keys import HeldStatus
 from quarterhour.ledger.recording.held_event import HeldReason
 from quarterhour.model import instants
@@ -14,8 +16,9 @@ from quarterhour.web.parameters import MOMENT, PAGE, one_of
 from quarterhour.web.routing import Routes
 
 
-def read(routes: Routes, held: HeldQueries) -> None:
+def read(routes: Routes, resources: Resources) -> None:
     """Register the reading route."""
+    held = HeldQueries(resources.entities)
 
     @routes.get("/held", allow=everyone, query=("status", "reason", "agency", "before", *PAGE))
     def held_events() -> http.Response:
@@ -30,8 +33,9 @@ def read(routes: Routes, held: HeldQueries) -> None:
         return http.response(200, paging.body(page))
 
 
-def write(routes: Routes, decisions: HeldDecisionService) -> None:
+def write(routes: Routes, resources: Resources) -> None:
     """Register the writing route."""
+    decisions = HeldDecisionService(HeldStore.of(resources))
 
     @routes.put("/held/<source>/<event>", allow=people(Role.FINANCE))
     def decide(source: str, event: str) -> http.Response:

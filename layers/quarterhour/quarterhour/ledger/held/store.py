@@ -3,11 +3,12 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_transaction, conditional_write
 from quarterhour.ledger.keys import CURSOR_KEY, HIGHEST, LOWEST, HeldStatus, held_key, held_partitions, index_values
@@ -138,6 +139,12 @@ class HeldStore:
     identity_table: str
     table: str
     entities: EntityReader
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the store of a function."""
+        identity_table = resources.env.text("IDENTITY_TABLE")
+        return cls(resources.dynamodb, identity_table, resources.entity_table, resources.entities)
 
     def get(self, identity: Identity) -> Values | None:
         """Return the item of a held or discarded event; ``None`` if there is none."""

@@ -7,14 +7,15 @@ from decimal import Decimal
 from functools import partial
 from itertools import islice
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Item, Request, to_item
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.customers.tokens import StoredAs, by_name
+from quarterhour.customers.tokens import CustomerNames, StoredAs, by_name, vault_of
 from quarterhour.ledger.events.event import CUSTOMER, SALE, reference, without_operator
 from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range, sealed_through_of
 from quarterhour.ledger.postings.partitions import highest_shards
@@ -43,7 +44,8 @@ from quarterhour.ledger.recording.store import is_reservation, rerated_terms
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import NotFoundError
-from quarterhour.model.identifiers import Identity, Partition, item_position
+from quarterhour.model.fields import is_stored_name
+from quarterhour.model.identifiers import SEPARATOR, Identity, Partition, item_position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.rate_cards.plan import LookedAt
 from quarterhour.registry.rate_cards.queries import RateCardQueries
@@ -122,6 +124,12 @@ class EventLookup:
     ledger_table: str
     unarchive: Unarchive = as_stored
 
+    @classmethod
+    def of(cls, resources: Resources, unarchive: Unarchive) -> Self:
+        """Return the lookup of a function."""
+        identity_table, ledger_table = (resources.env.text(name) for name in ("IDENTITY_TABLE", "LEDGER_TABLE"))
+        return cls(resources.dynamodb, identity_table, ledger_table, unarchive)
+
     def find(self, identity: Identity) -> Recorded | None:
         """Return a recorded event, or ``None`` if it is not in the ledger or its identity has expired."""
         claim = get_item(self.client, self.identity_table, {"event": str(identity)})
@@ -142,6 +150,14 @@ class EventLookup:
             if found and caller.may_see(found.facts["agency"]):
                 return found._replace(facts=seen_by(caller, found.facts))
         raise NotFoundError("there is no such event, or none that you may see")
+
+    def is_visible(self, name: str, caller: Caller) -> bool:
+        """Return whether the event ``<source>#<id>`` is recorded and the caller may see its agency."""
+        source, _, id_ = name.partition(SEPARATOR)
+        if not (is_stored_name(source) and is_stored_name(id_)):
+            return False
+        found = self.find(Identity(source, id_))
+        return found is not None and caller.may_see(found.facts["agency"])
 
     def event(self, identities: Iterable[Identity], caller: Caller) -> dict[str, Any]:
         """Return the first of these events that is recorded and visible to the caller, with its receipt.
@@ -232,6 +248,14 @@ class LedgerQueries:
     began: Callable[[], datetime | None]
     unarchive: Unarchive = as_stored
     stored_as: StoredAs = by_name
+
+    @classmethod
+    def of(cls, resources: Resources, unarchive: Unarchive, began: Callable[[], datetime | None]) -> Self:
+        """Return the queries of a function."""
+        table, entities, workers = resources.env.text("LEDGER_TABLE"), resources.entities, resources.workers
+        vault = vault_of(resources.env, resources.dynamodb, workers)
+        stored_as = CustomerNames(vault).stored_as if vault else by_name
+        return cls(resources.dynamodb, table, entities, workers, began, unarchive, stored_as)
 
     def events(  # noqa: PLR0913, PLR0917 - a query, its reader, and its limits
         self,

@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 
+from quarterhour.aws.resources import Resources
 from quarterhour.ledger.reading.queries import EventLookup, ExplanationQueries, LedgerQueries, StoryQueries
 from quarterhour.ledger.reading.requests import EVENTS, SOURCE_EVENTS, event_filter, source_span
 from quarterhour.model import instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.identifiers import Identity
+from quarterhour.registry.rate_cards.queries import RateCardQueries
 from quarterhour.web import http, parameters
 from quarterhour.web.access import everyone, staff
 from quarterhour.web.parameters import MOMENT, PAGE
@@ -37,8 +39,10 @@ def read_spans(routes: Routes, ledger: LedgerQueries) -> None:
         return http.response(200, paging.body(page))
 
 
-def read_one(routes: Routes, events: EventLookup, explanations: ExplanationQueries, stories: StoryQueries) -> None:
+def read_one(routes: Routes, resources: Resources, events: EventLookup) -> None:
     """Register the routes of one event."""
+    explanations = ExplanationQueries(events, RateCardQueries(resources.entities))
+    stories = StoryQueries(events, resources.entities, resources.workers)
 
     @routes.get("/events/<source>/<event>", allow=everyone)
     def recorded_event(source: str, event: str) -> http.Response:

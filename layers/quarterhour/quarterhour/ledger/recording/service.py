@@ -4,10 +4,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from quarterhour.aws.items import chunks
-from quarterhour.aws.workers import Workers
+from quarterhour.aws.resources import Resources
 from quarterhour.customers.tokens import CustomerTokens, Tokens, vault_of
 from quarterhour.ledger.events.event import Event, Rejection
 from quarterhour.ledger.postings.reading import Unarchive
@@ -39,14 +39,9 @@ from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.settings import Environment
 from quarterhour.registry.agencies.agency import Registration
 from quarterhour.registry.agencies.store import RegistrationStore
 from quarterhour.registry.rate_cards.store import RateCardStore
-
-if TYPE_CHECKING:
-    from mypy_boto3_dynamodb import DynamoDBClient
-
 
 _MOVED_TOGETHER: Final = 100
 """The most claims that are moved before their events are appended."""
@@ -312,14 +307,12 @@ def _with_tokens(items: Sequence[Event | Rejection], tokens: Tokens) -> list[Eve
     ]
 
 
-def recorder_of(
-    env: Environment, client: "DynamoDBClient", workers: Workers, unarchive: Unarchive, timeout: str
-) -> Recorder:
+def recorder_of(resources: Resources, unarchive: Unarchive, timeout: str) -> Recorder:
     """Return the recorder of a function; ``timeout`` names the variable with the function's timeout in seconds.
 
     Raises ``SettingsError`` for a variable that is missing or invalid.
     """
-    entity_table = env.text("ENTITY_TABLE")
+    env, client, entity_table, workers = resources.env, resources.dynamodb, resources.entity_table, resources.workers
     store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers, unarchive)
     vault = vault_of(env, client, workers)
     return Recorder(

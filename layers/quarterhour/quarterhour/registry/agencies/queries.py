@@ -13,6 +13,7 @@ from quarterhour.registry.agencies.agency import AGENCIES
 from quarterhour.registry.agencies.responses import listed_agency
 from quarterhour.registry.documents.keys import AGENCY, agency_document, latest_key
 from quarterhour.registry.documents.queries import DocumentQueries
+from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging
 
 
@@ -40,6 +41,10 @@ class AgencyQueries:
             raise NotFoundError(f"there is no agency {shown(agencies[0])}")
         name, _ = self._registered(names) or (names[0], None)
         return name
+
+    def is_visible(self, agency: str, caller: Caller) -> bool:
+        """Return whether an agency is registered, and the caller may see it."""
+        return caller.may_see(agency) and self._registered((agency,)) is not None
 
     def registered(self, paging: Paging) -> Page[Any]:
         """Return a page of the registered agencies with their latest versions, in the order of their names."""

@@ -1,11 +1,15 @@
 """The routes of the agencies: registering them, and reading their registrations."""
 
+from quarterhour.aws.resources import Resources
 from quarterhour.model import instants
+from quarterhour.model.fields import printable
 from quarterhour.registry.agencies.agency import AGENCIES
 from quarterhour.registry.agencies.queries import AgencyQueries
+from quarterhour.registry.agencies.requests import read_file
 from quarterhour.registry.agencies.responses import shown_agency
 from quarterhour.registry.documents.keys import AGENCY_NAME, agency_document, agency_name
 from quarterhour.registry.documents.plan import read_draft
+from quarterhour.registry.documents.queries import DocumentQueries
 from quarterhour.registry.documents.service import DocumentService
 from quarterhour.web import http, parameters
 from quarterhour.web.access import Role, own_agency, people, staff
@@ -13,8 +17,9 @@ from quarterhour.web.parameters import INSTANT, PAGE
 from quarterhour.web.routing import Routes, Spellings
 
 
-def read(routes: Routes, agencies: AgencyQueries) -> None:
-    """Register the reading routes."""
+def read(routes: Routes, resources: Resources) -> None:
+    """Register the reading routes, and the one that shows what a file of agencies becomes; it writes nothing."""
+    agencies = AgencyQueries(DocumentQueries(resources.entities))
 
     @routes.get("/agencies", allow=staff, query=PAGE)
     def list_agencies() -> http.Response:
@@ -29,9 +34,20 @@ def read(routes: Routes, agencies: AgencyQueries) -> None:
         name, values = agencies.agency(agency, at)
         return http.with_json(http.response(200, shown_agency(name, values)), "content", values["content"])
 
+    @routes.post("/csv/agencies", allow=people(Role.FINANCE))
+    def agencies_of_file() -> http.Response:
+        """Return the agencies of a file, CSV or NDJSON, and its bad lines."""
+        rows, bad = read_file(routes.body())
+        body = {
+            "items": [{"line": one.number, "agency": one.agency, "content": one.content} for one in rows],
+            "bad": [{"line": one.number, "reason": printable(one.problem)} for one in bad],
+        }
+        return http.response(200, body)
 
-def write(routes: Routes, documents: DocumentService) -> None:
+
+def write(routes: Routes, resources: Resources) -> None:
     """Register the writing route."""
+    documents = DocumentService.of(resources)
 
     @routes.put("/agencies/<agency>", allow=people(Role.FINANCE))
     def register(agency: str) -> http.Response:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from quarterhour.aws.entity import Values
+from quarterhour.aws.resources import Resources
 from quarterhour.registry.documents.keys import NAME, NUMBER, document_name, version_number
 from quarterhour.registry.documents.permissions import check_writer, read_permissions
 from quarterhour.registry.documents.plan import DOCUMENT, DocumentKind, read_draft, shown_version
@@ -14,8 +15,9 @@ from quarterhour.web.parameters import PAGE
 from quarterhour.web.routing import Routes
 
 
-def read(routes: Routes, documents: DocumentQueries, kinds: Sequence[DocumentKind]) -> None:
+def read(routes: Routes, resources: Resources, kinds: Sequence[DocumentKind]) -> None:
     """Register the reading routes; ``kinds`` are the kinds of document whose content has a schema."""
+    documents = DocumentQueries(resources.entities)
     lists = {name: name for name in (DOCUMENT, *(kind.name for kind in kinds))}
 
     def readable(document: str) -> str:
@@ -62,8 +64,9 @@ def read(routes: Routes, documents: DocumentQueries, kinds: Sequence[DocumentKin
         return http.response(200, documents.permissions(_name(document)).as_dict())
 
 
-def write(routes: Routes, documents: DocumentService, kinds: Sequence[DocumentKind]) -> None:
+def write(routes: Routes, resources: Resources, kinds: Sequence[DocumentKind]) -> None:
     """Register the writing routes; ``kinds`` are the kinds of document whose content has a schema."""
+    documents = DocumentService.of(resources)
 
     @routes.put("/documents/<document>", allow=people(Role.FINANCE))
     def write(document: str) -> http.Response:

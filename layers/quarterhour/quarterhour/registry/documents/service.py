@@ -1,9 +1,11 @@
 """Writing documents: read the latest version, plan the next, write it under a condition."""
 
 from dataclasses import dataclass
+from typing import Self
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import optimistically
 from quarterhour.model import clock
 from quarterhour.registry.documents.keys import latest_key, metadata_key, version_key
@@ -18,6 +20,11 @@ class DocumentService:
 
     entities: EntityReader
     store: DocumentStore
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the service of a function."""
+        return cls(resources.entities, DocumentStore(resources.dynamodb, resources.entity_table))
 
     def write(self, draft: WrittenDocument, by: str) -> tuple[Values, bool]:
         """Write a draft; return its version, and whether this call wrote it (or an earlier try did).

@@ -1,12 +1,14 @@
 """The routes of the exchange rates: entering them, and reading them."""
 
 from quarterhour.aws.entity import Values
+from quarterhour.aws.resources import Resources
 from quarterhour.model import clock, instants
-from quarterhour.registry.exchange_rates.exchange_rate import read_request, shown
+from quarterhour.registry.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, read_request, shown
 from quarterhour.registry.exchange_rates.keys import CODE, parse_code
 from quarterhour.registry.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.registry.exchange_rates.service import ExchangeRateService
-from quarterhour.snapshots.queries import Layers, SnapshotQueries
+from quarterhour.registry.exchange_rates.store import ExchangeRateStore
+from quarterhour.snapshots.queries import SnapshotQueries, layers_of
 from quarterhour.snapshots.requests import LISTED, listed, states
 from quarterhour.snapshots.requests import PARAMETERS as STATES
 from quarterhour.web import http
@@ -15,8 +17,10 @@ from quarterhour.web.parameters import INSTANT, PAGE, decoded, parsed
 from quarterhour.web.routing import Routes
 
 
-def read(routes: Routes, rates: ExchangeRateQueries, snapshots: SnapshotQueries, layers: Layers) -> None:
-    """Register the reading routes; ``snapshots`` are those of exchange rates."""
+def read(routes: Routes, resources: Resources) -> None:
+    """Register the reading routes."""
+    rates, layers = ExchangeRateQueries(resources.entities), layers_of(resources.env)
+    snapshots = SnapshotQueries(resources.entities, EXCHANGE_RATE_STATES)
 
     @routes.get("/exchange-rates", allow=everyone, query=PAGE)
     def all_rates() -> http.Response:
@@ -64,8 +68,10 @@ def read(routes: Routes, rates: ExchangeRateQueries, snapshots: SnapshotQueries,
         return http.response(200, snapshots.compared(layer, latest, rates.before_window(layer, latest)))
 
 
-def write(routes: Routes, rates: ExchangeRateService) -> None:
+def write(routes: Routes, resources: Resources) -> None:
     """Register the writing route."""
+    store = ExchangeRateStore(resources.dynamodb, resources.entity_table)
+    rates = ExchangeRateService(ExchangeRateQueries(resources.entities), store, resources.env.currency("BASE_CURRENCY"))
 
     @routes.put("/exchange-rates/<currency>", allow=people(Role.FINANCE))
     def enter_rate(currency: str) -> http.Response:

@@ -1,6 +1,7 @@
 """The route of an agency's rate cards; each rate card is a document."""
 
 from quarterhour.aws.entity import Values
+from quarterhour.aws.resources import Resources
 from quarterhour.model import clock, instants
 from quarterhour.registry.agencies.queries import AgencyQueries
 from quarterhour.registry.documents.plan import shown_version
@@ -13,8 +14,10 @@ from quarterhour.web.parameters import INSTANT
 from quarterhour.web.routing import Routes, Spellings
 
 
-def read(routes: Routes, rate_cards: RateCardQueries, agencies: AgencyQueries, documents: DocumentQueries) -> None:
+def read(routes: Routes, resources: Resources) -> None:
     """Register the reading route."""
+    rate_cards, documents = RateCardQueries(resources.entities), DocumentQueries(resources.entities)
+    agencies = AgencyQueries(documents)
 
     @routes.get("/agencies/<agency>/rate-cards", allow=own_agency, query=("at",))
     def rate_cards_in_force(agency: Spellings) -> http.Response:

@@ -1,5 +1,6 @@
 """The routes of sales: by location, and by product or category."""
 
+from quarterhour.aws.resources import Resources
 from quarterhour.model import fields, instants
 from quarterhour.model.instants import DAY
 from quarterhour.reports.projections.keys import read_location
@@ -12,8 +13,9 @@ from quarterhour.web.parameters import PAGE, one_of
 from quarterhour.web.routing import Routes
 
 
-def read(routes: Routes, locations: LocationQueries, products: ProductQueries) -> None:
+def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
+    locations, products = LocationQueries(resources.entities), ProductQueries(resources.entities)
 
     @routes.get("/sales", allow=everyone, query=("from", "to", "by", "agency", *PAGE))
     def sales() -> http.Response:

@@ -1,7 +1,7 @@
-"""The routes of the report schedule: read it, change it at run time, and see how far the reports are behind it."""
+"""The routes of the report schedule: read it, and change it at run time."""
 
+from quarterhour.aws.resources import Resources
 from quarterhour.reports.schedule.plan import ScheduleRequest
-from quarterhour.reports.schedule.queries import OperationQueries
 from quarterhour.reports.schedule.service import ScheduleReconciler
 from quarterhour.web import http
 from quarterhour.web.access import Role, people, staff
@@ -9,8 +9,9 @@ from quarterhour.web.parameters import PAGE
 from quarterhour.web.routing import Routes
 
 
-def read(routes: Routes, schedule: ScheduleReconciler, operation: OperationQueries) -> None:
-    """Register the reading routes."""
+def read(routes: Routes, resources: Resources) -> None:
+    """Register the reading route."""
+    schedule = ScheduleReconciler.of(resources)
 
     @routes.get("/schedule", allow=staff, query=PAGE)
     def show_schedule() -> http.Response:
@@ -18,14 +19,10 @@ def read(routes: Routes, schedule: ScheduleReconciler, operation: OperationQueri
         paging = routes.parameters().paging()
         return http.response(200, {**schedule.show(), **paging.body(schedule.changes(paging))})
 
-    @routes.get("/operations", allow=staff)
-    def show_state() -> http.Response:
-        """Return the depths of the queues, and the delay of the reports."""
-        return http.response(200, operation.state())
 
-
-def write(routes: Routes, schedule: ScheduleReconciler) -> None:
+def write(routes: Routes, resources: Resources) -> None:
     """Register the writing route."""
+    schedule = ScheduleReconciler.of(resources)
 
     @routes.put("/schedule", allow=people(Role.FINANCE))
     def change_schedule() -> http.Response:

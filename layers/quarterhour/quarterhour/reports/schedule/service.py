@@ -3,13 +3,15 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from quarterhour.aws import clients
 from quarterhour.aws.entity import Values
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import optimistically
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_seconds
-from quarterhour.reports.schedule.expression import ExpressionError, parse, upcoming
+from quarterhour.reports.schedule.expression import EXPECTED, ExpressionError, checked, parse, upcoming
 from quarterhour.reports.schedule.keys import change_key, version_of
 from quarterhour.reports.schedule.plan import Delay, DesiredSchedule, ScheduleRequest, Setting, change, delay
 from quarterhour.reports.schedule.store import ActualSchedule, ScheduleStore, update_request
@@ -42,6 +44,12 @@ class ScheduleReconciler:
     def __init__(self, store: ScheduleStore, deployed: str) -> None:
         self._store = store
         self._deployed = deployed
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the reconciler of a function."""
+        store = ScheduleStore(clients.scheduler(), resources.env.text("SCHEDULE_NAME"), resources.entities)
+        return cls(store, resources.env.parsed("REPORT_RATE", EXPECTED, checked))
 
     def show(self) -> dict[str, Any]:
         """Return the actual and the desired schedule, as the API shows them."""

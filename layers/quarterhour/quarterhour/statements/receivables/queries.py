@@ -6,9 +6,10 @@ from datetime import date, timedelta
 from decimal import Decimal
 from functools import cache
 from itertools import chain
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import ATTEMPTS, pause
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import is_period, payments_and_periods, period_of, period_sk_bounds
@@ -75,6 +76,12 @@ class ReceivableQueries:
     statements: StatementQueries
     counters: CounterQueries
     workers: Workers
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the queries of a function."""
+        entities = resources.entities
+        return cls(entities, StatementQueries.of(resources), CounterQueries(entities), resources.workers)
 
     def today(self) -> date:
         """Return the business date of now."""

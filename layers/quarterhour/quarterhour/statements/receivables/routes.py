@@ -1,12 +1,14 @@
 """The routes of the receivables, and of the bank's files that pay them."""
 
-from collections.abc import Callable
-from functools import partial
+from functools import cache, partial
 from typing import TYPE_CHECKING, Final
 
+from quarterhour.aws.resources import Resources
 from quarterhour.file_formats.bank.line import FILE, FORMATS
+from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.model import instants
 from quarterhour.model.instants import DAY
+from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.statements.receivables.queries import ReceivableQueries
 from quarterhour.web import http
 from quarterhour.web.access import Role, everyone, people
@@ -22,8 +24,18 @@ MAX_FILE: Final = 4_000_000
 _FORMATS: Final = {one: one for one in FORMATS}
 
 
-def read(routes: Routes, receivables: ReceivableQueries) -> None:
-    """Register the reading route."""
+def read(routes: Routes, resources: Resources) -> None:
+    """Register the reading routes, and the one that reads a bank's file, which writes nothing."""
+    receivables = ReceivableQueries.of(resources)
+    events = EventLookup.of(resources, ArchivedPostings.of(resources))
+
+    @cache
+    def bank_files() -> "BankFiles":
+        """Return what reads the files of a bank; no other request needs these modules."""
+        from quarterhour.statements.receivables.bank_files import BankFiles  # noqa: PLC0415 - see above
+
+        zone = receivables.statements.calendar.zone
+        return BankFiles(receivables, resources.entities, events, resources.workers, zone)
 
     @routes.get("/receivables", allow=everyone, query=("agency", "on", *PAGE))
     def list_receivables() -> http.Response:
@@ -32,13 +44,6 @@ def read(routes: Routes, receivables: ReceivableQueries) -> None:
         agency = routes.caller().requested_agency(query)
         on = query.optional("on", DAY, instants.day, receivables.today())
         return http.response(200, receivables.page(agency, on, query.paging(), routes.seconds_left))
-
-
-def read_bank_files(routes: Routes, bank_files: Callable[[], "BankFiles"]) -> None:
-    """Register the route that reads a bank's file. It writes nothing, so it belongs to the function ``read``.
-
-    ``bank_files`` returns what reads it.
-    """
 
     @routes.post("/bank-files", allow=people(Role.FINANCE), query=("format",))
     def match_bank_file() -> http.Response:

@@ -5,10 +5,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import cache, partial
 from itertools import groupby, islice
-from typing import Final
+from typing import Final, Self
 
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.resources import Resources
 from quarterhour.ledger.held.store import merged
 from quarterhour.ledger.keys import HIGHEST, HeldStatus, agency_of_partition, held_partitions
 from quarterhour.ledger.keys import LOWEST as LOWEST_HELD
@@ -23,7 +25,7 @@ from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.releases.checks import DraftContext
 from quarterhour.statements.status.keys import LOWEST, disputes_by_age
 from quarterhour.statements.status.plan import DisputeStatus
-from quarterhour.statements.store import PartyReader
+from quarterhour.statements.store import PartyReader, plan_of_period
 
 _PAGE: Final = 500
 MOST_COUNTED: Final = 2_000
@@ -36,6 +38,11 @@ class DraftContexts:
 
     entities: EntityReader
     plan_of: Callable[[Period], StatementPlan]
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the contexts of a function, which reads the plan of each period once."""
+        return cls(resources.entities, cache(partial(plan_of_period, resources.entities)))
 
     @property
     def parties(self) -> PartyReader:

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.workers import Workers
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_seconds
@@ -46,6 +47,19 @@ class DraftQueries:
     progress: ProgressStore
     statements: StatementQueries
     workers: Workers
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the queries of a function."""
+        dynamodb, table, workers = resources.dynamodb, resources.entity_table, resources.workers
+        return cls(
+            ReleaseStore(dynamodb, table, workers),
+            DraftContexts.of(resources),
+            SealedFiles.of(resources),
+            ProgressStore(dynamodb, table),
+            StatementQueries.of(resources),
+            workers,
+        )
 
     def drafts(
         self, period: Period | None, agency: str | None, paging: Paging, *, previewed: bool = False

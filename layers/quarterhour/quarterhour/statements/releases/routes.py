@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from quarterhour.aws.resources import Resources
 from quarterhour.counters.queries import read_currency
 from quarterhour.model import instants
 from quarterhour.model.fields import CURRENCY, NAME
@@ -19,8 +20,9 @@ from quarterhour.web.routing import Routes
 _PREVIEW: Final = {"true": True, "false": False}
 
 
-def read(routes: Routes, queries: DraftQueries) -> None:
+def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
+    queries = DraftQueries.of(resources)
 
     @routes.get("/drafts", allow=staff, query=("period", "agency", "preview", *PAGE))
     def list_drafts() -> http.Response:
@@ -44,8 +46,9 @@ def read(routes: Routes, queries: DraftQueries) -> None:
         return http.response(200, paging.body(queries.releases(paging)))
 
 
-def write(routes: Routes, service: ReleaseService, starter: StatementStarter) -> None:
+def write(routes: Routes, resources: Resources) -> None:
     """Register the writing routes."""
+    service, starter = ReleaseService.of(resources), StatementStarter.of(resources)
 
     @routes.post("/statement-runs", allow=people(Role.FINANCE))
     def start() -> http.Response:

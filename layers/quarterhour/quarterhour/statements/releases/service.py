@@ -3,7 +3,9 @@
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
+from typing import Self
 
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import attempts
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
@@ -29,6 +31,12 @@ class ReleaseService:
     store: ReleaseStore
     contexts: DraftContexts
     needs_two: bool
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the service of a function."""
+        store = ReleaseStore(resources.dynamodb, resources.entity_table, resources.workers)
+        return cls(store, DraftContexts.of(resources), resources.env.integer("RELEASE_APPROVALS", minimum=1) > 1)
 
     def decide(self, period: Period, account: Account, request: DraftRequest, caller: Caller) -> DraftItem:
         """Decide about a draft; return it.

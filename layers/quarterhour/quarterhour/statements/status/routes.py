@@ -1,11 +1,12 @@
 """The routes of statements and disputes: reading them, and changing their status."""
 
-from quarterhour.counters.queries import CounterQueries, read_currency
+from quarterhour.aws.resources import Resources
+from quarterhour.counters.queries import read_currency
 from quarterhour.model import instants
 from quarterhour.model.fields import CURRENCY, NAME
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import PERIOD
-from quarterhour.statements.queries import StatementQueries, shown_statement
+from quarterhour.statements.queries import shown_statement
 from quarterhour.statements.receivables.queries import ReceivableQueries
 from quarterhour.statements.status.plan import MAY_DISPUTE, MAY_RESOLVE, DisputeStatus, StatementName, Status
 from quarterhour.statements.status.queries import StatementFilter, StatementStatusQueries
@@ -17,14 +18,10 @@ from quarterhour.web.parameters import PAGE, one_of
 from quarterhour.web.routing import Routes, Spellings
 
 
-def read(
-    routes: Routes,
-    statuses: StatementStatusQueries,
-    statements: StatementQueries,
-    receivables: ReceivableQueries,
-    counters: CounterQueries,
-) -> None:
+def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
+    statuses, receivables = StatementStatusQueries(resources.entities), ReceivableQueries.of(resources)
+    statements, counters = receivables.statements, receivables.counters
 
     @routes.get("/statements", allow=everyone, query=("period", "agency", "status", *PAGE))
     def list_statements() -> http.Response:
@@ -60,8 +57,9 @@ def read(
         return http.response(200, paging.body(statuses.disputes(status, agency, paging, routes.caller())))
 
 
-def write(routes: Routes, service: StatementStatusService) -> None:
+def write(routes: Routes, resources: Resources) -> None:
     """Register the writing routes."""
+    service = StatementStatusService.of(resources)
 
     @routes.put("/statements/<agency>/<currency>/<period>/status", allow=people(*MAY_DISPUTE, *MAY_RESOLVE))
     def change_status(agency: str, currency: str, period: str) -> http.Response:

@@ -3,8 +3,9 @@
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, Self
 
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.postings.posting import Facts
@@ -13,6 +14,7 @@ from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ConflictError, NotFoundError
 from quarterhour.model.identifiers import Identity
+from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.statements.status.keys import LOWEST
 from quarterhour.statements.status.plan import (
     Dispute,
@@ -61,6 +63,12 @@ class StatementStatusService:
 
     store: StatementStatusStore
     events: EventLookup
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the service of a function."""
+        events = EventLookup.of(resources, ArchivedPostings.of(resources))
+        return cls(StatementStatusStore(resources.dynamodb, resources.entities), events)
 
     def change(self, name: StatementName, request: StatusRequest, caller: Caller) -> StatementHistory:
         """Change the status of a statement; return it with its changes.

@@ -1,0 +1,65 @@
+"""Reads the state of the operation: the depths of the queues, the checkpoint, and the desired schedule."""
+
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import Any, Final, Self
+
+from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.queues import QueueReader
+from quarterhour.aws.resources import Resources
+from quarterhour.ledger.postings.partitions import read_sealed_through
+from quarterhour.model import clock
+from quarterhour.model.settings import Environment
+from quarterhour.reports.schedule.expression import EXPECTED, checked, parse
+from quarterhour.reports.schedule.plan import delay, shown_delay
+from quarterhour.reports.schedule.store import read_desired
+
+QUEUES: Final = {
+    "counters-parked": "COUNTERS_PARKED_QUEUE_URL",
+    "snapshots-parked": "SNAPSHOTS_PARKED_QUEUE_URL",
+    "billing-parked": "BILLING_PARKED_QUEUE_URL",
+    "counters-dead-letters": "COUNTERS_DEAD_LETTERS_QUEUE_URL",
+    "snapshots-dead-letters": "SNAPSHOTS_DEAD_LETTERS_QUEUE_URL",
+    "billing-dead-letters": "BILLING_DEAD_LETTERS_QUEUE_URL",
+    "report-dead-letters": "REPORT_DEAD_LETTERS_QUEUE_URL",
+}
+"""The variables with the URLs of the queues, by the names of their alarms."""
+OPTIONAL: Final = {
+    "intake-parked": "INTAKE_PARKED_QUEUE_URL",
+    "notifications-dead-letters": "NOTIFICATION_DEAD_LETTERS_QUEUE_URL",
+    "intake-dead-letters": "INTAKE_DEAD_LETTERS_QUEUE_URL",
+}
+"""Those of the queues that a deployment can be without."""
+
+
+def queue_urls(env: Environment) -> dict[str, str]:
+    """Return the URLs of the deployment's queues by the names of their alarms."""
+    optional = {name: env.optional(variable, "the URL of a queue", str) for name, variable in OPTIONAL.items()}
+    deployed = {name: url for name, url in optional.items() if url}
+    return {name: env.text(variable) for name, variable in QUEUES.items()} | deployed
+
+
+@dataclass(frozen=True, slots=True)
+class OperationQueries:
+    """Reads the state of the operation. ``deployed`` is the deployed expression, ``grace`` that of a quarter-hour."""
+
+    queues: QueueReader
+    entities: EntityReader
+    deployed: str
+    grace: timedelta
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the queries of a function."""
+        env = resources.env
+        queues = QueueReader(resources.sqs, queue_urls(env))
+        rate = env.parsed("REPORT_RATE", EXPECTED, checked)
+        return cls(queues, resources.entities, rate, env.seconds("GRACE_SECONDS"))
+
+    def state(self) -> dict[str, Any]:
+        """Return the depths of the queues and the delay of the reports, as the API shows them."""
+        desired, sealed_through = read_desired(self.entities), read_sealed_through(self.entities)
+        expression = parse(desired.setting(self.deployed).expression)
+        behind = delay(sealed_through, self.grace, expression, desired, clock.now())
+        queues = [asdict(one) for one in self.queues.depths()]
+        return {"queues": queues, "reports": shown_delay(sealed_through, behind)}

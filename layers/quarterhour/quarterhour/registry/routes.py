@@ -1,0 +1,40 @@
+"""The routes of the registry: documents, and the kinds of documents that have routes of their own."""
+
+from typing import Final
+
+from quarterhour.aws.resources import Resources
+from quarterhour.registry.agencies import routes as agencies
+from quarterhour.registry.agencies.agency import AGENCIES
+from quarterhour.registry.agencies.queries import AgencyQueries
+from quarterhour.registry.documents import routes as documents
+from quarterhour.registry.documents.queries import DocumentQueries
+from quarterhour.registry.exchange_rates import routes as exchange_rates
+from quarterhour.registry.owner import OWNERS
+from quarterhour.registry.rate_cards import routes as rate_cards
+from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
+from quarterhour.registry.reconciliation.result import RESULTS
+from quarterhour.web.access import IsVisible
+from quarterhour.web.routing import Routes
+
+KINDS: Final = (AGENCIES, OWNERS, RATE_CARDS, RESULTS)
+"""The kinds of document whose content has a schema."""
+
+
+def read(routes: Routes, resources: Resources) -> None:
+    """Register the reading routes."""
+    documents.read(routes, resources, KINDS)
+    agencies.read(routes, resources)
+    rate_cards.read(routes, resources)
+    exchange_rates.read(routes, resources)
+
+
+def write(routes: Routes, resources: Resources) -> None:
+    """Register the writing routes."""
+    documents.write(routes, resources, KINDS)
+    agencies.write(routes, resources)
+    exchange_rates.write(routes, resources)
+
+
+def visibility(resources: Resources) -> IsVisible:
+    """Return the function that returns whether a registered agency exists and is visible to a caller."""
+    return AgencyQueries(DocumentQueries(resources.entities)).is_visible
