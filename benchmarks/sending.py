@@ -16,6 +16,8 @@ from tempfile import TemporaryDirectory
 from time import perf_counter, process_time, sleep
 from typing import Final
 
+from quarterhour_client import Verdict
+
 from quarterhour.ledger.events.http import BATCH, MAX_BATCH
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Delivery
 from quarterhour_tools.loading.event_send import AT_ONCE, send
@@ -68,10 +70,10 @@ def _ours(port: int, file: Path, events: int) -> None:
     remote = Remote(f"http://127.0.0.1:{port}", connections=AT_ONCE)
     path = file.with_name("receipts")
     with open_lines(str(file)) as lines, open_receipts(path, remote.url) as receipts:
-        problem = send(lines, receipts, Delivery(remote.exchange, GIVE_UP_AFTER), AT_ONCE)
+        problem = send(lines, receipts, Delivery(remote.events.post_events, GIVE_UP_AFTER), AT_ONCE)
         receipts.save()
     path.unlink()
-    if problem or receipts.tally.counts["recorded"] != events:
+    if problem or receipts.tally.counts[Verdict.RECORDED] != events:
         raise ValueError(problem or receipts.tally.counts)
 
 

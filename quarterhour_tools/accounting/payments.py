@@ -8,9 +8,11 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
+from quarterhour_client import Result, Verdict
 from rich import box
 from rich.console import Console
 from rich.table import Column, Table
@@ -20,8 +22,6 @@ from quarterhour.file_formats.bank.line import FILE, FORMATS
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.map import load_line_map
 from quarterhour.file_formats.csv.table import BadRow, read_table
-from quarterhour.ledger.events.http import BATCH, MAX_BATCH
-from quarterhour.model import clock
 from quarterhour.model.fields import printable
 from quarterhour.statements.receivables.matching import Match
 from quarterhour_tools.csv.bank_lines import bank_lines
@@ -29,7 +29,7 @@ from quarterhour_tools.csv.command import read_map
 from quarterhour_tools.csv.file import open_text
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations.deployment import api, configure_target
-from quarterhour_tools.operations.remote import IN_LEDGER, NoAnswerError, Remote, reasons
+from quarterhour_tools.operations.remote import IN_LEDGER, Remote, as_item, failure, reasons
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
 
 HELP: Final = "match a bank's file to statements, and record payments"
@@ -38,10 +38,6 @@ DESCRIPTION: Final = (
     "--record, the payments that are certain are recorded, each once: the same file again records nothing. Exit code "
     "1 if a line or the file needs a look."
 )
-_ATTEMPTS: Final = 5
-_PAUSE: Final = 2.0
-"""Seconds."""
-_UNAVAILABLE: Final = "unavailable"
 _MOST_ROWS: Final = 200
 """The most lines that the table shows."""
 _LONGEST: Final = 40
@@ -76,22 +72,27 @@ def _run(args: argparse.Namespace) -> int:
     found = _matched(remote, _content(args), args.format)
     lines: list[_Json] = found["lines"]
     certain = [event for one in lines if one["certain"] for event in one["events"]]
-    verdicts = _record(remote, certain) if args.record else {}
-    for one in lines:
-        one["verdicts"] = [verdicts[event["id"]] for event in one["events"] if event["id"] in verdicts]
+    results = _record(remote, certain) if args.record else {}
     if args.review:
         _write(args.review, (event for one in lines if not one["certain"] for event in one["events"]))
     if args.json:
+        for one in lines:
+            one["verdicts"] = [as_item(result) for result in _of_line(one, results)]
         print(as_json(found))
     else:
-        _show(plain_console(), lines, recorded=args.record)
+        _show(plain_console(), lines, results, recorded=args.record)
     for problem in found["problems"]:
         print(printable(problem), file=sys.stderr)
-    return 1 if found["problems"] or any(map(_needs_a_look, lines)) else 0
+    return 1 if found["problems"] or any(_needs_a_look(one, results) for one in lines) else 0
 
 
-def _needs_a_look(line: Mapping[str, Any]) -> bool:
-    refused = any(one["verdict"] not in IN_LEDGER for one in line["verdicts"])
+def _of_line(line: Mapping[str, Any], results: Mapping[str, Result]) -> list[Result]:
+    """Return the outcomes of the payments of a line."""
+    return [results[event["id"]] for event in line["events"] if event["id"] in results]
+
+
+def _needs_a_look(line: Mapping[str, Any], results: Mapping[str, Result]) -> bool:
+    refused = any(one.verdict not in IN_LEDGER for one in _of_line(line, results))
     return refused or not (line["certain"] or line["match"] in _OF_NOBODY)
 
 
@@ -121,31 +122,20 @@ def _mapped(name: str, map_name: str) -> bytes:
 
 def _matched(remote: Remote, content: bytes, format_: str | None) -> _Json:
     """Return the lines of a file with what they match; raise ``ToolError`` with the reason if it is refused."""
-    try:
-        answer = remote.exchange(f"/bank-files?format={format_}" if format_ else "/bank-files", FILE, content)
-        body: _Json = json.loads(answer.content)
-    except (NoAnswerError, ValueError) as error:
-        raise ToolError(f"POST /bank-files has no answer: {error}") from error
-    if answer.status != 200:  # noqa: PLR2004 - HTTP's own
-        raise ToolError(f"POST /bank-files failed with {answer.status}: {printable(body.get('detail', body))}")
-    return body
+    path = f"/bank-files?format={format_}" if format_ else "/bank-files"
+    status, body = remote.exchange("POST", path, FILE, content)
+    if status != HTTPStatus.OK:
+        raise ToolError(printable(failure("POST", "/bank-files", status, body)))
+    found: _Json = body
+    return found
 
 
-def _record(remote: Remote, events: Sequence[_Json]) -> dict[str, _Json]:
+def _record(remote: Remote, events: Sequence[_Json]) -> dict[str, Result]:
     """Record payments and return their outcomes by id; raise ``ToolError`` if the ledger stays unavailable."""
-    items: dict[str, _Json] = {}
-    for attempt in range(_ATTEMPTS):
-        if attempt:
-            clock.sleep(_PAUSE)
-        left = [one for one in events if items.get(one["id"], {}).get("verdict", _UNAVAILABLE) == _UNAVAILABLE]
-        for first in range(0, len(left), MAX_BATCH):
-            status, answer = remote.post("/events", BATCH, left[first : first + MAX_BATCH])
-            if "items" not in answer:
-                raise ToolError(f"POST /events failed with {status}; the same command goes on: {answer}")
-            items |= {one["id"]: one for one in answer["items"]}
-        if all(one["verdict"] != _UNAVAILABLE for one in items.values()):
-            return items
-    raise ToolError("the ledger is unavailable; the same command goes on")
+    results = {one.id: one for one in remote.record(events)}
+    if left := [one for one in results.values() if one.verdict is Verdict.UNAVAILABLE]:
+        raise ToolError(f"the ledger is unavailable; the same command goes on: {printable(reasons(left[0]))}")
+    return results
 
 
 def _write(path: Path, events: Iterable[_Json]) -> None:
@@ -156,13 +146,15 @@ def _write(path: Path, events: Iterable[_Json]) -> None:
         raise ToolError(f"{path} cannot be written: {error}") from error
 
 
-def _show(console: Console, lines: Sequence[_Json], *, recorded: bool) -> None:
+def _show(console: Console, lines: Sequence[_Json], results: Mapping[str, Result], *, recorded: bool) -> None:
     amount = Column("amount", justify="right")
     table = Table("date", "payer", amount, "", "pays", "why", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for one in lines[:_MOST_ROWS]:
         pays = ", ".join(f"{event['subject']}: {_statement(event)}" for event in one["events"])
         texts = (one["date"], one["name"] or one["iban"], one["amount"], one["currency"], pays)
-        table.add_row(*(Text(printable(text, _LONGEST)) for text in texts), Text(printable(_why(one))))
+        table.add_row(
+            *(Text(printable(text, _LONGEST)) for text in texts), Text(printable(_why(one, _of_line(one, results))))
+        )
     if lines:
         print_table(console, table)
     if len(lines) > _MOST_ROWS:
@@ -171,7 +163,7 @@ def _show(console: Console, lines: Sequence[_Json], *, recorded: bool) -> None:
     parts = [f"{counts[kind]} {kind}" for kind in ("certain", "to review", "recorded before", "without a match")]
     console.print(f"{counted(len(lines), 'line')}: {', '.join(parts)}")
     if recorded:
-        verdicts = Counter(item["verdict"] for one in lines for item in one["verdicts"])
+        verdicts = Counter(one.verdict.value for one in results.values())
         done = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items()))
         console.print(f"payments: {done or 'none'}")
     elif counts["certain"]:
@@ -182,9 +174,9 @@ def _statement(event: Mapping[str, Any]) -> str:
     return str(event["data"].get("statement", "the oldest"))
 
 
-def _why(line: Mapping[str, Any]) -> str:
+def _why(line: Mapping[str, Any], results: Sequence[Result]) -> str:
     """Return why a line is certain, or is not, and what the ledger has refused of it."""
-    refused = [reasons(one) or one["verdict"] for one in line["verdicts"] if one["verdict"] not in IN_LEDGER]
+    refused = [reasons(one) or one.verdict.value for one in results if one.verdict not in IN_LEDGER]
     return "; ".join([line["reason"], *refused])
 
 

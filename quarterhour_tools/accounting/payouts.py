@@ -8,18 +8,18 @@ repeated after a crash finds what it has recorded, sealed or not, and writes it 
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from quarterhour_client import Result, Verdict
 from rich import box
 from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.ledger.events.event import PAYMENT
-from quarterhour.ledger.events.http import BATCH, MAX_BATCH
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.fields import printable
@@ -62,15 +62,10 @@ DESCRIPTION: Final = (
     "could not be paid."
 )
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9.-]{0,34}", re.ASCII)
-_ATTEMPTS: Final = 5
-_PAUSE: Final = 2.0
-"""Seconds."""
 _AHEAD: Final = timedelta(minutes=15)
 """How much later than this machine's clock an event may be recorded."""
 _LONGEST_AHEAD: Final = timedelta(days=365)
 """The most days from today until the bank is to pay."""
-_UNAVAILABLE: Final = "unavailable"
-_CONFLICT: Final = "conflict"
 
 
 class Recorded(NamedTuple):
@@ -206,46 +201,30 @@ def _file(args: argparse.Namespace, debtor: BankAccount, payouts: Sequence[Payou
 
 def _record(remote: Remote, payouts: Sequence[Payout], run: str, execution_date: date) -> Recorded:
     """Record payouts; raise ``ToolError`` if it is unknown whether one is recorded: the same command tries again."""
-    items: dict[str, Mapping[str, Any]] = {}
-    events = [event_of(one, run, execution_date) for one in payouts]
-    for attempt in range(_ATTEMPTS):
-        if attempt:
-            clock.sleep(_PAUSE)
-        open_ones = [one for one in events if items.get(one["id"], {}).get("verdict", _UNAVAILABLE) == _UNAVAILABLE]
-        for first in range(0, len(open_ones), MAX_BATCH):
-            items |= {one["id"]: one for one in _posted(remote, open_ones[first : first + MAX_BATCH])}
-        if all(one["verdict"] != _UNAVAILABLE for one in items.values()):
-            break
-    else:
-        raise ToolError("the ledger is unavailable: no file is written; the same command goes on")
+    results = remote.record([event_of(one, run, execution_date) for one in payouts])
+    if left := [one for one in results if one.verdict is Verdict.UNAVAILABLE]:
+        problem = printable(reasons(left[0]))
+        raise ToolError(f"the ledger is unavailable: no file is written; the same command goes on: {problem}")
     paid, since, refused = [], [], []
-    for one in payouts:
-        item = items[one.event_id]
-        if item["verdict"] in IN_LEDGER:
+    for one, result in zip(payouts, results, strict=True):
+        if result.verdict in IN_LEDGER and result.receipt is not None:
             paid.append(one)
-            since.append(item["receipt"]["recorded_at"])
+            since.append(result.receipt["recorded_at"])
         else:
-            refused.append(LeftOut(one.document, one.amount, _why(item, _recorded(remote, item), run)))
+            refused.append(LeftOut(one.document, one.amount, _why(result, _recorded(remote, result), run)))
     return Recorded(paid, min(map(parse_iso, since), default=clock.now()), refused)
 
 
-def _recorded(remote: Remote, item: Mapping[str, Any]) -> Mapping[str, Any] | None:
+def _recorded(remote: Remote, result: Result) -> Mapping[str, Any] | None:
     """Return the event that has the identity of a payout that is not in the ledger; ``None`` if none has."""
-    return remote.get(f"/events/{segment(SOURCE)}/{segment(item['id'])}", {}) if item["verdict"] == _CONFLICT else None
+    is_other = result.verdict is Verdict.CONFLICT
+    return remote.get(f"/events/{segment(SOURCE)}/{segment(result.id)}", {}) if is_other else None
 
 
-def _posted(remote: Remote, events: Sequence[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-    status, answer = remote.post("/events", BATCH, events)
-    if "items" not in answer:
-        raise ToolError(f"POST /events failed with {status}: no file is written; the same command goes on: {answer}")
-    items: Iterable[Mapping[str, Any]] = answer["items"]
-    return items
-
-
-def _why(item: Mapping[str, Any], recorded: Mapping[str, Any] | None, run: str) -> str:
+def _why(result: Result, recorded: Mapping[str, Any] | None, run: str) -> str:
     """Return why a payout is not in the ledger; ``recorded``: the event that has its identity."""
     if recorded is None:
-        return f"{item['verdict']}: {reasons(item)}"
+        return f"{result.verdict.value}: {reasons(result)}"
     if recorded.get("reason") == reason_of(run):
         return "this run has paid it on another date"
     return f"paid already: {recorded.get('reason')}"

@@ -189,7 +189,7 @@ def _send(remote: Remote, file: Path, progress: ProgressFile, total: int) -> Non
     """Send what is not in the ledger yet, and store the progress after each batch."""
     again = set(progress.missing)
     with open_lines(str(file)) as lines, _bar() as bar:
-        delivery = Delivery(remote.exchange, GIVE_UP_AFTER, lambda text: _print(bar.console, text))
+        delivery = Delivery(remote.events.post_events, GIVE_UP_AFTER, lambda text: _print(bar.console, text))
         task = bar.add_task(file.name, total=total)
         unsent = (line for line in lines if line.number > progress.done or line.number in again)
         for batch in batches(unsent):
@@ -197,9 +197,9 @@ def _send(remote: Remote, file: Path, progress: ProgressFile, total: int) -> Non
                 outcomes = delivery.deliver(batch)
             except StoppedError as error:
                 raise ToolError(f"{delivery.ended}; run it again to continue") from error
-            refused = {number: item for number, item in outcomes.items() if item["verdict"] not in IN_LEDGER}
-            for number, item in sorted(refused.items()):
-                _print(bar.console, f"line {number}: {item['verdict']}: {reasons(item)}".rstrip(": "))
+            refused = {number: one for number, one in outcomes.items() if one.verdict not in IN_LEDGER}
+            for number, one in sorted(refused.items()):
+                _print(bar.console, f"line {number}: {one.verdict.value}: {reasons(one)}".rstrip(": "))
             progress.missing = sorted({*progress.missing, *refused} - (outcomes.keys() - refused.keys()))
             progress.done = max(progress.done, *outcomes)
             progress.save()

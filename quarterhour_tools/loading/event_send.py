@@ -12,6 +12,7 @@ from itertools import groupby
 from pathlib import Path
 from typing import Final
 
+from quarterhour_client import Result
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn
 
@@ -21,7 +22,7 @@ from quarterhour_tools.loading import event_through
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Batch, Delivery, StoppedError, batches, unanswered
 from quarterhour_tools.loading.input_lines import STDIN
 from quarterhour_tools.loading.ndjson import NOT_JSON, Line, Lines, open_lines
-from quarterhour_tools.loading.receipts import Item, Receipts, ReceiptsError, Tally, open_receipts
+from quarterhour_tools.loading.receipts import Receipts, ReceiptsError, Tally, open_receipts
 from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.output import counted
 
@@ -108,7 +109,7 @@ def _run(args: argparse.Namespace) -> int:
         remote = api(args, connections=args.at_once)
         receipts = context.enter_context(open_receipts(path, remote.url)) if path else Receipts()
         bar = context.enter_context(_bar(console))
-        delivery = Delivery(remote.exchange, args.give_up_after, lambda text: _print(bar.console, text))
+        delivery = Delivery(remote.events.post_events, args.give_up_after, lambda text: _print(bar.console, text))
         task = bar.add_task(args.file, total=lines.size)
         problem = None
         try:
@@ -133,9 +134,9 @@ def send(
     Returns why it ended before the end of the input, or ``None``. Raises ``ToolError`` if the receipts are of another
     input.
     """
-    for batch, items in _delivered(delivery, _unsent(lines, receipts.tally), at_once):
+    for batch, results in _delivered(delivery, _unsent(lines, receipts.tally), at_once):
         try:
-            receipts.add(batch.lines, items)
+            receipts.add(batch.lines, results)
         except ReceiptsError as error:
             return str(error)
         advance()
@@ -169,7 +170,9 @@ _OTHER: Final = (
 )
 
 
-def _delivered(delivery: Delivery, unsent: Iterable[Batch], at_once: int) -> Iterator[tuple[Batch, Mapping[int, Item]]]:
+def _delivered(
+    delivery: Delivery, unsent: Iterable[Batch], at_once: int
+) -> Iterator[tuple[Batch, Mapping[int, Result]]]:
     """Deliver batches side by side; yield each with its outcomes, in their order, until the end of sending.
 
     Few batches are read ahead, so memory is bounded.
@@ -191,7 +194,7 @@ class _Task:
 
     def __init__(self, batch: Batch) -> None:
         self.batch = batch
-        self.future: Future[dict[int, Item]] = Future()
+        self.future: Future[dict[int, Result]] = Future()
 
     def is_done(self) -> bool:
         return self.future.done()
@@ -203,7 +206,7 @@ class _Task:
         except BaseException as error:  # noqa: BLE001 - raised when the outcomes are taken
             self.future.set_exception(error)
 
-    def outcomes(self, delivery: Delivery) -> Mapping[int, Item]:
+    def outcomes(self, delivery: Delivery) -> Mapping[int, Result]:
         """Return the outcomes; those of a request that hangs when sending gives up are unavailable.
 
         Raises ``StoppedError`` if there are none.
@@ -214,7 +217,7 @@ class _Task:
             return self.future.result()
         if not self.future.running():
             raise StoppedError
-        return {**{line.number: unanswered("hangs") for line in self.batch.sendable}, **self.batch.rejected}
+        return {**unanswered(self.batch, "hangs"), **self.batch.rejected}
 
 
 @contextmanager

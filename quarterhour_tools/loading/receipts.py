@@ -16,26 +16,21 @@ from json.encoder import encode_basestring_ascii as _text
 from pathlib import Path
 from typing import IO, Any, Final
 
+from quarterhour_client import Problem, Result, Verdict
+
 from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.ndjson import Line
-from quarterhour_tools.operations.remote import reasons
+from quarterhour_tools.operations.remote import as_item, reasons
 
-Item = Mapping[str, Any]
-"""The outcome of a line, as the API shows that of an event."""
+Entry = Mapping[str, Any]
+"""A line of the file as JSON: the outcome of a line of the input, or a mark."""
 
-STORED: Final = ("recorded", "duplicate", "held")
-"""The verdicts of an event that the deployment has stored."""
-FINAL: Final = (*STORED, "conflict", "rejected")
-UNAVAILABLE: Final = "unavailable"
 SHOWN: Final = 100
 """The most reasons that are kept to be shown."""
 
 _FORMAT: Final = 1
-_PARTS: Final = len(("index", "source", "id", "verdict", "receipt"))
 _PARTS_OF_RECEIPT: Final = len(("recorded_at", "partition", "position"))
-_WITH_RECEIPT: Final = frozenset({"recorded", "duplicate"})
-_KEPT: Final = ("source", "id", "verdict", "receipt", "held", "errors")
 _LONGEST: Final = 1 << 20
 """The most bytes of a line of the file."""
 
@@ -55,22 +50,22 @@ class Tally:
 
     through: int = 0
     chain: str = ""
-    counts: Counter[str] = field(default_factory=Counter)
+    counts: Counter[Verdict] = field(default_factory=Counter)
     unavailable: dict[int, str] = field(default_factory=dict)
     shown: dict[int, str] = field(default_factory=dict)
 
-    def add(self, number: int, item: Item, chain: bytes) -> None:
+    def add(self, number: int, result: Result, chain: bytes) -> None:
         """Add the outcome of a line, whose hash is ``chain``; a final verdict replaces ``unavailable``."""
-        verdict = item["verdict"]
+        verdict = result.verdict
         if self.unavailable or self.shown:
             self.unavailable.pop(number, None)
             self.shown.pop(number, None)
-        if verdict == UNAVAILABLE:
+        if verdict is Verdict.UNAVAILABLE:
             self.unavailable[number] = chain.hex()
         else:
             self.counts[verdict] += 1
-        if verdict not in STORED and len(self.shown) < SHOWN:
-            self.shown[number] = f"{verdict}: {reasons(item)}".rstrip(": ")
+        if not verdict.is_stored and len(self.shown) < SHOWN:
+            self.shown[number] = f"{verdict.value}: {reasons(result)}".rstrip(": ")
 
     def mark(self, number: int, chain: str) -> None:
         """Record that every line up to a number has a verdict."""
@@ -80,12 +75,12 @@ class Tally:
     @property
     def all_stored(self) -> bool:
         """Whether the deployment has stored every event so far."""
-        return not self.unavailable and set(STORED).issuperset(+self.counts)
+        return not self.unavailable and all(verdict.is_stored for verdict in +self.counts)
 
     def as_dict(self) -> dict[str, int]:
         """Return the number of lines with each verdict, and of all."""
-        verdicts = {**{name: self.counts[name] for name in FINAL}, UNAVAILABLE: len(self.unavailable)}
-        return {"sent": sum(verdicts.values()), **verdicts}
+        counts = {**{one: self.counts[one] for one in Verdict}, Verdict.UNAVAILABLE: len(self.unavailable)}
+        return {"sent": sum(counts.values()), **{one.value: number for one, number in counts.items()}}
 
 
 class Receipts:
@@ -97,18 +92,18 @@ class Receipts:
         self._end = end
         self.tally = tally or Tally()
 
-    def add(self, lines: Sequence[Line], items: Mapping[int, Item]) -> None:
+    def add(self, lines: Sequence[Line], results: Mapping[int, Result]) -> None:
         """Append the outcomes of lines in their order, by number; raise ``ReceiptsError`` if they cannot be written."""
         last = lines[-1]
-        self._append(lines, items, {"through": last.number, "chain": last.chain.hex()})
+        self._append(lines, results, {"through": last.number, "chain": last.chain.hex()})
         for line in lines:
-            self.tally.add(line.number, items[line.number], line.chain)
+            self.tally.add(line.number, results[line.number], line.chain)
         self.tally.mark(last.number, last.chain.hex())
 
-    def _append(self, lines: Sequence[Line], items: Mapping[int, Item], mark: Item) -> None:
+    def _append(self, lines: Sequence[Line], results: Mapping[int, Result], mark: Entry) -> None:
         if self._file is None:
             return
-        rows = [_row(line, items[line.number]) for line in lines]
+        rows = [_row(line, results[line.number]) for line in lines]
         block = "\n".join([*rows, json.dumps(mark), ""]).encode()
         try:
             _write(self._file, block)
@@ -125,23 +120,25 @@ class Receipts:
                 os.fsync(self._file)
 
 
-def _row(line: Line, item: Item) -> str:
+def _row(line: Line, result: Result) -> str:
     """Return the JSON of an entry."""
-    if item["verdict"] in _WITH_RECEIPT and (row := _row_with_receipt(line.number, item)):
+    if row := _row_with_receipt(line.number, result):
         return row
-    entry = {"line": line.number, **{name: item[name] for name in _KEPT if name in item}}
-    return json.dumps({**entry, "chain": line.chain.hex()} if item["verdict"] == UNAVAILABLE else entry)
+    entry = {"line": line.number, **as_item(result)}
+    if result.verdict is Verdict.UNAVAILABLE:
+        entry["chain"] = line.chain.hex()
+    return json.dumps(entry)
 
 
-def _row_with_receipt(number: int, item: Item) -> str | None:
-    """Return the text of ``json.dumps``, but four times as fast; ``None`` if the item has not the usual shape."""
+def _row_with_receipt(number: int, result: Result) -> str | None:
+    """Return the text of ``json.dumps``, but four times as fast; ``None`` without a receipt of the usual shape."""
+    receipt = result.receipt
     try:
-        receipt = item["receipt"]
-        if len(item) != _PARTS or len(receipt) != _PARTS_OF_RECEIPT:
+        if receipt is None or len(receipt) != _PARTS_OF_RECEIPT:
             return None
         return (
-            f'{{"line": {number}, "source": {_text(item["source"])}, "id": {_text(item["id"])}, '
-            f'"verdict": {_text(item["verdict"])}, "receipt": {{"recorded_at": {_text(receipt["recorded_at"])}, '
+            f'{{"line": {number}, "source": {_text(result.source)}, "id": {_text(result.id)}, '
+            f'"verdict": {_text(result.verdict.value)}, "receipt": {{"recorded_at": {_text(receipt["recorded_at"])}, '
             f'"partition": {_text(receipt["partition"])}, "position": {_text(receipt["position"])}}}}}'
         )
     except (LookupError, TypeError):
@@ -189,7 +186,7 @@ def _opened(file: int, path: Path, address: str) -> Receipts:
     return Receipts(file, end, tally)
 
 
-def _check(first: bytes, path: Path, own: Item, header: bytes) -> None:
+def _check(first: bytes, path: Path, own: Entry, header: bytes) -> None:
     """Raise ``ToolError`` unless a file without our header is empty, or holds only the beginning of that header."""
     if header.startswith(first):
         return
@@ -213,32 +210,34 @@ def _begun(file: int, path: Path, header: bytes) -> Receipts:
 
 def _read(content: IO[bytes], tally: Tally) -> int:
     """Add the blocks that follow in a file to a tally, up to one that is not whole; return where it begins."""
-    entries: list[Item] = []
+    entries: list[tuple[int, Result, bytes]] = []
     end = content.tell()
     while (row := content.readline(_LONGEST)).endswith(b"\n"):
         try:
             found = json.loads(row)
             if "through" not in found and len(entries) < MAX_BATCH:
-                entries.append(_valid(found))
+                entries.append(_parsed(found))
                 continue
             number, chain = int(found["through"]), str(found["chain"])
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
             break
         for entry in entries:
-            tally.add(entry["line"], entry, bytes.fromhex(entry.get("chain", "")))
+            tally.add(*entry)
         tally.mark(number, chain)
         entries.clear()
         end = content.tell()
     return end
 
 
-def _valid(entry: Any) -> Item:  # noqa: ANN401 - JSON is any value
-    if entry["verdict"] not in {*FINAL, UNAVAILABLE} or not isinstance(entry["line"], int):
-        raise ValueError
-    if entry["verdict"] == UNAVAILABLE:
-        entry["chain"] = str(entry["chain"])
-    reasons(entry)  # raises for another shape
-    return dict(entry)
+def _parsed(entry: Entry) -> tuple[int, Result, bytes]:
+    """Return the number of a line, its outcome, and its hash if it is to be sent again; raise for another shape."""
+    verdict, number = Verdict(entry["verdict"]), entry["line"]
+    if not isinstance(number, int):
+        raise TypeError
+    listed = entry["held"]["problems"] if "held" in entry else entry.get("errors", ())
+    problems = tuple(Problem(**one) for one in listed)
+    chain = bytes.fromhex(entry["chain"]) if verdict is Verdict.UNAVAILABLE else b""
+    return number, Result(entry.get("source", ""), entry.get("id", ""), verdict, problems=problems), chain
 
 
 def _write(file: int, content: bytes) -> None:

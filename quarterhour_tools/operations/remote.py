@@ -1,22 +1,20 @@
 """A client of the HTTP API of a deployment or an emulator, whose requests are signed for IAM."""
 
 import json
-import socket
 import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from decimal import Decimal
-from typing import Any, Final
-from urllib.parse import quote, urlsplit
+from typing import Any, Final, cast
+from urllib.parse import quote, urlencode, urlsplit
+from weakref import finalize
 
 import boto3
+import httpx
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from botocore.exceptions import ConnectionError as NoConnectionError
-from botocore.exceptions import HTTPClientError
-from botocore.httpsession import URLLib3Session
-from urllib3.exceptions import HTTPError
+from quarterhour_client import Event, RefusedError, Result, Sender, Verdict
+from quarterhour_client.transport import Api
 
 from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour_tools.errors import ToolError
@@ -25,19 +23,18 @@ Json = Any
 """Any JSON value."""
 Answered = Callable[[str, int, Mapping[str, str]], None]
 """Is called with a call, such as ``GET /accounts``, and with the status and the headers of its answer."""
-IN_LEDGER: Final = frozenset({"recorded", "duplicate"})
+IN_LEDGER: Final = frozenset({Verdict.RECORDED, Verdict.DUPLICATE})
 """The verdicts of an event that is in the ledger."""
+WITHIN: Final = 30.0
+"""Seconds in which events are sent again while the ledger is unavailable."""
 
 _SERVICE: Final = "execute-api"
 _LOCAL: Final = Credentials("local", "local")
 """For an emulator: it checks no signature, but may require one."""
-_AT_ONCE: Final[Any] = [(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)]
-"""Without it, the body of a request waits 40 ms for the receipt of its headers, which comes late."""
 _TIMEOUT: Final = 35
 """Seconds. API Gateway answers within 30."""
 _LARGEST_ANSWER: Final = 16 << 20
 """Bytes. Lambda's limit is 6 MB."""
-_PIECE: Final = 1 << 16
 
 
 def _unobserved(_call: str, _status: int, _headers: Mapping[str, str]) -> None:
@@ -49,10 +46,22 @@ def segment(name: str) -> str:
     return quote(quote(name, safe=""), safe="")
 
 
-def reasons(item: Mapping[str, Any]) -> str:
-    """Return in one line why an event of a response is not in the ledger, or what it waits for."""
-    problems = item.get("errors") or item.get("held", {}).get("problems", [])
-    return in_words(FieldProblem(**one) for one in problems)
+def reasons(result: Result) -> str:
+    """Return in one line why an event is not in the ledger, or what it waits for."""
+    return in_words(FieldProblem(*one) for one in result.problems)
+
+
+def as_item(result: Result) -> dict[str, Json]:
+    """Return the outcome of an event as the API shows it; a line that is no event has no identity."""
+    item = {name: text for name, text in (("source", result.source), ("id", result.id)) if text}
+    item |= {"verdict": result.verdict.value}
+    problems = [one._asdict() for one in result.problems]
+    more = {
+        "receipt": result.receipt,
+        "held": {"reason": result.held, "problems": problems} if result.held else None,
+        "errors": problems if not result.held else None,
+    }
+    return item | {name: value for name, value in more.items() if value}
 
 
 def failure(method: str, path: str, status: int, answer: Json) -> str:
@@ -61,29 +70,70 @@ def failure(method: str, path: str, status: int, answer: Json) -> str:
     return f"{method} {path} failed with {status}: {detail}"
 
 
-class NoAnswerError(ToolError):
-    """There was no whole answer to a request; whether it took effect is unknown."""
+class SigV4(httpx.Auth):
+    """Signs requests to API Gateway in a region."""
+
+    requires_request_body = True
+
+    def __init__(self, credentials: Credentials, region: str) -> None:
+        self._credentials = credentials
+        self._region = region
+
+    def auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        """Set the headers of the signature. Only the host is signed beside them: a proxy may change other headers."""
+        signed = AWSRequest(request.method, str(request.url), {"host": request.url.netloc.decode()}, request.content)
+        SigV4Auth(self._credentials, _SERVICE, self._region).add_auth(signed)
+        request.headers.update(dict(signed.headers.items()))
+        yield request
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A whole answer to a request, not parsed; the names of headers are in lower case."""
+class _Bounded(httpx.BaseTransport):
+    """Sends requests, and reads each answer within the limits of time and size: a server may send bytes for ever."""
 
-    status: int
-    headers: Mapping[str, str]
-    content: bytes
+    def __init__(self, connections: int) -> None:
+        limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
+        self._transport = httpx.HTTPTransport(limits=limits)
+        self.answered: Answered = _unobserved
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        """Return the whole answer; raise ``httpx.HTTPError`` if there is none."""
+        end = time.monotonic() + _TIMEOUT
+        response = self._transport.handle_request(request)
+        content = bytearray()
+        try:
+            for piece in cast("httpx.SyncByteStream", response.stream):
+                content += piece
+                if len(content) > _LARGEST_ANSWER:
+                    raise httpx.ReadError(f"the answer has more than {_LARGEST_ANSWER:,} bytes")
+                if time.monotonic() > end:
+                    raise httpx.ReadTimeout(f"the answer takes longer than {_TIMEOUT} seconds")
+        finally:
+            response.close()
+        path = request.url.raw_path.partition(b"?")[0].decode()
+        self.answered(f"{request.method} {path}", response.status_code, response.headers)
+        return httpx.Response(response.status_code, headers=response.headers, stream=httpx.ByteStream(bytes(content)))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._transport.close()
 
 
 class Remote:
-    """The HTTP API at an address."""
+    """The HTTP API at an address. Threads may share it."""
 
     def __init__(self, url: str, credentials: Credentials | None = None, connections: int = 1) -> None:
         """Take the address, the credentials for AWS (``None`` for an emulator), and how many requests at a time."""
         self.url = url.rstrip("/")
-        self.answered: Answered = _unobserved
-        """Is called with each answer to a request that the methods parse."""
-        self._credentials = credentials
-        self._http = URLLib3Session(timeout=_TIMEOUT, max_pool_connections=connections, socket_options=_AT_ONCE)
+        # https://<id>.execute-api.<region>.amazonaws.com
+        region = urlsplit(self.url).netloc.split(".")[2] if credentials else "local"
+        self._auth = SigV4(credentials or _LOCAL, region)
+        self._transport = _Bounded(connections)
+        finalize(self, self._transport.close)  # a command ends with the process
+        self._http = httpx.Client(
+            auth=self._auth, transport=self._transport, timeout=_TIMEOUT, headers={"accept-encoding": "identity"}
+        )
+        self.events = Api(self.url, auth=self._auth, timeout=_TIMEOUT, transport=self._transport)
+        """Posts events, for a sender that decides by itself what to send again."""
 
     @classmethod
     def deployed(cls, url: str, connections: int = 1) -> "Remote":
@@ -93,43 +143,38 @@ class Remote:
             raise ToolError("there are no credentials for AWS to sign requests with")
         return cls(url, credentials, connections)
 
-    def get(self, path: str, parameters: dict[str, str]) -> Json:
+    def observe(self, answered: Answered) -> None:
+        """Have a function called with each answer to a request."""
+        self._transport.answered = answered
+
+    def record(self, events: Sequence[Mapping[str, Any]]) -> list[Result]:
+        """Send events, and return the outcome of each, in their order.
+
+        What is unavailable is sent again for a while; its verdict is ``unavailable`` after that. Raises ``ToolError``
+        if the API refuses the sender.
+        """
+        sender = Sender(self.url, auth=self._auth, timeout=_TIMEOUT, transport=self._transport)
+        bodies = [Event(one["source"], one["id"], json.dumps(one).encode()) for one in events]
+        try:
+            return sender.send(bodies, within=WITHIN)
+        except RefusedError as error:
+            raise ToolError(str(error)) from error
+
+    def get(self, path: str, parameters: Mapping[str, str]) -> Json:
         """Send a GET and return the JSON of the response; raise ``ToolError`` if it fails."""
-        status, answer = self._send(AWSRequest("GET", self.url + path, params=parameters))
+        query = urlencode(parameters, quote_via=quote)
+        status, answer = self.send("GET", f"{path}?{query}" if query else path)
         if status != 200:  # noqa: PLR2004 - HTTP's own
             raise ToolError(failure("GET", path, status, answer))
         return answer
 
-    def pages(self, path: str, parameters: dict[str, str]) -> Iterator[Json]:
+    def pages(self, path: str, parameters: Mapping[str, str]) -> Iterator[Json]:
         """Yield the items of a list, page by page; raise ``ToolError`` if a page cannot be read."""
         page = self.get(path, parameters)
         yield from page["items"]
         while page["next"] is not None:
             page = self.get(path, {**parameters, "next": page["next"]})
             yield from page["items"]
-
-    def post(self, path: str, content_type: str, body: Json) -> tuple[int, Json]:
-        """Send a POST and return the status and the JSON of the response."""
-        headers = {"content-type": content_type}
-        return self._send(AWSRequest("POST", self.url + path, headers, json.dumps(body).encode()))
-
-    def exchange(self, path: str, content_type: str, body: bytes) -> Answer:
-        """Send a POST and return the answer as it comes, whatever it is; may be called by several threads.
-
-        Raises ``NoAnswerError`` if there is no whole answer in time, or one that is too large.
-        """
-        request = AWSRequest("POST", self.url + path, {"content-type": content_type}, body, stream_output=True)
-        self._sign(request)
-        try:
-            response = self._http.send(request.prepare())
-            try:
-                content = _content(response.raw)
-            finally:
-                response.raw.release_conn()
-        except (HTTPClientError, NoConnectionError, HTTPError, OSError) as error:
-            raise NoAnswerError(str(error)) from error
-        headers = {name.lower(): value for name, value in response.headers.items()}
-        return Answer(response.status_code, headers, content)
 
     def put(self, path: str, body: Json) -> tuple[int, Json]:
         """Send a PUT and return the status and the JSON of the response."""
@@ -138,33 +183,24 @@ class Remote:
     def send(self, method: str, path: str, body: Json = None) -> tuple[int, Json]:
         """Send a request with a JSON body, or none, and return the status and the JSON of the response."""
         if body is None:
-            return self._send(AWSRequest(method, self.url + path))
-        headers = {"content-type": "application/json"}
-        return self._send(AWSRequest(method, self.url + path, headers, json.dumps(body).encode()))
+            return self.exchange(method, path)
+        return self.exchange(method, path, "application/json", json.dumps(body).encode())
 
-    def _sign(self, request: AWSRequest) -> None:
-        # https://<id>.execute-api.<region>.amazonaws.com
-        region = urlsplit(self.url).netloc.split(".")[2] if self._credentials else "local"
-        SigV4Auth(self._credentials or _LOCAL, _SERVICE, region).add_auth(request)
+    def exchange(
+        self, method: str, path: str, content_type: str | None = None, body: bytes | None = None
+    ) -> tuple[int, Json]:
+        """Send a request, and return the status and the JSON of the response.
 
-    def _send(self, request: AWSRequest) -> tuple[int, Json]:
-        self._sign(request)
-        response = self._http.send(request.prepare())
-        self.answered(f"{request.method} {urlsplit(str(request.url)).path}", response.status_code, response.headers)
+        Raises ``ToolError`` if there is no whole answer in time, or one that is no JSON: whether the request took
+        effect is unknown then.
+        """
+        headers = {"content-type": content_type} if content_type else None
+        try:
+            response = self._http.request(method, self.url + path, content=body, headers=headers)
+        except httpx.HTTPError as error:
+            raise ToolError(f"{method} {self.url}{path.partition('?')[0]} has no answer: {error}") from error
         try:
             # Figures in the content of a document stay exact.
             return response.status_code, json.loads(response.content, parse_float=Decimal)
         except (ValueError, RecursionError) as error:
             raise ToolError(f"{self.url} answered {response.status_code} without JSON") from error
-
-
-def _content(raw: Any) -> bytes:  # noqa: ANN401 - urllib3's response, which botocore does not type
-    """Read a body within the limits of time and size: a server may send bytes for ever."""
-    content, end = bytearray(), time.monotonic() + _TIMEOUT
-    while piece := raw.read1(_PIECE):
-        content += piece
-        if len(content) > _LARGEST_ANSWER:
-            raise NoAnswerError(f"the answer has more than {_LARGEST_ANSWER:,} bytes")
-        if time.monotonic() > end:
-            raise NoAnswerError(f"the answer takes longer than {_TIMEOUT} seconds")
-    return bytes(content)

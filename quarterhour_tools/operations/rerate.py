@@ -15,7 +15,6 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.ledger.events.event import Rerating
-from quarterhour.ledger.events.http import BATCH, MAX_BATCH
 from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.rerating.plan import Rerated, ReratingRequest, by_account, rerated, sums_of
 from quarterhour.model import exact_json, money
@@ -133,21 +132,10 @@ def _events(remote: Remote, start: datetime, agency: str | None) -> Iterator[Fac
 
 def _post(remote: Remote, events: Sequence[dict[str, Any]]) -> Counter[str]:
     """Post the adjustments, and show why some are not posted; return the number of each verdict."""
-    verdicts: Counter[str] = Counter()
-    refused: list[str] = []
-    for first in range(0, len(events), MAX_BATCH):
-        status, answer = remote.post("/events", BATCH, events[first : first + MAX_BATCH])
-        if "counts" not in answer:
-            raise ToolError(f"POST /events failed with {status}: {answer}; run it again to post the rest")
-        verdicts.update(answer["counts"])
-        refused += [
-            f"{one['source']} {one['id']}: {one['verdict']}: {reasons(one)}"
-            for one in answer["items"]
-            if one["verdict"] not in IN_LEDGER
-        ]
-    for text in refused[:_SHOWN]:
-        print(printable(text), file=sys.stderr)
-    return verdicts
+    results = remote.record(events)
+    for one in [one for one in results if one.verdict not in IN_LEDGER][:_SHOWN]:
+        print(printable(f"{one.source} {one.id}: {one.verdict.value}: {reasons(one)}"), file=sys.stderr)
+    return Counter(one.verdict.value for one in results)
 
 
 def _as_dict(

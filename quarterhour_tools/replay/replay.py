@@ -22,6 +22,7 @@ from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.ledger.keys import HeldStatus, held_partitions
 from quarterhour.model import clock, exact_json
 from quarterhour.model.clock import ManualClock, iso_exact
+from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
@@ -43,7 +44,7 @@ from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, RateRow, e
 from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.owner import OwnerFile
 from quarterhour_tools.loading.rate_cards import RateCardFile
-from quarterhour_tools.operations.remote import reasons, segment
+from quarterhour_tools.operations.remote import segment
 from quarterhour_tools.replay.ways_in import way_of
 from quarterhour_tools.statement_files import ListedStatement, read_statements
 
@@ -679,4 +680,5 @@ def _detail(answer: Response) -> str:
 
 def _reasons(item: Mapping[str, Any]) -> str:
     """Return in one line why an item was not recorded."""
-    return reasons(item) or "another event is recorded under this source and id"
+    problems = item.get("errors") or item.get("held", {}).get("problems", [])
+    return in_words(FieldProblem(**one) for one in problems) or "another event is recorded under this source and id"

@@ -1,29 +1,29 @@
 """Importing and sending to a deployed stack: CloudFormation names its API, and every request is signed for IAM."""
 
 import os
-import re
 from collections.abc import Iterator
-from io import BytesIO
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
-from urllib.parse import urlsplit
 
 import boto3
+import httpx
 import pytest
-from botocore.auth import SigV4Auth
-from botocore.awsrequest import AWSPreparedRequest, AWSRequest
-from botocore.credentials import Credentials
 
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.http_api import Request
-from quarterhour_tools.operations import remote
 from tests.e2e.test_import import history, recorded, write
+from tests.support.signatures import KEYS, is_signed
 from tests.support.system import World, opened
 
 STACK = "quarterhour-dev"
 API = "https://q1h5.execute-api.eu-west-1.amazonaws.com"
-KEYS = {"AWS_ACCESS_KEY_ID": "AKID", "AWS_SECRET_ACCESS_KEY": "secret", "AWS_SESSION_TOKEN": "token"}
+
+
+IN_ENVIRONMENT = {
+    "AWS_ACCESS_KEY_ID": KEYS.access_key,
+    "AWS_SECRET_ACCESS_KEY": KEYS.secret_key,
+    "AWS_SESSION_TOKEN": str(KEYS.token),
+}
 
 
 class Deployed:
@@ -42,37 +42,14 @@ class Deployed:
         assert StackName == STACK
         return {"Stacks": [{"Outputs": [{"OutputKey": key, "OutputValue": url} for key, url in self.outputs.items()]}]}
 
-    def session(self, **_: object) -> Any:
-        return self
-
-    def send(self, request: AWSPreparedRequest) -> Any:
-        assert request.url.startswith(API)
+    def answer(self, request: httpx.Request) -> httpx.Response:
+        assert str(request.url).startswith(API)
         assert is_signed(request), "API Gateway would answer 403"
-        assert request.body is None or isinstance(request.body, bytes)
-        parts = urlsplit(request.url)
-        headers = tuple((name, _text(value)) for name, value in request.headers.items() if name == "content-type")
-        forwarded = Request(request.method, parts.path, parts.query, headers, request.body or b"")
-        answer = self._world.stack.request(forwarded)
-        self.answered.append(f"{request.method} {parts.path}")
-        raw = SimpleNamespace(read1=BytesIO(answer.body).read1, release_conn=lambda: None)
-        return SimpleNamespace(status_code=answer.status, headers=answer.headers, content=answer.body, raw=raw)
-
-
-def is_signed(request: AWSPreparedRequest) -> bool:
-    """Return whether a request is signed with our keys for the API of this region: method, address, headers, body."""
-    headers = {name.lower(): _text(value) for name, value in request.headers.items()}
-    scope = r"AWS4-HMAC-SHA256 Credential=AKID/\d{8}/eu-west-1/execute-api/aws4_request, "
-    found = re.fullmatch(scope + r"SignedHeaders=([a-z;-]+), Signature=([0-9a-f]{64})", headers["authorization"])
-    assert found, headers["authorization"]
-    signed = {name: headers[name] for name in found[1].split(";") if name != "host"}
-    again = AWSRequest(request.method, request.url, signed, request.body)
-    again.context["timestamp"] = headers["x-amz-date"]
-    auth = SigV4Auth(Credentials(*KEYS.values()), "execute-api", "eu-west-1")
-    return bool(auth.signature(auth.string_to_sign(again, auth.canonical_request(again)), again) == found[2])
-
-
-def _text(value: str | bytes) -> str:
-    return value if isinstance(value, str) else value.decode()
+        path, _, query = request.url.raw_path.decode().partition("?")
+        headers = tuple((name, value) for name, value in request.headers.items() if name == "content-type")
+        answer = self._world.stack.request(Request(request.method, path, query, headers, request.content))
+        self.answered.append(f"{request.method} {path}")
+        return httpx.Response(answer.status, headers=answer.headers, content=answer.body)
 
 
 @pytest.fixture
@@ -86,9 +63,9 @@ def aws(world: World, monkeypatch: pytest.MonkeyPatch) -> Deployed:
     """A deployed stack, and a machine that has keys for it in its environment, and nowhere else."""
     deployed = Deployed(world)
     monkeypatch.setattr(boto3, "client", deployed.client)
-    monkeypatch.setattr(remote, "URLLib3Session", deployed.session)
+    monkeypatch.setattr(httpx, "HTTPTransport", lambda **_: httpx.MockTransport(deployed.answer))
     nowhere = dict.fromkeys(("AWS_CONFIG_FILE", "AWS_SHARED_CREDENTIALS_FILE"), os.devnull)
-    for name, value in {**KEYS, **nowhere, "AWS_EC2_METADATA_DISABLED": "true"}.items():
+    for name, value in {**IN_ENVIRONMENT, **nowhere, "AWS_EC2_METADATA_DISABLED": "true"}.items():
         monkeypatch.setenv(name, value)
     return deployed
 
@@ -142,7 +119,7 @@ def test_a_stack_that_is_not_quarterhours_is_named(
 def test_a_machine_without_keys_sends_nothing(
     world: World, file: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in KEYS:
+    for name in IN_ENVIRONMENT:
         monkeypatch.delenv(name)
     assert run(file) == 2
     assert "there are no credentials for AWS" in capsys.readouterr().err

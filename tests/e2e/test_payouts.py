@@ -6,18 +6,22 @@ import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
+from quarterhour_client import sender
+from quarterhour_client.plan import batches
 
-from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.lines import COLUMNS
 from quarterhour_tools.accounting import payouts
 from quarterhour_tools.bucket import Bucket, Folder
 from quarterhour_tools.cli import main
+from quarterhour_tools.operations import remote
 from quarterhour_tools.operations.remote import Remote, segment
 from tests.e2e.test_rerate import serving
 from tests.handlers.test_statements import record
@@ -154,31 +158,31 @@ def test_no_file_is_written_while_the_ledger_is_unavailable(
     world: World, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     out = tmp_path / "payouts.xml"
-    answers: list[Any] = []
-    plain = Remote.post
+    answers: list[httpx.Response] = []
+    send = httpx.HTTPTransport.handle_request
 
-    def post(remote: Remote, path: str, content_type: str, body: Any) -> tuple[int, Any]:
-        if answers:
-            return 207, {"items": [{"id": one["id"], "verdict": answers[0]} for one in body]}
-        return plain(remote, path, content_type, body)
+    def handle(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        return answers[0] if answers and request.method == "POST" else send(transport, request)
 
-    pauses: list[float] = []
-    monkeypatch.setattr(Remote, "post", post)
-    monkeypatch.setattr(clock, "sleep", pauses.append)
+    def verdicts(verdict: str) -> httpx.Response:
+        return httpx.Response(207, json={"items": [{"index": at, "verdict": verdict} for at in range(2)]})
+
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
+    monkeypatch.setattr(remote, "WITHIN", 0.3)
     with stack(world, folder, monkeypatch) as url:
-        answers.append("unavailable")
+        answers.append(verdicts("unavailable"))
         assert main(command(["--url", url], out)) == 2
-        assert "the ledger is unavailable: no file is written" in capsys.readouterr().err
-        assert (len(pauses), out.exists()) == (4, False)
-        answers[0] = "held"
+        assert "the ledger is unavailable: no file is written; the same command goes on" in capsys.readouterr().err
+        assert not out.exists()
+        answers[0] = verdicts("rejected")
         assert main(command(["--url", url], out)) == 1
-        assert "left out: held" in capsys.readouterr().out
+        assert "left out: rejected" in capsys.readouterr().out
         answers.clear()
         assert main(command(["--url", url], out)) == 1
         assert out.read_bytes().count(b"<CdtTrfTxInf>") == 2
-        monkeypatch.setattr(Remote, "post", lambda *_: (403, {"message": "Forbidden"}))
+        answers.append(httpx.Response(403, json={"message": "Forbidden"}))
         assert main(command(["--url", url], out)) == 2
-        assert "POST /events failed with 403: no file is written" in capsys.readouterr().err
+        assert "POST /events was answered with 403" in capsys.readouterr().err
 
 
 class Death(BaseException):
@@ -192,20 +196,23 @@ def test_a_run_may_die_at_any_call_and_its_repeat_pays_each_statement_once(
 ) -> None:
     """Each payout is a request of its own here. ``death``: at which request, and whether it is done by then."""
     out = tmp_path / "payouts.xml"
-    plain = Remote.post
+    send = httpx.HTTPTransport.handle_request
     calls: list[str] = []
     last, is_done = death
 
-    def post(remote: Remote, path: str, content_type: str, body: Any) -> tuple[int, Any]:
-        calls.append(path)
-        is_last = len(calls) == last
-        answer = plain(remote, path, content_type, body) if is_done or not is_last else (0, None)
-        if is_last:
-            raise Death
-        return answer
+    def handle(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
+        calls.extend([request.method] * (request.method == "POST"))
+        is_last = request.method == "POST" and len(calls) == last
+        if is_done or not is_last:
+            answer = send(transport, request)
+            if not is_last:
+                return answer
+            answer.read()
+            answer.close()
+        raise Death
 
-    monkeypatch.setattr(payouts, "MAX_BATCH", 1)
-    monkeypatch.setattr(Remote, "post", post)
+    monkeypatch.setattr(sender, "batches", partial(batches, most=1))
+    monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
     with stack(world, folder, monkeypatch) as url:
         with pytest.raises(Death):
             main(command(["--url", url], out))

@@ -54,9 +54,10 @@ def test_no_request_waits_for_the_receipt_of_its_own_headers() -> None:
     with opened() as world, serving(world) as url:
         remote = Remote(url)
         assert remote.put("/exchange-rates/GBP", {"units_per_base": "0.8", "source": "ECB"})[0] == 201
-        session: Any = remote._http
-        connections = session._manager.connection_from_url(url).pool.queue
-        assert [one.sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for one in connections if one] == [1]
+        pool: Any = remote._transport._transport._pool
+        streams = [one._connection._network_stream for one in pool.connections]
+        sockets = [one.get_extra_info("socket") for one in streams]
+        assert [one.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) for one in sockets] == [1]
 
 
 def test_the_file_of_the_ecb_is_entered_beside_the_rate_of_today(

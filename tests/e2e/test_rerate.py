@@ -1,27 +1,24 @@
 """Rerating from the command line: shown first, posted once, and the proof still holds."""
 
 import json
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest.mock import ANY
-from urllib.parse import parse_qsl, urlsplit
 
 import pytest
-from botocore.awsrequest import AWSPreparedRequest
-from botocore.credentials import Credentials
+from quarterhour_client import sender
+from quarterhour_client.plan import batches
 
 from quarterhour.proof.reports import verify
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.errors import ToolError
 from quarterhour_tools.operations import rerate
-from quarterhour_tools.operations.remote import Remote
 from tests.handlers.test_rate_cards import keep
 from tests.support.events import refund, sale, void
 from tests.support.requests import post
@@ -62,7 +59,7 @@ def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
     rate_card: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rerate, "_PAGE", "5")
-    monkeypatch.setattr(rerate, "MAX_BATCH", 4)
+    monkeypatch.setattr(sender, "batches", partial(batches, most=4))
     with opened() as world:
         keep(world, 0, {"percent": "10"})
         post(world, [sale(f"s{number}", "100") for number in range(12)])
@@ -173,38 +170,3 @@ def test_arguments_with_which_nothing_can_be_posted_are_refused(
         with serving(world) as url:
             assert main(["rerate", *more, *SPAN, "--url", url]) == 2
     assert message in capsys.readouterr().err
-
-
-class Listening:
-    """Stands for the network: keeps what is sent, and answers."""
-
-    def __init__(self, status: int, content: bytes) -> None:
-        self.status_code, self.content = status, content
-        self.headers: dict[str, str] = {}
-        self.sent: list[AWSPreparedRequest] = []
-
-    def send(self, request: AWSPreparedRequest) -> "Listening":
-        self.sent.append(request)
-        return self
-
-
-def test_requests_to_a_deployment_are_signed_for_iam_in_its_region() -> None:
-    remote = Remote("https://q1h5.execute-api.eu-west-1.amazonaws.com", Credentials("AKID", "secret", "token"))
-    network: Any = Listening(200, b"{}")
-    remote._http = network
-    remote.get("/events", {"agency": "Nord & Süd"})
-    remote.post("/events", "application/json", [])
-    for request in network.sent:
-        signed = str(request.headers["Authorization"])
-        assert re.search(r"Credential=AKID/\d+/eu-west-1/execute-api/aws4_request", signed)
-        assert request.headers["X-Amz-Security-Token"]
-    assert dict(parse_qsl(urlsplit(network.sent[0].url).query)) == {"agency": "Nord & Süd"}
-
-
-@pytest.mark.parametrize(("status", "content"), [(503, b'{"title": "Unavailable"}'), (200, b"<html>")])
-def test_an_unexpected_response_of_the_api_is_an_error(status: int, content: bytes) -> None:
-    remote = Remote("http://127.0.0.1:1")
-    network: Any = Listening(status, content)
-    remote._http = network
-    with pytest.raises(ToolError, match=str(status)):
-        remote.get("/events", {})

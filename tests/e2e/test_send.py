@@ -207,9 +207,9 @@ def answering(status: str, *more: str) -> misbehaving.Reply:
     [
         (hang, "hangs"),
         (drip, "hangs"),
-        (half, "was answered with 202: {"),
+        (half, "had no answer"),
         (lambda connection, _: reset(connection), "had no answer"),
-        (answering("200 OK"), "was answered with 200: <html>\\x1b[31mno</html>"),
+        (answering("200 OK"), "was answered with 200: <html> [31mno</html>"),
         (answering("429 Too Many Requests", "retry-after: 3600"), "was answered with 429"),
     ],
 )

@@ -1,11 +1,12 @@
 """`POST /events` in memory, with the faults of a bad day: what a sender sees, and what is recorded in the end."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from quarterhour_client.plan import Answer, Waiting, request_body
+
 from quarterhour.model import exact_json
-from quarterhour_tools.operations.remote import Answer, NoAnswerError
 
 FAULTS: Final = (
     "lost request",
@@ -36,8 +37,8 @@ class FakeApi:
         """The number of events of each request."""
         self._fault = fault
 
-    def post(self, path: str, content_type: str, body: bytes) -> Answer:
-        assert (path, content_type) == ("/events", "application/cloudevents-batch+json")
+    def post(self, waiting: Sequence[Waiting]) -> Answer:
+        body = request_body(waiting)
         try:
             exact_json.parse(body)
         except ValueError as error:
@@ -60,7 +61,7 @@ class FakeApi:
         if fault in refused and not (fault == "413" and len(events) == 1):
             return refused[fault]
         if fault == "lost request":
-            raise NoAnswerError("connection reset")
+            raise ConnectionError("connection reset")
         every = 2 if fault == "half unavailable" else 1 if fault == "503" else 0
         items = [
             {"index": index, "verdict": "unavailable"} if every and index % every == 0 else self._record(index, event)
@@ -68,7 +69,7 @@ class FakeApi:
         ]
         made = answer(503 if fault == "503" else 207, {"items": items[1:] if fault == "other items" else items})
         if fault == "lost answer":
-            raise NoAnswerError("timed out")
+            raise ConnectionError("timed out")
         return Answer(made.status, made.headers, made.content[: len(made.content) // 2]) if "half an" in fault else made
 
     def _record(self, index: int, event: Any) -> dict[str, Any]:

@@ -56,7 +56,7 @@ def whole_request(connection: socket.socket) -> bytes:
             return b""
         content += piece
     head, _, body = content.partition(b"\r\n\r\n")
-    (length,) = (int(row[15:]) for row in head.lower().split(b"\r\n") if row.startswith(b"content-length:"))
+    length = next((int(row[15:]) for row in head.lower().split(b"\r\n") if row.startswith(b"content-length:")), 0)
     while len(body) < length:
         body += connection.recv(_PIECE)
     return head + b"\r\n\r\n" + body

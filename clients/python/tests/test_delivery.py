@@ -55,6 +55,12 @@ def test_a_request_whose_answer_is_lost_gives_duplicates() -> None:
     assert len(line.fake.recorded) == 3
 
 
+def test_nothing_is_sent_without_events() -> None:
+    line = Line()
+    assert line.deliver(0) == {}
+    assert line.sizes == []
+
+
 def test_retry_after_is_waited_for() -> None:
     line = Line()
     line.fake.fail(Fails(503, retry_after=9))
@@ -91,7 +97,7 @@ def test_a_sender_without_access_loses_nothing_and_says_why() -> None:
     line = Line(most_pauses=4)
     line.fake.fail(*[Fails(403)] * 9)
     assert line.deliver(2) == {}
-    assert line.delivery.trouble == Refused('was answered with 403: {"message":"made to fail"}')
+    assert line.delivery.trouble == Refused(403, 'was answered with 403: {"message":"made to fail"}')
 
 
 def test_an_error_of_the_users_own_signing_is_a_trouble_and_ends_nothing() -> None:

@@ -101,6 +101,35 @@ def test_a_single_event_is_rejected_by_the_problems_of_the_api_and_by_no_others(
     assert isinstance(meaning(answer(413, "a proxy's page"), TWO[:1], NOW), Split)
 
 
+ITEM = {"index": 0, "verdict": "recorded"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        [],
+        None,
+        {"items": {}},
+        {"items": [ITEM, ITEM]},
+        {"items": [{**ITEM, "index": 1}]},
+        {"items": [{**ITEM, "verdict": []}]},
+        {"items": [{**ITEM, "verdict": "rejected", "errors": "none"}]},
+        {"items": [{**ITEM, "verdict": "held", "held": 1}]},
+        {"items": ["recorded"]},
+    ],
+)
+def test_an_answer_of_another_shape_is_no_verdict(content: Any) -> None:
+    assert isinstance(meaning(answer(202, content), TWO[:1], NOW), Retry)
+
+
+@pytest.mark.parametrize("status", [200, 202, 207, 409, 422, 503])
+def test_verdicts_count_with_any_status(status: int) -> None:
+    found = meaning(answer(status, items("recorded", "recorded"), retry_after="2"), TWO, NOW)
+    assert isinstance(found, Verdicts)
+    assert (found.results[0].verdict, found.after) == (Verdict.RECORDED, 2)
+
+
 def test_the_answers_of_another_order_are_no_verdicts() -> None:
     swapped = {"items": list(reversed(items("recorded", "rejected")["items"]))}
     assert isinstance(meaning(answer(207, swapped), TWO, NOW), Retry)
@@ -113,6 +142,8 @@ def test_the_answers_of_another_order_are_no_verdicts() -> None:
         ("5", 5),
         ("soon", 0),
         ("-1", 0),
+        ("nan", 0),
+        ("9" * 400, 999_999_999),
         ("Fri, 23 Oct 2026 01:30:09 GMT", 9),
         ("Fri, 23 Oct 2020 01:30 GMT", 0),
     ],

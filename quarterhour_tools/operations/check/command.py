@@ -141,7 +141,7 @@ def _cleaned(check: Check, trail: Trail, before: Sequence[StepResult]) -> StepRe
 def _check(args: argparse.Namespace, trail: Trail) -> Check:
     """Return the check of the stack or the emulator that the arguments select."""
     remote = api(args)
-    remote.answered = trail.note
+    remote.observe(trail.note)
     found = described(args.stack) if args.stack else None
     first = found.parameters.get("FirstPeriod", "") if found and not args.statement else ""
     call = partial(_invoked, args, trail)

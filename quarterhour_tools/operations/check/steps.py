@@ -12,7 +12,8 @@ from io import TextIOWrapper
 from tempfile import TemporaryFile
 from typing import IO, Any, Final, NamedTuple, TypeVar, cast
 
-from quarterhour.ledger.events.http import MAX_BATCH
+from quarterhour_client import Result, Verdict
+
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.quarter_hours import QuarterHour
@@ -31,7 +32,6 @@ from quarterhour_tools.output import counted
 
 PEOPLE: Final = "PeopleApiUrl"
 """The output with the address of the console; a stack has it if people sign in."""
-_BATCH: Final = "application/cloudevents-batch+json"
 _POLL: Final = 5.0
 _RARELY: Final = 15.0
 """Seconds between two looks for what takes minutes."""
@@ -41,8 +41,6 @@ _REACHED: Final = frozenset({DeliveryOutcome.DELIVERED, DeliveryOutcome.BAD_STAT
 """The outcomes of a delivery whose receiver answered."""
 _CLOCKS: Final = timedelta(hours=1)
 """More than the clocks of two functions differ."""
-_TRIES: Final = 12
-"""How often events are sent again while they are unavailable."""
 _DONE: Final = frozenset({HTTPStatus.OK, HTTPStatus.CREATED})
 _STRANGERS: Final = frozenset({HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN})
 _RUNS: Final = "50"
@@ -153,22 +151,23 @@ class Check:
         """Record three sales and a refund."""
         at = plan.time_of(self.target.first_period, clock.now())
         self.sent = plan.events(self.run, at, self.currency)
-        items = self._recorded(self.sent)
-        self.receipts = {one["id"]: one["receipt"] for one in items}
+        results = self._recorded(self.sent)
+        self.receipts = {one.id: one.receipt or {} for one in results}
         month = f", in {at:%Y-%m}, which is on no statement" if self.target.first_period else ""
-        return f"{counted(len(items), 'event')} recorded{month}"
+        return f"{counted(len(results), 'event')} recorded{month}"
 
     def again(self) -> str:
         """Send the same events again: each is a duplicate, with its first receipt."""
-        items = self._send(self.sent)
-        wrong = [one for one in items if one["verdict"] != "duplicate" or one["receipt"] != self.receipts[one["id"]]]
+        results = self._send(self.sent)
+        first = {one.id for one in results if one.verdict is Verdict.DUPLICATE and one.receipt == self.receipts[one.id]}
+        wrong = [one for one in results if one.id not in first]
         if wrong:
             raise StepFailedError(f"sent again, {_verdicts(wrong)}; expected a duplicate with the first receipt")
         listed = Counter(one["id"] for one in self._listed())
         twice = sorted(one["id"] for one in self.sent if listed[one["id"]] != 1)
         if twice:
             raise StepFailedError(f"{', '.join(twice)}: not once in the ledger")
-        return f"{counted(len(items), 'duplicate')}, each with its first receipt, each once in the ledger"
+        return f"{counted(len(results), 'duplicate')}, each with its first receipt, each once in the ledger"
 
     def count(self) -> str:
         """Wait until the counters have the sums of the ledger."""
@@ -362,30 +361,19 @@ class Check:
             self.registered_at = parse_iso(self.target.remote.get(path, {})["written_at"])
         return self.registered_at
 
-    def _send(self, events: Sequence[Event]) -> list[Json]:
-        """Send events until each has a verdict that stays; return the items of the answers."""
-        items: list[Json] = []
-        for start in range(0, len(events), MAX_BATCH):
-            left = list(events[start : start + MAX_BATCH])
-            for _ in range(_TRIES):
-                status, answer = self.target.remote.post("/events", _BATCH, left)
-                if "items" not in answer:
-                    raise StepFailedError(failure("POST", "/events", status, answer))
-                items += [one for one in answer["items"] if one["verdict"] != "unavailable"]
-                left = [left[one["index"]] for one in answer["items"] if one["verdict"] == "unavailable"]
-                if not left:
-                    break
-                clock.sleep(_POLL)
-            else:
-                raise StepFailedError(f"{counted(len(left), 'event')} could not be recorded: unavailable")
-        return items
+    def _send(self, events: Sequence[Event]) -> list[Result]:
+        """Send events until each has a verdict that stays; return the outcomes."""
+        results = self.target.remote.record(events)
+        if left := [one for one in results if one.verdict is Verdict.UNAVAILABLE]:
+            raise StepFailedError(f"{counted(len(left), 'event')} could not be recorded: {reasons(left[0])}")
+        return results
 
-    def _recorded(self, events: Sequence[Event]) -> list[Json]:
+    def _recorded(self, events: Sequence[Event]) -> list[Result]:
         """Send events; raise ``StepFailedError`` if one is not in the ledger afterwards."""
-        items = self._send(events)
-        if wrong := [one for one in items if one["verdict"] not in IN_LEDGER]:
+        results = self._send(events)
+        if wrong := [one for one in results if one.verdict not in IN_LEDGER]:
             raise StepFailedError(f"not recorded: {_verdicts(wrong)}")
-        return items
+        return results
 
     def _download(self, sealed: Json, file: IO[bytes]) -> None:
         """Download a sealed file by its link; raise ``StepFailedError`` if it is not the one that was sealed."""
@@ -414,14 +402,14 @@ def _own_lines(file: IO[bytes]) -> Counter[str]:
         return Counter(row["id"] for row in csv.DictReader(text) if row["source"] == SOURCE)
 
 
-def _verdicts(items: Sequence[Json]) -> str:
-    named = [f"{one['id']} is {one['verdict']}{_because(one)}" for one in items[:_MOST_NAMED]]
-    more = len(items) - len(named)
+def _verdicts(results: Sequence[Result]) -> str:
+    named = [f"{one.id} is {one.verdict.value}{_because(one)}" for one in results[:_MOST_NAMED]]
+    more = len(results) - len(named)
     return ", ".join(named) + (f" and {more} more" if more else "")
 
 
-def _because(item: Json) -> str:
-    return f" ({why})" if (why := reasons(item)) else ""
+def _because(result: Result) -> str:
+    return f" ({why})" if (why := reasons(result)) else ""
 
 
 def _figures(one: tuple[str, Totals]) -> str:

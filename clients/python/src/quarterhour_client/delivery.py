@@ -40,7 +40,7 @@ class Delivery:
 
         An event without a final verdict stays with the caller.
         """
-        parts = deque([list(events)])
+        parts = deque([list(events)] if events else [])
         attempt = 0
         while parts:
             part = parts.popleft()

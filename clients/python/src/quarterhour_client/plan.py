@@ -67,6 +67,7 @@ class Retry:
 class Refused:
     """The server refuses this sender, whatever the events are: a person must act."""
 
+    status: int
     reason: str
 
 
@@ -113,7 +114,7 @@ def meaning(answer: Answer, events: Sequence[Waiting], now: datetime) -> Meaning
         return Retry(f"{reason}, without a verdict of each event", after)
     if answer.status in _LATER or answer.status >= _SERVER_ERROR:
         return Retry(reason, after)
-    return Refused(reason)
+    return Refused(answer.status, reason)
 
 
 def is_temporary(status: int) -> bool:

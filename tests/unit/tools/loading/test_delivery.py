@@ -2,31 +2,16 @@
 
 import io
 import json
-from datetime import UTC, datetime
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from quarterhour_client import Result
+from quarterhour_client.plan import Answer, Waiting, request_body
 
-from quarterhour_tools.loading.delivery import (
-    Batch,
-    Delivery,
-    Retry,
-    Smaller,
-    StoppedError,
-    Verdicts,
-    batches,
-    interpret,
-    pause,
-    seconds_of,
-)
+from quarterhour_tools.loading.delivery import Batch, Delivery, StoppedError, batches
 from quarterhour_tools.loading.ndjson import Lines
-from quarterhour_tools.loading.receipts import Item
-from quarterhour_tools.operations.remote import Answer
 from tests.support.fake_api import FAULTS, FakeApi, Time, answer, in_turn
-
-NOW = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 
 
 def event(number: int, **more: Any) -> dict[str, Any]:
@@ -38,13 +23,13 @@ def batch_of(*events: Any) -> Batch:
     return batch
 
 
-def deliver(api: FakeApi, batch: Batch, time: Time | None = None, give_up_after: float = 300) -> dict[int, Item]:
+def deliver(api: FakeApi, batch: Batch, time: Time | None = None, give_up_after: float = 300) -> dict[int, Result]:
     time = time or Time()
     return Delivery(api.post, give_up_after, seconds=time.seconds, wait=time.wait, chance=lambda: 0.5).deliver(batch)
 
 
-def verdicts(items: dict[int, Item]) -> list[str]:
-    return [item["verdict"] for _, item in sorted(items.items())]
+def verdicts(items: dict[int, Result]) -> list[str]:
+    return [one.verdict.value for _, one in sorted(items.items())]
 
 
 # ---------------------------------------------------------------- batches
@@ -56,76 +41,20 @@ def test_a_batch_has_at_most_500_lines_and_4_mb_and_never_a_line_that_is_not_jso
     found = list(batches(Lines(io.BytesIO(content))))
     assert [line.number for batch in found for line in batch.lines] == list(range(1, 1147))
     assert max(len(batch.lines) for batch in found) == 500
-    assert max(sum(len(line.text) + 1 for line in batch.sendable) for batch in found) < 4_000_000
-    assert {number: item["verdict"] for batch in found for number, item in batch.rejected.items()} == {1101: "rejected"}
+    assert max(len(request_body(batch.events)) for batch in found) <= 4_000_000
+    assert {number: one.verdict.value for batch in found for number, one in batch.rejected.items()} == {
+        1101: "rejected"
+    }
 
 
-# ---------------------------------------------------------------- answers
-
-
-ITEM = {"index": 0, "verdict": "recorded"}
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        {},
-        [],
-        None,
-        {"items": {}},
-        {"items": []},
-        {"items": [ITEM, ITEM]},
-        {"items": [{**ITEM, "index": 1}]},
-        {"items": [{**ITEM, "verdict": "good"}]},
-        {"items": [{**ITEM, "verdict": []}]},
-        {"items": [{**ITEM, "errors": "none"}]},
-        {"items": [{**ITEM, "held": 1}]},
-        {"items": ["recorded"]},
-    ],
-)
-def test_an_answer_of_another_shape_is_no_verdict(content: Any) -> None:
-    assert isinstance(interpret(answer(202, content), 1, NOW), Retry)
-
-
-@pytest.mark.parametrize("status", [200, 202, 207, 409, 422, 503])
-def test_verdicts_count_with_any_status(status: int) -> None:
-    found = interpret(answer(status, {"items": [ITEM]}, **{"retry-after": "2"}), 1, NOW)
-    assert found == Verdicts([ITEM], 2.0)
-
-
-@pytest.mark.parametrize(
-    ("text", "seconds"),
-    [
-        ("7", 7),
-        ("Fri, 23 Oct 2026 01:30:09 GMT", 9),
-        ("Fri, 23 Oct 2026 01:29:09 GMT", 0),
-        ("-3", 0),
-        ("nan", 0),
-        ("soon", 0),
-        ("", 0),
-        ("9" * 400, float("inf")),
-    ],
-)
-def test_retry_after_is_seconds_or_a_date(text: str, seconds: float) -> None:
-    assert seconds_of(text, NOW) == seconds
-
-
-@given(st.binary(max_size=40).map(lambda one: one.decode("latin-1")))
-def test_no_text_of_retry_after_is_an_error(text: str) -> None:
-    assert seconds_of(text, NOW) >= 0
-
-
-def test_pauses_grow_with_jitter_up_to_half_a_minute() -> None:
-    assert [pause(attempt, 0, 1) for attempt in (1, 2, 3, 6, 7, 5000)] == [0.5, 1, 2, 16, 30, 30]
-    assert pause(3, 0, 0) == 1
-    assert pause(1, 20, 0) == 20.25
-
-
-@given(st.sampled_from([400, 413]), st.binary(max_size=60))
-def test_a_refusal_that_is_not_the_apis_names_no_problem_of_an_event(status: int, content: bytes) -> None:
-    found = interpret(Answer(status, {"content-type": "text/html"}, content), 2, NOW)
-    assert isinstance(found, Smaller)
-    assert found.problems == ()
+def test_an_event_has_its_own_identity_if_it_has_one_at_all() -> None:
+    found = batch_of({"source": "shop", "id": "a"}, {"source": 1, "id": None}, [], "text")
+    assert [(one.seq, one.source, one.id) for one in found.events] == [
+        (1, "shop", "a"),
+        (2, "", ""),
+        (3, "", ""),
+        (4, "", ""),
+    ]
 
 
 # ---------------------------------------------------------------- delivery
@@ -142,7 +71,7 @@ def test_one_fault_of_any_kind_changes_no_verdict_but_recorded_to_duplicate(faul
 
 def test_the_server_chooses_how_long_it_is_left_alone() -> None:
     deliver(FakeApi(in_turn("429", "429", "500")), batch_of(event(1)), time := Time())
-    assert time.waits == [7.375, 7.75, 1.5]
+    assert time.waits == [7.25, 7.5, 1.0]
 
 
 def test_only_what_is_unavailable_is_sent_again() -> None:
@@ -151,30 +80,30 @@ def test_only_what_is_unavailable_is_sent_again() -> None:
     assert api.requests == [8, 4, 2]
 
 
-def test_lines_that_repeat_a_key_are_rejected_after_one_refusal() -> None:
+def test_lines_that_repeat_a_key_are_rejected_and_not_sent() -> None:
     api = FakeApi()
     twice = b'{"id": "e1", "id": "e2"}'
     content = b"\n".join([b'{"id": "a"}', twice, b'{"id": "b"}', twice, b'{"id": "c"}'])
     (batch,) = batches(Lines(io.BytesIO(content)))
     found = deliver(api, batch)
     assert verdicts(found) == ["recorded", "rejected", "recorded", "rejected", "recorded"]
-    assert found[2]["errors"][0]["problem"] == "is not JSON: the key 'id' appears twice in one object"
+    assert found[2].problems[0].problem == "is not JSON: the key 'id' appears twice in one object"
     assert api.requests == [3]
 
 
 def test_an_event_that_the_api_does_not_take_is_found_among_others_and_rejected() -> None:
     api = FakeApi()
 
-    def post(path: str, kind: str, body: bytes) -> Answer:
-        if b'"e5"' in body:
+    def post(events: Sequence[Waiting]) -> Answer:
+        if b'"e5"' in request_body(events):
             content = {"errors": [{"field": "body", "problem": "is not JSON", "expected": "JSON"}]}
             return answer(400, content, **{"content-type": "application/problem+json"})
-        return api.post(path, kind, body)
+        return api.post(events)
 
     time = Time()
     found = Delivery(post, 300, seconds=time.seconds, wait=time.wait).deliver(batch_of(*map(event, range(8))))
     assert verdicts(found) == [*["recorded"] * 5, "rejected", "recorded", "recorded"]
-    assert found[6]["errors"][0]["problem"] == "is not JSON"
+    assert found[6].problems[0].problem == "is not JSON"
     assert time.waits == []
 
 
@@ -210,12 +139,12 @@ def test_a_line_that_nothing_helps_is_left_while_others_get_through() -> None:
     time = Time()
     delivery: Delivery
 
-    def post(path: str, kind: str, body: bytes) -> Answer:
-        if b'"e1"' in body:
+    def post(events: Sequence[Waiting]) -> Answer:
+        if b'"e1"' in request_body(events):
             time.now += 1
             delivery.note_progress()  # as another thread's batch would
             return answer(500, {"message": "Internal Server Error"})
-        return FakeApi().post(path, kind, body)
+        return FakeApi().post(events)
 
     delivery = Delivery(post, 300, seconds=time.seconds, wait=time.wait)
     assert verdicts(delivery.deliver(batch_of(event(1)))) == ["unavailable"]

@@ -6,6 +6,7 @@ import json
 import os
 import threading
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from quarterhour_client import Problem, Result, Verdict, plan
+from quarterhour_client.plan import Waiting
 
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading import delivery
@@ -86,7 +89,7 @@ def test_whatever_fails_and_is_killed_receipts_and_ledger_agree_in_the_end(
     patience = data.draw(st.sampled_from([1, 5, 300]), "give up after")
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         path = Path(folder) / "receipts"
-        patch.setattr(delivery, "MAX_BATCH", 3)
+        patch.setattr(delivery, "fitting", partial(plan.batches, most=3))
         for _ in range(data.draw(st.integers(0, 3), "kills")):
             with patch.context() as dying:
                 die_at(data.draw(st.integers(0, 4), "write"), data.draw(st.floats(0, 1), "share"), dying)
@@ -101,12 +104,14 @@ def test_whatever_fails_and_is_killed_receipts_and_ledger_agree_in_the_end(
     assert tally.as_dict()["sent"] == len(lines)
     assert not tally.unavailable
     valid = [one for one in events if isinstance(one, dict) and one["id"] != "r"]
-    assert tally.counts["recorded"] + tally.counts["duplicate"] + tally.counts["conflict"] == len(valid)
-    assert tally.counts["held"] == sum(isinstance(one, dict) and one["id"] == "r" for one in events)
+    assert tally.counts[Verdict.RECORDED] + tally.counts[Verdict.DUPLICATE] + tally.counts[Verdict.CONFLICT] == len(
+        valid
+    )
+    assert tally.counts[Verdict.HELD] == sum(isinstance(one, dict) and one["id"] == "r" for one in events)
     assert {one["id"] for one in valid} == set(api.recorded)
     assert all(one in valid for one in api.recorded.values())
-    assert tally.counts["conflict"] == sum(api.recorded[one["id"]] != one for one in valid)
-    assert tally.all_stored == (not tally.counts["conflict"] and not tally.counts["rejected"])
+    assert tally.counts[Verdict.CONFLICT] == sum(api.recorded[one["id"]] != one for one in valid)
+    assert tally.all_stored == (not tally.counts[Verdict.CONFLICT] and not tally.counts[Verdict.REJECTED])
 
 
 def die_at(number: int, share: float, patch: pytest.MonkeyPatch) -> None:
@@ -212,45 +217,43 @@ def test_receipts_that_are_cut_or_damaged_count_up_to_there(path: Path) -> None:
 
 
 RECEIPT = {"recorded_at": "2026-10-23T01:30:02.345Z", "partition": "202610230130#00", "position": "01:30:02.345Z.4Jz"}
-WRITTEN_BY_0_2_0 = f"""\
+WRITTEN = f"""\
 {{"receipts": 1, "address": "{URL}"}}
 {{"line": 1, "source": "s", "id": "caf\\u00e9 \\"1\\"", "verdict": "recorded", "receipt": {json.dumps(RECEIPT)}}}
 {{"line": 2, "source": "s", "id": "b", "verdict": "duplicate", "receipt": {json.dumps(RECEIPT)}}}
 {{"line": 3, "verdict": "rejected", "errors": [{{"field": "line", "problem": "is not JSON", "expected": "one event"}}]}}
-{{"line": 4, "source": "s", "id": "r", "verdict": "held", "held": {{"problems": []}}}}
+{{"line": 4, "source": "s", "id": "r", "verdict": "held", "held": {{"reason": "unknown_sale", "problems": []}}}}
 {{"line": 5, "source": "s", "id": "c", "verdict": "recorded", "receipt": {{"position": "another shape"}}}}
 {{"through": 5, "chain": "0505"}}
 """
 
 
-def test_receipts_have_the_bytes_of_0_2_0_and_both_versions_continue_them(path: Path) -> None:
-    own = {"index": 0, "source": "s"}
-    items: dict[int, Any] = {
-        1: {**own, "id": 'café "1"', "verdict": "recorded", "receipt": RECEIPT},
-        2: {**own, "id": "b", "verdict": "duplicate", "receipt": RECEIPT},
-        3: {"verdict": "rejected", "errors": [{"field": "line", "problem": "is not JSON", "expected": "one event"}]},
-        4: {**own, "id": "r", "verdict": "held", "held": {"problems": []}},
-        5: {**own, "id": "c", "verdict": "recorded", "receipt": {"position": "another shape"}},
+def test_receipts_say_the_verdict_of_each_line_and_are_continued(path: Path) -> None:
+    problem = Problem("line", "is not JSON", "one event")
+    results = {
+        1: Result("s", 'café "1"', Verdict.RECORDED, RECEIPT),
+        2: Result("s", "b", Verdict.DUPLICATE, RECEIPT),
+        3: Result("", "", Verdict.REJECTED, problems=(problem,)),
+        4: Result("s", "r", Verdict.HELD, held="unknown_sale"),
+        5: Result("s", "c", Verdict.RECORDED, {"position": "another shape"}),
     }
     with open_receipts(path, URL) as kept:
-        kept.add([Line(number, b"{}", b"\5\5", 2) for number in items], items)
-    assert path.read_text() == WRITTEN_BY_0_2_0
+        kept.add([Line(number, b"{}", b"\5\5", 2) for number in results], results)
+    assert path.read_text() == WRITTEN
     with open_receipts(path, URL) as kept:
         assert (kept.tally.through, kept.tally.chain) == (5, "0505")
         assert kept.tally.as_dict() == {
             "sent": 5, "recorded": 2, "duplicate": 1, "held": 1, "conflict": 0, "rejected": 1, "unavailable": 0,
         }  # fmt: skip
+        assert kept.tally.shown == {3: "rejected: line is not JSON: expected one event"}
 
 
-@pytest.mark.parametrize(
-    "odd", [{"receipt": None}, {"receipt": "abc"}, {"receipt": [1, 2, 3]}, {"id": 7}, {"receipt": {**RECEIPT, "x": 1}}]
-)
-def test_an_outcome_of_another_shape_is_kept_as_it_came(path: Path, odd: dict[str, Any]) -> None:
-    item = {"index": 0, "source": "s", "id": "a", "verdict": "recorded", "receipt": RECEIPT, **odd}
+@pytest.mark.parametrize("receipt", ["abc", [1, 2, 3], {**RECEIPT, "x": 1}, {**RECEIPT, "position": 7}])
+def test_a_receipt_of_another_shape_is_kept_as_it_came(path: Path, receipt: Any) -> None:
     with open_receipts(path, URL) as kept:
-        kept.add([Line(1, b"{}", b"", 2)], {1: item})
+        kept.add([Line(1, b"{}", b"", 2)], {1: Result("s", "a", Verdict.RECORDED, receipt)})
     kept_item = json.loads(path.read_text().splitlines()[1])
-    assert {**kept_item, "index": 0} == {**item, "line": 1}
+    assert kept_item == {"line": 1, "source": "s", "id": "a", "verdict": "recorded", "receipt": receipt}
 
 
 def test_of_two_senders_of_one_input_the_second_must_wait(path: Path) -> None:
@@ -286,8 +289,8 @@ def test_a_full_disk_ends_sending_and_the_next_run_continues(path: Path, monkeyp
 def test_a_million_bad_lines_are_counted_and_the_first_hundred_kept() -> None:
     tally = Tally()
     for number in range(1, 100_001):
-        tally.add(number, {"verdict": "rejected", "errors": []}, b"")
-    assert (tally.counts["rejected"], sorted(tally.shown)) == (100_000, list(range(1, 101)))
+        tally.add(number, Result("s", "a", Verdict.REJECTED), b"")
+    assert (tally.counts[Verdict.REJECTED], sorted(tally.shown)) == (100_000, list(range(1, 101)))
 
 
 def test_few_batches_are_read_ahead_of_the_oldest_one() -> None:
@@ -298,7 +301,7 @@ def test_few_batches_are_read_ahead_of_the_oldest_one() -> None:
 
     def hang() -> Any:
         time.now += 0.5 if sender.is_over() else 10
-        return FakeApi(lambda: "500").post("/events", "application/cloudevents-batch+json", b"[{}]")
+        return FakeApi(lambda: "500").post([Waiting(1, "", "", b"{}")])
 
     assert send(lines, kept, sender, 2) == "no line got a verdict for 300 seconds: nothing more was sent"
     assert lines.number < 500 * 12
@@ -347,5 +350,5 @@ def test_an_interrupt_leaves_receipts_that_the_next_run_continues(path: Path) ->
     sender.stop("interrupted")
     tally, problem = run(content, path, api)
     assert (tally.as_dict()["sent"], tally.all_stored, problem) == (2500, True, None)
-    assert tally.counts["recorded"] >= 1000
+    assert tally.counts[Verdict.RECORDED] >= 1000
     assert len(api.recorded) == 2500
