@@ -11,7 +11,6 @@ from quarterhour.ledger.events.people import PeopleRules, sent_by
 from quarterhour.ledger.recording.metrics import count_outcomes
 from quarterhour.ledger.recording.response import response_parts
 from quarterhour.ledger.recording.service import recorder_of
-from quarterhour.orders.events import unreserved
 from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.web import http
 from quarterhour.web.access import Gate, Role, people
@@ -40,7 +39,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     allow(caller, {})
     Parameters(event["rawPath"], event.get("queryStringParameters") or {}).allow()
     sent = read_request(http.headers_of(event), http.body_of(event))
-    events = [sent_by(caller, unreserved(one), rules) for one in sent.events]
+    events = [sent_by(caller, one, rules) for one in sent.events]
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     outcomes = recorder.record(events, context.aws_request_id, seconds)
     count_outcomes(outcomes)

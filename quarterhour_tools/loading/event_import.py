@@ -19,7 +19,6 @@ from quarterhour.model.errors import in_words
 from quarterhour.model.fields import printable
 from quarterhour.model.periods import ZONE, Calendar, time_zone
 from quarterhour.model.totals import Totals
-from quarterhour.orders.events import unreserved
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Delivery, StoppedError, batches
 from quarterhour_tools.loading.event_file import BadLine, EventLine, open_source, read_lines
@@ -157,7 +156,7 @@ def _event(line: EventLine | BadLine) -> Event | str:
     if isinstance(line, BadLine):
         return line.problem
     try:
-        found = unreserved(read_event(exact_json.parse(line.text)))
+        found = read_event(exact_json.parse(line.text))
     except ValueError as error:
         return f"is not JSON: {error}"
     if isinstance(found, Rejection):

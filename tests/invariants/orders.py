@@ -5,9 +5,10 @@ from decimal import Decimal
 from typing import Any
 from urllib.parse import urlencode
 
+from quarterhour.ledger.events.billed import SOURCE
 from quarterhour.model import clock, money
 from quarterhour.model.clock import ManualClock
-from quarterhour.orders.events import SOURCE, refund, sale
+from quarterhour.orders.events import refund, sale
 from quarterhour.orders.plan import INDEX_LAG
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.invariants.trial import Trial

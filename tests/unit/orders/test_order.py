@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 
+from quarterhour.ledger.events.billed import MAX_ITEMS
 from quarterhour.model import exact_json
 from quarterhour.model.errors import InvalidError
 from quarterhour.model.fields import MAX_PROBLEMS, MAX_TEXT
-from quarterhour.orders.keys import MAX_ITEMS, CustomerItemKey
+from quarterhour.orders.keys import CustomerItemKey
 from quarterhour.orders.order import MAX_ID, Order, read_order
 from tests.support.builders import utc
 from tests.support.events import ABSENT

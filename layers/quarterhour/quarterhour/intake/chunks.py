@@ -10,7 +10,6 @@ from quarterhour.intake.keys import UnreadableError
 from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.ledger.events.http import MAX_BATCH, event_of_line
 from quarterhour.model.errors import FieldProblem
-from quarterhour.orders.events import unreserved
 
 LONGEST_LINE: Final = 1 << 18
 """The most bytes of a line; the most that a message of the queue has, too."""
@@ -61,7 +60,7 @@ def chunks_of_lines(content: Content, offset: int, line: int) -> Iterator[Chunk]
         if line == 1 and text is not None:
             text = text.removeprefix(_BOM)  # noqa: PLW2901 - the mark is no part of the line
         if text is None or text.strip():
-            events.append(_TOO_LONG if text is None else unreserved(event_of_line(text)))
+            events.append(_TOO_LONG if text is None else event_of_line(text))
             numbers.append(line)
         if len(events) == MAX_BATCH or offset - begun > _MAX_CHUNK:
             yield Chunk(events, numbers, [], offset, line)

@@ -9,7 +9,6 @@ from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.ledger.recording.outcomes import Outcome, Verdict
 from quarterhour.model import exact_json
 from quarterhour.model.errors import FieldProblem, in_words
-from quarterhour.orders.events import unreserved
 
 PARKED: Final = frozenset({Verdict.REJECTED, Verdict.CONFLICT})
 """The verdicts of events that can never be recorded as they are."""
@@ -43,7 +42,7 @@ def events_of(message: str, body: str) -> list[SentEvent]:
     items = parsed if isinstance(parsed, list) else [parsed]
     if not items:
         return [SentEvent(message, 0, parsed, _rejected("is an empty list"))]
-    return [SentEvent(message, index, one, unreserved(read_event(one))) for index, one in enumerate(items)]
+    return [SentEvent(message, index, one, read_event(one)) for index, one in enumerate(items)]
 
 
 def _rejected(problem: str) -> Rejection:
@@ -66,4 +65,4 @@ def parked_body(sent: SentEvent, outcome: Outcome, queue: str) -> str:
 
 def parked_event(record: Mapping[str, Any]) -> Event | Rejection:
     """Return the event of a parked record, read again."""
-    return unreserved(read_event(record["event"]))
+    return read_event(record["event"])

@@ -4,6 +4,7 @@ from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
+from quarterhour.ledger.events.billed import MAX_ITEMS
 from quarterhour.model.api import (
     WHOLE_NAME,
     Count,
@@ -19,7 +20,6 @@ from quarterhour.model.api import (
     constrained,
     named,
 )
-from quarterhour.orders.keys import MAX_ITEMS
 from quarterhour.orders.order import MAX_ID
 from quarterhour.web.api import Page
 

@@ -14,7 +14,6 @@ HEADER: Final = "order"
 ITEMS: Final = "ITEM#"
 CUSTOMERS: Final = "CUSTOMER#"
 QUEUES: Final = "STATUS#"
-MAX_ITEMS: Final = 1000
 QUEUE_SHARDS: Final = 4
 """The number of index partitions for the orders of one status: each takes 1,000 writes a second."""
 

@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from quarterhour.customers.keys import is_token
+from quarterhour.ledger.events.billed import MAX_ITEMS
 from quarterhour.ledger.events.event import DETAILS, Event, Rejection, read_event
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.clock import iso_millis
@@ -16,7 +17,6 @@ from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import NAME, Fields
 from quarterhour.model.instants import YEARS
 from quarterhour.orders.events import sale
-from quarterhour.orders.keys import MAX_ITEMS
 
 MAX_ID: Final = 100
 """The most characters of an order's id and of a product: both are in one sort key of at most 1,024 bytes."""
@@ -95,7 +95,7 @@ def _item(sent: object, name: str, problems: list[FieldProblem]) -> dict[str, st
     item.report_unknown(ITEM_FIELDS)
     item.value("product", _ID, _id)
     known = {field: value for field, value in sent.items() if field in ITEM_FIELDS}
-    read = read_event(sale("any", 1, known, currency="EUR"))
+    read = read_event(sale("any", 1, known, currency="EUR"), billed=True)
     if isinstance(read, Rejection):
         for problem in read.problems:
             field = "agency" if problem.field == "subject" else problem.field.removeprefix("data.")

@@ -10,6 +10,7 @@ from quarterhour.aws.entity import IndexRange, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.resources import Resources
 from quarterhour.customers.tokens import CustomerNames, StoredAs, by_name, vault_of
+from quarterhour.ledger.events.billed import MAX_ITEMS
 from quarterhour.model import clock
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.errors import NotFoundError
@@ -18,7 +19,6 @@ from quarterhour.model.instants import ALWAYS, instant, rounded_up
 from quarterhour.orders.api import FoundOrders
 from quarterhour.orders.keys import (
     HEADER,
-    MAX_ITEMS,
     customer_item_bounds,
     customer_pk,
     header_key,

@@ -16,7 +16,6 @@ from quarterhour.file_formats.csv.table import BadRow, CsvRecord, Table
 from quarterhour.file_formats.csv.totals import FileTotals
 from quarterhour.ledger.events.event import Rejection, read_event
 from quarterhour.model import money
-from quarterhour.orders.events import unreserved
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +134,7 @@ def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> MappedEven
         check_signs(cells, event_map.money, data["currency"], numbers)
     if extra := _filled(event_map.extra, cells, amount):
         data["extra"] = extra
-    read = unreserved(read_event(body))
+    read = read_event(body)
     if isinstance(read, Rejection):
         raise CellError("; ".join(f"{each.field} {each.problem}, not {each.expected}" for each in read.problems))
     return MappedEvent(read.time, body)

@@ -48,10 +48,10 @@ from quarterhour.file_formats.csv.table import (
     read_table,
     records,
 )
+from quarterhour.ledger.events.billed import SOURCE
 from quarterhour.ledger.events.event import PAYMENT, STATEMENT
 from quarterhour.model import money
 from quarterhour.model.fields import printable
-from quarterhour.orders.events import SOURCE
 
 LINES: Final = 20_000
 """The lines from which a map is made."""

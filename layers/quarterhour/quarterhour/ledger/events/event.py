@@ -9,6 +9,7 @@ from hashlib import sha256
 from typing import Any, Final, NamedTuple, Self
 
 from quarterhour.customers.keys import is_token
+from quarterhour.ledger.events.billed import reserved
 from quarterhour.ledger.events.cloud_event import check_content_type, read_attributes, read_data
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.errors import FieldProblem
@@ -210,13 +211,19 @@ def without_operator(facts: Mapping[str, str]) -> Mapping[str, str]:
     return {**seen, RERATING: Rerating.parse(text)._replace(by=None).text} if text else seen
 
 
-def read_event(item: object) -> Event | Rejection:
-    """Return the event in one item of a request, or its rejection with every problem in it."""
+def read_event(item: object, *, billed: bool = False) -> Event | Rejection:
+    """Return the event in one item of a request, or its rejection with every problem in it.
+
+    ``billed``: billing made the item, so it may be an order's event.
+    """
     if not isinstance(item, dict):
         return Rejection(None, None, (FieldProblem("", "is not a JSON object", "a CloudEvent"),))
     read = Fields(item)
     event = _read(item, read)
-    return rejection(item, read.problems) if event is None else event
+    if event is None:
+        return rejection(item, read.problems)
+    problem = None if billed else reserved(event.identity, is_sale=event.type == SALE)
+    return Rejection(event.identity.source, event.identity.id, (problem,)) if problem else event
 
 
 def rejection(item: Mapping[str, Any], problems: list[FieldProblem]) -> Rejection:

@@ -115,8 +115,8 @@ def _event(bill: Bill, item: Values) -> Event | Rejection:
         placed_at=header.placed_at,
     )
     if bill.cancelled_at is None:
-        return read_event(sold)
-    refunded = read_event(refund(sold, bill.cancelled_at))
+        return read_event(sold, billed=True)
+    refunded = read_event(refund(sold, bill.cancelled_at), billed=True)
     # Partial refunds may exist, or be posted at this moment: the ledger refunds the rest.
     return replace(refunded, rest=True) if isinstance(refunded, Event) else refunded
 
