@@ -114,7 +114,7 @@ def described_system() -> Iterator[World]:
             keep_draft(world, plan_of("2026-10", bound="202610230130", schema=SCHEMA), Account(agency, "GBP"))
             decision = {"decision": "hold", "reason": "it is new", "seen": 0}
             assert send(world, "PUT", f"/drafts/{agency}/GBP/2026-10", decision).status == 200
-        release = ReleasePlan(1, "2026-10-23T01:30:00.000Z", "0.3.0", ("S-", "C-"), {}, "")
+        release = ReleasePlan(1, "2026-10-23T01:30:00.000Z", "1.0.0", ("S-", "C-"), {}, "")
         item = {**release_key(1), **release.as_dict(), **ListTotals().as_dict(), "manifest_sha256": "0" * 64}
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(item))
         assert post(world, refund("released", "-1.00", of="not sent yet")).status == 202

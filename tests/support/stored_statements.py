@@ -93,7 +93,7 @@ def keep_draft(world: World, plan: StatementPlan, account: Account) -> None:
     s3.put_object(Bucket=bucket, Key=statement_prefix(plan.period, account) + DRAFT, Body=content)
     files = {DRAFT: SealedObject(hexdigest(content), len(content)), LINES: draft.lines}
     facts = DraftFacts(ListedDraft(account, draft.figures, 0, 0, files), 0, [])
-    release = ReleasePlan(1, plan.planned_at, "0.3.0", ("S-", "C-"), {}, "")
+    release = ReleasePlan(1, plan.planned_at, "1.0.0", ("S-", "C-"), {}, "")
     decided = DraftDecision(DraftState.OPEN, "release", plan.planned_at, "")
     for values in (
         DraftItem(plan.period, plan.bound, facts, DraftState.NEW).decided(decided).as_item(),

@@ -1,3 +1,3 @@
 """Quarterhour: a commission ledger for marketplaces, exactly once, sealed every quarter-hour."""
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"

@@ -24,7 +24,7 @@ from quarterhour_client.spool import Parked
 from quarterhour_client.transport import Bearer
 from quarterhour_client.verdicts import Problem, Result, Verdict
 
-__version__ = "0.3.0"
+__version__ = "1.0.0"
 __all__ = [
     "AsyncClient",
     "Bearer",

@@ -35,8 +35,8 @@ from tests.support.stored_statements import listed
 NEW, HELD = DraftState.NEW, DraftState.HELD
 RELEASING, CANCELLING = DraftState.RELEASING, DraftState.CANCELLING
 NOW = datetime(2026, 11, 4, 0, 20, tzinfo=UTC)
-SETTINGS = StatementSettings(Calendar(), "UTC", "0.3.0")
-BY_YEAR = StatementSettings(Calendar(), "Europe/Amsterdam", "0.3.0", prefixes=("S-{year}-", "C-"))
+SETTINGS = StatementSettings(Calendar(), "UTC", "1.0.0")
+BY_YEAR = StatementSettings(Calendar(), "Europe/Amsterdam", "1.0.0", prefixes=("S-{year}-", "C-"))
 OCTOBER, FORTY_TWO = Period(2026, 10), Account("42", "GBP")
 STATEMENT = {
     "number": "S-000001",

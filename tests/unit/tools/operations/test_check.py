@@ -118,14 +118,14 @@ RESULTS = [
 
 
 def test_the_page_has_each_step_with_what_only_aws_shows_and_each_call() -> None:
-    read = Page(check_page(Checked(aws=False, region="", version="0.3.0", at=NOW), RESULTS))
+    read = Page(check_page(Checked(aws=False, region="", version="1.0.0", at=NOW), RESULTS))
     text = " ".join(read.text.split())
     assert "1 passed, 1 failed" in text
     assert "Events counted failed the counters <lag> streams 900.0" in text
     assert "07:00:00 count GET /accounts id-1 2 404" in text
     assert "an emulator" in text
     assert "The last column says what this run could not show." in text
-    deployed = Page(check_page(Checked(aws=True, region="eu-west-1", version="0.3.0", at=NOW), RESULTS))
+    deployed = Page(check_page(Checked(aws=True, region="eu-west-1", version="1.0.0", at=NOW), RESULTS))
     assert "AWS, eu-west-1" in deployed.text
     assert "could not show" not in deployed.text
 
