@@ -32,6 +32,7 @@ from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import Reporter, ReportStores
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.statements.store import ProgressStore
+from quarterhour.statements.unfinished import UnfinishedQueries
 
 env = Environment.of_process()
 dynamodb = clients.dynamodb()
@@ -58,7 +59,7 @@ archiver = Archiver(
     stores.ledger,
     stores.checkpoints,
     stores.runs,
-    ProgressStore(dynamodb, table),
+    UnfinishedQueries(entities, ProgressStore(dynamodb, table)).of_month,
     sealed_files,
     months,
 )

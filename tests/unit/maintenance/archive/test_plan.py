@@ -18,14 +18,13 @@ from quarterhour.ledger.postings.segments import (
     void_item,
 )
 from quarterhour.maintenance.archive.plan import (
-    MonthState,
     PartFile,
     checked,
     days_late,
     last_due,
-    refusal,
     sealed_parts,
     unproven,
+    unsealed,
 )
 from quarterhour.model.errors import LedgerItemError, SealedFileError
 from quarterhour.model.identifiers import Partition, Position
@@ -37,7 +36,7 @@ from quarterhour.reports.plan import Plan, SealedFile
 QUARTER_HOUR = QuarterHour.parse("202610230130")
 AT = datetime(2026, 10, 23, 1, 31, tzinfo=UTC)
 PART = Part(QUARTER_HOUR, 3)
-OCTOBER, NOVEMBER, DECEMBER = Period(2026, 10), Period(2026, 11), Period(2026, 12)
+OCTOBER = Period(2026, 10)
 END_OF_OCTOBER = QuarterHour.parse("202610312345")
 
 
@@ -131,18 +130,13 @@ def test_a_month_is_due_once_so_many_whole_months_have_passed() -> None:
     assert days_late(END_OF_OCTOBER, datetime(2026, 12, 5, tzinfo=UTC), 1) == 0
 
 
-def test_a_month_waits_until_nothing_of_it_is_open() -> None:
-    ready = MonthState(END_OF_OCTOBER, END_OF_OCTOBER, DECEMBER, DECEMBER)
-    assert refusal(OCTOBER, ready) is None
-    assert refusal(OCTOBER, ready._replace(open_draft=None, open_dispute=None)) is None
-    for one, reason in (
-        (ready._replace(sealed_through=END_OF_OCTOBER.previous), "2026-10 is not sealed to its end"),
-        (ready._replace(drafted_through=None), "the lines of 2026-10 are not all in drafts"),
-        (ready._replace(drafted_through=END_OF_OCTOBER.previous), "the lines of 2026-10 are not all in drafts"),
-        (ready._replace(open_draft=NOVEMBER), "a draft of 2026-11 is not released"),
-        (ready._replace(open_dispute=OCTOBER), "a dispute of 2026-10 is open"),
-    ):
-        assert refusal(OCTOBER, one) == reason
+@pytest.mark.parametrize("sealed_through", [None, END_OF_OCTOBER.previous])
+def test_a_month_waits_until_it_is_sealed_to_its_end(sealed_through: QuarterHour | None) -> None:
+    assert unsealed(OCTOBER, sealed_through) == "2026-10 is not sealed to its end"
+    assert unsealed(OCTOBER, END_OF_OCTOBER) is None
+
+
+def test_a_month_waits_until_its_quarter_hours_are_verified() -> None:
     assert unproven({"verdicts": {"202610230130": "verified"}}) is None
     assert unproven({"verdicts": {"202610230130": "verified", "202610230145": "drift"}}) == (
         "the proof of 202610230145 is drift"

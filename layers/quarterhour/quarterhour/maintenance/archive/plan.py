@@ -51,34 +51,10 @@ def days_late(through: QuarterHour, now: datetime, months: int) -> int:
     return max(late, timedelta()).days
 
 
-class MonthState(NamedTuple):
-    """What decides whether a month may be archived.
-
-    ``sealed_through``: the last sealed quarter-hour. ``drafted_through``: the last one whose lines are all in drafts,
-    ``None`` before the first draft. ``open_draft`` and ``open_dispute``: the period of the oldest one, if there is one.
-    """
-
-    sealed_through: QuarterHour | None
-    drafted_through: QuarterHour | None
-    open_draft: Period | None
-    open_dispute: Period | None
-
-
-def refusal(month: Period, gathered: MonthState) -> str | None:
-    """Return why a month must wait; ``None`` if it may be archived.
-
-    A line that is recorded in a month in UTC is in a draft of the next month at the latest, whatever the time zone of
-    the business.
-    """
-    last = QuarterHour.last_of(month.last_day)
-    if gathered.sealed_through is None or gathered.sealed_through < last:
+def unsealed(month: Period, sealed_through: QuarterHour | None) -> str | None:
+    """Return why a month must wait for the reports; ``None`` if all of it is sealed."""
+    if sealed_through is None or sealed_through < QuarterHour.last_of(month.last_day):
         return f"{month} is not sealed to its end"
-    if gathered.drafted_through is None or gathered.drafted_through < last:
-        return f"the lines of {month} are not all in drafts"
-    if gathered.open_draft and gathered.open_draft <= month.next:
-        return f"a draft of {gathered.open_draft} is not released"
-    if gathered.open_dispute and gathered.open_dispute <= month.next:
-        return f"a dispute of {gathered.open_dispute} is open"
     return None
 
 

@@ -6,15 +6,14 @@ from typing import Any, Final
 
 from quarterhour.ledger.postings.partitions import LedgerReader
 from quarterhour.maintenance.archive.plan import (
-    MonthState,
     PartFile,
     checked,
     days_late,
     last_due,
-    refusal,
     replacements,
     sealed_parts,
     unproven,
+    unsealed,
 )
 from quarterhour.maintenance.archive.store import ArchiveStore
 from quarterhour.model import clock
@@ -24,7 +23,6 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.plan import Plan, Run
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, RunStore, began
-from quarterhour.statements.store import ProgressStore
 
 RESERVE_SECONDS: Final = 60
 """With less time left than this, no further items are replaced."""
@@ -54,13 +52,16 @@ class ArchiveResult:
 
 @dataclass(frozen=True, slots=True)
 class Archiver:
-    """Replaces the ledger items of the months before the last ``months`` whole months, in the order of time."""
+    """Replaces the ledger items of the months before the last ``months`` whole months, in the order of time.
+
+    ``waits_for`` returns why a month that is sealed must wait, ``None`` if it may be archived.
+    """
 
     store: ArchiveStore
     ledger: LedgerReader
     checkpoints: CheckpointStore
     runs: RunStore
-    statements: ProgressStore
+    waits_for: Callable[[Period], str | None]
     files: SealedFiles
     months: int
 
@@ -91,7 +92,7 @@ class Archiver:
         self, month: Period, through: QuarterHour, in_time: Callable[[], bool], result: ArchiveResult
     ) -> QuarterHour:
         """Archive a month from a quarter-hour on; return the last quarter-hour that is archived now."""
-        result.waits_for = refusal(month, self._gather())
+        result.waits_for = self._refusal(month)
         if result.waits_for:
             return through
         last = QuarterHour.last_of(month.last_day)
@@ -112,14 +113,10 @@ class Archiver:
             raise SealedFileError(f"no run has sealed {through.next}")
         return through
 
-    def _gather(self) -> MonthState:
+    def _refusal(self, month: Period) -> str | None:
+        """Return why a month must wait; ``None`` if it may be archived."""
         checkpoint = self.checkpoints.checkpoint()
-        return MonthState(
-            checkpoint.sealed_through if checkpoint else None,
-            self.statements.progress().bound,
-            self.store.oldest_open_draft(),
-            self.store.oldest_open_dispute(),
-        )
+        return unsealed(month, checkpoint.sealed_through if checkpoint else None) or self.waits_for(month)
 
     def _run(self, plan: Plan, run: Run, in_time: Callable[[], bool], result: ArchiveResult) -> bool:
         """Archive the items of a run; return whether the time sufficed."""
