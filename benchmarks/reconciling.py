@@ -72,7 +72,7 @@ def _write_sealed(folder: Path, lines: int) -> None:
         at = _FIRST + timedelta(minutes=15 * place)
         quarter_hour = QuarterHour.parse(at.strftime("%Y%m%d%H%M"))
         text = io.StringIO()
-        writer = CsvWriter(text, COLUMNS[4])
+        writer = CsvWriter(text, COLUMNS)
         writer.write(_line(n, lines, quarter_hour) for n in range(first, min(lines, first + size)))
         writer.flush()
         path = folder / Part(quarter_hour).lines_key
@@ -97,7 +97,7 @@ def _line(n: int, lines: int, quarter_hour: QuarterHour) -> dict[str, str]:
         "extra": '{"fee":"0.5"}',
         "period": "2026-11",
     }
-    return {name: values.get(name, "") for name in COLUMNS[4]}
+    return {name: values.get(name, "") for name in COLUMNS}
 
 
 def _read(place: Path) -> None:

@@ -29,7 +29,7 @@ from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from quarterhour.registry.agencies.agency import EXEMPT, Agency, TaxProfile
 from quarterhour.registry.owner import Owner
 from quarterhour.reports.keys import Part, part_of_lines
-from quarterhour.reports.plan import SCHEMA, Checkpoint, SealedFile
+from quarterhour.reports.plan import Checkpoint, SealedFile
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.writer import SealedFileWriter
 from quarterhour.statements.document.statement import Parties, PartyVersions
@@ -99,7 +99,7 @@ def _files(lines: int, accounts: int) -> list[tuple[SealedFile, bytes]]:
     each, choose, number = -(-lines // quarter_hours), random.Random(1), 0  # noqa: S311 - reproducible, not secret
     found: list[tuple[SealedFile, bytes]] = []
     for _ in range(min(quarter_hours, max(FILES, -(-accounts // each)))):
-        with SealedFileWriter(SCHEMA) as writer:
+        with SealedFileWriter() as writer:
             for position in range(each):
                 number += 1
                 account = number % accounts

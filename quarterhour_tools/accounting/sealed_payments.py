@@ -11,7 +11,7 @@ from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour.proof.period import EARLIER
 from quarterhour.reports.keys import part_of_lines
-from quarterhour.reports.lines import period_text, read_lines
+from quarterhour.reports.lines import read_lines
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 
@@ -60,7 +60,7 @@ def _payments_in(files: Objects, key: str, first: str, accounts: Collection[Acco
     with files.open(key) as file:
         for line in read_lines(file):
             account = Account(line["agency"], line["currency"])
-            if line["type"] == PAYMENT and account in accounts and period_text(line) >= first:
+            if line["type"] == PAYMENT and account in accounts and line["period"] >= first:
                 identity = Identity(line["source"], line["id"])
-                statement, reason = line.get("statement", ""), line.get("reason", "")
+                statement, reason = line["statement"], line["reason"]
                 yield SealedPayment(account, identity, Decimal(line["amount"]), statement, reason)

@@ -14,7 +14,7 @@ from quarterhour.model.identifiers import Identity
 from quarterhour.model.periods import Period
 from quarterhour.proof.period import EARLIER
 from quarterhour.reports.keys import part_of_lines
-from quarterhour.reports.lines import Line, period_text, read_lines
+from quarterhour.reports.lines import Line, read_lines
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.reconciliation.lines import (
@@ -77,9 +77,9 @@ class SealedLines:
         kind, source = KIND_OF.get(line["type"]), line["source"]
         if kind is None or (self._scope.sources and source not in {*self._scope.sources, SOURCE}):
             return None
-        period = period_text(line)
+        period = line["period"]
         identity = Identity(source, line["id"])
-        extra = _Extra(line.get(EXTRA, ""))
+        extra = _Extra(line[EXTRA])
         if source == SOURCE:
             group = extra.text(RECONCILES)
             if kind_of_group(group) not in self._provider.match:
@@ -128,4 +128,4 @@ class _Extra:
 
 def _value(line: Line, extra: _Extra, name: str) -> str:
     prefix, dot, member = name.partition(".")
-    return extra.text(member) if dot and prefix == EXTRA else line.get(name, "")
+    return extra.text(member) if dot and prefix == EXTRA else line[name]

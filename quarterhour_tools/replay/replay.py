@@ -14,8 +14,7 @@ from urllib.parse import urlencode
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import chunks
-from quarterhour.counters.keys import account_of, account_pk_bounds, period_sk_bounds
-from quarterhour.counters.keys import period_of as period_of_counter
+from quarterhour.counters.keys import account_of, account_pk_bounds, period_of, period_sk_bounds
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.events.http import MAX_BATCH
@@ -30,7 +29,6 @@ from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.proof.verify import verify
 from quarterhour.registry.agencies.rows import AgencyRow
 from quarterhour.reports.keys import part_of_lines
-from quarterhour.reports.lines import period_of
 from quarterhour.reports.lines import read_lines as read_sealed_lines
 from quarterhour.reports.schedule.expression import Expression
 from quarterhour.statements.drafts.draft import FIGURES
@@ -639,7 +637,7 @@ def counted_periods(stack: Stack, account: Account) -> PeriodTotals:
     """Return the totals of every period of an account from the counters."""
     counters = _counters(stack)
     counted = counters.counted(counters.state_of(account), *period_sk_bounds(), _PAGE)
-    return {period_of_counter(values["sk"]): Totals.of(values) for values in counted}
+    return {period_of(values["sk"]): Totals.of(values) for values in counted}
 
 
 def _counters(stack: Stack) -> CounterQueries:
@@ -653,7 +651,7 @@ def ledger_totals(bucket: Objects) -> tuple[Accounts, Periods]:
     for key in filter(part_of_lines, bucket.keys()):
         with bucket.open(key) as file:
             for line in read_sealed_lines(file):
-                account, period = Account(line["agency"], line["currency"]), period_of(line)
+                account, period = Account(line["agency"], line["currency"]), Period.parse(line["period"])
                 figures = Decimal(line["amount"]), Decimal(line["commission"])
                 is_payment = line["type"] == PAYMENT
                 of_periods = periods.setdefault(account, {})

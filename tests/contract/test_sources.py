@@ -12,7 +12,7 @@ import pytest
 from quarterhour.ledger.events.event import Event
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.ledger.reading import event_pages, sealed_index
-from quarterhour.ledger.reading.sealed_index import EventIndex, IndexedSpan
+from quarterhour.ledger.reading.sealed_index import EventIndex
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.instants import ALWAYS
@@ -47,19 +47,15 @@ def record(desk: Metered, source: str, instants: Sequence[datetime]) -> list[dic
     return sorted(found, key=lambda values: values["position"])
 
 
-def seal(
-    desk: Metered, events: Sequence[dict[str, str]], through: datetime, times: int = 1, indexes: str = "AGENCY# SOURCE#"
-) -> None:
+def seal(desk: Metered, events: Sequence[dict[str, str]], through: datetime, times: int = 1) -> None:
     """Write the index of the events up to a quarter-hour, as a report does that seals it, ``times`` times."""
     quarter_hour = QuarterHour.at(through)
-    prefixes = tuple(indexes.split())
     sealed = sorted((one for one in events if one["quarter_hour"] < str(quarter_hour.next)), key=itemgetter("position"))
     for _ in range(times):
         for _, some in groupby(sealed, lambda one: one["quarter_hour"][:12]):
             index = EventIndex()
             index.add(some)
-            chunks = (chunk for chunk in index.take() if chunk["pk"].startswith(prefixes))
-            desk.storage.reports.projections.write(chunks)
+            desk.storage.reports.projections.write(index.take())
     desk.storage.write({**CHECKPOINT_KEY, "sealed_through": str(quarter_hour)})
     desk.storage.write({**SHARDS_KEY, "shards": SHARDS})
 
@@ -233,28 +229,21 @@ def test_the_chunks_of_a_source_are_in_the_order_of_time(desk: Metered, own: str
 
 
 @pytest.mark.parametrize("limit", [1, 3, 100])
-@pytest.mark.parametrize("indexed", [None, (4, 3), (2, 2)], ids=["never", "since the second", "not the last"])
 def test_an_agencys_events_are_all_found_whether_in_the_index_or_not(
-    desk: Metered, own: str, at: datetime, limit: int, indexed: tuple[int, int] | None
+    desk: Metered, own: str, at: datetime, limit: int
 ) -> None:
-    """The first quarter-hours were sealed without the index of agencies, the last one is not sealed."""
+    """The last quarter-hour is not sealed."""
     start = at - timedelta(hours=1)
     events = [
         replace(one, account=Account(own if number % 3 else f"{own}-2", "GBP"))
         for number in range(30)
-        for one in [of(f"{own}-{limit}-{indexed}", number)]
+        for one in [of(f"{own}-{limit}", number)]
     ]
     found = [
         ledger_values(one, claim(one, start + 2 * number * MINUTE, shards=SHARDS)) for number, one in enumerate(events)
     ]
     desk.storage.post(found)
-    seal(desk, found, at - LENGTH, indexes="SOURCE#")
-    if indexed:
-        span = IndexedSpan(*(QuarterHour.at(at - number * LENGTH) for number in indexed))
-        inside = [one for one in found if str(span.first) <= one["quarter_hour"] < str(span.last.next)]
-        seal(desk, inside, at - LENGTH, indexes="AGENCY#")
-        checkpoint = {**CHECKPOINT_KEY, "sealed_through": str(QuarterHour.at(at - LENGTH))}
-        desk.storage.write({**checkpoint, "agencies_indexed": span.as_list()})
+    seal(desk, found, at - LENGTH)
     own_events = [one for one in found if one["agency"] == own]
     assert ids(matching(desk.free, (start, at + MINUTE), limit, agency=own)) == ids(own_events)
     one = own_events[-1]

@@ -61,7 +61,7 @@ def seal_lines(folder: Path, *payments: tuple[str, str]) -> None:
     file = folder / "ledger/dt=2026-10-23/quarter=0115/lines.csv.gz"
     file.parent.mkdir(parents=True)
     text = StringIO(newline="")
-    writer = csv.DictWriter(text, COLUMNS[max(COLUMNS)], restval="")
+    writer = csv.DictWriter(text, COLUMNS, restval="")
     writer.writeheader()
     common = {"source": "bank", "type": "payment.recorded", "agency": "42", "currency": "EUR", "period": "2026-12"}
     writer.writerows({**common, "id": id_, "amount": amount} for id_, amount in payments)

@@ -159,6 +159,7 @@ def posting_values(account: str = "42#GBP", amount: str = "12.50", **changed: st
         "amount": amount,
         "commission_rate": "0.10",
         "commission": "1.25",
+        "period": changed.get("recorded_at", iso_millis(AT))[: len("2026-10")],
         **changed,
     }
 

@@ -94,6 +94,6 @@ def quiet_until(world: World, instant: datetime) -> None:
     world.stack.dynamodb.update_item(
         TableName=world.stack.ref("EntityTable"),
         Key={name: {"S": value} for name, value in CHECKPOINT_KEY.items()},
-        UpdateExpression="SET sealed_through = :through, agencies_indexed[1] = :through",
+        UpdateExpression="SET sealed_through = :through",
         ExpressionAttributeValues={":through": through},
     )

@@ -118,7 +118,7 @@ def line_of(**values: str) -> dict[str, str]:
         "commission": "0",
         "period": PERIOD,
     }
-    return {name: values.get(name, usual.get(name, "")) for name in COLUMNS[4]}
+    return {name: values.get(name, usual.get(name, "")) for name in COLUMNS}
 
 
 def forty_differences(seed: int = 7) -> ProviderMonth:
@@ -240,7 +240,7 @@ def _write(folder: Path, quarter_hour: QuarterHour, lines: Iterable[Mapping[str,
     path = folder / Part(quarter_hour).lines_key
     path.parent.mkdir(parents=True, exist_ok=True)
     text = io.StringIO()
-    writer = CsvWriter(text, COLUMNS[4])
+    writer = CsvWriter(text, COLUMNS)
     writer.write(lines)
     writer.flush()
     path.write_bytes(gzip.compress(text.getvalue().encode(), 1, mtime=0))

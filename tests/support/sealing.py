@@ -16,7 +16,7 @@ from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST, PAGE, REPORTS, files_of, run_prefix
 from quarterhour.reports.manifest import run_files
 from quarterhour.reports.page import report_page
-from quarterhour.reports.plan import SCHEMA, Plan, RunTotals
+from quarterhour.reports.plan import Plan, RunTotals
 from quarterhour.reports.writer import SealedFileWriter
 from tests.support.builders import posting_values
 
@@ -46,7 +46,6 @@ def seal(  # noqa: PLR0913 - a run of any kind
     postings: Iterable[Mapping[str, str]],
     previous: tuple[str, str],
     *,
-    schema: int = SCHEMA,
     base: str = "",
     pins: Mapping[str, Pins] = NO_PINS,
     shards: int = 1,
@@ -54,18 +53,18 @@ def seal(  # noqa: PLR0913 - a run of any kind
 ) -> tuple[str, str]:
     """Seal a run as the reporter does; return its name and its manifest's hash. ``pins``: rates by quarter-hour."""
     bounds = QuarterHour.parse(first), QuarterHour.parse(last)
-    plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", shards, previous, schema=schema, base=base, parts=parts)
+    plan = Plan(*bounds, "2026-10-23T03:00:00.000Z", "1.0", shards, previous, base=base, parts=parts)
     in_order = sorted(postings, key=lambda one: one["position"])
-    sealed, totals = [], RunTotals.of(plan.quarter_hours, schema)
+    sealed, totals = [], RunTotals.of(plan.quarter_hours)
     for part in plan.all_parts:
         partitions = set(map(str, plan.partitions(part)))
         its_own = (one for one in in_order if one["quarter_hour"] in partitions)
-        with SealedFileWriter(schema) as writer:
+        with SealedFileWriter() as writer:
             writer.write(its_own)
             sealed.append(writer.seal())
             if sealed[-1].lines:
                 objects[part.lines_key] = writer.file.read()
-            totals.add(part.quarter_hour, writer.totals().added_up())
+            totals.add(part.quarter_hour, writer.totals())
     conversion = convert(base, totals.rows, lambda quarter_hour, *_: pins.get(str(quarter_hour), {}))
     objects |= {file.key: file.content for file in run_files(plan, sealed, totals, conversion).in_order}
     return plan.run, hexdigest(objects[run_prefix(plan.run) + MANIFEST])

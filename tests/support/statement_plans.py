@@ -9,7 +9,7 @@ from typing import Any, Final
 from quarterhour.model.identifiers import Identity, Position
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.reports.plan import SCHEMA, Checkpoint
+from quarterhour.reports.plan import Checkpoint
 from quarterhour.reports.writer import SealedFileWriter
 from quarterhour.statements.plan import Progress, Sealed, StatementPlan, StatementSettings, next_plan
 
@@ -55,9 +55,9 @@ def posting(number: int, at: datetime, **changed: str) -> dict[str, str]:
     }
 
 
-def sealed_file(items: Iterable[dict[str, Any]], schema: int = SCHEMA) -> BytesIO:
+def sealed_file(items: Iterable[dict[str, Any]]) -> BytesIO:
     """Return the sealed file of some postings, in this order."""
-    with SealedFileWriter(schema) as writer:
+    with SealedFileWriter() as writer:
         writer.write(items)
         writer.seal()
         return BytesIO(writer.file.read())

@@ -20,7 +20,7 @@ from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.keys import RUNS, Part
-from quarterhour.reports.plan import SCHEMA, Checkpoint
+from quarterhour.reports.plan import Checkpoint
 from quarterhour.reports.writer import SealedFileWriter
 from tests.support.agencies import tax
 from tests.support.repository import ROOT
@@ -518,7 +518,7 @@ def live_with_archive(world: World) -> None:
         if part.quarter_hour.day.month == OCTOBER:
             world.put("LedgerTable", archived_item(item, count_of(item), part.number))
             lines = io.BytesIO()
-            with SealedFileWriter(SCHEMA) as writer:
+            with SealedFileWriter() as writer:
                 writer.write(postings_in(item))
                 writer.seal()
                 copyfileobj(writer.file, lines)

@@ -25,7 +25,7 @@ from quarterhour.reports.base_currency import (
     pins_of,
 )
 from quarterhour.reports.manifest import summary
-from quarterhour.reports.plan import SCHEMA, AccountPeriods, PartTotals, RunTotals
+from quarterhour.reports.plan import PartTotals, RunTotals, SummaryTotals
 from tests.support.builders import AT, QUARTER_HOUR, amounts
 
 EUR = "EUR"
@@ -38,17 +38,17 @@ def rate(units: str) -> ExchangeRate:
 
 def sold(
     currency: str, gross: str, refunds: str = "0", commission: str = "0", period: Period = OCTOBER
-) -> AccountPeriods:
+) -> SummaryTotals:
     return {(Account("42", currency), period): Totals(1, Decimal(gross), Decimal(refunds), Decimal(commission))}
 
 
-def paid(currency: str, payments: str) -> AccountPeriods:
+def paid(currency: str, payments: str) -> SummaryTotals:
     return {(Account("42", currency), OCTOBER): Totals(1, payments=Decimal(payments))}
 
 
-def rows(*quarter_hours: tuple[AccountPeriods, Pins], base: str = EUR, schema: int = SCHEMA) -> list[dict[str, str]]:
+def rows(*quarter_hours: tuple[SummaryTotals, Pins], base: str = EUR) -> list[dict[str, str]]:
     """Return the summary of quarter-hours that follow each other."""
-    totals, pinned = RunTotals.of([], schema), {}
+    totals, pinned = RunTotals.of([]), {}
     quarter_hour = QUARTER_HOUR
     for tally, pins in quarter_hours:
         totals.rows[quarter_hour] = {}
@@ -74,12 +74,11 @@ def test_each_quarter_hour_is_converted_at_its_own_exchange_rate() -> None:
     assert (row["gross"], row["net"], row["commission"]) == ("200", "180", "20"), "its own currency stays exact"
 
 
-def test_payments_are_converted_as_every_figure_and_older_schemas_have_none() -> None:
+def test_payments_are_converted_as_every_figure() -> None:
     payment = paid("GBP", "100.005"), {"GBP": rate("0.8")}
-    (row,), (older,) = rows(payment), rows(payment, schema=2)
+    (row,) = rows(payment)
     assert (row["payments"], row["payments_in_base_rounded_half_even"]) == ("100.005", "125.01")
     assert (row["gross_in_base_rounded_half_even"], row["net_in_base_rounded_half_even"]) == ("0.00", "0.00")
-    assert older.keys() == row.keys() - {"period", "payments", "payments_in_base_rounded_half_even"}
 
 
 def test_only_the_sum_is_rounded() -> None:
@@ -114,7 +113,7 @@ def test_a_figure_is_rounded_half_even_to_the_minor_unit_of_the_base(
 @given(st.lists(st.tuples(amounts(), amounts(12).filter(lambda units: units > 0)), min_size=1, max_size=5))
 def test_the_sum_is_exact_at_any_exchange_rates(quarter_hours: list[tuple[Decimal, Decimal]]) -> None:
     exact = sum((Fraction(amount) / Fraction(units) for amount, units in quarter_hours), Fraction(0))
-    row: tuple[Account, Period | None] = Account("42", "GBP"), OCTOBER
+    row: tuple[Account, Period] = Account("42", "GBP"), OCTOBER
     tallies = []
     quarter_hour = QUARTER_HOUR
     for amount, units in quarter_hours:
@@ -147,22 +146,14 @@ def test_without_an_exchange_rate_the_columns_are_empty_and_a_note_names_it() ->
 
 
 def test_each_period_is_converted_and_rounded_alone() -> None:
-    """Half a cent in each month is nothing; in a schema without periods, both make a cent."""
+    """Half a cent in each month is nothing, though both make a cent."""
     both = {**sold("GBP", "0.005"), **sold("GBP", "0.005", period=Period(2026, 9))}, {"GBP": rate("1")}
     figures = [(row["period"], row["gross_in_base_rounded_half_even"]) for row in rows(both)]
     assert figures == [("2026-09", "0.00"), ("2026-10", "0.00")]
-    (older,) = rows(both, schema=2)
-    assert (older["gross"], older["gross_in_base_rounded_half_even"]) == ("0.010", "0.01")
-
-
-def test_a_missing_exchange_rate_is_noted_once_in_a_schema_without_periods() -> None:
-    both = {**sold("GBP", "1"), **sold("GBP", "2", period=Period(2026, 9))}, {"GBP": None}
-    (row,) = rows(both, schema=2)
-    assert row["base_note"] == "no rate of GBP at the end of 202610230130"
 
 
 def test_without_a_base_currency_the_summary_has_no_columns_for_it() -> None:
-    header = summary(RunTotals.of([], SCHEMA)).decode().splitlines()[0]
+    header = summary(RunTotals.of([])).decode().splitlines()[0]
     assert header.endswith("commission,commission_rounded_half_even,payments")
 
 

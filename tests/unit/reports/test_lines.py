@@ -4,7 +4,7 @@ import csv
 import gzip
 import io
 from collections.abc import Iterable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from decimal import Decimal
 from hashlib import sha256
 from io import BytesIO
@@ -18,14 +18,14 @@ from quarterhour.ledger.events.event import DETAILS, REFUND
 from quarterhour.ledger.postings.segments import PostingValues
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.errors import LedgerItemError
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Account
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.reports.lines import COLUMNS, escape_formula, read_lines, tally_lines, unescape_formula
-from quarterhour.reports.plan import SCHEMA, LineTotals, SealedFile
+from quarterhour.reports.plan import PartTotals, SealedFile
 from quarterhour.reports.writer import SealedFileWriter
-from tests.support.builders import AT, QUARTER_HOUR, claim, event, names
+from tests.support.builders import AT, claim, event, names
 from tests.support.sealing import line
 
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -36,11 +36,11 @@ class Packed(NamedTuple):
     """What the writer returns of a file."""
 
     sealed: SealedFile
-    totals: LineTotals
+    totals: PartTotals
 
 
-def sealed(items: Iterable[PostingValues], schema: int = SCHEMA) -> tuple[bytes, Packed]:
-    with SealedFileWriter(schema) as writer:
+def sealed(items: Iterable[PostingValues]) -> tuple[bytes, Packed]:
+    with SealedFileWriter() as writer:
         writer.write(items)
         sealed_ = writer.seal()
         return writer.file.read(), Packed(sealed_, writer.totals())
@@ -130,33 +130,31 @@ ANY_TEXT = st.text(st.sampled_from("=+-@\t\r\n',\"ab ") | st.characters(codec="u
 OPTIONAL = ("product", "quantity", "customer", "extra", "category", "terms", "arithmetic", "prior_period", "unknown")
 
 
-@pytest.mark.parametrize("schema", COLUMNS)
 @given(texts_=st.lists(st.dictionaries(st.sampled_from(("id", "agency", *OPTIONAL)), ANY_TEXT), min_size=1, max_size=4))
-def test_a_sealed_file_is_what_the_csv_and_gzip_modules_write(schema: int, texts_: list[dict[str, str]]) -> None:
+def test_a_sealed_file_is_what_the_csv_and_gzip_modules_write(texts_: list[dict[str, str]]) -> None:
     items = [line(AT, "a", "-3.20", **some) for some in texts_]
-    assert sealed(items, schema)[0] == plainly_sealed(items, schema)
+    assert sealed(items)[0] == plainly_sealed(items)
 
 
 def test_a_sealed_file_of_many_lines_is_so_too() -> None:
     items = [line(AT, f"order-{number}", product='"' * (number % 7 == 0)) for number in range(2000)]
-    assert sealed(items)[0] == plainly_sealed(items, SCHEMA)
+    assert sealed(items)[0] == plainly_sealed(items)
 
 
-def plainly_sealed(items: Iterable[PostingValues], schema: int) -> bytes:
-    """Return a sealed file as the first version wrote it, cell by cell."""
+def plainly_sealed(items: Iterable[PostingValues]) -> bytes:
+    """Return a sealed file, written cell by cell."""
     packed = BytesIO()
     with (
         gzip.GzipFile(filename="", mode="wb", fileobj=packed, compresslevel=6, mtime=0) as file,
         io.TextIOWrapper(cast("IO[bytes]", file), encoding="utf-8", newline="") as text,
     ):
         writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(COLUMNS[schema])
+        writer.writerow(COLUMNS)
         for item in items:
             values = dict(item)
             if values["type"] == REFUND and "refers_to" not in values:
                 values["flag"] = "unlinked refund"
-            values.setdefault("period", values["recorded_at"][:7])
-            writer.writerow(plain_cell(name, values.get(name, "")) for name in COLUMNS[schema])
+            writer.writerow(plain_cell(name, values.get(name, "")) for name in COLUMNS)
     return packed.getvalue()
 
 
@@ -179,23 +177,14 @@ def plain_cell(name: str, text: str) -> str:
     return "'" + text if name in SENT and text.startswith((*RUN_BY_SPREADSHEETS, "'")) else text
 
 
-@pytest.mark.parametrize(
-    ("schema", "digest"),
-    [
-        (1, "0cbfae9eef55531fbe591d14a29bcf4897f23bde5b0b7117428987092c6908c6"),
-        (2, "269edaec2633377a13d9d899cc988612738910d4718ca68abec038cd5d8e4970"),
-        (3, "ad2511713791f6451c2dea7ba0116812081c8e1871e113e1b94fe071ea0a58ee"),
-        (4, "abb209eaf314d2e60a13be9bacda535171903a3c120a1297218622a63243656d"),
-        (5, "abb209eaf314d2e60a13be9bacda535171903a3c120a1297218622a63243656d"),
-    ],
-)
-def test_the_text_of_a_sealed_file_never_changes(schema: int, digest: str) -> None:
+def test_the_text_of_a_sealed_file_never_changes() -> None:
     odd = {"product": 'a "green", tea', "extra": '{"a":"b"}', "customer": "=Zo\u00eb\r\n", "location": "GB#London"}
     items = [line(AT, "a"), line(AT, "+b", "-3.20"), line(AT, "c", category="tea", terms="event", **odd)]
-    assert sha256(gzip.decompress(sealed(items, schema)[0])).hexdigest() == digest
+    digest = "abb209eaf314d2e60a13be9bacda535171903a3c120a1297218622a63243656d"
+    assert sha256(gzip.decompress(sealed(items)[0])).hexdigest() == digest
 
 
-def test_lines_and_totals_have_the_period_of_the_event_or_the_month_of_its_recording() -> None:
+def test_lines_and_totals_have_the_period_of_the_event() -> None:
     items = [line(AT, "a", "1.00"), line(AT, "b", "2.00", period="2026-09", prior_period="1")]
     content, packed = sealed(items)
     found = [(one["period"], one["prior_period"]) for one in read_lines(BytesIO(content))]
@@ -225,15 +214,11 @@ def test_a_sealed_file_knows_its_lines_its_hash_its_size_and_its_totals(items: l
     assert packed.sealed.lines == len(items)
     assert packed.sealed.sha256 == sha256(content).hexdigest()
     assert packed.sealed.size == len(content)
-    assert sum(one.events for one in packed.totals.accounts.values()) == len(items)
-    for (account, partition), totals in packed.totals.accounts.items():
-        of_account = [item for item in items if (item["agency"], item["currency"]) == _names(account)]
-        expected = sum((_totals(item) for item in of_account), Totals())
-        assert (partition, totals) == (Partition(QUARTER_HOUR, 0), expected)
-
-
-def _names(account: Account) -> tuple[str, str]:
-    return account.agency, account.currency
+    assert sum(one.events for one in packed.totals.periods.values()) == len(items)
+    for (account, period), totals in packed.totals.periods.items():
+        row = (account.agency, account.currency, str(period))
+        own = [item for item in items if (item["agency"], item["currency"], item["period"]) == row]
+        assert totals == sum((_totals(item) for item in own), Totals())
 
 
 def _figures(amount: str) -> dict[str, Any]:
@@ -247,13 +232,13 @@ def _totals(item: PostingValues) -> Totals:
 
 def test_an_empty_quarter_hour_has_no_file() -> None:
     _, packed = sealed([])
-    assert (packed.sealed.lines, packed.sealed.sha256, packed.sealed.size, packed.totals.accounts) == (0, "", 0, {})
+    assert (packed.sealed.lines, packed.sealed.sha256, packed.sealed.size, packed.totals) == (0, "", 0, PartTotals())
 
 
 def test_a_line_holds_every_column_in_a_fixed_order() -> None:
     content, _ = sealed([line(AT, "a", product="tea, green", customer='say "hi"')])
     header, row = cells(content)
-    assert tuple(header) == COLUMNS[SCHEMA]
+    assert tuple(header) == COLUMNS
     assert header[:8] == ["quarter_hour", "position", "recorded_at", "source", "id", "type", "agency", "currency"]
     assert (row[header.index("product")], row[header.index("customer")]) == ("tea, green", 'say "hi"')
 
@@ -274,11 +259,6 @@ def test_an_unlinked_refund_and_an_unregistered_agency_are_flagged(
 ) -> None:
     content, _ = sealed([line(AT, "a", amount, **more)])
     assert [one["flag"] for one in read_lines(BytesIO(content))] == [flag]
-
-
-def test_a_run_of_an_earlier_schema_ends_without_the_flag_of_unregistered_agencies() -> None:
-    content, _ = sealed([line(AT, "a", "12.50", unregistered="1")], 2)
-    assert [one["flag"] for one in read_lines(BytesIO(content))] == [""]
 
 
 def test_only_lines_with_a_location_and_a_currency_count_for_a_location() -> None:
@@ -314,10 +294,3 @@ BROKEN = {
 def test_a_malformed_sealed_file_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         list(read_lines(BytesIO(content)))
-
-
-@given(st.datetimes(datetime(2026, 1, 1), datetime(2026, 12, 31)))  # noqa: DTZ001 - Hypothesis wants naive bounds
-def test_lines_of_one_account_in_two_partitions_are_tallied_apart(at: datetime) -> None:
-    first, second = (line(at.astimezone(AT.tzinfo), "a", quarter_hour=f"202610230130#0{i}") for i in (0, 1))
-    _, packed = sealed([first, second])
-    assert packed.totals.accounts.keys() == {(Account("42", "GBP"), Partition(QUARTER_HOUR, shard)) for shard in (0, 1)}

@@ -4,7 +4,6 @@ import csv
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from decimal import Decimal
 from hashlib import sha256
 from typing import Any
@@ -20,7 +19,7 @@ from quarterhour.model.totals import Totals
 from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.base_currency import Conversion
 from quarterhour.reports.manifest import periods_of, rates_file, run_files, summary
-from quarterhour.reports.plan import SCHEMA, AccountPeriods, PartTotals, Plan, RunTotals, SealedFile
+from quarterhour.reports.plan import PartTotals, Plan, RunTotals, SealedFile, SummaryTotals
 from tests.support.builders import AT, QUARTER_HOUR, accounts, amounts
 
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 2, ("2026-10-23T0115-0130", "hash-0"))
@@ -28,8 +27,8 @@ SEALED = [SealedFile(3, "abc", 99), SealedFile(0)]
 OCTOBER = Period(2026, 10)
 
 
-def run_of(periods: AccountPeriods, schema: int = SCHEMA) -> RunTotals:
-    totals = RunTotals.of(PLAN.quarter_hours, schema)
+def run_of(periods: SummaryTotals) -> RunTotals:
+    totals = RunTotals.of(PLAN.quarter_hours)
     totals.add(QUARTER_HOUR, PartTotals(periods))
     return totals
 
@@ -52,13 +51,6 @@ def test_the_summary_is_exact_by_period_and_says_which_figure_is_rounded_and_how
         "agency,currency,period,events,gross,refunds,net,commission,commission_rounded_half_even,payments",
         "42,GBP,2026-09,1,0.005,0,0.005,0.0005,0.00,0",
         "42,GBP,2026-10,3,10.00,-2.50,7.50,0.7500,0.75,5.00",
-    ]
-
-
-def test_the_summary_of_an_older_schema_has_one_line_an_account() -> None:
-    assert summary(run_of(PERIODS, schema=2)).decode().splitlines() == [
-        "agency,currency,events,gross,refunds,net,commission,commission_rounded_half_even",
-        "42,GBP,4,10.005,-2.50,7.505,0.7505,0.75",
     ]
 
 
@@ -96,7 +88,7 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
         f"{folder}{name}" for name in ("summary.csv", "products.csv", "report.html")
     ]
     assert manifest() == {
-        "schema": 5,
+        "schema": 1,
         "run": "2026-10-23T0130-0200",
         "from": "2026-10-23T01:30:00Z",
         "to": "2026-10-23T02:00:00Z",
@@ -145,13 +137,7 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
     }
 
 
-def test_a_manifest_of_an_older_schema_has_no_periods_and_counts_in_the_month_of_its_run() -> None:
-    older = manifest(replace(PLAN, schema=2), run_of(PERIODS, schema=2))
-    assert older["accounts"][0].keys() == {"agency", "currency", "events", "gross", "refunds", "commission"}
-    assert [file["key"] for file in older["files"]] == ["reports/2026/10/23/0130-0200/summary.csv"]
-    assert periods_of(older) == {
-        account: {Period(2026, 10): replace(totals, payments=Decimal(0))} for account, totals in SUMS.items()
-    }
+def test_the_totals_by_period_are_read_from_the_manifest_as_they_were_written() -> None:
     assert periods_of(manifest()) == {Account("42", "GBP"): {period: totals for (_, period), totals in PERIODS.items()}}
 
 

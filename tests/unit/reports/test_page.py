@@ -9,7 +9,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
 from quarterhour.reports.manifest import run_files
 from quarterhour.reports.page import MAX_ROWS, report_page
-from quarterhour.reports.plan import AccountPeriods, PartTotals, Plan, RunTotals, SealedFile
+from quarterhour.reports.plan import PartTotals, Plan, RunTotals, SealedFile, SummaryTotals
 from tests.support.builders import QUARTER_HOUR
 from tests.support.html import Page
 
@@ -23,15 +23,15 @@ SALES = {
 }
 
 
-def content(sales: AccountPeriods, *sealed: SealedFile) -> bytes:
+def content(sales: SummaryTotals, *sealed: SealedFile) -> bytes:
     """Return the page of a run of two quarter-hours, with sales in the first."""
-    totals = RunTotals.of(PLAN.quarter_hours, PLAN.schema)
+    totals = RunTotals.of(PLAN.quarter_hours)
     totals.add(QUARTER_HOUR, PartTotals(sales))
     *_, page = run_files(PLAN, sealed, totals, None).named
     return page.content
 
 
-def shown(sales: AccountPeriods, *sealed: SealedFile) -> Page:
+def shown(sales: SummaryTotals, *sealed: SealedFile) -> Page:
     return Page(content(sales, *sealed))
 
 
@@ -46,12 +46,8 @@ def test_a_run_is_shown_with_its_sums_and_its_files() -> None:
         assert fact in read.text
 
 
-def test_a_run_has_a_sealing_report_and_one_of_0_2_0_has_the_title_that_it_was_sealed_with() -> None:
+def test_a_run_has_a_sealing_report() -> None:
     assert shown(SALES, SealedFile(7, "abc", 99), SealedFile(0)).text.startswith("Sealing report 2026-10-23T0130-0200")
-    files = run_files(PLAN, [SealedFile(7, "abc", 99), SealedFile(0)], RunTotals.of(PLAN.quarter_hours, 4), None)
-    manifest = json.loads(files.manifest.content)
-    of_0_2_0 = Page(report_page({**manifest, "schema": 3, "files": manifest["files"][:1]}))
-    assert of_0_2_0.text.startswith("Report 2026-10-23T0130-0200")
 
 
 def test_the_chart_has_every_quarter_hour() -> None:
@@ -67,14 +63,14 @@ def test_a_run_without_lines_says_so() -> None:
 
 
 def test_more_sums_than_a_page_holds_are_counted() -> None:
-    many: AccountPeriods = {(Account(f"{n:04}", "GBP"), Period(2026, 10)): Totals(1) for n in range(MAX_ROWS + 7)}
+    many: SummaryTotals = {(Account(f"{n:04}", "GBP"), Period(2026, 10)): Totals(1) for n in range(MAX_ROWS + 7)}
     read = shown(many, SealedFile(MAX_ROWS + 7, "abc", 99), SealedFile(0))
     assert len([row for row in read.rows if row[1:3] == ["GBP", "2026-10"]]) == MAX_ROWS
     assert "7 more are in summary.csv." in read.text
 
 
 def test_the_page_follows_from_the_manifest_alone() -> None:
-    totals = RunTotals.of(PLAN.quarter_hours, PLAN.schema)
+    totals = RunTotals.of(PLAN.quarter_hours)
     totals.add(QUARTER_HOUR, PartTotals(SALES))
     files = run_files(PLAN, [SealedFile(7, "abc", 99), SealedFile(0)], totals, None)
     manifest: dict[str, Any] = json.loads(files.manifest.content)

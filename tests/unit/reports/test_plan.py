@@ -11,12 +11,11 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour, span
+from quarterhour.model.schema import UnknownSchemaError
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import (
-    SCHEMA,
     STREAM_RETENTION,
-    WITH_PERIODS,
     Checkpoint,
     PartTotals,
     Plan,
@@ -44,28 +43,6 @@ def plan_after(sealed_through: QuarterHour, now: datetime, shards: int = 4, grac
 
 
 # ---------------------------------------------------------------- the plan of a run
-
-
-def indexed_from(sealed_through: str, indexed: tuple[str, str] | None) -> str:
-    at = Checkpoint.of({"sealed_through": sealed_through, "agencies_indexed": list(indexed) if indexed else None})
-    plan = next_plan(at, utc("23:00"), ReportSettings(GRACE, "1.0"), 4)
-    assert plan
-    assert Plan.of(from_item(to_item(plan.as_dict()))) == plan
-    return str(plan.indexed_from)
-
-
-def test_a_plan_continues_the_index_of_agencies_or_begins_a_new_one() -> None:
-    assert indexed_from("202610230130", ("202610230000", "202610230130")) == "202610230000"
-    assert indexed_from("202610230130", None) == "202610230145", "no run has written the index"
-    later = indexed_from("202610230130", ("202610230000", "202610230115"))
-    assert later == "202610230145", "another version sealed 01:30, without the index"
-
-
-def test_a_plan_of_a_version_without_the_index_begins_none() -> None:
-    plan = plan_after(QUARTER_HOUR, utc("23:00"))
-    assert plan
-    values = {name: value for name, value in plan.as_dict().items() if name != "indexed_from"}
-    assert Plan.of(values).indexed_from is None
 
 
 @given(
@@ -156,14 +133,6 @@ def test_a_run_in_parts_covers_an_hour_at_most() -> None:
     assert plan.run == "2026-10-23T0130-0230"
 
 
-def test_a_stored_plan_without_parts_has_one_whatever_its_shards() -> None:
-    plan = plan_after(QUARTER_HOUR.previous, utc("01:47"), shards=64)
-    assert plan is not None
-    stored = {name: value for name, value in plan.as_dict().items() if name != "parts"}
-    assert [str(part) for part in Plan.of(stored).all_parts] == ["202610230130"]
-    assert len(Plan.of(stored).partitions(Part(QUARTER_HOUR))) == 64
-
-
 @given(
     first=quarter_hours,
     more=st.integers(0, 20),
@@ -179,11 +148,13 @@ def test_a_plan_is_parsed_from_its_control_item_as_it_was_stored(
     assert Plan.of(from_item(to_item({"plan": plan.as_dict()}))["plan"]) == plan
 
 
-def test_a_stored_plan_without_a_schema_has_the_first() -> None:
+@pytest.mark.parametrize("schema", [0, 2, None])
+def test_a_stored_plan_of_another_schema_is_refused(schema: int | None) -> None:
     plan = plan_after(QUARTER_HOUR.previous, utc("01:47"))
     assert plan is not None
-    stored = {name: value for name, value in plan.as_dict().items() if name != "schema"}
-    assert (plan.schema, Plan.of(stored).schema) == (SCHEMA, 1)
+    assert plan.as_dict()["schema"] == 1
+    with pytest.raises(UnknownSchemaError):
+        Plan.of({**plan.as_dict(), "schema": schema})
 
 
 # ---------------------------------------------------------------- what the counters say
@@ -236,10 +207,9 @@ def test_a_runs_totals_are_those_of_its_quarter_hours_in_order(
     counted: list[dict[tuple[Account, Period], Decimal]],
 ) -> None:
     tallies = [{key: Totals().plus(amount, amount) for key, amount in one.items()} for one in counted]
-    run, older = (RunTotals.of([QUARTER_HOUR, QUARTER_HOUR.next], schema) for schema in (SCHEMA, WITH_PERIODS - 1))
+    run = RunTotals.of([QUARTER_HOUR, QUARTER_HOUR.next])
     for number, tally in enumerate(tallies):
-        for one in (run, older):
-            one.add([QUARTER_HOUR, QUARTER_HOUR.next][number % 2], PartTotals(tally))
+        run.add([QUARTER_HOUR, QUARTER_HOUR.next][number % 2], PartTotals(tally))
     by_row, by_account, by_quarter_hour = run.by_row(), run.by_account(), list(run.by_quarter_hour())
     assert list(by_row) == sorted({key for tally in tallies for key in tally})
     for row, total in by_row.items():
@@ -248,8 +218,6 @@ def test_a_runs_totals_are_those_of_its_quarter_hours_in_order(
     for account, total in by_account.items():
         assert total == sum((one for (of, _), one in by_row.items() if of == account), Totals())
         assert total == sum((one for (of, _), one in by_quarter_hour if of == account), Totals())
-    assert older.by_row() == {(account, None): total for account, total in by_account.items()}
-    assert dict(older.by_quarter_hour()) == dict(by_quarter_hour)
 
 
 # ---------------------------------------------------------------- a run's control item

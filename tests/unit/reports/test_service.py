@@ -27,7 +27,6 @@ from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import (
     Checkpoint,
-    LineTotals,
     PartTotals,
     Plan,
     ReportSettings,
@@ -118,10 +117,10 @@ class Store:
         names = set(map(str, partitions))
         return ([item] for item in self.ledger if item["quarter_hour"] in names)
 
-    def line_totals(self, part: Part, sealed: SealedFile) -> LineTotals:
+    def line_totals(self, part: Part, sealed: SealedFile) -> PartTotals:
         self.read_files.append(part.quarter_hour)
         if not sealed.lines:
-            return LineTotals()
+            return PartTotals()
         content = self.objects[part.lines_key]
         assert hexdigest(content) == sealed.sha256
         with opening(self.objects)(part.lines_key) as file:

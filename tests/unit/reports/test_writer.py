@@ -3,7 +3,6 @@
 import pytest
 
 from quarterhour.model.errors import LedgerItemError
-from quarterhour.reports.plan import SCHEMA
 from quarterhour.reports.writer import SealedFileWriter
 from tests.support.builders import AT
 from tests.support.sealing import line
@@ -32,12 +31,12 @@ NO_POSTINGS: dict[str, tuple[dict[str, str], str]] = {
 def test_values_of_no_posting_are_refused_with_its_partition_position_and_reason(
     posting: dict[str, str], reason: str
 ) -> None:
-    with SealedFileWriter(SCHEMA) as writer, pytest.raises(LedgerItemError) as error:
+    with SealedFileWriter() as writer, pytest.raises(LedgerItemError) as error:
         writer.write([posting])
     assert PLACE in str(error.value)
     assert reason in str(error.value)
 
 
 def test_a_posting_without_a_position_is_named_by_its_partition() -> None:
-    with SealedFileWriter(SCHEMA) as writer, pytest.raises(LedgerItemError, match=r"202610230130#00 \? "):
+    with SealedFileWriter() as writer, pytest.raises(LedgerItemError, match=r"202610230130#00 \? "):
         writer.write([without("position")])

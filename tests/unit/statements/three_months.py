@@ -96,20 +96,20 @@ def three_months(
 ) -> tuple[Objects, StatementRuns]:
     """Return the reports and the statements of three months, and what made them.
 
-    They have lines of all kinds, schemas and parts. The reports have gaps between them. ``at_once``: the last month of
+    They have lines of all kinds and parts. The reports have gaps between them. ``at_once``: the last month of
     0.2.0. ``prefixes``: of the numbers of the last month.
     """
     objects: Objects = {}
     old = [sold("2026-10-31 22:01", "o1"), sold("2026-10-31 22:20", "o2", "-3.005", f"{LONG}#GBP")]
-    run = seal(objects, "202610312200", "202610312215", old, ("", ""), schema=1)
+    run = seal(objects, "202610312200", "202610312215", old, ("", ""))
     early = [
-        sold("2026-11-03 00:01", "e1", "7.77", time="2026-10-30T10:00:00Z", period="2026-10", product='a,"b"\nc'),
+        sold("2026-11-03 00:01", "e1", "7.77", time="2026-10-30T10:00:00Z", product='a,"b"\nc'),
         sold("2026-11-03 00:02", "e2", "0.125", order_id="1", terms="card 1"),
         sold("2026-11-03 00:03", "e3", "100", "7#EUR"),
         sold("2026-11-03 00:16", "e4", "-0.005", "8#BHD"),
         sold("2026-11-03 00:17", "e5", "20.00", "books#GBP", location="GB#London"),
     ]
-    run = seal(objects, "202611030000", "202611030015", early, run, schema=2, base="EUR", pins=PINS)
+    run = seal(objects, "202611030000", "202611030015", early, run, base="EUR", pins=PINS)
     cut_off = [sold("2026-11-04 00:05", "c1", "2.00", time="2026-10-30T10:00:00Z", prior_period="1")]
     run = seal(objects, "202611040000", "202611040015", cut_off, run, base="EUR", pins=PINS)
     runs = StatementRuns(objects, SETTINGS, PROFILES, at_once)

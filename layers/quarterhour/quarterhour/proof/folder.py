@@ -122,7 +122,7 @@ class _LineCheck:
         quarter_hour, _, _ = line["quarter_hour"].partition(SEPARATOR)
         if Account(line["agency"], line["currency"]) != self._account:
             yield f"{identity} is of {line['agency']}{SEPARATOR}{line['currency']}"
-        if (line.get("period") or line["recorded_at"][:7]) > self._period:
+        if line["period"] > self._period:
             yield f"{identity} is of a later period, {line['period']}"
         if position.recorded_at >= self._until:
             yield f"{identity} was recorded after the last line of the statement"
@@ -136,5 +136,5 @@ class _LineCheck:
         if str(identity) in self._seen or line["position"] in self._seen:
             yield f"{identity} is there twice"
         self._seen |= {str(identity), line["position"]}
-        if line.get("terms") and not commission_matches(line):
+        if line["terms"] and not commission_matches(line):
             yield f"{identity} pays another commission than its terms give"

@@ -246,8 +246,8 @@ class PeriodVerifier(ABC):
             with SpooledTemporaryFile(IN_MEMORY) as file:
                 CheckedFiles(self._sources.open).copy(key, file)
                 for line in read_lines(file):
-                    period = line.get("period") or line["recorded_at"][:7]
-                    if Account(line["agency"], line["currency"]) == account and sealed.has(period, part.quarter_hour):
+                    of_account = Account(line["agency"], line["currency"]) == account
+                    if of_account and sealed.has(line["period"], part.quarter_hour):
                         yield line
 
 

@@ -171,7 +171,7 @@ class Recomputation:
     def add(self, line: Line) -> None:
         """Add a line; raise ``ValueError`` or ``ArithmeticError`` if it cannot be read."""
         amount, commission = (Decimal(line[name]) for name in ("amount", "commission"))
-        kind = _BROUGHT_FORWARD if line.get("kind") == OPENING else _SOLD.get(line["type"], _OTHER)
+        kind = _BROUGHT_FORWARD if line["kind"] == OPENING else _SOLD.get(line["type"], _OTHER)
         if kind == _OTHER and line["type"] == PAYMENT:
             kind = _PAYMENTS
         factor = self._signs.of_amount(kind)
@@ -179,7 +179,7 @@ class Recomputation:
         commission = EXACT.multiply(self._signs.lines, commission)
         self.lines += 1
         self._kinds[kind].add(amount, commission)
-        is_prior = line.get("prior_period") or _month(line) != self._period
+        is_prior = line["prior_period"] or line["period"] != self._period
         (self._prior if is_prior else self._of_period)[kind].add(amount, commission)
         if self._rate_of:
             quarter_hour, _, _ = line["quarter_hour"].partition(SEPARATOR)
@@ -193,10 +193,10 @@ class Recomputation:
         net = Decimal(0) if kind == _OTHER else amount
         day = self._day(line)
         self._days.setdefault(day if day.startswith(self._period) else "", _Sum()).add(net, commission)
-        tax_point = line.get("tax_point") or day
+        tax_point = line["tax_point"] or day
         taxable = date.fromisoformat(tax_point).isoformat(), *self._named_of(line)
         self._tax_points.setdefault(taxable, _Sum()).add(net, commission)
-        terms = line.get("terms", ""), line["commission_rate"]
+        terms = line["terms"], line["commission_rate"]
         if terms in self._terms or len(self._terms) < MAX_TERMS:
             self._terms.setdefault(terms, _Sum()).add(net, commission)
         else:
@@ -211,7 +211,7 @@ class Recomputation:
 
     def _named_of(self, line: Line) -> tuple[str, str]:
         """Return the kind and the category of a line, as far as they decide its tax."""
-        kind, category = (text if (text := line.get(name, "")) in self._named[name] else "" for name in _NAMED)
+        kind, category = (text if (text := line[name]) in self._named[name] else "" for name in _NAMED)
         return kind, category
 
     def _day(self, line: Line) -> str:
@@ -365,7 +365,7 @@ class Recomputation:
         sales = {(line["source"], line["id"]): line for kind, line, _ in self._grouped if kind == "sales"}
         sums: dict[tuple[str, str, str, str], _Sum] = {}
         for kind, line, some in self._grouped:
-            sale = sales.get((line.get("refers_to_source") or line["source"], line["refers_to"]), {})
+            sale = sales.get((line["refers_to_source"] or line["source"], line["refers_to"]), {})
             order, product = (line[name] or sale.get(name, "") for name in ("order_id", "product"))
             key = order, "" if order else line["refers_to"], kind, product
             sums.setdefault(key, _Sum()).add(some.value, some.commission)
@@ -519,10 +519,6 @@ def _row_of(taxes: Sequence[Json], day: str, kind: str, category: str) -> Json:
                 return row
     names = "".join(f", {name} {text}" for name, text in zip(_NAMED, (kind, category), strict=True) if text)
     raise ValueError(f"taxes: no row has the tax point {day}{names}")
-
-
-def _month(line: Line) -> str:
-    return line.get("period") or line["recorded_at"][:7]
 
 
 def _add(*values: Decimal) -> Decimal:

@@ -11,8 +11,9 @@ from quarterhour.ledger.postings.posting import PRIOR
 from quarterhour.ledger.reading.explanation import commission_matches
 from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds, parse_iso
-from quarterhour.model.identifiers import Account, Identity, Position, position_suffix
+from quarterhour.model.identifiers import Account, Identity, Partition, Position, position_suffix
 from quarterhour.model.quarter_hours import QuarterHour, span
+from quarterhour.model.schema import check_schema
 from quarterhour.model.totals import Totals
 from quarterhour.reports.base_currency import Conversion, Pins, convert, foreign_currencies, pins_of
 from quarterhour.reports.digests import hexdigest, stream_digest
@@ -29,15 +30,11 @@ from quarterhour.reports.keys import (
     run_id,
     run_prefix,
 )
-from quarterhour.reports.lines import COLUMNS, read_lines, tally_lines
+from quarterhour.reports.lines import read_lines, tally_lines
 from quarterhour.reports.manifest import accounts_of, periods_of, products, summary
 from quarterhour.reports.page import report_page
 from quarterhour.reports.plan import (
-    SCHEMA,
-    WITH_PAGE,
-    WITH_PERIODS,
-    WITH_PRODUCTS,
-    LineTotals,
+    PartTotals,
     RunTotals,
     parts_of,
     shards_of,
@@ -118,7 +115,6 @@ class _Verifier:
         self._follow = follow
         self._recorded: dict[str, datetime] = {}
         self._previous: dict[str, str] | None = None
-        self._schema = SCHEMA
         self.until: datetime | None = None
         self.files: set[str] = set()
 
@@ -135,7 +131,7 @@ class _Verifier:
             self._expect(key, "previous", document["previous"], previous)
             self._check_header(key, document)
             quarter_hours = [QuarterHour.parse(entry["bucket"]) for entry in document["buckets"]]
-            totals = RunTotals.of(quarter_hours, self._schema)
+            totals = RunTotals.of(quarter_hours)
             for entry in document["buckets"]:
                 self._verify_quarter_hour(key, document, entry, totals)
             sums = totals.by_account()
@@ -150,8 +146,7 @@ class _Verifier:
 
     def _check_header(self, key: str, document: Mapping[str, Any]) -> None:
         """Check schema, bounds, names and quarter-hours; a run must begin where the previous one ended."""
-        self._schema = document["schema"] if document["schema"] in COLUMNS else SCHEMA
-        self._expect(key, "schema", document["schema"], self._schema)
+        check_schema(document["schema"])
         start, end = parse_iso(document["from"]), parse_iso(document["to"])
         if self.until is not None:
             self._expect(key, "from", document["from"], iso_seconds(self.until))
@@ -160,11 +155,8 @@ class _Verifier:
         run = run_id(first, last)
         self._expect(key, "run", document["run"], run)
         self._expect(key, "place", key, run_prefix(run) + MANIFEST)
-        since = {SUMMARY: 1, PRODUCTS: WITH_PRODUCTS, PAGE: WITH_PAGE}
-        names = [name for name, schema in since.items() if self._schema >= schema]
-        self._expect(
-            key, "files", [file["key"] for file in document["files"]], [run_prefix(run) + one for one in names]
-        )
+        names = [run_prefix(run) + one for one in (SUMMARY, PRODUCTS, PAGE)]
+        self._expect(key, "files", [file["key"] for file in document["files"]], names)
         covered = [str(quarter_hour) for quarter_hour in span(first, last)]
         self._expect(key, "buckets", [entry["bucket"] for entry in document["buckets"]], covered)
 
@@ -186,27 +178,26 @@ class _Verifier:
         found = [
             self._verify_part(part, files[part.lines_key], shards_of(part, parts, shards), follow) for part in known
         ]
-        if None not in found:
-            self._expect(key, f"lines of {quarter_hour}", entry["lines"], sum(one.lines for one in found if one))
-        for one in filter(None, found):
-            totals.add(quarter_hour, one.added_up())
+        known_totals = [one for one in found if one]
+        if len(known_totals) == len(found):
+            lines = sum(one.events for part in known_totals for one in part.periods.values())
+            self._expect(key, f"lines of {quarter_hour}", entry["lines"], lines)
+        for one in known_totals:
+            totals.add(quarter_hour, one)
 
     def _verify_part(
         self, part: Part, sealed: Mapping[str, Any], shards: range, follow: Callable[[Lines], Lines]
-    ) -> LineTotals | None:
+    ) -> PartTotals | None:
         """Verify a part's file and return its totals; ``None`` if the file cannot be read or has other bytes."""
         name = part.lines_key
         with SpooledTemporaryFile(_IN_MEMORY) as file:
             if not self._check_bytes(name, sealed, file):
                 return None
             try:
-                totals = tally_lines(follow(self._checked_lines(name, part.quarter_hour, file)))
+                return tally_lines(follow(self._checked_lines(name, part.quarter_hour, shards, file)))
             except (ValueError, ArithmeticError) as error:
                 self._problem(name, f"cannot be read: {error!r}")
                 return None
-        found = {partition.shard for _, partition in totals.accounts}
-        self._expect(name, "shards beyond those covered", sorted(found - set(shards)), [])
-        return totals
 
     def _check_bytes(self, name: str, expected: Mapping[str, Any], copy: Any) -> bool:  # noqa: ANN401
         try:
@@ -221,10 +212,10 @@ class _Verifier:
         self._expect(name, "SHA-256", digest, expected["sha256"])
         return bool(digest == expected["sha256"])
 
-    def _checked_lines(self, name: str, quarter_hour: QuarterHour, file: Any) -> Lines:  # noqa: ANN401
-        """Yield a file's lines; check quarter-hour, order, identity and commission of each."""
-        last = ""
-        for line in read_lines(file, self._schema):
+    def _checked_lines(self, name: str, quarter_hour: QuarterHour, shards: range, file: Any) -> Lines:  # noqa: ANN401
+        """Yield a file's lines; check quarter-hour, order, identity and commission of each, and then the shards."""
+        last, partitions = "", set[str]()
+        for line in read_lines(file):
             position = Position.parse(line["position"])
             if (
                 not line["quarter_hour"].startswith(f"{quarter_hour}#")
@@ -234,6 +225,7 @@ class _Verifier:
             if line["position"] <= last:
                 self._problem(name, f"{line['position']} is not after {last}")
             last = line["position"]
+            partitions.add(line["quarter_hour"])
             identity = Identity(line["source"], line["id"])
             # Computed from the identity, not read from the line: a wrong position hides no repetition.
             suffix = position_suffix(identity.hash)
@@ -243,11 +235,13 @@ class _Verifier:
             if before is not None and (self._retention is None or position.recorded_at < before + self._retention):
                 self._problem(name, f"{identity} was sealed before")
             self._recorded[suffix] = position.recorded_at
-            if line.get("prior_period", "") not in {"", PRIOR}:
+            if line["prior_period"] not in {"", PRIOR}:
                 self._problem(name, f"{identity} has the flag of a prior period {line['prior_period']!r}")
-            if "terms" in line and not commission_matches(line):
+            if not commission_matches(line):
                 self._problem(name, f"{identity} pays another commission than its terms give")
             yield line
+        beyond = {Partition.parse(one).shard for one in partitions} - set(shards)
+        self._expect(name, "shards beyond those covered", sorted(beyond), [])
 
     def _converted(self, key: str, document: Mapping[str, Any], totals: RunTotals) -> Conversion | None:
         """Check the pinned exchange rates; return the run converted at them, ``None`` if it has no base currency."""
@@ -288,17 +282,17 @@ class _Verifier:
         """Check the run's counts and totals, and its other files."""
         sums = totals.by_account()
         self._expect(key, "accounts", accounts_of(document), sums)
-        if totals.schema >= WITH_PERIODS:
-            named = {
-                (account, period): one for account, some in periods_of(document).items() for period, one in some.items()
-            }
-            self._expect(key, "periods", named, totals.by_row())
+        named = {
+            (account, period): one for account, some in periods_of(document).items() for period, one in some.items()
+        }
+        self._expect(key, "periods", named, totals.by_row())
         self._expect(key, "lines", document["lines"], sum(one.events for one in sums.values()))
-        contents = [("sums", summary(totals, conversion))]
-        if totals.schema >= WITH_PRODUCTS:
-            contents.append(("products", products(totals.products)))
-        if totals.schema >= WITH_PAGE:
-            contents.append(("page", report_page({**document, "files": document["files"][: len(contents)]})))
+        beside = {**document, "files": document["files"][:-1]}
+        contents = [
+            ("sums", summary(totals, conversion)),
+            ("products", products(totals.products)),
+            ("page", report_page(beside)),
+        ]
         for file, (what, expected) in zip(document["files"], contents, strict=False):
             self.files.add(file["key"])
             with SpooledTemporaryFile(_IN_MEMORY) as copy:

@@ -104,7 +104,7 @@ class _Verifier:
             self._sources.rates[quarter_hour] = _rates(manifest, entry)
         places: dict[str, Chains | None] = {}
         for line in lines:
-            period = line.get("period") or line["recorded_at"][:7]
+            period = line["period"]
             if period not in places:
                 places[period] = next(
                     (self._chains[one.period] for one in self._periods if one.has(period, quarter_hour)), None

@@ -22,7 +22,7 @@ PinnedRates = Callable[[QuarterHour, str, Sequence[str]], Pins]
 """Returns the exchange rates pinned for a quarter-hour, by base currency and foreign currencies."""
 
 FIGURES: Final = ("gross", "refunds", "net", "commission", "payments")
-"""The figures that are converted; payments are the last, as summaries of older schemas lack them."""
+"""The figures that are converted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import csv
 import io
 from collections import defaultdict
-from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from itertools import islice
 from operator import itemgetter
@@ -13,7 +13,7 @@ from quarterhour.ledger.events.event import PAYMENT, SALE
 from quarterhour.ledger.postings.posting import UNREGISTERED as IS_UNREGISTERED
 from quarterhour.ledger.postings.segments import LedgerKey, PostingValues
 from quarterhour.ledger.recording.pricing import BY_DEFAULT
-from quarterhour.model.identifiers import Account, Partition, item_position
+from quarterhour.model.identifiers import Account, item_position
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.model.products import (
@@ -25,14 +25,16 @@ from quarterhour.model.products import (
 )
 from quarterhour.model.totals import RunningTotals, add_up
 from quarterhour.reports.packing import unpacked
-from quarterhour.reports.plan import LineTotals
+from quarterhour.reports.plan import PartTotals
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from quarterhour.model.products import (
         Product,
         ProductTotals,
     )
-    from quarterhour.model.totals import Totals
+    from quarterhour.reports.plan import SummaryTotals
 
 _AT: Final = ("quarter_hour", "position", "recorded_at")
 _WHAT: Final = ("source", "id", "type", "agency", "currency")
@@ -43,13 +45,12 @@ _SENT: Final = (
 FLAG: Final = "flag"
 POSTING: Final = (*_AT, *_WHAT, *_MONEY)
 """The columns in which every line has a value."""
-_FIRST: Final = (*POSTING, *_SENT, FLAG)
-_SECOND: Final = (*_FIRST, "category", "terms", "arithmetic")
 PERIOD: Final = "period"
-_THIRD: Final = (*_SECOND, "refers_to_source", "reason", PERIOD, "prior_period", "kind", "rerating", "attributes")
-_FOURTH: Final = (*_THIRD, "tax_point", "statement")
-COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: _FIRST, 2: _SECOND, 3: _THIRD, 4: _FOURTH, 5: _FOURTH}
-"""The columns by schema; sealed files never change, so a newer schema only adds columns."""
+_TERMS: Final = ("category", "terms", "arithmetic")
+_CORRECTION: Final = ("refers_to_source", "reason")
+_MONTH: Final = (PERIOD, "prior_period", "kind", "rerating", "attributes", "tax_point", "statement")
+COLUMNS: Final = (*POSTING, *_SENT, FLAG, *_TERMS, *_CORRECTION, *_MONTH)
+"""The columns of the lines; sealed files never change, so a later schema may only add columns."""
 
 UNLINKED: Final = "unlinked refund"
 """The flag of a refund that names no sale, so that no sale limits its amount."""
@@ -92,16 +93,6 @@ def _is_special(row: str) -> bool:
 
 Line = Mapping[str, str]
 """A line's values as text, by column."""
-
-
-def period_text(line: Line) -> str:
-    """Return the period of a line; of one without a period, the month of its recording in UTC."""
-    return line.get(PERIOD) or line["recorded_at"][: len("2026-11")]
-
-
-def period_of(line: Line) -> Period:
-    """Return the period of a line, as ``period_text`` does; raise ``ValueError`` if the text is no month."""
-    return Period.parse(period_text(line))
 
 
 def escape_formula(text: str) -> str:
@@ -163,18 +154,15 @@ class CsvWriter:
         return self._quoted.getvalue()
 
 
-def read_lines(file: IO[bytes], schema: int | None = None) -> Iterator[dict[str, str]]:
-    """Yield the values of each line of a sealed file.
-
-    ``schema`` is the only schema accepted; ``None`` accepts all. Raises ``ValueError`` if the file is malformed.
-    """
+def read_lines(file: IO[bytes]) -> Iterator[dict[str, str]]:
+    """Yield the values of each line of a sealed file; raise ``ValueError`` if the file is malformed."""
     try:
-        yield from _read_rows(file, COLUMNS.values() if schema is None else [COLUMNS[schema]])
+        yield from _read_rows(file)
     except csv.Error as error:
         raise ValueError(str(error)) from error
 
 
-def _read_rows(file: IO[bytes], known: Collection[tuple[str, ...]]) -> Iterator[dict[str, str]]:
+def _read_rows(file: IO[bytes]) -> Iterator[dict[str, str]]:
     with (
         unpacked(file) as content,
         io.TextIOWrapper(cast("IO[bytes]", content), encoding="utf-8", newline="") as text,
@@ -182,7 +170,7 @@ def _read_rows(file: IO[bytes], known: Collection[tuple[str, ...]]) -> Iterator[
         bounded = _BoundedLines(text)
         reader = csv.reader(bounded, strict=True)
         columns = tuple(next(reader, []))
-        if columns not in known:
+        if columns != COLUMNS:
             raise ValueError(f"the columns are {columns}")
         for row in reader:
             bounded.remaining = _MAX_LINE
@@ -256,10 +244,8 @@ class _BoundedLines:
         return line
 
 
-_key: Final = itemgetter("agency", "currency", "quarter_hour", PERIOD, "type", "terms", "category", "product")
+_key: Final = itemgetter("agency", "currency", PERIOD, "type", "terms", "category", "product")
 """Gets what decides to which sums a line is added, except for those of locations."""
-_key_without_product: Final = itemgetter("agency", "currency", "quarter_hour", PERIOD, "type", "terms")
-_OF_NEWER_SCHEMAS: Final = {"terms": "", "category": ""}
 
 
 class Tallier:
@@ -268,9 +254,7 @@ class Tallier:
     Lines with the same key are one sum, and all others follow from these sums: so a line costs one addition.
     """
 
-    def __init__(self, *, by_product: bool = True) -> None:
-        self._key = _key if by_product else _key_without_product
-        self._by_product = by_product
+    def __init__(self) -> None:
         self._sums: dict[tuple[str, ...], RunningFigures] = {}
         self._products: set[Product] = set()
         self._locations: defaultdict[tuple[str, str], RunningTotals] = defaultdict(RunningTotals)
@@ -285,62 +269,51 @@ class Tallier:
             raise _no_numbers(line) from error
         if not (amount.is_finite() and commission.is_finite()):
             raise _no_numbers(line)
-        try:
-            key = self._key(line)
-        except KeyError:
-            key = self._key({**_OF_NEWER_SCHEMAS, PERIOD: period_text(line), **line})
+        key = _key(line)
         sums = self._sums.get(key) or self._first(key)
         sums.add(amount, commission, line["position"])
-        if (location := line.get("location")) and key[1] != NO_CURRENCY:
+        if (location := line["location"]) and key[1] != NO_CURRENCY:
             self._locations[location, key[1]].add(amount, commission)
         self.lines += 1
 
     def _first(self, key: tuple[str, ...]) -> RunningFigures:
         """Return the sum of lines of a key that has none yet: a new one, or that of all other products."""
-        period = key[3]
+        period = key[2]
         if period not in self._periods:
             self._periods[period] = Period.parse(period)
-        if self._by_product:
-            agency, currency, *_, category, product = key
-            named = agency, currency, category, product
-            if named not in self._products and len(self._products) == MOST_PRODUCTS:
-                key = (*key[:-2], *others_of(named)[2:])
-            else:
-                self._products.add(named)
+        agency, currency, *_, category, product = key
+        named = agency, currency, category, product
+        if named not in self._products and len(self._products) == MOST_PRODUCTS:
+            key = (*key[:-2], *others_of(named)[2:])
+        else:
+            self._products.add(named)
         return self._sums.setdefault(key, RunningFigures())
 
-    def totals(self) -> LineTotals:
+    def totals(self) -> PartTotals:
         """Return the totals of the lines added so far."""
-        sums: dict[tuple[str, str, str, str], Totals] = {}
+        periods: SummaryTotals = {}
         products: ProductTotals = {}
         default_rate_events = 0
-        for (agency, currency, partition, period, kind, terms, *product), one in self._sums.items():
+        for (agency, currency, period, kind, terms, category, product), one in self._sums.items():
             totals = one.totals(is_payment=kind == PAYMENT)
-            add_up(sums, [((agency, currency, partition, period), totals)])
+            add_up(periods, [((Account(agency, currency), self._periods[period]), totals)])
             if currency == NO_CURRENCY:
                 continue
             if terms == BY_DEFAULT:
                 default_rate_events += totals.events
-            if self._by_product and kind != PAYMENT:
+            if kind != PAYMENT:
                 sold = ProductFigures(totals, one.amounts() if kind == SALE else None)
-                category, name = product
-                add_products(products, [((agency, currency, category, name), sold)])
-        named = [
-            (Account(agency, currency), Partition.parse(partition), self._periods[period], totals)
-            for (agency, currency, partition, period), totals in sums.items()
-        ]
-        accounts = add_up({}, (((account, partition), totals) for account, partition, _, totals in named))
-        periods = add_up({}, (((account, period), totals) for account, _, period, totals in named))
+                add_products(products, [((agency, currency, category, product), sold)])
         locations = {sold_at: one.totals() for sold_at, one in self._locations.items()}
-        return LineTotals(self.lines, accounts, locations, periods, default_rate_events, products)
+        return PartTotals(periods, locations, default_rate_events, products)
 
 
 def _no_numbers(line: Line) -> ValueError:
     return ValueError(f"the amount {line['amount']!r} or the commission {line['commission']!r} is not a number")
 
 
-def tally_lines(lines: Iterable[Line]) -> LineTotals:
-    """Return the totals of lines: by account and partition, by location, and by product."""
+def tally_lines(lines: Iterable[Line]) -> PartTotals:
+    """Return the totals of lines."""
     tallier = Tallier()
     for line in lines:
         tallier.add(line)

@@ -13,6 +13,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.products import OTHERS, ProductTotals
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.schema import SCHEMA
 from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.reports.base_currency import FIGURES, Conversion, pins_as_list
 from quarterhour.reports.digests import hexdigest
@@ -20,10 +21,6 @@ from quarterhour.reports.keys import MANIFEST, PAGE, PRODUCTS, SUMMARY, Part, ra
 from quarterhour.reports.lines import escape_formula
 from quarterhour.reports.page import report_page
 from quarterhour.reports.plan import (
-    WITH_PAGE,
-    WITH_PAYMENTS,
-    WITH_PERIODS,
-    WITH_PRODUCTS,
     Plan,
     RunTotals,
     SealedFile,
@@ -34,7 +31,6 @@ from quarterhour.reports.plan import (
 
 _OF_RATES: Final = ("quarter_hour", "base_currency", "currency", "units_per_base", "source", "as_of")
 """The columns of the exchange rates of a run."""
-_WITHOUT_PAYMENTS: Final = FIGURES[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,21 +67,17 @@ class RunFiles:
 def run_files(plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conversion: Conversion | None) -> RunFiles:
     """Build the summary, the products, the page and the manifest of a run; the same plan and ledger, the same bytes.
 
-    ``sealed`` holds the file of each part. Runs of a schema without products or pages have none.
+    ``sealed`` holds the file of each part.
     """
     prefix = run_prefix(plan.run)
     summary_ = File(prefix + SUMMARY, summary(totals, conversion))
-    document = manifest(plan, sealed, totals, summary_, conversion)
-    named = [summary_]
-    if plan.schema >= WITH_PRODUCTS:
-        named.append(File(prefix + PRODUCTS, products(totals.products)))
-        document["files"].append(named[-1].as_dict())
-    if plan.schema >= WITH_PAGE:
-        page = File(prefix + PAGE, report_page(document))
-        document["files"].append(page.as_dict())
-        named.append(page)
+    products_ = File(prefix + PRODUCTS, products(totals.products))
+    document = manifest(plan, sealed, totals, conversion)
+    document["files"] = [summary_.as_dict(), products_.as_dict()]
+    page = File(prefix + PAGE, report_page(document))
+    document["files"].append(page.as_dict())
     content = (json.dumps(document, indent=1, ensure_ascii=False) + "\n").encode()
-    return RunFiles(tuple(named), File(prefix + MANIFEST, content), rates_file(plan, conversion))
+    return RunFiles((summary_, products_, page), File(prefix + MANIFEST, content), rates_file(plan, conversion))
 
 
 def rates_file(plan: Plan, conversion: Conversion | None) -> File | None:
@@ -108,38 +100,35 @@ def rates_file(plan: Plan, conversion: Conversion | None) -> File | None:
 
 
 def summary(totals: RunTotals, conversion: Conversion | None = None) -> bytes:
-    """Return the CSV summary of a run: one line per account and period (per account in a schema without periods).
+    """Return the CSV summary of a run: one line per account and period.
 
     A line has exact figures, and the commission rounded to the minor unit. With a conversion, the figures in the base
-    currency follow; a note names the exchange rates that are missing. Older schemas have no payments.
+    currency follow; a note names the exchange rates that are missing.
     """
-    by_period, with_payments = totals.schema >= WITH_PERIODS, totals.schema >= WITH_PAYMENTS
-    in_base = FIGURES if with_payments else _WITHOUT_PAYMENTS
     text = io.StringIO(newline="")
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(
         [
             "agency",
             "currency",
-            *(["period"] if by_period else []),
+            "period",
             "events",
             "gross",
             "refunds",
             "net",
             "commission",
             "commission_rounded_half_even",
-            *(["payments"] if with_payments else []),
-            *(_in_base_columns(in_base) if conversion else []),
+            "payments",
+            *(_in_base_columns() if conversion else []),
         ]
     )
     for row, sums in totals.by_row().items():
         account, period = row
-        key = [escape_formula(account.agency), account.currency, *([str(period)] if by_period else [])]
+        key = [escape_formula(account.agency), account.currency, str(period)]
         figures = [money.plain(value) for value in (sums.gross, sums.refunds, sums.net, sums.commission)]
         rounded = money.plain(money.on_statement(sums.commission, account.currency))
-        payments = [money.plain(sums.payments)] if with_payments else []
-        converted = _in_base(row, conversion, in_base) if conversion else []
-        writer.writerow([*key, sums.events, *figures, rounded, *payments, *converted])
+        converted = _in_base(row, conversion) if conversion else []
+        writer.writerow([*key, sums.events, *figures, rounded, money.plain(sums.payments), *converted])
     return text.getvalue().encode()
 
 
@@ -166,36 +155,35 @@ def products(sold: ProductTotals) -> bytes:
     return text.getvalue().encode()
 
 
-def _in_base_columns(names: Sequence[str]) -> list[str]:
-    return ["base_currency", *(f"{name}_in_base_rounded_half_even" for name in names), "base_note"]
+def _in_base_columns() -> list[str]:
+    return ["base_currency", *(f"{name}_in_base_rounded_half_even" for name in FIGURES), "base_note"]
 
 
-def _in_base(row: SummaryRow, conversion: Conversion, names: Sequence[str]) -> list[str]:
+def _in_base(row: SummaryRow, conversion: Conversion) -> list[str]:
     converted = conversion.rows[row]
     rounded = converted.rounded(conversion.base)
     if rounded is None:
         account, _ = row
         quarter_hours = " ".join(map(str, converted.missing))
-        return [conversion.base, *("" for _ in names), f"no rate of {account.currency} at the end of {quarter_hours}"]
-    return [conversion.base, *map(money.plain, rounded[: len(names)]), ""]
+        return [conversion.base, *("" for _ in FIGURES), f"no rate of {account.currency} at the end of {quarter_hours}"]
+    return [conversion.base, *map(money.plain, rounded), ""]
 
 
 def manifest(
-    plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, summary_: File, conversion: Conversion | None = None
+    plan: Plan, sealed: Sequence[SealedFile], totals: RunTotals, conversion: Conversion | None = None
 ) -> dict[str, Any]:
-    """Return the manifest of a run, without its page; it does not depend on when or how often it is written."""
+    """Return the manifest of a run, without ``files``; it does not depend on when or how often it is written."""
     rows = totals.by_row()
     by_account: dict[Account, PeriodTotals] = {}
     for (account, period), one in rows.items():
-        if period:
-            by_account.setdefault(account, {})[period] = one
+        by_account.setdefault(account, {})[period] = one
     run, digest = plan.previous
     base = {"base_currency": conversion.base} if conversion else {}
     quarter_hours = plan.quarter_hours
     rates = [{"rates": pins_as_list(pins)} for pins in conversion.pins] if conversion else [{} for _ in quarter_hours]
     files = dict(zip(plan.all_parts, sealed, strict=True))
     return {
-        "schema": plan.schema,
+        "schema": SCHEMA,
         "run": plan.run,
         "from": iso_seconds(plan.first.start),
         "to": iso_seconds(plan.last.end),
@@ -214,19 +202,12 @@ def manifest(
             {
                 "agency": account.agency,
                 "currency": account.currency,
-                **(one.as_dict() if plan.schema >= WITH_PAYMENTS else one.without_payments()),
-                **_periods(account, by_account),
+                **one.as_dict(),
+                "periods": {str(period): totals.as_dict() for period, totals in by_account[account].items()},
             }
             for account, one in sums_by_account(rows).items()
         ],
-        "files": [summary_.as_dict()],
     }
-
-
-def _periods(account: Account, by_account: Mapping[Account, PeriodTotals]) -> dict[str, Any]:
-    if account not in by_account:
-        return {}
-    return {"periods": {str(period): totals.as_dict() for period, totals in by_account[account].items()}}
 
 
 def _quarter_hour(plan: Plan, quarter_hour: QuarterHour, files: Mapping[Part, SealedFile]) -> dict[str, Any]:
@@ -249,11 +230,10 @@ def accounts_of(document: Mapping[str, Any]) -> dict[Account, Totals]:
 
 
 def periods_of(document: Mapping[str, Any]) -> dict[Account, PeriodTotals]:
-    """Parse each account's totals by period from a manifest; one of an older schema counts in the month of the run."""
-    month = document["from"][: len("2026-11")]
+    """Parse each account's totals by period from a manifest."""
     return {
         Account(entry["agency"], entry["currency"]): {
-            Period.parse(period): Totals.of(totals) for period, totals in entry.get("periods", {month: entry}).items()
+            Period.parse(period): Totals.of(totals) for period, totals in entry["periods"].items()
         }
         for entry in document["accounts"]
     }

@@ -5,7 +5,6 @@ from itertools import islice
 from typing import Any, Final
 
 from quarterhour.reports.keys import MANIFEST, SUMMARY, files_of
-from quarterhour.reports.plan import SEALING_REPORT
 from quarterhour.web.html.chart import Bar, bar_chart
 from quarterhour.web.html.markup import (
     NOTHING,
@@ -44,7 +43,7 @@ def report_page(manifest: Mapping[str, Any]) -> bytes:
     they are written there. What the counters said later is no part of it.
     """
     run = manifest["run"]
-    title = "Sealing report" if manifest["schema"] >= SEALING_REPORT else "Report"
+    title = "Sealing report"
     return page(
         f"{title} {run}",
         [

@@ -7,50 +7,24 @@ from enum import Enum
 from typing import Any, Final, Self
 
 from quarterhour.ledger.keys import sealed_through_of
-from quarterhour.ledger.reading.sealed_index import IndexedSpan
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.products import ProductTotals, add_products
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
+from quarterhour.model.schema import SCHEMA, check_schema
 from quarterhour.model.totals import Totals, add_up
 from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
 
-Tally = dict[tuple[Account, Partition], Totals]
-"""Totals of ledger lines by account and partition."""
 AccountTotals = dict[Account, Totals]
-SummaryRow = tuple[Account, Period | None]
-"""A row of the summary: an account and a period, or an account alone in a run of a schema without periods."""
+SummaryRow = tuple[Account, Period]
+"""A row of the summary."""
 SummaryTotals = dict[SummaryRow, Totals]
+"""Totals by account and period."""
 Run = dict[str, Any]
 """The control item of a finished run."""
 LocationTotals = dict[tuple[str, str], Totals]
 """Totals by location (``GB#London``) and currency."""
-AccountPeriods = dict[tuple[Account, Period], Totals]
-"""Totals by account and period."""
-
-SCHEMA: Final = 5
-"""The schema of the files of a new run; a run under way keeps the schema of its plan.
-
-2: the lines hold the commission terms of each commission, and the summary has a base currency if the plan names one.
-3: the lines hold the source of the sale and the reason of a correction, and the period of each event; the manifest and
-the summary hold the totals of each account by period, and payments; a page shows the run to people.
-4: the lines hold the tax point of each event; the page is titled a sealing report.
-5: a file holds the sums of each product.
-"""
-WITH_PERIODS: Final = 3
-"""The first schema whose manifests and summaries hold totals by period."""
-WITH_PAYMENTS: Final = 3
-"""The first schema whose manifests and summaries hold payments."""
-WITH_PAGE: Final = 3
-"""The first schema whose runs have a page."""
-SEALING_REPORT: Final = 4
-"""The first schema whose pages say in their titles that they report on sealing, and are no financial report."""
-WITH_PRODUCTS: Final = 5
-"""The first schema whose runs have a file of products."""
-
-_UNNAMED_SCHEMA: Final = 1
-"""The schema of stored plans that name none."""
 
 SHARDS_A_PART: Final = 8
 """The most shards of a part: one function seals in time what they can record."""
@@ -62,26 +36,10 @@ STREAM_RETENTION: Final = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
-class LineTotals:
-    """Number and totals of lines of one quarter-hour; ``default_rate_events``: those that the default rate charged."""
-
-    lines: int = 0
-    accounts: Tally = field(default_factory=dict)
-    locations: LocationTotals = field(default_factory=dict)
-    periods: AccountPeriods = field(default_factory=dict)
-    default_rate_events: int = 0
-    products: ProductTotals = field(default_factory=dict)
-
-    def added_up(self) -> "PartTotals":
-        """Return the totals without the partitions."""
-        return PartTotals(self.periods, self.locations, self.default_rate_events, self.products)
-
-
-@dataclass(frozen=True, slots=True)
 class PartTotals:
-    """Totals of lines of one quarter-hour: what publishing a run needs of them."""
+    """Totals of lines of one quarter-hour; ``default_rate_events``: those that the default rate charged."""
 
-    periods: AccountPeriods = field(default_factory=dict)
+    periods: SummaryTotals = field(default_factory=dict)
     locations: LocationTotals = field(default_factory=dict)
     default_rate_events: int = 0
     products: ProductTotals = field(default_factory=dict)
@@ -112,9 +70,7 @@ class Plan:
 
     ``sealed`` holds the files that earlier invocations sealed, in the order of the quarter-hours. ``previous`` is the
     name of the previous run and the SHA-256 of its manifest; both are empty for the first run. ``base`` is the base
-    currency of the summary; empty for none. ``parts`` is the number of parts of each quarter-hour. ``indexed_from`` is
-    the first of the quarter-hours up to this run's last that are in the index of agencies, without a gap; ``None`` in a
-    plan of a version without that index.
+    currency of the summary; empty for none. ``parts`` is the number of parts of each quarter-hour.
     """
 
     first: QuarterHour
@@ -124,10 +80,8 @@ class Plan:
     shards: int
     previous: tuple[str, str]
     sealed: tuple[SealedFile, ...] = ()
-    schema: int = SCHEMA
     base: str = ""
     parts: int = 1
-    indexed_from: QuarterHour | None = None
 
     @property
     def run(self) -> str:
@@ -156,6 +110,7 @@ class Plan:
     def as_dict(self) -> dict[str, Any]:
         """Return the plan as plain values, to be stored."""
         return {
+            "schema": SCHEMA,
             "first": str(self.first),
             "last": str(self.last),
             "planned_at": self.planned_at,
@@ -163,15 +118,14 @@ class Plan:
             "shards": self.shards,
             "previous": list(self.previous),
             "sealed": [file.as_list() for file in self.sealed],
-            "schema": self.schema,
             "base": self.base,
             "parts": self.parts,
-            "indexed_from": str(self.indexed_from) if self.indexed_from else None,
         }
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_dict`` returned."""
+        """Parse what ``as_dict`` returned; raise ``UnknownSchemaError`` if this version cannot read it."""
+        check_schema(values["schema"])
         return cls(
             QuarterHour.parse(values["first"]),
             QuarterHour.parse(values["last"]),
@@ -180,10 +134,8 @@ class Plan:
             int(values["shards"]),
             (values["previous"][0], values["previous"][1]),
             tuple(SealedFile.of(file) for file in values["sealed"]),
-            int(values.get("schema", _UNNAMED_SCHEMA)),
-            values.get("base", ""),
-            int(values.get("parts", 1)),
-            QuarterHour.parse(indexed_from) if (indexed_from := values.get("indexed_from")) else None,
+            values["base"],
+            int(values["parts"]),
         )
 
 
@@ -209,29 +161,18 @@ class ReportSettings:
 
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """The progress of the reports: the last sealed quarter-hour, the last run, and the plan under way.
-
-    ``indexed`` holds the quarter-hours in the index of agencies.
-    """
+    """The progress of the reports: the last sealed quarter-hour, the last run, and the plan under way."""
 
     sealed_through: QuarterHour
     previous: tuple[str, str]
     plan: Plan | None
-    indexed: IndexedSpan | None = None
-
-    @property
-    def indexed_from(self) -> QuarterHour:
-        """The first quarter-hour of the index of agencies, if the next run continues it; otherwise the run's own."""
-        if self.indexed and self.indexed.last == self.sealed_through:
-            return self.indexed.first
-        return self.sealed_through.next
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Parse the checkpoint from its control item."""
         plan = values.get("plan")
         run, digest = values.get("previous", ("", ""))
-        return cls(sealed_through_of(values), (run, digest), Plan.of(plan) if plan else None, IndexedSpan.of(values))
+        return cls(sealed_through_of(values), (run, digest), Plan.of(plan) if plan else None)
 
 
 def next_plan(at: Checkpoint, now: datetime, settings: ReportSettings, shards: int) -> Plan | None:
@@ -255,7 +196,6 @@ def next_plan(at: Checkpoint, now: datetime, settings: ReportSettings, shards: i
         at.previous,
         base=settings.base,
         parts=parts,
-        indexed_from=at.indexed_from,
     )
 
 
@@ -289,30 +229,26 @@ def worst(proofs: Iterable[Proof]) -> Proof:
 
 @dataclass(slots=True)
 class RunTotals:
-    """The totals of a run of a schema: of each row of its summary in each quarter-hour, of each location and product.
+    """The totals of a run: of each row of its summary in each quarter-hour, of each location and of each product.
 
     ``default_rate_events``: how many events the default commission rate charged.
     """
 
-    schema: int
     rows: dict[QuarterHour, SummaryTotals]
     locations: LocationTotals = field(default_factory=dict)
     default_rate_events: int = 0
     products: ProductTotals = field(default_factory=dict)
 
     @classmethod
-    def of(cls, quarter_hours: Iterable[QuarterHour], schema: int) -> Self:
+    def of(cls, quarter_hours: Iterable[QuarterHour]) -> Self:
         """Return empty totals of a run of these quarter-hours."""
-        return cls(schema, {quarter_hour: {} for quarter_hour in quarter_hours})
+        return cls({quarter_hour: {} for quarter_hour in quarter_hours})
 
     def add(self, quarter_hour: QuarterHour, totals: PartTotals) -> None:
         """Add totals of lines of a quarter-hour."""
-        by_period = self.schema >= WITH_PERIODS
-        rows = (((account, period if by_period else None), one) for (account, period), one in totals.periods.items())
-        add_up(self.rows[quarter_hour], rows)
+        add_up(self.rows[quarter_hour], totals.periods.items())
         add_up(self.locations, totals.locations.items())
-        if self.schema >= WITH_PRODUCTS:
-            add_products(self.products, totals.products.items())
+        add_products(self.products, totals.products.items())
         self.default_rate_events += totals.default_rate_events
 
     def by_row(self) -> SummaryTotals:

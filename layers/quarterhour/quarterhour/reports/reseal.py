@@ -75,7 +75,7 @@ class Resealer:
         result: ResealResult,
     ) -> RunTotals:
         """Rewrite the lines of those of a plan's parts that were sealed; return their totals."""
-        totals = RunTotals.of(plan.quarter_hours, plan.schema)
+        totals = RunTotals.of(plan.quarter_hours)
         for part, file in zip(plan.all_parts, sealed, strict=False):
             if plan.parts > 1 and self._stores.files.has_part(part, file):
                 result.files += bool(file.lines)
@@ -91,7 +91,7 @@ class Resealer:
 
     def _part(self, plan: Plan, part: Part, sealed: SealedFile, result: ResealResult) -> PartTotals:
         key = part.lines_key
-        with SealedFileWriter(plan.schema) as writer:
+        with SealedFileWriter() as writer:
             for postings in self._stores.ledger.read(plan.partitions(part)):
                 writer.write(postings)
             if writer.seal() != sealed:
@@ -100,7 +100,7 @@ class Resealer:
                 )
             if sealed.lines:
                 result.add(key, written=self._stores.files.create(key, writer.file, sealed.sha256))
-            totals = writer.totals().added_up()
+            totals = writer.totals()
             if plan.parts > 1:
                 self._stores.files.create_part_totals(part, sealed, totals)
             return totals

@@ -24,7 +24,7 @@ from quarterhour.reports.keys import CONTENT_TYPES, MANIFEST, Part, run_prefix
 from quarterhour.reports.lines import postings_in, read_lines, tally_lines
 from quarterhour.reports.manifest import periods_of
 from quarterhour.reports.part_totals import pack, unpack
-from quarterhour.reports.plan import LineTotals, PartTotals, Run, SealedFile
+from quarterhour.reports.plan import PartTotals, Run, SealedFile
 
 if TYPE_CHECKING:
     from botocore.response import StreamingBody
@@ -98,10 +98,10 @@ class SealedFiles:
             file.seek(0)
             yield file
 
-    def line_totals(self, part: Part, sealed: SealedFile) -> LineTotals:
+    def line_totals(self, part: Part, sealed: SealedFile) -> PartTotals:
         """Return the totals of the lines of a sealed part."""
         if not sealed.lines:
-            return LineTotals()
+            return PartTotals()
         with self.lines(part, sealed) as lines:
             return tally_lines(lines)
 

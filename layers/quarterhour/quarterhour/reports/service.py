@@ -19,7 +19,6 @@ from quarterhour.reports.base_currency import convert
 from quarterhour.reports.keys import Part
 from quarterhour.reports.manifest import run_files
 from quarterhour.reports.plan import (
-    LineTotals,
     PartTotals,
     Plan,
     Proof,
@@ -109,7 +108,7 @@ class Reporter:
         if found is None or plan.parts == 1:
             raise NotFoundError(f"the run {run} has no part {shown(part)}")
         sealed, totals = self._seal_part(plan, found)
-        self._stores.files.create_part_totals(found, sealed, totals.added_up())
+        self._stores.files.create_part_totals(found, sealed, totals)
         return sealed
 
     def publish(self, run: str, remaining_seconds: Callable[[], float]) -> ReportResult:
@@ -120,7 +119,7 @@ class Reporter:
         result = ReportResult()
         if plan := self._under_way(run):
             sealed: list[SealedFile] = []
-            totals = RunTotals.of(plan.quarter_hours, plan.schema)
+            totals = RunTotals.of(plan.quarter_hours)
             for part in plan.all_parts:
                 sealed_file, pieces = self._stores.files.part_totals(part)
                 sealed.append(sealed_file)
@@ -163,7 +162,7 @@ class Reporter:
     def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[SealedFile], RunTotals]:
         """Seal the quarter-hours of a plan of one part each, in turn, as many as the time allows."""
         sealed: list[SealedFile] = []
-        totals = RunTotals.of(plan.quarter_hours, plan.schema)
+        totals = RunTotals.of(plan.quarter_hours)
         for part in plan.all_parts:
             if len(sealed) < len(plan.sealed):
                 file = plan.sealed[len(sealed)]
@@ -173,12 +172,12 @@ class Reporter:
             else:
                 file, line_totals = self._seal_part(plan, part)
             sealed.append(file)
-            totals.add(part.quarter_hour, line_totals.added_up())
+            totals.add(part.quarter_hour, line_totals)
         return sealed, totals
 
-    def _seal_part(self, plan: Plan, part: Part) -> tuple[SealedFile, LineTotals]:
+    def _seal_part(self, plan: Plan, part: Part) -> tuple[SealedFile, PartTotals]:
         index = EventIndex()
-        with SealedFileWriter(plan.schema) as writer:
+        with SealedFileWriter() as writer:
             for postings in self._stores.ledger.read(plan.partitions(part)):
                 index.add(writer.write(postings))
                 if index.is_full:
@@ -213,7 +212,7 @@ class Reporter:
                 return
             plan = Plan.of(run["plan"])
             pending = {one for one in plan.quarter_hours if run["verdicts"].get(str(one)) == Proof.PENDING.value}
-            totals = RunTotals.of(pending, plan.schema)
+            totals = RunTotals.of(pending)
             for part, file in zip(plan.all_parts, sealed_of(plan, run["sealed"]), strict=True):
                 if part.quarter_hour in pending:
                     for piece in self._totals(plan, part, file):
@@ -225,7 +224,7 @@ class Reporter:
     def _totals(self, plan: Plan, part: Part, file: SealedFile) -> Iterable[PartTotals]:
         """Return the totals of a sealed part: the stored ones or, in a run of one part, those of its lines."""
         files = self._stores.files
-        return files.part_totals(part)[1] if plan.parts > 1 else [files.line_totals(part, file).added_up()]
+        return files.part_totals(part)[1] if plan.parts > 1 else [files.line_totals(part, file)]
 
     def _proofs(self, totals: RunTotals, shards: int, result: ReportResult) -> dict[QuarterHour, Proof]:
         """Return the proof of each quarter-hour that holds events; compare in batches, to bound the memory."""

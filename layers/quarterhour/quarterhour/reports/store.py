@@ -14,7 +14,6 @@ from quarterhour.aws.tables import conditional_write, get_item, put_items, query
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SEALED_THROUGH
 from quarterhour.ledger.postings.partitions import highest_shards
-from quarterhour.ledger.reading.sealed_index import IndexedSpan
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.exchange_rates.plan import LastUse
@@ -106,9 +105,7 @@ class CheckpointStore:
 
     def finish(self, plan: Plan, manifest_sha256: str) -> None:
         """Move the checkpoint and clear the plan; raise ``OvertakenError`` if the plan is not the one under way."""
-        done: dict[str, Any] = {SEALED_THROUGH: str(plan.last), "previous": [plan.run, manifest_sha256]}
-        if plan.indexed_from:
-            done["agencies_indexed"] = IndexedSpan(plan.indexed_from, plan.last).as_list()
+        done = {SEALED_THROUGH: str(plan.last), "previous": [plan.run, manifest_sha256]}
         self._plans.finish(plan.as_dict(), str(plan.first.previous), done)
 
 

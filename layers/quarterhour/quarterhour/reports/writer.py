@@ -16,23 +16,19 @@ from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.lines import (
     COLUMNS,
     FLAG,
-    PERIOD,
     POSTING,
     UNLINKED,
     UNREGISTERED,
     CsvWriter,
     Line,
     Tallier,
-    period_text,
 )
 from quarterhour.reports.packing import packed
-from quarterhour.reports.plan import WITH_PRODUCTS, LineTotals, SealedFile
+from quarterhour.reports.plan import PartTotals, SealedFile
 
 _required: Final = itemgetter(*POSTING)
 """Gets the attributes that every posting has."""
-
-FLAGS_AGENCIES: Final = 3
-"""The first schema whose lines have the flag of unregistered agencies."""
+_BLANK: Final = dict.fromkeys(COLUMNS, "")
 
 
 class SealedFileWriter:
@@ -41,10 +37,8 @@ class SealedFileWriter:
     ``file`` exists once a line is written: most quarter-hours of a small marketplace are empty.
     """
 
-    def __init__(self, schema: int) -> None:
-        self._blank = dict.fromkeys(COLUMNS[schema], "")
-        self._flags_agencies = schema >= FLAGS_AGENCIES
-        self._tallier = Tallier(by_product=schema >= WITH_PRODUCTS)
+    def __init__(self) -> None:
+        self._tallier = Tallier()
         self._disk = ExitStack()
         self._layers = ExitStack()
 
@@ -63,7 +57,7 @@ class SealedFileWriter:
         file = self._layers.enter_context(packed(self.file))
         text = io.TextIOWrapper(cast("IO[bytes]", file), encoding="utf-8", newline="")
         self._layers.enter_context(text)
-        writer = CsvWriter(text, list(self._blank))
+        writer = CsvWriter(text, COLUMNS)
         self._layers.callback(writer.flush)
         return writer
 
@@ -80,20 +74,18 @@ class SealedFileWriter:
         Raises ``LedgerItemError``, which names partition and position, for values that are not those of a posting.
         """
         lines: list[Line] = []
-        blank, add = self._blank, self._tallier.add
+        add = self._tallier.add
         for posting in postings:
             try:
                 _check(posting)
-                values = {**blank, **posting}
-                if not values.get(PERIOD):
-                    values[PERIOD] = period_text(values)
+                values = {**_BLANK, **posting}
                 add(values)
             except (ValueError, ArithmeticError) as error:
                 raise LedgerItemError(_place(posting), error) from error
             unlinked = values["type"] == REFUND and not values["refers_to"]
             if unlinked:
                 values[FLAG] = UNLINKED
-            if self._flags_agencies and "unregistered" in values:
+            if "unregistered" in values:
                 values[FLAG] = f"{UNLINKED}; {UNREGISTERED}" if unlinked else UNREGISTERED
             lines.append(values)
         if lines:
@@ -111,7 +103,7 @@ class SealedFileWriter:
         self.file.seek(0)
         return sealed
 
-    def totals(self) -> LineTotals:
+    def totals(self) -> PartTotals:
         """Return the totals of the lines written so far."""
         return self._tallier.totals()
 

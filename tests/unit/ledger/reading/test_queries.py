@@ -18,7 +18,7 @@ from quarterhour.ledger.keys import CHECKPOINT_KEY, SHARDS_KEY
 from quarterhour.ledger.postings.segments import SegmentKey, packed, postings_of, segment_item
 from quarterhour.ledger.reading import event_pages, sealed_index
 from quarterhour.ledger.reading.queries import LedgerQueries
-from quarterhour.ledger.reading.sealed_index import EventIndex, IndexedSpan
+from quarterhour.ledger.reading.sealed_index import EventIndex
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock
@@ -126,13 +126,12 @@ def record(
     return found
 
 
-def write_index(tables: Tables, events: Sequence[Mapping[str, str]], *attributes: str) -> None:
-    """Write the index of each quarter-hour, as the run does that seals it; of some attributes, or of all."""
-    prefixes = tuple(sealed_index.INDEXED[attribute] for attribute in attributes or sealed_index.INDEXED)
+def write_index(tables: Tables, events: Sequence[Mapping[str, str]]) -> None:
+    """Write the index of each quarter-hour, as the run does that seals it."""
     index = EventIndex()
 
     def write() -> None:
-        tables.put("Entity", *(one for one in index.take() if one["pk"].startswith(prefixes)))
+        tables.put("Entity", *index.take())
 
     before = ""
     for one in events:
@@ -144,15 +143,11 @@ def write_index(tables: Tables, events: Sequence[Mapping[str, str]], *attributes
     write()
 
 
-def seal(tables: Tables, through: str, indexed: IndexedSpan | None = None) -> None:
+def seal(tables: Tables, through: str) -> None:
     sealed = QuarterHour.at(utc(through))
     tables.put(
         "Entity",
-        {
-            **CHECKPOINT_KEY,
-            "sealed_through": str(sealed),
-            "agencies_indexed": indexed.as_list() if indexed else None,
-        },
+        {**CHECKPOINT_KEY, "sealed_through": str(sealed)},
         {**SHARDS_KEY, "shards": SHARDS},
     )
 
@@ -205,7 +200,7 @@ def test_each_event_is_shown_once_though_its_index_was_written_before_the_checkp
     """A run writes the index of a quarter-hour first and moves the checkpoint last; here it is between the two."""
     events = record(tables, [utc("01:30") + timedelta(minutes=7 * number) for number in range(5)])
     write_index(tables, events)
-    seal(tables, through="01:30", indexed=IndexedSpan(QuarterHour.at(AT), QuarterHour.at(AT)))
+    seal(tables, through="01:30")
     assert read(tables, limit) == ["e0", "e1", "e2", "e3", "e4"]
     assert read(tables, limit, agency="42") == ["e0", "e1", "e2", "e3", "e4"]
 
@@ -235,7 +230,7 @@ def test_a_month_of_other_agencies_events_is_not_read(tables: Tables) -> None:
     own = record(tables, [start + timedelta(days=10 * number) for number in range(3)], "till")
     write_index(tables, sorted([*others, *own], key=lambda one: one["position"]))
     sealed = QuarterHour.at(NOW).previous
-    seal(tables, through="01:45", indexed=IndexedSpan(QuarterHour.at(start), sealed))
+    seal(tables, through="01:45")
     ((ids, more),) = all_pages(tables, 100, {"agency": "42"}, (start, sealed.end))
     assert (ids, more) == (["e0", "e1", "e2"], False)
     assert tables.calls == ["GetItem Entity", "Query Entity", "BatchGetItem Ledger"]
@@ -249,7 +244,7 @@ def test_before_the_first_event_nothing_is_searched(tables: Tables) -> None:
 def test_a_full_page_of_one_agency_fetches_no_event_beyond_it(tables: Tables) -> None:
     events = record(tables, [AT + timedelta(seconds=number) for number in range(300)])
     write_index(tables, events)
-    seal(tables, through="01:30", indexed=IndexedSpan(QuarterHour.at(AT), QuarterHour.at(AT)))
+    seal(tables, through="01:30")
     assert next(all_pages(tables, 100, {"agency": "42"})) == ([f"e{number}" for number in range(100)], True)
     assert tables.calls == ["GetItem Entity", "Query Entity", "BatchGetItem Ledger"]
 
@@ -259,11 +254,10 @@ def test_a_full_page_of_one_agency_fetches_no_event_beyond_it(tables: Tables) ->
 
 @dataclass(frozen=True)
 class Case:
-    """A ledger, of which a part is sealed and a part of that is in the index of agencies; a filter, and limits."""
+    """A ledger, of which a part is sealed; a filter, and limits."""
 
     events: tuple[tuple[int, str, str, str, str | None, str | None], ...]
     sealed: int
-    indexed: tuple[int, int] | None
     parts: int
     memory: int
     chunk: int
@@ -295,8 +289,6 @@ def cases(draw: st.DrawFn) -> Case:
         )
     )
     sealed = draw(st.integers(-1, 11))
-    first = draw(st.integers(0, 12))
-    indexed = (first, draw(st.integers(first, sealed))) if first <= sealed and draw(st.booleans()) else None
     only = draw(
         st.fixed_dictionaries(
             {},
@@ -313,7 +305,6 @@ def cases(draw: st.DrawFn) -> Case:
     return Case(
         tuple(events),
         sealed,
-        indexed,
         parts=draw(st.integers(1, SHARDS)),
         memory=draw(st.sampled_from([1, 600, 1 << 20])),
         together=draw(st.sampled_from([0, 1, 3, 25])),
@@ -376,14 +367,11 @@ def batched(some: Iterable[dict[str, str]], most: int) -> Iterator[list[dict[str
 
 
 def index_parts(tables: Tables, case: Case, events: Sequence[dict[str, str]]) -> None:
-    """Write what reports have written of these events: each part's chunks, and those of agencies since they began."""
+    """Write what reports have written of these events: the chunks of each part."""
     for part in range(case.parts):
         own = [one for one in events if int(one["quarter_hour"][-2:]) % case.parts == part]
         sealed = [one for one in own if one["quarter_hour"] < str(quarter_hour(case.sealed + 1))]
-        write_index(tables, sealed, "source")
-        if case.indexed:
-            first, last = map(quarter_hour, case.indexed)
-            write_index(tables, [one for one in sealed if str(first) <= one["quarter_hour"] < str(last.next)], "agency")
+        write_index(tables, sealed)
 
 
 @given(cases())
@@ -413,14 +401,9 @@ def test_the_pages_of_any_filter_are_all_matching_events_once_and_in_order(case:
         for name in ("EXAMINED_AT_ONCE", "FETCHED_AT_ONCE"):
             patch.setattr(f"quarterhour.ledger.reading.queries.{name}", case.at_once)
         index_parts(tables, case, events)
-        indexed = IndexedSpan(*map(quarter_hour, case.indexed)) if case.indexed else None
         tables.put(
             "Entity",
-            {
-                **CHECKPOINT_KEY,
-                "sealed_through": str(quarter_hour(case.sealed)),
-                "agencies_indexed": indexed.as_list() if indexed else None,
-            },
+            {**CHECKPOINT_KEY, "sealed_through": str(quarter_hour(case.sealed))},
             {**SHARDS_KEY, "shards": SHARDS},
         )
         low, high = (START + timedelta(seconds=at) for at in case.span)

@@ -13,7 +13,7 @@ from benchmarks.sizes import item_size, item_write_units
 from quarterhour.aws.items import to_item
 from quarterhour.ledger.postings.segments import LedgerKey
 from quarterhour.ledger.reading import sealed_index
-from quarterhour.ledger.reading.sealed_index import EventIndex, IndexedSpan, chunks_between, keys_in, merged
+from quarterhour.ledger.reading.sealed_index import EventIndex, chunks_between, keys_in, merged
 from quarterhour.model.identifiers import MAX_SHARDS, Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.support.builders import QUARTER_HOUR, identities, instants
@@ -78,35 +78,11 @@ def test_the_chunks_hold_every_key_they_were_made_from(
         assert chunk["sk"] == keys[0][1]
 
 
-def test_a_chunk_of_0_2_0_is_read() -> None:
-    old = {
-        "pk": "SOURCE#shop",
-        "sk": "2026-10-23T01:30:12.345Z.4JzHX4k3uVijmhMx",
-        "keys": "330123454JzHX4k3uVijmhMx044599991111111111111111",
-    }
-    assert list(keys_in(old)) == [
-        ("202610230130#03", "2026-10-23T01:30:12.345Z.4JzHX4k3uVijmhMx"),
-        ("202610230130#00", "2026-10-23T01:44:59.999Z.1111111111111111"),
-    ]
-
-
 def test_the_postings_of_one_segment_take_two_characters_each_after_the_first() -> None:
     segment = [place(Identity("shop", "1"), QUARTER_HOUR.start, 0, index) for index in range(500)]
     (chunk,) = by_name(chunks_of(map(facts, segment)), "AGENCY#42")
     assert len(chunk["packed"]) == 24 + 2 * 500
     assert list(keys_in(chunk)) == segment
-
-
-def test_a_chunk_of_0_1_0_is_read() -> None:
-    old = {
-        "pk": "SOURCE#shop",
-        "sk": "2026-10-23T01:30:12.345Z.4JzHX4k3uVijmhMx",
-        "places": "#0330:12.345Z.4JzHX4k3uVijmhMx #0044:59.999Z.1111111111111111",
-    }
-    assert list(keys_in(old)) == [
-        ("202610230130#03", "2026-10-23T01:30:12.345Z.4JzHX4k3uVijmhMx"),
-        ("202610230130#00", "2026-10-23T01:44:59.999Z.1111111111111111"),
-    ]
 
 
 @given(first=instants, low=instants, high=instants)
@@ -228,15 +204,6 @@ def test_eight_parts_write_chunks_of_their_own() -> None:
 def test_the_largest_chunk_is_twelve_kilobytes() -> None:
     largest = max(chunks_of(in_turn(["a"] * 1_000)), key=lambda one: len(one["packed"]))
     assert item_size(to_item(largest)) < 12 << 10
-
-
-# ---------------------------------------------------------------- what it covers
-
-
-def test_the_span_of_the_index_is_kept_with_the_checkpoint() -> None:
-    span = IndexedSpan(QUARTER_HOUR, QUARTER_HOUR.next)
-    assert IndexedSpan.of({"agencies_indexed": span.as_list()}) == span
-    assert IndexedSpan.of({"sealed_through": str(QUARTER_HOUR)}) is None
 
 
 def test_each_shard_has_a_character() -> None:

@@ -37,7 +37,7 @@ from quarterhour.ledger.reading.event_pages import (
     shown_event,
 )
 from quarterhour.ledger.reading.explanation import applied_rate_card, computation_of, explanation_of, facts_at
-from quarterhour.ledger.reading.sealed_index import IndexedSpan, chunks_between, merged
+from quarterhour.ledger.reading.sealed_index import INDEXED, chunks_between, merged
 from quarterhour.ledger.reading.story import StoryEntry, story_page
 from quarterhour.ledger.recording.pricing import BY_DEFAULT, CommissionTerms
 from quarterhour.ledger.recording.store import is_reservation, rerated_terms
@@ -292,21 +292,16 @@ class LedgerQueries:
         return {CUSTOMER: others[0]} if others else {}
 
     def _batches(self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
-        """Yield the events from a place to the end of the span: those before an index, those in it, those after it."""
+        """Yield the events from a place to the end of the span: those in an index, if one helps, and those after it."""
         checkpoint = self.entities.get(CHECKPOINT_KEY)
         if checkpoint is None:  # nothing was ever recorded
             return
-        sealed = IndexedSpan(span_.first, sealed_through_of(checkpoint))
-        if indexed := _indexed(page.only, sealed, IndexedSpan.of(checkpoint)):
-            attribute, covered = indexed
-            if begin[0] < covered.first:
-                begin = self._skipped(begin, sealed.last)
-                yield from self._from_partitions(page, span_, begin, min(span_.last, covered.first.previous))
-                begin = max(begin, (covered.first, ""))
-            if begin[0] <= covered.last:
-                yield from self._from_index(page, span_, begin, attribute, covered)
-                begin = covered.last.next, ""
-        yield from self._from_partitions(page, span_, self._skipped(begin, sealed.last), span_.last)
+        sealed_through = sealed_through_of(checkpoint)
+        attribute = next((name for name in INDEXED if name in page.only), None)
+        if attribute and begin[0] <= sealed_through:
+            yield from self._from_index(page, span_, begin, attribute, sealed_through)
+            begin = sealed_through.next, ""
+        yield from self._from_partitions(page, span_, self._skipped(begin, sealed_through))
 
     def _skipped(self, begin: tuple[QuarterHour, str], sealed_through: QuarterHour) -> tuple[QuarterHour, str]:
         """Return the place at which to begin, without the quarter-hours before the first event."""
@@ -316,12 +311,20 @@ class LedgerQueries:
         return max(begin, (QuarterHour.at(began) if began else sealed_through.next, ""))
 
     def _from_index(
-        self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str], attribute: str, covered: IndexedSpan
+        self,
+        page: EventPage,
+        span_: EventSpan,
+        begin: tuple[QuarterHour, str],
+        attribute: str,
+        sealed_through: QuarterHour,
     ) -> Iterator[Batch]:
-        """Yield the events in the index of an attribute, from a place to the end of the index or of the span."""
+        """Yield the events in the index of an attribute, from a place to the end of the index or of the span.
+
+        The index covers all sealed quarter-hours.
+        """
         first, after = begin
         low = max(span_.bounds.low, iso_millis(first.start))
-        end = min(span_.bounds.high, iso_millis(covered.last.end))
+        end = min(span_.bounds.high, iso_millis(sealed_through.end))
         chunks = self.entities.read(chunks_between(attribute, page.only[attribute], after or low, end), CHUNKS_A_PAGE)
         keys = _rising(merged(chunks), after, low, end)
         while some := list(islice(keys, page.to_examine(FETCHED_AT_ONCE))):
@@ -329,11 +332,9 @@ class LedgerQueries:
             page.examined += len(some)
             yield Batch(sorted(found.values(), key=position_of), _place_of(some[-1][1]))
 
-    def _from_partitions(
-        self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str], last: QuarterHour
-    ) -> Iterator[Batch]:
-        """Yield the events in the ledger's partitions, from a place to the end of a quarter-hour."""
-        at, after = begin
+    def _from_partitions(self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
+        """Yield the events in the ledger's partitions, from a place to the end of the span."""
+        (at, after), last = begin, span_.last
         shards = highest_shards(self.entities.client, self.entities.table) if at <= last else 0
         while at <= last:
             bounds = replace(span_.bounds, after=after)
@@ -364,17 +365,6 @@ class LedgerQueries:
             filtered + len(events),
             response["ScannedCount"],
         )
-
-
-def _indexed(
-    only: Mapping[str, str], sealed: IndexedSpan, of_agencies: IndexedSpan | None
-) -> tuple[str, IndexedSpan] | None:
-    """Return the attribute of a filter that has an index, and the quarter-hours that the index covers.
-
-    The index of sources covers all sealed ones.
-    """
-    covered = {"agency": of_agencies, "source": sealed}
-    return next(((name, within) for name, within in covered.items() if name in only and within), None)
 
 
 def _place_of(position: str) -> Place:

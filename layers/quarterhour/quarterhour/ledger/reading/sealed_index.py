@@ -5,10 +5,9 @@ only on the events of its quarter-hour, so sealing the quarter-hour again writes
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from heapq import heappop, heappush
 from itertools import islice
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from quarterhour.aws.entity import Range
 from quarterhour.ledger.postings.segments import MAX_POSTINGS, LedgerKey
@@ -19,10 +18,13 @@ from quarterhour.model.quarter_hours import QuarterHour
 MAX_PENDING: Final = 32 << 20
 """Bytes of memory, about, for the keys that wait to be written."""
 MAX_CHUNK: Final = 12_000
-"""The most characters of the keys of a chunk: 480 single postings, or thousands of postings in segments."""
+"""The most characters of the keys of a chunk: 480 segments of one posting, or thousands of postings in larger ones."""
 
-INDEXED: Final[Mapping[str, str]] = {"source": "SOURCE#", "agency": "AGENCY#"}
-"""The attributes of an event by which the index finds it, each with the prefix of its chunks' partition keys."""
+INDEXED: Final[Mapping[str, str]] = {"agency": "AGENCY#", "source": "SOURCE#"}
+"""The attributes of an event by which the index finds it, each with the prefix of its chunks' partition keys.
+
+A query that names both uses the first.
+"""
 
 _SOURCES: Final = "SOURCES"
 """The partition key of the list of sources."""
@@ -33,7 +35,6 @@ _QUARTER_HOUR: Final = len("202610230130")
 """The length of the part of a partition that all events of a quarter-hour share."""
 _HOUR: Final = len("2026-10-23T01:")
 """The length of the part of a position that all events of a quarter-hour share."""
-_SHARD: Final = len("#03")
 _INSTANT: Final = len("2026-10-23T01:30:00.000Z")
 _KEY: Final = len("330123454JzHX4k3uVijmhMx")
 _INDEX: Final = 2
@@ -159,18 +160,10 @@ def _key_of(key: str, quarter_hour: str, hour: str) -> LedgerKey:
 
 
 def keys_in(values: Mapping[str, Any]) -> Iterator[LedgerKey]:
-    """Yield the ledger keys that a chunk holds, also one that an earlier version wrote (``keys``, ``places``)."""
+    """Return the ledger keys that a chunk holds."""
     first = values["sk"]
     quarter_hour = str(QuarterHour.at(Position.parse(first).recorded_at))
-    if "packed" in values:
-        yield from _unpacked(values["packed"], quarter_hour, first[:_HOUR])
-    elif "places" in values:
-        for place in values["places"].split(_BETWEEN):
-            yield quarter_hour + place[:_SHARD], first[:_HOUR] + place[_SHARD:]
-    else:
-        keys = values["keys"]
-        for start in range(0, len(keys), _KEY):
-            yield _key_of(keys[start : start + _KEY], quarter_hour, first[:_HOUR])
+    return _unpacked(values["packed"], quarter_hour, first[:_HOUR])
 
 
 def merged(chunks: Iterable[Mapping[str, Any]]) -> Iterator[LedgerKey]:
@@ -204,24 +197,3 @@ def chunks_between(attribute: str, name: str, low: str, high: str) -> Range:
     """
     start = QuarterHour.at(parse_iso(low[:_INSTANT])).start
     return Range(INDEXED[attribute] + name, iso_millis(start), high, consistent=True)
-
-
-@dataclass(frozen=True, slots=True)
-class IndexedSpan:
-    """The quarter-hours whose events are in the index of agencies, both included: all sealed since it began.
-
-    The checkpoint keeps it. Quarter-hours that a version without that index sealed are outside.
-    """
-
-    first: QuarterHour
-    last: QuarterHour
-
-    def as_list(self) -> list[str]:
-        """Return the span as plain values, to be stored."""
-        return [str(self.first), str(self.last)]
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any]) -> Self | None:
-        """Parse the span from the checkpoint's control item; ``None`` if no quarter-hour is in the index."""
-        stored = values.get("agencies_indexed")
-        return cls(*map(QuarterHour.parse, stored)) if stored else None

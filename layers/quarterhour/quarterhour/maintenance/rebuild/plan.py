@@ -19,9 +19,9 @@ from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.postings.posting import PaidStatement
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, add_up, differences, total
-from quarterhour.reports.lines import period_of
 
 LAST_SEQUENCE: Final = "9" * SEQUENCE_DIGITS
 """The watermark of a repaired quarter-hour: its sealed lines hold all that the stream can still deliver of it."""
@@ -86,7 +86,7 @@ class SealedDay:
 
     def add(self, quarter_hour: QuarterHour, line: Mapping[str, str]) -> None:
         """Add a sealed line."""
-        periods, period = self.quarter_hours.setdefault(quarter_hour, {}), period_of(line)
+        periods, period = self.quarter_hours.setdefault(quarter_hour, {}), Period.parse(line["period"])
         before = periods.get(period, _NOTHING)
         periods[period] = before.plus(
             Decimal(line["amount"]), Decimal(line["commission"]), is_payment=line["type"] == PAYMENT

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 PIECE: Final = 8_000_000
 """Characters of lines in memory, after which they are a piece."""
-CSV_COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: COLUMNS[3], 2: COLUMNS[4]}
+CSV_COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: COLUMNS, 2: COLUMNS}
 """The columns of a statement's lines, by the schema of the statement; sealed lines of fewer get empty cells."""
 
 _FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")

@@ -16,7 +16,7 @@ GROUPED_LINES: Final = 200
 """The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
 
 _TEXTS: Final = ("type", "kind", "source", "id", "order_id", "product", "refers_to_source", "refers_to")
-_CELLS: Final = itemgetter(*(COLUMNS[3].index(name) for name in (*_TEXTS, "amount", "commission")))
+_CELLS: Final = itemgetter(*(COLUMNS.index(name) for name in (*_TEXTS, "amount", "commission")))
 """The columns of newer schemas begin with those of schema 3."""
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _KINDS: Final = tuple(Kind)
