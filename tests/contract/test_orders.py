@@ -20,6 +20,7 @@ from quarterhour.model import clock
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
 from quarterhour.model.instants import ALWAYS
+from quarterhour.orders.api import OrderWithItems
 from quarterhour.orders.billing.service import Biller
 from quarterhour.orders.keys import QUEUE_SHARDS
 from quarterhour.orders.order import Order
@@ -59,7 +60,7 @@ class Desk:
     def change(self, one: str, before: str, after: str) -> OrderHeader:
         return OrderService(self.store).change(one, step(before, after))
 
-    def order(self, one: str, limit: int = 1000, token: str | None = None) -> dict[str, Any]:
+    def order(self, one: str, limit: int = 1000, token: str | None = None) -> OrderWithItems:
         return self.queries.order([one], Paging.of("order", limit, token))
 
     def of_customer(self, customer: str, start: datetime, end: datetime, limit: int = 100) -> list[str]:

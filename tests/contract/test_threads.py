@@ -2,10 +2,10 @@
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any
 
 import pytest
 
+from quarterhour.messages.api import Messages
 from quarterhour.messages.keys import SubjectKind, Thread
 from quarterhour.messages.message import Message
 from quarterhour.messages.queries import MessageQuery, ThreadQueries
@@ -44,7 +44,7 @@ def conversation(store: ThreadService, thread: Thread, at: datetime) -> list[tup
     return said
 
 
-def page(storage: Storage, query: MessageQuery, limit: int, token: str | None = None) -> dict[str, Any]:
+def page(storage: Storage, query: MessageQuery, limit: int, token: str | None = None) -> Messages:
     return ThreadQueries(storage.entities).messages(query, Paging.of("request", limit, token))
 
 
@@ -56,7 +56,7 @@ def through(
     while True:
         one = page(storage, query, limit, token)
         pages.append([item["id"] for item in one["items"]])
-        token = one[direction]
+        token = one["next"] if direction == "next" else one["previous"]
         if token is None:
             return [id_ for ids in (pages if direction == "next" else reversed(pages)) for id_ in ids]
 

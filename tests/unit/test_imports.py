@@ -50,3 +50,11 @@ def test_the_functions_import_neither_the_tools_nor_the_tests() -> None:
         lines = handler.read_text("utf-8").splitlines()
         imported = {line.split()[1].partition(".")[0] for line in lines if line.startswith(("from ", "import "))}
         assert imported & {"quarterhour_tools", "tests", "benchmarks"} == set(), handler
+
+
+def test_no_function_loads_the_types_of_the_api() -> None:
+    for file in PACKAGE.rglob("*.py"):
+        if file.name != "api.py":
+            lines = file.read_text("utf-8").splitlines()
+            imported = [line.split() for line in lines if line.startswith("from ")]
+            assert not [one for one in imported if one[1].endswith(".api") or one[3:] == ["api"]], file

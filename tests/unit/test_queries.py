@@ -140,7 +140,7 @@ def test_before_the_latest_state_is_everything_but_its_own_window_or_change(at: 
 
 def compared(now: Totals, then: Totals | None) -> dict[str, Any]:
     figures = ACCOUNT_STATES.figures
-    return trend(figures(now.as_dict()), figures(then.as_dict()) if then else None, ACCOUNT_STATES.main)
+    return trend(figures({**now.as_dict()}), figures({**then.as_dict()}) if then else None, ACCOUNT_STATES.main)
 
 
 def test_a_trend_is_exact_in_38_digits() -> None:

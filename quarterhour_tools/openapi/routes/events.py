@@ -3,10 +3,12 @@
 import json
 from typing import Final
 
-from quarterhour.ledger.api import Event, EventType, Explanation, Recording, ReratingPreview, Story
+from quarterhour.ledger.events.api import Batch, EventData, EventType, Lines, SentEvent
 from quarterhour.ledger.events.http import BATCH, LINES, ONE
-from quarterhour.ledger.events.sent_events import Batch, EventData, Lines, SentEvent
 from quarterhour.ledger.held.api import HeldDecision, HeldEvent
+from quarterhour.ledger.reading.api import Event, Explanation, Story
+from quarterhour.ledger.recording.api import Recording
+from quarterhour.ledger.rerating.api import ReratingPreview
 from quarterhour.model.api import Text
 from quarterhour.web.api import Page
 from quarterhour.web.routing import JSON

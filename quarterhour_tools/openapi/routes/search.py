@@ -3,7 +3,7 @@
 from typing import Final
 
 from quarterhour.counters.api import FoundAccounts
-from quarterhour.ledger.api import FoundEvents
+from quarterhour.ledger.reading.api import FoundEvents
 from quarterhour.orders.api import FoundOrders
 from quarterhour.statements.api import FoundStatements
 from quarterhour_tools.openapi.description import Group, read

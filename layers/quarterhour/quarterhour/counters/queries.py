@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from itertools import groupby, islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import LATEST, IndexRange, Key, Range, Values, window_partitions
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.counters.api import FoundAccounts
 from quarterhour.counters.keys import (
     ACCOUNTS,
     LISTED,
@@ -43,6 +42,9 @@ from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import name
+
+if TYPE_CHECKING:
+    from quarterhour.counters.api import FoundAccounts
 
 _DAY: Final = timedelta(days=1)
 
@@ -183,7 +185,7 @@ class CounterQueries:
         """Return whether an agency has an account, and the caller may see it."""
         return is_stored_name(agency) and caller.may_see(agency) and self.has_accounts(agency)
 
-    def found(self, text: str, caller: Caller, most: int) -> FoundAccounts:
+    def found(self, text: str, caller: Caller, most: int) -> "FoundAccounts":
         """Return the accounts of the agency that a text names, at most some, if the caller may see it."""
         if not (is_stored_name(text) and caller.may_see(text)):
             return {"accounts": []}

@@ -2,7 +2,8 @@
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Instant
+from quarterhour.model.api import Count
+from quarterhour.reports.schedule.api import ReportDelay
 
 
 class QueueDepth(TypedDict):
@@ -13,18 +14,6 @@ class QueueDepth(TypedDict):
     waiting: Count
     in_flight: Count
     """Received by somebody, and not deleted yet."""
-
-
-class ReportDelay(TypedDict):
-    """How long the oldest final quarter-hour has waited to be reported."""
-
-    sealed_until: Instant | None
-    """The end of the last sealed quarter-hour; null before the first event."""
-    delay_seconds: float
-    delay_firings: float
-    """The delay in firings of the schedule."""
-    late: bool
-    """Whether that is two firings or more."""
 
 
 class Operations(TypedDict):

@@ -1,8 +1,8 @@
 """Reads the state of the operation: the depths of the queues, the checkpoint, and the desired schedule."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.queues import QueueReader
@@ -13,6 +13,9 @@ from quarterhour.model.settings import Environment
 from quarterhour.reports.schedule.expression import EXPECTED, checked, parse
 from quarterhour.reports.schedule.plan import delay, shown_delay
 from quarterhour.reports.schedule.store import read_desired
+
+if TYPE_CHECKING:
+    from quarterhour.maintenance import api
 
 QUEUES: Final = {
     "counters-parked": "COUNTERS_PARKED_QUEUE_URL",
@@ -56,10 +59,12 @@ class OperationQueries:
         rate = env.parsed("REPORT_RATE", EXPECTED, checked)
         return cls(queues, resources.entities, rate, env.seconds("GRACE_SECONDS"))
 
-    def state(self) -> dict[str, Any]:
+    def state(self) -> "api.Operations":
         """Return the depths of the queues and the delay of the reports, as the API shows them."""
         desired, sealed_through = read_desired(self.entities), read_sealed_through(self.entities)
         expression = parse(desired.setting(self.deployed).expression)
         behind = delay(sealed_through, self.grace, expression, desired, clock.now())
-        queues = [asdict(one) for one in self.queues.depths()]
+        queues: list[api.QueueDepth] = [
+            {"queue": one.queue, "waiting": one.waiting, "in_flight": one.in_flight} for one in self.queues.depths()
+        ]
         return {"queues": queues, "reports": shown_delay(sealed_through, behind)}

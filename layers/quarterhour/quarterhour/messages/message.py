@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.messages.keys import MessageKey, Thread, claim_hash, claim_key
 from quarterhour.model import fields
@@ -14,6 +14,9 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ForbiddenError
 from quarterhour.model.fields import NAME, Fields
 from quarterhour.web.access import Caller, Role
+
+if TYPE_CHECKING:
+    from quarterhour.messages import api
 
 WRITERS: Final = (Role.AGENCY, Role.SUPPORT, Role.FINANCE)
 """The roles of people who may write messages. Who has two of them writes as the first."""
@@ -84,14 +87,16 @@ def read_message(thread: Thread, body: Mapping[str, Any], caller: Caller) -> Mes
     return Message(thread, user, id_, text, caller.first_role(WRITERS))
 
 
-def shown(values: Mapping[str, Any]) -> dict[str, Any]:
+def shown(values: Mapping[str, Any]) -> "api.Message":
     """Return a message as the API shows it."""
     key = MessageKey.parse(values["sk"])
-    role = {"role": values["role"]} if "role" in values else {}
-    # Who removed a text is for operators, as who decided about a held event.
+    message: api.Message = {"user": key.user, "at": key.at, "id": values["id"], "text": values["text"]}
+    if "role" in values:
+        message["role"] = values["role"]
     removed = values.get("redacted")
-    redacted = {"redacted": {name: removed[name] for name in ("at", "reason")}} if removed else {}
-    return {"user": key.user, **role, "at": key.at, "id": values["id"], "text": values["text"], **redacted}
+    if removed:  # who removed a text is for operators, as who decided about a held event
+        message["redacted"] = {"at": removed["at"], "reason": removed["reason"]}
+    return message
 
 
 def period(text: str) -> str:

@@ -2,13 +2,16 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity import IndexRange, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.messages.keys import Thread, bounds_by_time, bounds_by_user
 from quarterhour.messages.message import shown
 from quarterhour.web.paging import Paging, within, write_token
+
+if TYPE_CHECKING:
+    from quarterhour.messages import api
 
 _ON: Final = "on"
 _BACK: Final = "back"
@@ -41,7 +44,7 @@ class ThreadQueries:
 
     entities: EntityReader
 
-    def messages(self, query: MessageQuery, paging: Paging) -> dict[str, Any]:
+    def messages(self, query: MessageQuery, paging: Paging) -> "api.Messages":
         """Return a page of messages, with the tokens of the next and the previous page."""
         low, high = query.bounds
 

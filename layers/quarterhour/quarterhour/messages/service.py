@@ -1,12 +1,15 @@
 """Writing messages, each once: a claim fixes the message's instant, then the message is written at that instant."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from quarterhour.aws.entity import Values
 from quarterhour.messages.message import Message, shown
 from quarterhour.messages.store import ThreadStore
 from quarterhour.model import clock
 from quarterhour.model.errors import ConflictError
+
+if TYPE_CHECKING:
+    from quarterhour.messages import api
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,7 +18,7 @@ class ThreadService:
 
     store: ThreadStore
 
-    def write(self, message: Message) -> tuple[Values, bool]:
+    def write(self, message: Message) -> "tuple[api.Message, bool]":
         """Write a message; return it as the API shows it, and whether it is new.
 
         A retry finds the claim and writes the same item again, so it also completes a write that a crash interrupted.

@@ -5,7 +5,7 @@ responses are checked against them by mypy, and the OpenAPI document is made of 
 they are imported ``if TYPE_CHECKING``.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
@@ -31,6 +31,11 @@ def named(name: str, description: str, **keywords: Any) -> Schema:  # noqa: ANN4
 def constrained(**keywords: Any) -> Schema:  # noqa: ANN401 - JSON Schema
     """Return constraints of a value."""
     return Schema(keywords)
+
+
+def one_of(values: Iterable[str]) -> Schema:
+    """Return the constraint of a text that is one of these."""
+    return constrained(enum=list(map(str, values)))
 
 
 _DECIMAL: Final = r"^-?[0-9]+(\.[0-9]+)?$"
@@ -140,8 +145,8 @@ class FieldProblem(TypedDict):
     expected: str
 
 
-class SalesTotals(TypedDict):
-    """Totals of events without payments: their number, and exact sums."""
+class SalesSums(TypedDict):
+    """The number of events without payments, and exact sums, as they are stored."""
 
     events: Count
     gross: Decimal
@@ -149,12 +154,24 @@ class SalesTotals(TypedDict):
     refunds: Decimal
     """The sum of the amounts below 0."""
     commission: Decimal
+
+
+class Sums(SalesSums):
+    """The number of events, and exact sums, as they are stored."""
+
+    payments: Decimal
+    """The sum of the payments: above 0 if the agency paid more than it was paid. They are in no other sum."""
+
+
+class SalesTotals(SalesSums):
+    """Totals of events without payments: their number, and exact sums."""
+
     net: Decimal
     """The sum of gross and refunds."""
 
 
-class Totals(SalesTotals):
+class Totals(Sums):
     """Totals of events: their number, and exact sums."""
 
-    payments: Decimal
-    """The sum of the payments: above 0 if the agency paid more than it was paid. They are in no other sum."""
+    net: Decimal
+    """The sum of gross and refunds."""

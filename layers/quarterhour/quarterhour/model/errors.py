@@ -1,7 +1,11 @@
 """The errors that Quarterhour raises. An error of a request names the field, its problem and what is expected."""
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from quarterhour.model import api
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,9 +16,9 @@ class FieldProblem:
     problem: str
     expected: str
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> "api.FieldProblem":
         """Return the JSON object that the API shows."""
-        return asdict(self)
+        return {"field": self.field, "problem": self.problem, "expected": self.expected}
 
 
 def in_words(problems: Iterable[FieldProblem]) -> str:

@@ -3,12 +3,15 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+
+if TYPE_CHECKING:
+    from quarterhour.model import api
 
 K = TypeVar("K")
 
@@ -57,11 +60,11 @@ class Totals:
         """The sales less the refunds; ``refunds`` is negative or 0."""
         return money.add(self.gross, self.refunds)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> "api.Sums":
         """Return the figures as they are stored and shown: a count, and exact decimal strings."""
         return {**self.without_payments(), "payments": money.plain(self.payments)}
 
-    def without_payments(self) -> dict[str, Any]:
+    def without_payments(self) -> "api.SalesSums":
         """Return the figures of ``as_dict`` that say nothing of payments."""
         return {
             "events": self.events,
@@ -102,12 +105,12 @@ class RunningTotals:
         return Totals(self._events, self._gross, self._refunds, self._commission, self._payments)
 
 
-def figures(totals: Totals) -> dict[str, Any]:
+def figures(totals: Totals) -> "api.Totals":
     """Return totals as the API shows them: the stored figures, and ``net``."""
     return {**totals.as_dict(), "net": money.plain(totals.net)}
 
 
-def sales_figures(totals: Totals) -> dict[str, Any]:
+def sales_figures(totals: Totals) -> "api.SalesTotals":
     """Return totals of sales alone as the API shows them: as ``figures`` does, without payments."""
     return {**totals.without_payments(), "net": money.plain(totals.net)}
 

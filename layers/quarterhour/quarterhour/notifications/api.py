@@ -4,35 +4,13 @@ from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Instant, Name, SentInstant, constrained, named
+from quarterhour.model.api import Count, Instant, Name, SentInstant, constrained, named, one_of
 from quarterhour.notifications.addresses import LONGEST
+from quarterhour.notifications.notification import NotificationKind
+from quarterhour.notifications.subscription import DeliveryOutcome as Outcome
+from quarterhour.notifications.subscription import SubscriptionStatus
 
-NotificationKind = Literal[
-    "report.sealed",
-    "drafts.sealed",
-    "release.sealed",
-    "statement.issued",
-    "statement.answered",
-    "event.held",
-    "event.posted",
-    "event.discarded",
-    "records.parked",
-]
-
-DeliveryOutcome = Literal[
-    "delivered",
-    "bad_status",
-    "redirected",
-    "timed_out",
-    "disconnected",
-    "bad_answer",
-    "bad_certificate",
-    "tls_failed",
-    "unknown_host",
-    "refused_address",
-    "no_secret",
-    "bus_failed",
-]
+DeliveryOutcome = Annotated[str, one_of(Outcome)]
 
 
 class Subscription(TypedDict):
@@ -46,7 +24,7 @@ class Subscription(TypedDict):
     created_at: Instant
     version: Count
     """It rises with each change that people or programs make."""
-    status: Literal["active", "disabled"]
+    status: SubscriptionStatus
     """`disabled`: a delivery has failed for three days."""
     attempts: Count
     """Failed attempts to deliver the next notification."""

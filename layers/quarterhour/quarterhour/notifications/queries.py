@@ -1,13 +1,17 @@
 """Reading subscriptions and their deliveries."""
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.errors import NotFoundError
 from quarterhour.notifications.keys import deliveries, is_place, is_subscription_name, subscription_key, subscriptions
 from quarterhour.notifications.subscription import Subscription, shown_delivery
-from quarterhour.web.paging import Page, Paging
+from quarterhour.web.paging import Paging
+
+if TYPE_CHECKING:
+    from quarterhour.notifications import api
+    from quarterhour.web.paging import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +20,7 @@ class SubscriptionQueries:
 
     entities: EntityReader
 
-    def subscriptions(self, paging: Paging) -> Page[Any]:
+    def subscriptions(self, paging: Paging) -> "Page[api.Subscription]":
         """Return a page of the subscriptions, by name."""
         after = paging.start(_name, None)
         found = map(Subscription.parse, self.entities.read(subscriptions(after), paging.limit + 1))
@@ -29,7 +33,7 @@ class SubscriptionQueries:
             raise NotFoundError(f"there is no subscription {name}")
         return Subscription.parse(values)
 
-    def deliveries(self, subscription: Subscription, paging: Paging) -> Page[Any]:
+    def deliveries(self, subscription: Subscription, paging: Paging) -> "Page[api.Delivery]":
         """Return the deliveries of a subscription, the newest notification first."""
         after = paging.start(_place, None)
         found = self.entities.read(deliveries(subscription.id, after), paging.limit + 1)

@@ -1,6 +1,6 @@
 """The routes of subscriptions and their deliveries."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws import clients
 from quarterhour.aws.resources import Resources
@@ -15,6 +15,9 @@ from quarterhour.web import http, parameters
 from quarterhour.web.access import Role, people, staff
 from quarterhour.web.parameters import PAGE
 from quarterhour.web.routing import Routes
+
+if TYPE_CHECKING:
+    from quarterhour.notifications import api
 
 _EXPECTED: Final = "1 to 50 lower-case letters, digits and hyphens, none of which is first or last"
 
@@ -56,25 +59,30 @@ def write(routes: Routes, resources: Resources) -> None:
         """Create or change a subscription; the response to its creation alone has its secret."""
         subscription, secret = service.put(_own(name), read_subscription(routes.body(), local=local))
         shown = subscription.shown()
-        return http.response(200, shown) if secret is None else http.response(201, {**shown, "secret": secret})
+        return http.response(200, shown) if secret is None else http.response(201, _with_secret(shown, secret))
 
     @routes.delete("/subscriptions/<name>", allow=people(Role.FINANCE))
     def delete(name: str) -> http.Response:
         """Delete a subscription, its secret and what is not delivered."""
         checked = _own(name)
         service.delete(checked)
-        return http.response(200, {"name": checked, "deleted": True})
+        deleted: api.DeletedSubscription = {"name": checked, "deleted": True}
+        return http.response(200, deleted)
 
     @routes.post("/subscriptions/<name>/secrets", allow=people(Role.FINANCE))
     def rotate(name: str) -> http.Response:
         """Give a subscription a new secret, which this response alone has; the old one is signed with for a day."""
         subscription, secret = service.rotate(_own(name))
-        return http.response(200, {**subscription.shown(), "secret": secret})
+        return http.response(200, _with_secret(subscription.shown(), secret))
 
     @routes.post("/subscriptions/<name>/replays", allow=people(Role.FINANCE))
     def replay(name: str) -> http.Response:
         """Deliver again everything from an instant on."""
         return http.response(202, service.replay(_name(name), read_replay(routes.body())).shown())
+
+
+def _with_secret(subscription: "api.Subscription", secret: str) -> "api.NewSubscription":
+    return {**subscription, "secret": secret}
 
 
 def _name(segment: str) -> str:

@@ -4,11 +4,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.notifications.keys import subscription_key
 from quarterhour.notifications.notification import Notification, NotificationKind
+
+if TYPE_CHECKING:
+    from quarterhour.notifications import api
 
 BUS: Final = "bus"
 """The name of the subscription of the EventBridge bus, which the deployment makes itself."""
@@ -197,7 +200,7 @@ class Subscription:
             ),
         )
 
-    def shown(self) -> dict[str, Any]:
+    def shown(self) -> "api.Subscription":
         """Return the subscription as the API shows it, without its secrets."""
         progress = self.progress
         return {
@@ -207,7 +210,7 @@ class Subscription:
             "agency": self.agency or None,
             "created_at": self.created_at,
             "version": self.version,
-            "status": progress.status.value,
+            "status": progress.status,
             "attempts": progress.attempts,
             "failing_since": progress.failing_since,
             "retry_at": progress.retry_at,
@@ -242,7 +245,7 @@ class Delivery:
         }
 
 
-def shown_delivery(values: Mapping[str, Any]) -> dict[str, Any]:
+def shown_delivery(values: Mapping[str, Any]) -> "api.Delivery":
     """Return the item of a delivery as the API shows it."""
     status = values.get("http_status")
     return {

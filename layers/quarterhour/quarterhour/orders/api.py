@@ -1,6 +1,6 @@
 """The requests and responses about orders, as types."""
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
@@ -19,8 +19,10 @@ from quarterhour.model.api import (
     Text,
     constrained,
     named,
+    one_of,
 )
 from quarterhour.orders.order import MAX_ID
+from quarterhour.orders.plan import TRANSITIONS
 from quarterhour.web.api import Page
 
 ShortName = Annotated[
@@ -35,7 +37,7 @@ ShortName = Annotated[
 ]
 
 
-Status = Literal["open", "paid", "shipped", "delivered", "cancelled"]
+Status = Annotated[str, one_of(TRANSITIONS)]
 
 
 class StatusEntry(TypedDict):

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import pairwise
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from quarterhour.aws.entity import Values
 from quarterhour.model import fields, money
@@ -30,6 +30,9 @@ from quarterhour.orders.keys import (
     queue_sk,
 )
 from quarterhour.orders.order import Order
+
+if TYPE_CHECKING:
+    from quarterhour.orders import api
 
 WRITING: Final = "writing"
 OPEN: Final = "open"
@@ -203,26 +206,61 @@ def _one_of(statuses: tuple[str, ...]) -> str:
 # ---------------------------------------------------------------- as it is shown
 
 
-def shown_order(header: OrderHeader) -> Values:
+def shown_order(header: OrderHeader) -> "api.Order":
     """Return an order as the API shows it, without its items."""
-    return {
+    shown: api.Order = {
         "order": header.order,
         "status": header.status,
-        **({"customer": header.customer} if header.customer else {}),
         "currency": header.currency,
         "placed_at": header.placed_at,
         "lines": header.lines,
         "total": header.total,
-        "history": [entry._asdict() for entry in header.history],
+        "history": [{"status": entry.status, "at": entry.at} for entry in header.history],
     }
+    if header.customer:
+        shown["customer"] = header.customer
+    return shown
 
 
-def shown_item(item: Values) -> Values:
+def found_order(header: OrderHeader) -> "api.FoundOrder":
+    """Return an order as a search shows it."""
+    found: api.FoundOrder = {
+        "order": header.order,
+        "status": header.status,
+        "currency": header.currency,
+        "placed_at": header.placed_at,
+        "total": header.total,
+    }
+    if header.customer:
+        found["customer"] = header.customer
+    return found
+
+
+_OPTIONAL: Final = (
+    "commission_rate",
+    "quantity",
+    "unit_price",
+    "location",
+    "category",
+)
+"""The fields that an item need not have."""
+
+
+def shown_item(item: Values) -> "api.OrderItem":
     """Return an item as the API shows it in its order."""
-    return {"line": line_of(item["sk"]), **facts(item)}
+    shown: api.OrderItem = {
+        "line": line_of(item["sk"]),
+        "agency": item["agency"],
+        "product": item["product"],
+        "amount": item["amount"],
+    }
+    for name in _OPTIONAL:
+        if name in item:
+            shown[name] = item[name]
+    return shown
 
 
-def shown_customer_item(item: Values) -> Values:
+def shown_customer_item(item: Values) -> "api.BoughtItem":
     """Return an item as the API shows it among its customer's items."""
     return {
         "order": order_of(item["pk"]),

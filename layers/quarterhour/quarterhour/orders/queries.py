@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any, Final, Self, cast
+from typing import TYPE_CHECKING, Self
 
 from quarterhour.aws.entity import IndexRange, Range, Values
 from quarterhour.aws.entity_table import EntityReader
@@ -16,7 +16,6 @@ from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import is_stored_name, shown
 from quarterhour.model.instants import ALWAYS, instant, rounded_up
-from quarterhour.orders.api import FoundOrders
 from quarterhour.orders.keys import (
     HEADER,
     customer_item_bounds,
@@ -28,15 +27,13 @@ from quarterhour.orders.keys import (
     queue_partitions,
     queue_sk,
 )
-from quarterhour.orders.plan import INDEX_LAG, OrderHeader, shown_customer_item, shown_item, shown_order
+from quarterhour.orders.plan import INDEX_LAG, OrderHeader, found_order, shown_customer_item, shown_item, shown_order
 from quarterhour.web.access import Caller
-from quarterhour.web.paging import Page, Paging, within
+from quarterhour.web.paging import ItemT, Page, Paging, within
 
 if TYPE_CHECKING:
-    from quarterhour.orders.api import FoundOrder
-
-_FOUND: Final = ("order", "status", "customer", "currency", "placed_at", "total")
-"""What a search shows of an order."""
+    from quarterhour.orders import api
+    from quarterhour.orders.api import FoundOrders
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +52,7 @@ class OrderQueries:
         vault = vault_of(resources.env, resources.dynamodb, resources.workers)
         return cls(resources.entities, CustomerNames(vault).stored_as if vault else by_name)
 
-    def order(self, orders: Sequence[str], paging: Paging) -> Values:
+    def order(self, orders: Sequence[str], paging: Paging) -> "api.OrderWithItems":
         """Return the first order that exists, with a page of its items; raise ``NotFoundError`` if none does."""
         for order in orders:
             header = self._header(order)
@@ -67,15 +64,14 @@ class OrderQueries:
         """Return whether an order exists; only for the marketplace, as its items can be of several agencies."""
         return caller.is_of_marketplace and is_stored_name(order) and self._header(order) is not None
 
-    def found(self, text: str, caller: Caller, _most: int) -> FoundOrders:
+    def found(self, text: str, caller: Caller, _most: int) -> "FoundOrders":
         """Return the order and the customer that a text names; only for the marketplace."""
         if not (caller.is_of_marketplace and is_stored_name(text)):
             return {"orders": [], "customers": []}
         order = self._header(text)
-        shown = shown_order(order) if order else {}
         bought = self.of_customer([text], *ALWAYS, Paging(1, "")).items
         return {
-            "orders": [cast("FoundOrder", {name: shown[name] for name in _FOUND if name in shown})] if shown else [],
+            "orders": [found_order(order)] if order else [],
             "customers": [{"customer": text}] if bought else [],
         }
 
@@ -85,28 +81,30 @@ class OrderQueries:
         header = OrderHeader.of(values) if values else None
         return header if header and header.is_complete else None
 
-    def _items(self, order: str, paging: Paging) -> Page[Any]:
+    def _items(self, order: str, paging: Paging) -> "Page[api.OrderItem]":
         low, high = item_sk(1), item_sk(MAX_ITEMS)
         after = paging.start(lambda sk: within(low, sk, high), None)
         # Strongly consistent: all items were written before the header was complete.
         items = Range(order_pk(order), low, high, after=after, consistent=True)
         return paging.cut(self.entities.read(items, paging.limit + 1), shown_item, lambda item: item["sk"])
 
-    def of_customer(self, customers: Sequence[str], start: datetime, end: datetime, paging: Paging) -> Page[Any]:
+    def of_customer(
+        self, customers: Sequence[str], start: datetime, end: datetime, paging: Paging
+    ) -> "Page[api.Order]":
         """Return a page of a customer's orders placed from ``start`` to before ``end``, the oldest first."""
         low, high = (placed_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
 
-        def read(customer: str) -> Page[Any]:
+        def read(customer: str) -> "Page[api.Order]":
             return self._page("gsi1", list(map(customer_pk, self.stored_as(customer))), low, high, paging)
 
         return _first(customers, read)
 
-    def queue(self, status: str, start: datetime, end: datetime, paging: Paging) -> Page[Any]:
+    def queue(self, status: str, start: datetime, end: datetime, paging: Paging) -> "Page[api.Order]":
         """Return a page of the orders in a status, placed from ``start`` to before ``end``, the oldest first."""
         low, high = (queue_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
         return self._page("gsi2", queue_partitions(status), low, high, paging)
 
-    def _page(self, index: str, partitions: Sequence[str], low: str, high: str, paging: Paging) -> Page[Any]:
+    def _page(self, index: str, partitions: Sequence[str], low: str, high: str, paging: Paging) -> "Page[api.Order]":
         """Return a page of the orders in some partitions of an index, merged by their sort keys."""
         sk = f"{index}sk"
         after = paging.start(lambda sort_key: within(low, sort_key, high), low)
@@ -115,7 +113,9 @@ class OrderQueries:
         entries = (entry for entry in self.entities.read_indexes(ranges, each) if entry[sk] > after)
         return paging.cut(entries, lambda entry: shown_order(OrderHeader.of(entry)), lambda entry: str(entry[sk]))
 
-    def items_of_customer(self, customers: Sequence[str], product: str | None, paging: Paging) -> Page[Any]:
+    def items_of_customer(
+        self, customers: Sequence[str], product: str | None, paging: Paging
+    ) -> "Page[api.BoughtItem]":
         """Return a page of a customer's items, of one product or (``None``) of all, ordered by product and instant.
 
         It holds orders that were complete a moment before the first page was read. So the pages together show each
@@ -127,7 +127,7 @@ class OrderQueries:
             (iso_millis(clock.now() - INDEX_LAG), low),
         )
 
-        def read(customer: str) -> Page[Any]:
+        def read(customer: str) -> "Page[api.BoughtItem]":
             items = [IndexRange("gsi1", customer_pk(one), after, high) for one in self.stored_as(customer)]
             entries = (
                 entry for entry in self.entities.read_indexes(items, paging.limit + 2) if entry["gsi1sk"] > after
@@ -147,7 +147,7 @@ class OrderQueries:
             yield from (entry for entry in some if entry["pk"] in complete)
 
 
-def _first(names: Sequence[str], read: Callable[[str], Page[Any]]) -> Page[Any]:
+def _first(names: Sequence[str], read: Callable[[str], Page[ItemT]]) -> Page[ItemT]:
     """Return the page of the first name that has items; an empty page if none has."""
     pages = (read(name) for name in names)
     return next((page for page in pages if page.items), Page([]))

@@ -25,7 +25,7 @@ class EntityKind:
 
     prefix: str
     names: Callable[[str], dict[str, str]]
-    state: Callable[[Values], dict[str, Any]]
+    state: Callable[[Values], Mapping[str, Any]]
     figures: Callable[[Values], Figures]
     main: str
     lists: tuple[str, ...] = (LATEST,)

@@ -1,15 +1,18 @@
 """Finds statements by name, for threads about them, and by number, for the search."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.fields import is_stored_name
 from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.model.periods import Period
-from quarterhour.statements.api import FoundStatement, FoundStatements
 from quarterhour.statements.keys import number_key, statement_key
 from quarterhour.web.access import Caller
+
+if TYPE_CHECKING:
+    from quarterhour.statements.api import FoundStatement, FoundStatements
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +31,7 @@ class StatementLookup:
         found = is_stored_name(account.agency) and is_stored_name(account.currency) and caller.may_see(account.agency)
         return found and self.entities.get(statement_key(month, account)) is not None
 
-    def found(self, text: str, caller: Caller, _most: int) -> FoundStatements:
+    def found(self, text: str, caller: Caller, _most: int) -> "FoundStatements":
         """Return the statements whose number is a text, as it is written or in capital letters."""
         numbers = list(dict.fromkeys([text, text.upper()]))
         found = self.entities.get_many([number_key(one) for one in numbers])
@@ -36,7 +39,7 @@ class StatementLookup:
         return {"statements": [shown(one) for one in visible]}
 
 
-def shown(values: Values) -> FoundStatement:
+def shown(values: Values) -> "FoundStatement":
     """Return what a search shows of a statement, by the item of a document's number."""
     return {
         "number": values["number"],

@@ -10,13 +10,16 @@ person). It passes the identity in the event. A request without an identity is r
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.model.errors import ForbiddenError, UnauthenticatedError
 from quarterhour.model.fields import NAME, is_stored_name, shown
 from quarterhour.model.settings import Environment
 from quarterhour.web import parameters
 from quarterhour.web.parameters import Parameters, invalid, spellings
+
+if TYPE_CHECKING:
+    from quarterhour.web import api
 
 Variables = Mapping[str, str]
 """The variables of a request's path, still encoded."""
@@ -70,7 +73,7 @@ class Caller:
         """Whether the caller is a machine or one of the marketplace's staff, who see everything."""
         return self.has(STAFF)
 
-    def described(self) -> dict[str, Any]:
+    def described(self) -> "api.Caller":
         """Return the caller as the API shows them to themselves: ``machine``, ``name``, sorted roles and agencies."""
         roles = sorted(self.roles or ())
         return {"name": self.name, "machine": self.is_machine, "roles": roles, "agencies": sorted(self.agencies)}

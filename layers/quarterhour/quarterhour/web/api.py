@@ -1,10 +1,11 @@
 """The responses of every route, as types: pages and problems."""
 
-from typing import Generic, Literal, NotRequired, TypeVar
+from typing import Generic, NotRequired, TypeVar
 
 from typing_extensions import TypedDict
 
 from quarterhour.model.api import Count, FieldProblem, Name, Token
+from quarterhour.web.access import Role
 
 T = TypeVar("T")
 
@@ -42,7 +43,7 @@ class Caller(TypedDict):
     """The ARN of a machine's IAM principal; the subject (`sub`) of a person's token."""
     machine: bool
     """Whether it is a machine, which may use every route that its IAM policy allows."""
-    roles: list[Literal["agency", "auditor", "finance", "support"]]
+    roles: list[Role]
     """A person's roles; none for a machine."""
     agencies: list[Name]
     """The agencies whose data a person with the role `agency` may see; none for staff and machines, who see all."""

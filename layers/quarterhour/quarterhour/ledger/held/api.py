@@ -4,7 +4,8 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.ledger.api import HeldReason, RecordedRerating
+from quarterhour.ledger.reading.api import RecordedRerating
+from quarterhour.ledger.recording.api import HeldReason
 from quarterhour.model.api import FieldProblem, Instant, Name, Text
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, cast
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.api import FoundEvents
 from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.ledger.reading.sealed_index import all_sources
 from quarterhour.model.fields import is_stored_name
@@ -15,7 +14,7 @@ from quarterhour.model.identifiers import SEPARATOR, Identity
 from quarterhour.web.access import Caller
 
 if TYPE_CHECKING:
-    from quarterhour.ledger.api import FoundEvent
+    from quarterhour.ledger.reading.api import FoundEvent, FoundEvents
 
 MAX_IDENTITIES: Final = 100
 """The most events that are looked up: one BatchGetItem."""
@@ -33,7 +32,7 @@ class EventSearch:
     events: EventLookup
     workers: Workers
 
-    def found(self, text: str, caller: Caller, most: int) -> FoundEvents:
+    def found(self, text: str, caller: Caller, most: int) -> "FoundEvents":
         """Return the events that a text names and the caller may see, at most some.
 
         ``all_sources``: whether they were looked for in all sources, and not only in the first ones.

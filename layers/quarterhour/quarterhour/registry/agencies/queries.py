@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity import Values
 from quarterhour.model.errors import NotFoundError
@@ -14,7 +14,11 @@ from quarterhour.registry.agencies.responses import listed_agency
 from quarterhour.registry.documents.keys import AGENCY, agency_document, latest_key
 from quarterhour.registry.documents.queries import DocumentQueries
 from quarterhour.web.access import Caller
-from quarterhour.web.paging import Page, Paging
+from quarterhour.web.paging import Paging
+
+if TYPE_CHECKING:
+    from quarterhour.registry.agencies import api
+    from quarterhour.web.paging import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +50,7 @@ class AgencyQueries:
         """Return whether an agency is registered, and the caller may see it."""
         return caller.may_see(agency) and self._registered((agency,)) is not None
 
-    def registered(self, paging: Paging) -> Page[Any]:
+    def registered(self, paging: Paging) -> "Page[api.ListedAgency]":
         """Return a page of the registered agencies with their latest versions, in the order of their names."""
         some = islice(self.documents.listed(AGENCIES.name, paging), paging.limit + 1)
         names = [values["gsi1sk"].removeprefix(AGENCY) for values in some]

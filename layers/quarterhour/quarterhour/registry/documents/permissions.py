@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour.model import fields
 from quarterhour.model.clock import iso_millis
@@ -11,6 +11,9 @@ from quarterhour.model.errors import ForbiddenError
 from quarterhour.model.fields import NAME, TEXT, Fields
 from quarterhour.registry.documents.keys import RATE_CARD, permissions_key
 from quarterhour.web.access import Caller
+
+if TYPE_CHECKING:
+    from quarterhour.registry.documents import api
 
 MOST: Final = 200
 """The largest number of names in each of the two lists, so that both always fit into an item."""
@@ -29,7 +32,7 @@ class Permissions:
         """Return the permissions in a document's item, or those of nobody if there is none."""
         return cls(*(tuple(values[name]) for name in ("agencies", "people"))) if values else cls()
 
-    def as_dict(self) -> dict[str, list[str]]:
+    def as_dict(self) -> "api.Readers":
         """Return the permissions as they are stored and shown."""
         return {"agencies": list(self.agencies), "people": list(self.people)}
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.aws.entity import Values
 from quarterhour.model import exact_json, fields
@@ -14,6 +14,9 @@ from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import Fields
 from quarterhour.registry.documents.keys import MAX_VERSION, latest_key, listing, metadata_key, version_key
 from quarterhour.registry.documents.timeline import Start, timeline_of, timeline_values, with_start
+
+if TYPE_CHECKING:
+    from quarterhour.registry.documents import api
 
 MAX_CONTENT: Final = 200_000
 """Bytes of a document as canonical JSON; a transaction holds the content twice, as the latest and in the history."""
@@ -168,14 +171,22 @@ def missing_listing(draft: WrittenDocument, latest: Values | None) -> dict[str, 
     return {} if latest is None or "listed" in latest else listing(draft.kind, draft.document)
 
 
-def shown_version(document: str, values: Mapping[str, Any]) -> Values:
+def shown_version(document: str, values: Mapping[str, Any]) -> "api.DocumentVersion":
     """Return a version as the API shows it, without its content."""
-    names = ("sha256", "written_at", "written_by")
-    shown = {"document": document, "version": int(values["version"]), **{name: values[name] for name in names}}
-    return {**shown, "valid_from": values["valid_from"]} if "valid_from" in values else shown
+    shown: api.DocumentVersion = {
+        "document": document,
+        "version": int(values["version"]),
+        "sha256": values["sha256"],
+        "written_at": values["written_at"],
+        "written_by": values["written_by"],
+    }
+    if "valid_from" in values:
+        shown["valid_from"] = values["valid_from"]
+    return shown
 
 
-def shown_metadata(document: str, values: Mapping[str, Any]) -> Values:
+def shown_metadata(document: str, values: Mapping[str, Any]) -> "api.DocumentMetadata":
     """Return a document's metadata as the API shows them."""
     kind = values["kind"].replace(" ", "-")  # 0.1.0 wrote "rate card"
-    return {"document": document, "kind": kind, **{name: values[name] for name in ("created_at", "created_by")}}
+    created_at, created_by = values["created_at"], values["created_by"]
+    return {"document": document, "kind": kind, "created_at": created_at, "created_by": created_by}

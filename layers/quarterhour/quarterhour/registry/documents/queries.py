@@ -27,10 +27,12 @@ from quarterhour.registry.documents.permissions import Permissions, may_read
 from quarterhour.registry.documents.plan import shown_metadata, shown_version
 from quarterhour.registry.documents.timeline import Start, timeline_of, version_at, with_start
 from quarterhour.web.access import Caller
-from quarterhour.web.paging import Page, Paging, within
+from quarterhour.web.paging import Paging, within
 
 if TYPE_CHECKING:
+    from quarterhour.registry.documents import api
     from quarterhour.registry.documents.timeline import Timeline
+    from quarterhour.web.paging import Page
 
 _FIRST: Final = version_sk(1)
 _LAST: Final = version_sk(MAX_VERSION)
@@ -74,7 +76,7 @@ class DocumentQueries:
             raise NotFoundError(f"{shown(document)} was not in force yet at {iso_exact(at)}")
         return latest if version == int(latest["version"]) else self.version(document, version)
 
-    def of_kind(self, kind: str, paging: Paging) -> Page[Any]:
+    def of_kind(self, kind: str, paging: Paging) -> "Page[api.DocumentMetadata]":
         """Return a page of the metadata of all documents of a kind, in the order of their names."""
         return paging.cut(
             self.listed(kind, paging),
@@ -88,7 +90,7 @@ class DocumentQueries:
         entries = self.entities.read_index(listed_range(kind, after), paging.limit + 2)
         return (values for values in entries if values["gsi1sk"] != after)
 
-    def versions(self, document: str, paging: Paging) -> Page[Any]:
+    def versions(self, document: str, paging: Paging) -> "Page[api.DocumentVersion]":
         """Return a page of the versions, the newest first; raise ``NotFoundError`` if there is no such document."""
         after = paging.start(lambda version: within(_FIRST, version_sk(int(version)), _LAST), None)
         history = Range(document_pk(document), _FIRST, _LAST, descending=True, after=after)
@@ -100,7 +102,7 @@ class DocumentQueries:
             raise _missing(document)
         return page
 
-    def metadata(self, document: str) -> dict[str, Any]:
+    def metadata(self, document: str) -> "api.DocumentMetadata":
         """Return a document's metadata; raise ``NotFoundError`` if there is no such document."""
         return shown_metadata(document, self._found(document, metadata_key(document)))
 

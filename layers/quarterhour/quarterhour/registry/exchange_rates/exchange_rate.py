@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour.aws.entity import Values
 from quarterhour.model import fields, money
@@ -13,6 +13,9 @@ from quarterhour.model.fields import Fields
 from quarterhour.model.instants import YEARS
 from quarterhour.registry.exchange_rates.keys import RATES, currency_of
 from quarterhour.snapshots.kind import EntityKind
+
+if TYPE_CHECKING:
+    from quarterhour.registry.exchange_rates import api
 
 MAX_SOURCE: Final = 64
 
@@ -80,7 +83,7 @@ def read_request(body: Mapping[str, Any], now: datetime) -> ExchangeRateRequest:
     return ExchangeRateRequest(units, source, as_of, base or "")
 
 
-def shown(values: Values) -> dict[str, Any]:
+def shown(values: Values) -> "api.ExchangeRateState":
     """Return a rate as the API shows it, under the names of the request."""
     return {
         "units_per_base": values["units_per_base"],

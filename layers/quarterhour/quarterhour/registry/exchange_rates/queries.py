@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
@@ -22,7 +22,11 @@ from quarterhour.registry.exchange_rates.keys import (
 from quarterhour.registry.exchange_rates.plan import LastUse
 from quarterhour.snapshots.keys import window_start
 from quarterhour.snapshots.layers import Layer
-from quarterhour.web.paging import Page, Paging, within
+from quarterhour.web.paging import Paging, within
+
+if TYPE_CHECKING:
+    from quarterhour.registry.exchange_rates import api
+    from quarterhour.web.paging import Page
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +73,15 @@ class ExchangeRateQueries:
         start = window_start(at, layer.window) if layer.window else at
         return self.as_of(currency_of(latest["pk"]), start - MILLISECOND)
 
-    def span(self, currency: str, start: datetime, end: datetime, paging: Paging) -> Page[Any]:
+    def span(self, currency: str, start: datetime, end: datetime, paging: Paging) -> "Page[api.ExchangeRateState]":
         """Return a page of the rates entered as of an instant from ``start`` to before ``end``, the oldest first."""
         return self._page(history_between(currency, start, end), paging)
 
-    def last(self, currency: str, paging: Paging) -> Page[Any]:
+    def last(self, currency: str, paging: Paging) -> "Page[api.ExchangeRateState]":
         """Return a page of all rates that were ever entered, the newest first."""
         return self._page(replace(history_between(currency, *ALWAYS), descending=True), paging)
 
-    def _page(self, entered: Range, paging: Paging) -> Page[Any]:
+    def _page(self, entered: Range, paging: Paging) -> "Page[api.ExchangeRateState]":
         after = paging.start(lambda sk: within(entered.low, sk, entered.high), None)
         entries = self.entities.read(replace(entered, after=after), paging.limit + 1)
         return paging.cut(entries, shown, lambda values: str(values["sk"]))

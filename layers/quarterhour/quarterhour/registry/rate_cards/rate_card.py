@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.errors import FieldProblem
@@ -12,6 +12,9 @@ from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.registry.documents.keys import DEFAULT_RATE_CARD, GROUP, RATE_CARD, is_rate_card
 from quarterhour.registry.documents.plan import DocumentKind, Valid
 from quarterhour.registry.rate_cards.arithmetic import Charge
+
+if TYPE_CHECKING:
+    from quarterhour.registry.rate_cards import api
 
 MAX_RULES: Final = 200
 _FIELDS: Final = frozenset({"valid_from", "rules", "refund_fixed"})
@@ -79,15 +82,18 @@ class Rule(NamedTuple):
         kept = None if self.refund_fixed else money.multiply(self.fixed, sold.items)
         return Charge(self.percent, sold.amount, self.fixed, sold.items, self.minimum, self.maximum, kept)
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> "api.Rule":
         """Return the rule as the API shows it."""
-        values = {name: getattr(self, name) for name in (*_CONDITIONS, "percent", *_FEES)}
-        shown = {
-            name: money.plain(value) if isinstance(value, Decimal) else value
-            for name, value in values.items()
-            if value is not None
-        }
-        return shown if self.refund_fixed or self.fixed is None else {**shown, "refund_fixed": False}
+        shown: api.Rule = {"percent": money.plain(self.percent)}
+        for condition in _CONDITIONS:
+            if (value := getattr(self, condition)) is not None:
+                shown[condition] = value
+        for fee in _FEES:
+            if (amount := getattr(self, fee)) is not None:
+                shown[fee] = money.plain(amount)
+        if self.fixed is not None and not self.refund_fixed:
+            shown["refund_fixed"] = False
+        return shown
 
 
 class RateCard(NamedTuple):

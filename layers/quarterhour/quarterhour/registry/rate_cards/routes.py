@@ -1,5 +1,7 @@
 """The route of an agency's rate cards; each rate card is a document."""
 
+from typing import TYPE_CHECKING
+
 from quarterhour.aws.entity import Values
 from quarterhour.aws.resources import Resources
 from quarterhour.model import clock, instants
@@ -12,6 +14,9 @@ from quarterhour.web import http
 from quarterhour.web.access import own_agency
 from quarterhour.web.parameters import INSTANT
 from quarterhour.web.routing import Routes, Spellings
+
+if TYPE_CHECKING:
+    from quarterhour.registry.rate_cards import api
 
 
 def read(routes: Routes, resources: Resources) -> None:
@@ -26,8 +31,9 @@ def read(routes: Routes, resources: Resources) -> None:
         at = routes.parameters().optional("at", INSTANT, instants.instant, now)
         in_force = rate_cards.in_force(agencies.registered_name(agency), at, now)
         readable = [(document, values) for document, values in in_force if documents.may_read(document, caller)]
-        return http.response(200, {"items": [_shown(document, values) for document, values in readable]})
+        shown: api.RateCardsInForce = {"items": [_shown(document, values) for document, values in readable]}
+        return http.response(200, shown)
 
 
-def _shown(document: str, values: Values) -> Values:
+def _shown(document: str, values: Values) -> "api.RateCardInForce":
     return {**shown_version(document, values), "rules": [rule.as_dict() for rule in rate_card_of(values).rules]}

@@ -59,3 +59,15 @@ class ScheduleUpdate(TypedDict):
     """Why; stored with the change."""
     seen: NotRequired[Count | None]
     """The `version` of the schedule that you have read; without it, the current one."""
+
+
+class ReportDelay(TypedDict):
+    """How long the oldest final quarter-hour has waited to be reported."""
+
+    sealed_until: Instant | None
+    """The end of the last sealed quarter-hour; null before the first event."""
+    delay_seconds: float
+    delay_firings: float
+    """The delay in firings of the schedule."""
+    late: bool
+    """Whether that is two firings or more."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour.model.clock import iso_millis, iso_seconds, parse_iso
 from quarterhour.model.errors import ConflictError, InvalidError
@@ -11,6 +11,9 @@ from quarterhour.model.fields import TEXT, Fields, bounded, shown, text, whole
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.schedule.expression import EXPECTED, Expression, ExpressionError, parse
 from quarterhour.reports.schedule.keys import DESIRED_KEY, change_key
+
+if TYPE_CHECKING:
+    from quarterhour.reports.schedule import api
 
 _FIELDS: Final = frozenset({"expression", "paused", "reason", "seen"})
 _SEEN: Final = "the version of the schedule that was seen, a whole number, or 0 before the first change"
@@ -27,7 +30,7 @@ class Setting:
     paused: bool
     overridden: bool
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> "api.ScheduleSetting":
         """Return the JSON object that the API shows."""
         return {"expression": self.expression, "paused": self.paused, "overridden": self.overridden}
 
@@ -196,7 +199,7 @@ LATE_FIRINGS: Final = 2
 """Reports are late from this delay on, in firings of the schedule. The alarm ``report-late`` has the same threshold."""
 
 
-def shown_delay(sealed_through: QuarterHour | None, behind: Delay) -> dict[str, Any]:
+def shown_delay(sealed_through: QuarterHour | None, behind: Delay) -> "api.ReportDelay":
     """Return the delay of the reports as the API shows it. ``sealed_through`` is ``None`` before the first event."""
     return {
         "sealed_until": iso_seconds(sealed_through.end) if sealed_through else None,

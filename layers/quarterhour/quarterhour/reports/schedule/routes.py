@@ -1,5 +1,7 @@
 """The routes of the report schedule: read it, and change it at run time."""
 
+from typing import TYPE_CHECKING
+
 from quarterhour.aws.resources import Resources
 from quarterhour.reports.schedule.plan import ScheduleRequest
 from quarterhour.reports.schedule.service import ScheduleReconciler
@@ -7,6 +9,9 @@ from quarterhour.web import http
 from quarterhour.web.access import Role, people, staff
 from quarterhour.web.parameters import PAGE
 from quarterhour.web.routing import Routes
+
+if TYPE_CHECKING:
+    from quarterhour.reports.schedule import api
 
 
 def read(routes: Routes, resources: Resources) -> None:
@@ -17,7 +22,8 @@ def read(routes: Routes, resources: Resources) -> None:
     def show_schedule() -> http.Response:
         """Return the actual and the desired schedule, and its changes, newest first."""
         paging = routes.parameters().paging()
-        return http.response(200, {**schedule.show(), **paging.body(schedule.changes(paging))})
+        shown: api.ScheduleWithChanges = {**schedule.show(), **paging.body(schedule.changes(paging))}
+        return http.response(200, shown)
 
 
 def write(routes: Routes, resources: Resources) -> None:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour.aws import clients
 from quarterhour.aws.entity import Values
@@ -15,7 +15,11 @@ from quarterhour.reports.schedule.expression import EXPECTED, ExpressionError, c
 from quarterhour.reports.schedule.keys import change_key, version_of
 from quarterhour.reports.schedule.plan import Delay, DesiredSchedule, ScheduleRequest, Setting, change, delay
 from quarterhour.reports.schedule.store import ActualSchedule, ScheduleStore, update_request
-from quarterhour.web.paging import Page, Paging
+from quarterhour.web.paging import Paging
+
+if TYPE_CHECKING:
+    from quarterhour.reports.schedule import api
+    from quarterhour.web.paging import Page
 
 FIRINGS_SHOWN: Final = 3
 
@@ -51,7 +55,7 @@ class ScheduleReconciler:
         store = ScheduleStore(clients.scheduler(), resources.env.text("SCHEDULE_NAME"), resources.entities)
         return cls(store, resources.env.parsed("REPORT_RATE", EXPECTED, checked))
 
-    def show(self) -> dict[str, Any]:
+    def show(self) -> "api.Schedule":
         """Return the actual and the desired schedule, as the API shows them."""
         actual, desired = self._store.actual(), self._store.desired()
         return {
@@ -63,7 +67,7 @@ class ScheduleReconciler:
             "deployed": self._deployed,
         }
 
-    def changes(self, paging: Paging) -> Page[Any]:
+    def changes(self, paging: Paging) -> "Page[api.ScheduleChange]":
         """Return a page of the changes, newest first."""
         before = paging.start(_known_change, None)
         return paging.cut(self._store.changes(before, paging.limit + 1), shown_change, lambda values: values["sk"])
@@ -124,12 +128,14 @@ def firings(actual: ActualSchedule) -> list[str]:
     return [iso_seconds(one) for one in islice(upcoming(expression, clock.now(), actual.since), FIRINGS_SHOWN)]
 
 
-def shown_change(values: Values) -> dict[str, Any]:
+def shown_change(values: Values) -> "api.ScheduleChange":
     """Return the JSON object of a change: its version, instant, sender, both settings and the reason."""
     return {
         "version": version_of(values["sk"]),
-        **{name: values[name] for name in ("at", "by")},
-        **{name: Setting.of(values[name]).as_dict() for name in ("from", "to")},
+        "at": values["at"],
+        "by": values["by"],
+        "from": Setting.of(values["from"]).as_dict(),
+        "to": Setting.of(values["to"]).as_dict(),
         "reason": values.get("reason"),
     }
 

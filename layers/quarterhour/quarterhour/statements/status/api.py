@@ -4,7 +4,7 @@ from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.ledger.api import EventName
+from quarterhour.ledger.events.api import EventName
 from quarterhour.model.api import Count, Day, Decimal, Instant, Name, Text, constrained
 from quarterhour.reports.api import LinkedFile
 from quarterhour.statements.api import DocumentKind, ListedDocument, NamedStatement, StatementFigures, StatementStatus

@@ -1,46 +1,16 @@
 """The responses about events, as types."""
 
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import (
-    Count,
-    Currency,
-    Day,
-    Decimal,
-    FieldProblem,
-    Instant,
-    Kind,
-    Location,
-    Month,
-    Name,
-    Text,
-    constrained,
-)
+from quarterhour.ledger.events.api import EventName, EventType
+from quarterhour.ledger.recording.api import Receipt
+from quarterhour.model.api import Count, Currency, Day, Decimal, Instant, Kind, Location, Month, Name, Text
 from quarterhour.registry.rate_cards.api import Rule
 from quarterhour.web.api import Page
 
-EventType = Literal[
-    "sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "payment.recorded", "view.recorded"
-]
-
 TermsOrigin = Literal["event", "sale", "default", "card", "rerating", "payment", "unknown"]
-
-
-class EventName(TypedDict):
-    """The name of an event: its source and id."""
-
-    source: Name
-    id: Name
-
-
-class Receipt(TypedDict):
-    """The place of an event in the ledger."""
-
-    recorded_at: Instant
-    partition: str
-    position: str
 
 
 class RecordedRerating(TypedDict):
@@ -102,83 +72,6 @@ class Event(Receipt):
     """The date that decides its tax; missing in events that 0.1.0 or 0.2.0 recorded."""
     statement: NotRequired[Text]
     """The number of the statement that a payment names."""
-
-
-class ReratedAccount(TypedDict):
-    """The sums of an account's events that another rate card prices."""
-
-    agency: Name
-    currency: Currency
-    events: Count
-    changed: Count
-    """The number of those whose commission differs."""
-    commission: Decimal
-    """What they are charged now, with their refunds and earlier re-ratings."""
-    would_be: Decimal
-    difference: Decimal
-
-
-class ReratedEvent(TypedDict):
-    """An event whose commission another rate card changes."""
-
-    source: Name
-    id: Name
-    recorded_at: Instant
-    currency: Currency
-    amount: Decimal
-    commission: Decimal
-    """What it is charged now, with its refunds and earlier re-ratings."""
-    would_be: Decimal
-    difference: Decimal
-    events: list[dict[str, Any]]
-    """The events that apply the change, as `POST /events` takes them."""
-
-
-class ReratingPreview(TypedDict):
-    """What events would be charged by another rate card."""
-
-    rate_card: str
-    version: Count
-    accounts: list[ReratedAccount]
-    changes: list[ReratedEvent]
-
-
-HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency", "needs_approval"]
-Verdict = Literal["recorded", "duplicate", "held", "conflict", "rejected", "unavailable"]
-
-
-class Waiting(TypedDict):
-    """What a held event waits for."""
-
-    reason: HeldReason
-    problems: list[FieldProblem]
-    """Why it cannot be posted yet; if its sale is known by now and does not allow it, why not."""
-
-
-class ItemOutcome(TypedDict):
-    """The result for one event of a request."""
-
-    index: Count
-    """The event's index in the request."""
-    line: NotRequired[Annotated[int, constrained(minimum=1)]]
-    """The number of its line, if the request was NDJSON."""
-    source: str | None
-    id: str | None
-    verdict: Verdict
-    receipt: NotRequired[Receipt]
-    """The event's place in the ledger, if it is recorded by this request or an earlier one."""
-    held: NotRequired[Waiting]
-    """What a held event waits for."""
-    errors: NotRequired[list[FieldProblem]]
-    """The errors in the event."""
-
-
-class Recording(TypedDict):
-    """The results for all events of a request."""
-
-    items: list[ItemOutcome]
-    counts: dict[Verdict, Count]
-    """The number of items per verdict; verdicts without items are omitted."""
 
 
 class Step(TypedDict):

@@ -1,4 +1,4 @@
-"""Events as they are sent, as types."""
+"""Events as they are sent, and their names, as types."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any, Final, Literal, NotRequired
@@ -21,6 +21,18 @@ from quarterhour.model.api import (
     named,
 )
 from quarterhour.registry.documents.keys import MAX_VERSION
+
+EventType = Literal[
+    "sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "payment.recorded", "view.recorded"
+]
+
+
+class EventName(TypedDict):
+    """The name of an event: its source and id."""
+
+    source: Name
+    id: Name
+
 
 _JSON_TYPE = r"^\s*[A-Za-z0-9!#$&^_.+-]+/([A-Za-z0-9!#$&^_.+-]+\+)?[Jj][Ss][Oo][Nn]\s*(;[\s\S]*)?$"
 

@@ -1,0 +1,46 @@
+"""The preview of re-ratings, as types."""
+
+from typing import Any
+
+from typing_extensions import TypedDict
+
+from quarterhour.model.api import Count, Currency, Decimal, Instant, Name
+
+
+class ReratedAccount(TypedDict):
+    """The sums of an account's events that another rate card prices."""
+
+    agency: Name
+    currency: Currency
+    events: Count
+    changed: Count
+    """The number of those whose commission differs."""
+    commission: Decimal
+    """What they are charged now, with their refunds and earlier re-ratings."""
+    would_be: Decimal
+    difference: Decimal
+
+
+class ReratedEvent(TypedDict):
+    """An event whose commission another rate card changes."""
+
+    source: Name
+    id: Name
+    recorded_at: Instant
+    currency: Currency
+    amount: Decimal
+    commission: Decimal
+    """What it is charged now, with its refunds and earlier re-ratings."""
+    would_be: Decimal
+    difference: Decimal
+    events: list[dict[str, Any]]
+    """The events that apply the change, as `POST /events` takes them."""
+
+
+class ReratingPreview(TypedDict):
+    """What events would be charged by another rate card."""
+
+    rate_card: str
+    version: Count
+    accounts: list[ReratedAccount]
+    changes: list[ReratedEvent]
