@@ -24,12 +24,12 @@ from quarterhour.model.instants import midnight
 from quarterhour.registry.agencies.rows import AgencyRow
 from quarterhour.statements.drafts.draft_items import DraftDecision, DraftItem, DraftState
 from quarterhour.statements.keys import open_drafts
+from quarterhour_tools.demo.year_agencies import OWNER
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.exchange_rates import RateFile, RateRow
 from quarterhour_tools.replay.replay import Document, replaying
-from quarterhour_tools.replay.year_agencies import OWNER
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page, Request

@@ -23,7 +23,7 @@ from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Delivery
 from quarterhour_tools.loading.event_send import AT_ONCE, send
 from quarterhour_tools.loading.ndjson import open_lines
 from quarterhour_tools.loading.receipts import open_receipts
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.target.remote import Remote
 
 ANSWER_SECONDS: Final = 0.08
 """Seconds of a request of 500 events, as `benchmarks.latency` measures it with 8 calls at a time."""

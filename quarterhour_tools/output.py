@@ -4,6 +4,7 @@ import json
 from typing import Final
 
 from rich.console import Console
+from rich.progress import BarColumn, Progress, SpinnerColumn, TaskProgressColumn, TextColumn
 from rich.table import Table
 
 _WIDEST: Final = 1_000_000
@@ -29,3 +30,17 @@ def as_json(value: object) -> str:
     """Return JSON for people and programs, with each unprintable character of a string escaped."""
     text = json.dumps(value, indent=2, ensure_ascii=False)
     return "".join(one if one.isprintable() or one == "\n" else json.dumps(one)[1:-1] for one in text)
+
+
+def progress_bar(console: Console) -> Progress:
+    """Return a progress bar, which only a terminal shows; each of its tasks has a ``status``."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[status]}"),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )

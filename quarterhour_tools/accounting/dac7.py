@@ -20,10 +20,11 @@ from quarterhour_tools.accounting.document import Party, StatementDocument, in_f
 from quarterhour_tools.accounting.documents import configure_files, statement_documents
 from quarterhour_tools.accounting.journal_csv import csv_bytes
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import sealed_files
 from quarterhour_tools.output import counted
-from quarterhour_tools.statement_files import sealed_periods
+from quarterhour_tools.statements.files import sealed_periods
+from quarterhour_tools.target.deployment import sealed_files
 
+NAME: Final = "dac7"
 HELP: Final = "write the figures of DAC7: what each agency sold in a year, by calendar quarter"
 DESCRIPTION: Final = (
     "Write a CSV file with what a platform operator in the European Union reports of each seller: consideration, "
@@ -125,7 +126,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--year", type=_year, required=True, metavar="YEAR", help="the year, such as 2026")
     parser.add_argument("--partial", action="store_true", help="write what there is, though months are not sealed")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the CSV file to write")
-    parser.set_defaults(run=_run)
 
 
 def _year(text: str) -> int:
@@ -134,7 +134,8 @@ def _year(text: str) -> int:
     return int(text)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     files = sealed_files(args)
     sealed = set(sealed_periods(files))
     missing = [month for month in months_of(args.year) if month not in sealed]

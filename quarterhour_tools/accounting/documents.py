@@ -12,8 +12,8 @@ from quarterhour.statements.keys import STATEMENT
 from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import configure_target
-from quarterhour_tools.statement_files import read_statements, sealed_periods
+from quarterhour_tools.statements.files import read_statements, sealed_periods
+from quarterhour_tools.target.deployment import configure_target
 
 _MALFORMED: Final = (KeyError, TypeError, ValueError, ArithmeticError)
 

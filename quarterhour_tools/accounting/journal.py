@@ -15,9 +15,10 @@ from quarterhour_tools.accounting.documents import choose, configure_files, conf
 from quarterhour_tools.accounting.journal_csv import plain_journal, xero_journal
 from quarterhour_tools.accounting.journal_entries import JournalEntry, journal_entries
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import sealed_files
 from quarterhour_tools.output import counted
+from quarterhour_tools.target.deployment import sealed_files
 
+NAME: Final = "journal"
 HELP: Final = "write the journal entries of a period for an accounting system"
 DESCRIPTION: Final = (
     "Write a balanced journal entry for each statement and credit note of a period: as plain CSV, as a DATEV file or "
@@ -48,7 +49,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--format", choices=_FORMS, default=_PLAIN, help="the file's format (default csv)")
     parser.add_argument("--currency", type=_currency, metavar="CODE", help="only the documents in this currency")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the file to write")
-    parser.set_defaults(run=_run)
 
 
 def _currency(text: str) -> str:
@@ -57,7 +57,8 @@ def _currency(text: str) -> str:
     return text
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     try:
         return _write(args)
     except MapProblemsError as error:

@@ -28,10 +28,11 @@ from quarterhour_tools.csv.bank_lines import bank_lines
 from quarterhour_tools.csv.command import read_map
 from quarterhour_tools.csv.file import open_text
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import api, configure_target
-from quarterhour_tools.operations.remote import IN_LEDGER, Remote, as_item, failure, reasons
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
+from quarterhour_tools.target.deployment import api, configure_target
+from quarterhour_tools.target.remote import IN_LEDGER, Remote, as_item, failure, reasons
 
+NAME: Final = "payments"
 HELP: Final = "match a bank's file to statements, and record payments"
 DESCRIPTION: Final = (
     "Match the lines of a bank's file (CAMT.053, MT940 or CSV) to what is open of statements, and say why. With "
@@ -64,10 +65,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="write the payments that are not certain here: check them, then use `quarterhour send`",
     )
     parser.add_argument("--json", action="store_true", help="print the lines as JSON")
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     remote = api(args)
     found = _matched(remote, _content(args), args.format)
     lines: list[_Json] = found["lines"]

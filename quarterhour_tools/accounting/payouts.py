@@ -49,11 +49,12 @@ from quarterhour_tools.accounting.payout_plan import (
 from quarterhour_tools.accounting.sealed_payments import SealedPayment, sealed_payments
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import api, sealed_files
-from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons, segment
 from quarterhour_tools.output import counted, plain_console, print_table
-from quarterhour_tools.statement_files import sealed_periods
+from quarterhour_tools.statements.files import sealed_periods
+from quarterhour_tools.target.deployment import api, sealed_files
+from quarterhour_tools.target.remote import IN_LEDGER, Remote, reasons, segment
 
+NAME: Final = "payouts"
 HELP: Final = "pay out the credits of agencies by SEPA credit transfer"
 DESCRIPTION: Final = (
     "Write a file of SEPA credit transfers (pain.001.001.09) with what is open of the statements of agencies whose "
@@ -97,7 +98,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="the last period whose statements are paid (default: the last one)",
     )
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the XML file to write")
-    parser.set_defaults(run=_run)
 
 
 def _name(text: str) -> str:
@@ -120,7 +120,8 @@ def _amount(text: str) -> Decimal:
     return amount
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     files = sealed_files(args)
     remote = None if args.folder else api(args)
     plan = _plan(files, remote, PayoutRun(args.name, args.minimum, args.period))

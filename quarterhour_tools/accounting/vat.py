@@ -23,9 +23,10 @@ from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
 from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
 from quarterhour_tools.accounting.journal_csv import csv_bytes
-from quarterhour_tools.operations.deployment import sealed_files
 from quarterhour_tools.output import as_json, plain_console, print_table
+from quarterhour_tools.target.deployment import sealed_files
 
+NAME: Final = "vat"
 HELP: Final = "sum up the VAT of a period's statements"
 DESCRIPTION: Final = (
     "Sum up what the documents of a period, or those issued in a month, charge and its VAT, by the customer's country, "
@@ -173,10 +174,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     form = parser.add_mutually_exclusive_group()
     form.add_argument("--json", action="store_true", help="print a JSON object instead of a table")
     form.add_argument("--csv", type=Path, metavar="FILE", help="write a CSV file instead of a table")
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     files = sealed_files(args)
     choice = choose(files, args)
     documents = choice.documents(files)

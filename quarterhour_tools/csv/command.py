@@ -26,6 +26,10 @@ from quarterhour.model.fields import printable
 from quarterhour_tools.csv.file import STDIN, TextFile, open_text
 from quarterhour_tools.output import counted
 
+NAME: Final = "csv"
+HELP: Final = "convert a CSV file of sales into events"
+DESCRIPTION: Final = "Convert a CSV file of sales into NDJSON of events, by a TOML map; or propose a map for it."
+
 MOST_SHOWN: Final = 100
 """How many bad rows are shown; the others are counted."""
 _COUNTED: Final = {"rows": "row", "events": "event", "bad": "bad row"}

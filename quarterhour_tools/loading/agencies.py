@@ -12,14 +12,22 @@ from quarterhour.registry.agencies.agency import FIELDS, TAX_FIELDS
 from quarterhour.registry.agencies.rows import COLUMNS, AgencyFileError, AgencyRow, BadLine, has_start, read_rows
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_file import open_source
-from quarterhour_tools.operations.deployment import api, configure_target
+from quarterhour_tools.target.deployment import api, configure_target
+
+NAME: Final = "agencies"
+HELP: Final = "register agencies from a file"
+DESCRIPTION: Final = (
+    "Register the agencies of a file: those that are new, and those whose latest version differs. If a line is "
+    "invalid, nothing is sent. Running it again changes nothing. Exit code 1 if agencies were invalid or "
+    "refused."
+)
 
 CREATED: Final = "created"
 CHANGED: Final = "changed"
 UNCHANGED: Final = "unchanged"
 REFUSED: Final = "refused"
 
-HELP: Final = (
+FILE_HELP: Final = (
     f"NDJSON of objects with agency and any of {', '.join(FIELDS)} (tax: {', '.join(TAX_FIELDS)}); or CSV with "
     f"the columns agency and any of {', '.join(COLUMNS[1:])}; plain or .gz, - for standard input"
 )
@@ -63,12 +71,12 @@ def _start(row: AgencyRow) -> datetime:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour agencies``."""
-    parser.add_argument("file", metavar="FILE", help=HELP)
+    parser.add_argument("file", metavar="FILE", help=FILE_HELP)
     configure_target(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     rows, bad = read(args.file)
     for one in bad:
         print(printable(f"line {one.number}: {one.problem}"))

@@ -25,9 +25,17 @@ from quarterhour_tools.loading.event_file import BadLine, EventLine, open_source
 from quarterhour_tools.loading.expected_totals import FIGURES, KEY, AccountPeriod, expected_totals
 from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, locked
 from quarterhour_tools.loading.ndjson import open_lines
-from quarterhour_tools.operations.deployment import api, configure_target
-from quarterhour_tools.operations.remote import IN_LEDGER, Remote, reasons
 from quarterhour_tools.output import counted, plain_console, print_table
+from quarterhour_tools.target.deployment import api, configure_target
+from quarterhour_tools.target.remote import IN_LEDGER, Remote, reasons
+
+NAME: Final = "import"
+HELP: Final = "check a file of events whole, then record them"
+DESCRIPTION: Final = (
+    "Check a file of events whole: its totals by account and month, compared with expected ones. Then record the "
+    "events. An import that was interrupted continues where it stopped, and nothing is recorded twice. Exit code "
+    "1 if the totals differ, or if an event is not in the ledger at the end."
+)
 
 _SHOWN: Final = 20
 """The most problems that are shown."""
@@ -72,10 +80,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--zone", default="UTC", metavar="NAME", help="the deployment's BusinessTimeZone, for the months (default UTC)"
     )
     configure_target(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     file = Path(args.file)
     with locked(file):
         return _import(args, file)

@@ -23,9 +23,10 @@ from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Batch, Delivery, S
 from quarterhour_tools.loading.input_lines import STDIN
 from quarterhour_tools.loading.ndjson import NOT_JSON, Line, Lines, open_lines
 from quarterhour_tools.loading.receipts import Receipts, ReceiptsError, Tally, open_receipts
-from quarterhour_tools.operations.deployment import api, configure_target
 from quarterhour_tools.output import counted
+from quarterhour_tools.target.deployment import api, configure_target
 
+NAME: Final = "send"
 HELP: Final = "send a file of events to a running stack"
 DESCRIPTION: Final = (
     "Send NDJSON of events, as `quarterhour csv` writes it, to a running stack: 500 in a request, several requests "
@@ -85,7 +86,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         help="with --map, a value that the map asks for; may be repeated",
     )
-    parser.set_defaults(run=_run)
 
 
 def _whole(most: int) -> Callable[[str], int]:
@@ -97,7 +97,8 @@ def _whole(most: int) -> Callable[[str], int]:
     return parse
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     if args.through:
         return event_through.run(args)
     if args.map or args.set:

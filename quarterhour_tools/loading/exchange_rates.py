@@ -21,13 +21,20 @@ from quarterhour.registry.exchange_rates.keys import CODE, is_code
 from quarterhour.web import parameters
 from quarterhour_tools.csv.file import TextFile, open_text
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import api, configure_target, moment
 from quarterhour_tools.output import counted
+from quarterhour_tools.target.deployment import api, configure_target, moment
+
+NAME: Final = "rates"
+HELP: Final = "enter exchange rates from a CSV file"
+DESCRIPTION: Final = (
+    "Enter exchange rates from a CSV file, or from that of the European Central Bank, in the order of time. A "
+    "second run changes nothing. Exit code 1 if some were refused."
+)
 
 ENTERED: Final = "entered"
 REFUSED: Final = "refused"
 AHEAD: Final = "ahead of the end"
-HELP: Final = (
+FILE_HELP: Final = (
     "CSV with the columns date (an instant, or a date for its midnight UTC), currency, units_per_base (or another name "
     "that begins with units_per_) and optionally source; or the file eurofxref-hist.csv of the European Central Bank; "
     "plain or .gz, - for standard input"
@@ -216,7 +223,7 @@ def _of_line(layout: _Layout, number: int, cells: RateCells, expected: int) -> I
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour rates``."""
-    parser.add_argument("file", metavar="FILE", help=HELP)
+    parser.add_argument("file", metavar="FILE", help=FILE_HELP)
     parser.add_argument(
         "--from",
         dest="start",
@@ -225,10 +232,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="only the rates as of this instant, or date, or later",
     )
     configure_target(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     file = read(args.file, args.start)
     remote = api(args)
     found = enter(file, remote.put, lambda line: print(printable(line)))

@@ -11,9 +11,16 @@ from quarterhour.model.errors import in_words
 from quarterhour.registry.owner import FIELDS, FOR_STATEMENTS, Owner, read_owner
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.agencies import CHANGED, CREATED, UNCHANGED, Send
-from quarterhour_tools.operations.deployment import api, configure_target
+from quarterhour_tools.target.deployment import api, configure_target
 
-HELP: Final = (
+NAME: Final = "owner"
+HELP: Final = "register the marketplace's owner, who issues the statements"
+DESCRIPTION: Final = (
+    "Register the owner of the marketplace from a JSON file, if the latest version differs, and print what a "
+    "complete statement lacks. Running it again changes nothing."
+)
+
+FILE_HELP: Final = (
     f"a JSON object with legal_name and any of {', '.join(FIELDS[1:])}; "
     f"a complete statement needs {', '.join(FOR_STATEMENTS)}"
 )
@@ -49,12 +56,12 @@ def read(file: Path) -> OwnerFile:
 
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour owner``."""
-    parser.add_argument("file", type=Path, metavar="FILE", help=HELP)
+    parser.add_argument("file", type=Path, metavar="FILE", help=FILE_HELP)
     configure_target(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     owner = read(args.file)
     print(f"owner: {register(owner, api(args).send)}")
     if owner.missing:

@@ -11,9 +11,9 @@ from quarterhour.model.instants import ALWAYS
 from quarterhour.registry.documents.keys import RATE_CARD, is_rate_card
 from quarterhour.registry.rate_cards.rate_card import RATE_CARDS, RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.remote import segment
+from quarterhour_tools.target.remote import segment
 
-HELP: Final = (
+FILE_HELP: Final = (
     "a folder with one JSON file per rate card, named by its document, such as rate-card:42.json, "
     "rate-card:default.json or rate-card:group/eu.json; or percent-encoded, rate-card%%3Agroup%%2Feu.json"
 )
@@ -49,7 +49,7 @@ def read(folder: Path) -> list[RateCardFile]:
             raise ToolError(f"{folder} holds {document} twice")
         found[document] = RateCardFile(document, _content(file))
     if not found:
-        raise ToolError(f"{folder} holds no rate card: expected {HELP.replace('%%', '%')}")
+        raise ToolError(f"{folder} holds no rate card: expected {FILE_HELP.replace('%%', '%')}")
     return list(found.values())
 
 

@@ -21,7 +21,7 @@ from quarterhour_client import Problem, Result, Verdict
 from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.ndjson import Line
-from quarterhour_tools.operations.remote import as_item, reasons
+from quarterhour_tools.target.remote import as_item, reasons
 
 Entry = Mapping[str, Any]
 """A line of the file as JSON: the outcome of a line of the input, or a mark."""

@@ -15,7 +15,14 @@ from quarterhour.model.clock import parse_iso
 from quarterhour.orders.keys import HEADER, ORDERS
 from quarterhour.orders.plan import DUE
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import configure_span, configure_stack, deployed, invoke
+from quarterhour_tools.target.deployment import configure_span, configure_stack, deployed, invoke
+
+NAME: Final = "bill"
+HELP: Final = "send missed changes of orders to billing again"
+DESCRIPTION: Final = (
+    "Send the payments and cancellations of orders in a span of time to billing again. They are found in the "
+    "orders' histories. Nothing is posted twice while the deployment remembers its identity."
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -47,10 +54,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour bill``."""
     configure_span(parser, "at which orders were paid or cancelled")
     configure_stack(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     table = deployed(args.stack, "EntityTableName")
     changes = find_changes(clients.dynamodb(), table, args.start, args.end)
     sent = bill(changes, lambda records: invoke(args, "Billing", {"Records": list(records)}))

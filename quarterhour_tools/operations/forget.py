@@ -8,8 +8,16 @@ from rich.table import Table
 from rich.text import Text
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import configure_target, invoke, operator
 from quarterhour_tools.output import counted, print_table
+from quarterhour_tools.target.deployment import configure_target, invoke, operator
+
+NAME: Final = "forget"
+HELP: Final = "forget a customer's name, or the text of a message"
+DESCRIPTION: Final = (
+    "Forget a customer: the key and the name are deleted, and nobody can tell any more whose the token in the "
+    "stored data is. With --redact, remove the text of a message. With --list, show the forgotten customers by "
+    "token, without names. With --move, once, prepare data from before the vault."
+)
 
 _TITLES: Final = ("at", "token", "by", "reason")
 _MESSAGE: Final = ("kind", "subject", "user", "id")
@@ -29,10 +37,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     what.add_argument("--move", action="store_true", help="move data from before the vault; run it again to go on")
     parser.add_argument("--reason", metavar="TEXT", help="why, without the name; it is kept with your name")
     configure_target(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     if args.list:
         return _list(args)
     if args.move:

@@ -9,8 +9,15 @@ from rich.text import Text
 
 from quarterhour.ledger.keys import HeldStatus
 from quarterhour.ledger.recording.held_event import HeldReason
-from quarterhour_tools.operations.deployment import api, configure_target, invoke, operator
 from quarterhour_tools.output import counted, print_table
+from quarterhour_tools.target.deployment import api, configure_target, invoke, operator
+
+NAME: Final = "held"
+HELP: Final = "list, release or discard held events"
+DESCRIPTION: Final = (
+    "List the events that are held, release one (it is posted without what it waits for), or discard one for "
+    "good. The reason is kept with the operator's name."
+)
 
 _PAGE: Final = "1000"
 _TITLES: Final = ("held at", "source", "id", "type", "agency", "currency", "amount", "reason", "why not posted")
@@ -24,7 +31,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     listed.add_argument("--agency", metavar="NAME", help="only those of this agency")
     listed.add_argument("--discarded", action="store_true", help="those that were discarded")
     configure_target(listed)
-    listed.set_defaults(run=_list)
+    listed.set_defaults(action=None)
     for name, help_ in (
         ("release", "post a held event without what it waits for"),
         ("discard", "discard a held event for good; the reason is kept"),
@@ -34,7 +41,12 @@ def configure(parser: argparse.ArgumentParser) -> None:
         decide.add_argument("id", metavar="ID", help="the event's id")
         decide.add_argument("--reason", required=True, metavar="TEXT", help="why; it is kept with your name")
         configure_target(decide)
-        decide.set_defaults(run=_decide, action=name)
+        decide.set_defaults(action=name)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
+    return _decide(args) if args.action else _list(args)
 
 
 def _list(args: argparse.Namespace) -> int:

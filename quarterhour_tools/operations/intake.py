@@ -18,11 +18,17 @@ from rich.text import Text
 from quarterhour.model import exact_json
 from quarterhour.model.fields import printable
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import client, configure_target, described, invoke
 from quarterhour_tools.output import as_json, counted, print_table
+from quarterhour_tools.target.deployment import client, configure_target, described, invoke
 
-BUS: Final = "default"
-"""The bus of an emulator."""
+NAME: Final = "unpark"
+HELP: Final = "apply parked records; list parked events, or take them to correct them"
+DESCRIPTION: Final = (
+    "Apply the records and events that were parked after failures, once the cause is fixed. With --list, only "
+    "list the parked events of the queue and the bus; with --take, move them into a file to correct them. Exit "
+    "code 1 if some stay parked."
+)
+
 _OFF: Final = "takes nothing in by queue, bus or inbox: deploy it with the parameter Intake=on"
 _HIDDEN_SECONDS: Final = 120
 """How long a listed event is hidden from others."""
@@ -46,10 +52,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="move these events into a new file of NDJSON, to correct them and to send it",
     )
     parser.add_argument("--json", action="store_true", help="with --list, print JSON")
-    parser.set_defaults(run=_unpark)
 
 
-def _unpark(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     if args.list:
         return show_parked(args)
     if args.take:

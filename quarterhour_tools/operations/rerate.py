@@ -24,9 +24,17 @@ from quarterhour.model.fields import printable
 from quarterhour.registry.documents.keys import RATE_CARD, is_agency
 from quarterhour.registry.rate_cards.rate_card import RateCard, read_rate_card
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import api, configure_span, configure_target, operator
-from quarterhour_tools.operations.remote import IN_LEDGER, Json, Remote, failure, reasons, segment
 from quarterhour_tools.output import counted, plain_console, print_table
+from quarterhour_tools.target.deployment import api, configure_span, configure_target, operator
+from quarterhour_tools.target.remote import IN_LEDGER, Json, Remote, failure, reasons, segment
+
+NAME: Final = "rerate"
+HELP: Final = "post the differences to another rate card as adjustments"
+DESCRIPTION: Final = (
+    "Compute the commissions of recorded events under another rate card, and post the differences as adjustments "
+    "that refer to the events. A second run posts only missing adjustments, and nothing twice. Exit code 1 if "
+    "some could not be posted."
+)
 
 _PAGE: Final = "1000"
 _NOW: Final = "9998-12-31"
@@ -53,10 +61,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="show what would change, and post nothing")
     parser.add_argument("--json", action="store_true", help="print one JSON object instead of a table")
     configure_target(parser)
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     remote = api(args)
     document, version, rate_card = _rate_card(args, remote)
     agency = _agency(args, document)

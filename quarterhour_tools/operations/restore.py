@@ -15,6 +15,13 @@ from quarterhour.aws.workers import Workers
 from quarterhour.model import clock
 from quarterhour_tools.errors import ToolError
 
+NAME: Final = "restore"
+HELP: Final = "write a table's lost items from a recovered copy"
+DESCRIPTION: Final = (
+    "Write the items that a table in AWS has lost, from a copy that was recovered to a point in time. It "
+    "overwrites nothing; without --write it only counts."
+)
+
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
@@ -41,10 +48,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("copy", metavar="COPY", help="the recovered table")
     parser.add_argument("table", metavar="TABLE", help="the table that has lost items")
     parser.add_argument("--write", action="store_true", help="write the missing items; without it, only count them")
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     restored = restore(clients.dynamodb(), args.copy, args.table, write=args.write)
     print(f"{restored}{', written' if args.write else ''}")
     return 0

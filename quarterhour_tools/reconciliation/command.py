@@ -24,8 +24,6 @@ from quarterhour_tools.accounting.documents import month
 from quarterhour_tools.csv.command import setting, settings_of
 from quarterhour_tools.csv.file import TextFile, open_text
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import api, configure_target, sealed_files
-from quarterhour_tools.operations.remote import Remote, failure, segment
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.reconciliation.disk import Disk, on_disk
 from quarterhour_tools.reconciliation.lines import counts
@@ -36,7 +34,10 @@ from quarterhour_tools.reconciliation.proposals import propose
 from quarterhour_tools.reconciliation.provider_file import MapInUse, Place, ProviderFile, agency_by, read_agencies
 from quarterhour_tools.reconciliation.result import COLUMNS, Reconciliation, cells, result_rows
 from quarterhour_tools.reconciliation.sealed_lines import Scope, SealedLines
+from quarterhour_tools.target.deployment import api, configure_target, sealed_files
+from quarterhour_tools.target.remote import Remote, failure, segment
 
+NAME: Final = "reconcile"
 HELP: Final = "compare a payment provider's file with the ledger, and explain every difference"
 DESCRIPTION: Final = (
     "Compare each line of a payment provider's file with the sealed lines of the ledger: matched, missing here, "
@@ -97,10 +98,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--store", action="store_true", help="keep the result for the console, as a version of a document"
     )
     parser.add_argument("--json", action="store_true", help="print the result as JSON")
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     if args.store and args.folder:
         raise ToolError("--store needs --stack or --url: a folder has no console")
     if args.agency is not None and not is_name(args.agency):

@@ -1,1 +1,1 @@
-"""Replay: sends files, or a made-up day, through the emulator on a virtual clock."""
+"""Replay: sends files of events through the emulator on a virtual clock."""

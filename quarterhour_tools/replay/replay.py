@@ -42,9 +42,9 @@ from quarterhour_tools.loading.exchange_rates import AHEAD, RateFile, RateRow, e
 from quarterhour_tools.loading.order_file import Purchase, purchases
 from quarterhour_tools.loading.owner import OwnerFile
 from quarterhour_tools.loading.rate_cards import RateCardFile
-from quarterhour_tools.operations.remote import segment
 from quarterhour_tools.replay.ways_in import way_of
-from quarterhour_tools.statement_files import ListedStatement, read_statements
+from quarterhour_tools.statements.files import ListedStatement, read_statements
+from quarterhour_tools.target.remote import segment
 
 LEAP: Final = timedelta(days=366)
 """The longest step of the clock to an event's time."""

@@ -12,14 +12,15 @@ from quarterhour_tools.bucket import Folder
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import configure_target, sealed_files
 from quarterhour_tools.output import counted
+from quarterhour_tools.target.deployment import configure_target, sealed_files
 from quarterhour_tools.warehouse.copies import copy_sealed
 from quarterhour_tools.warehouse.tables import Declared
 
 if TYPE_CHECKING:
     from quarterhour_tools.warehouse.database import Database
 
+NAME: Final = "sql"
 HELP: Final = "run SQL over sealed files"
 DESCRIPTION: Final = (
     "Run SQL over sealed files, with the tables, views and named queries of the warehouse. Decimals are exact. "
@@ -64,10 +65,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory", default="1GB", metavar="SIZE", help="the most memory of a query (default 1GB); the rest is on disk"
     )
-    parser.set_defaults(run=_run)
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     declared = Declared.of(Template.load(TEMPLATE))
     if args.list:
         print(declared.listed())

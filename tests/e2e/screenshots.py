@@ -13,13 +13,13 @@ from urllib.parse import quote
 from PIL import Image
 
 from quarterhour.model import clock
+from quarterhour_tools.demo.year import MONTHS, Calendar
+from quarterhour_tools.demo.year_agencies import CLIENT
+from quarterhour_tools.demo.year_run import PARAMETERS, YEAR_ENDS, run_year
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.replay.replay import replaying
-from quarterhour_tools.replay.year import MONTHS, Calendar
-from quarterhour_tools.replay.year_agencies import CLIENT
-from quarterhour_tools.replay.year_run import PARAMETERS, YEAR_ENDS, run_year
 from tests.support.browser import Tab, shown, tab
 from tests.support.close_page import FIGURES
 from tests.support.repository import ROOT

@@ -11,7 +11,7 @@ from quarterhour.model import money
 from quarterhour.model.clock import ManualClock
 from quarterhour.registry.rate_cards.rate_card import RateCard, Sold, read_rate_card
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.operations.remote import segment
+from quarterhour_tools.target.remote import segment
 from tests.support.agencies import OWNER
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown
 from tests.support.events import view

@@ -9,7 +9,7 @@ from urllib.parse import quote
 import pytest
 
 from quarterhour.model.clock import ManualClock
-from quarterhour_tools.operations.remote import segment
+from quarterhour_tools.target.remote import segment
 from tests.support.agencies import OWNER
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, called, shown, texts
 from tests.support.openid import Issuer

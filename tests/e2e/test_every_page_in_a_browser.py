@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Response
 
 from quarterhour.model.clock import ManualClock
-from quarterhour_tools.operations.remote import segment
+from quarterhour_tools.target.remote import segment
 from tests.handlers.desk import send
 from tests.support.agencies import OWNER
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PAPER, PHONE, RIGHT_TO_LEFT, ZONE, Tab, right_edge, shown

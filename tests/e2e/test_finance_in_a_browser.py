@@ -12,7 +12,7 @@ from playwright.sync_api import Locator, Route
 
 from quarterhour.model.clock import ManualClock
 from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.operations.remote import segment
+from quarterhour_tools.target.remote import segment
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, Tab, called, shown, texts
 from tests.support.openid import Issuer
 from tests.support.requests import put

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from quarterhour.model.clock import ManualClock
-from quarterhour_tools.operations.remote import segment
+from quarterhour_tools.target.remote import segment
 from tests.support.agencies import OWNER, tax
 from tests.support.browser import HOSTILE, IN_A_BROWSER, PHONE, RIGHT_TO_LEFT, Tab, errors, open_as, shown, texts
 from tests.support.openid import Issuer

@@ -21,8 +21,8 @@ from quarterhour.reports.lines import COLUMNS
 from quarterhour_tools.accounting import payouts
 from quarterhour_tools.bucket import Bucket, Folder
 from quarterhour_tools.cli import main
-from quarterhour_tools.operations import remote
-from quarterhour_tools.operations.remote import Remote, segment
+from quarterhour_tools.target import remote
+from quarterhour_tools.target.remote import Remote, segment
 from tests.e2e.test_rerate import serving
 from tests.handlers.test_statements import record
 from tests.support.accounting import CUSTOMER, OWNER, content, write_period

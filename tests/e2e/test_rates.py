@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.cli import main
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.target.remote import Remote
 from tests.e2e.sales import event, lines
 from tests.e2e.test_rerate import serving
 from tests.support.system import opened

@@ -17,12 +17,13 @@ from urllib.parse import urlencode, urlsplit
 from urllib.request import urlopen
 
 import pytest
+from quarterhour_client import Verdict
 
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
-from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.sign_in import provider
 from quarterhour_tools.sign_in.people import PEOPLE
+from quarterhour_tools.target.remote import Remote
 from tests.support.browser import Tab, missing, shown, tab
 from tests.support.events import by_sign
 from tests.support.served import call, until
@@ -76,7 +77,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         machine = Remote(running.address)
         for number, agency in enumerate(AGENCIES):
             body = by_sign(f"e{number}", "10.00", agency=agency)
-            assert machine.post("/events", "application/cloudevents+json", body)[0] == 202
+            assert machine.record([body])[0].verdict is Verdict.RECORDED
         until(lambda: len(machine.get("/accounts", {})["items"]) == len(AGENCIES))
         yield running
 

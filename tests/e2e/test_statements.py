@@ -23,9 +23,11 @@ from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations import deployment, drafts, statements
-from quarterhour_tools.operations.remote import Remote
 from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
+from quarterhour_tools.statements import command as statements
+from quarterhour_tools.statements import drafts
+from quarterhour_tools.target import deployment
+from quarterhour_tools.target.remote import Remote
 from tests.e2e.sales import lines
 from tests.e2e.test_rerate import serving
 from tests.support.accounting import accounts
@@ -290,7 +292,7 @@ def test_statements_are_listed_without_their_statuses_if_the_api_cannot_be_reach
     monkeypatch.setattr(statements, "sealed_files", lambda _: Folder(folder))
     assert main(["statements", "--url", "http://127.0.0.1:1"]) == 1
     printed = capsys.readouterr()
-    assert "the statuses are missing, because the API gives none: Could not connect" in printed.err
+    assert "the statuses are missing, because the API gives none: GET " in printed.err
     rows = [line.split()[:-1] for line in known.splitlines() if line.strip().endswith("issued")]
     shown = [line.split() for line in printed.out.splitlines()]
     assert rows

@@ -11,7 +11,7 @@ import pytest
 from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.direct import REGION
 from quarterhour_tools.emulator.http_api import Request
-from quarterhour_tools.operations import deployment
+from quarterhour_tools.target import deployment
 from tests.support.agencies import OWNER, tax
 from tests.support.events import payment
 from tests.support.requests import events_request

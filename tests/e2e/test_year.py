@@ -16,11 +16,11 @@ from urllib.request import urlopen
 import pytest
 
 from quarterhour.model import clock
+from quarterhour_tools.demo.year import first_of
+from quarterhour_tools.demo.year_agencies import AGENCIES, CLIENT, DISPUTES, FAILS, NEW, UNMATCHED, UNREGISTERED
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.serving import serve_from
 from quarterhour_tools.emulator.stack import open_stack
-from quarterhour_tools.replay.year import first_of
-from quarterhour_tools.replay.year_agencies import AGENCIES, CLIENT, DISPUTES, FAILS, NEW, UNMATCHED, UNREGISTERED
 from tests.e2e.sales import START, event, lines
 from tests.support.browser import Tab, missing, shown
 from tests.support.close_page import ROWS

@@ -14,8 +14,8 @@ from quarterhour.statements.document.files import PAGES
 from quarterhour.statements.document.invoice import why_no_invoice
 from quarterhour.statements.document.invoice_xml import statement_xml
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.invoice_cii import statement_cii
-from quarterhour_tools.statement_pdf import statement_pdf
+from quarterhour_tools.statements.invoice_cii import statement_cii
+from quarterhour_tools.statements.pdf import statement_pdf
 from tests.conftest import WITHOUT_JAVA
 from tests.handlers.desk import send
 from tests.support.agencies import FULL, OWNER, tax

@@ -23,13 +23,13 @@ from rich.console import Console
 from rich.table import Table
 
 from quarterhour_tools.bucket import Folder
+from quarterhour_tools.demo.year import Calendar
+from quarterhour_tools.demo.year_run import PARAMETERS, YEAR_ENDS, run_year
 from quarterhour_tools.emulator.engines import MOTO
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import print_table
 from quarterhour_tools.replay.replay import replaying
-from quarterhour_tools.replay.year import Calendar
-from quarterhour_tools.replay.year_run import PARAMETERS, YEAR_ENDS, run_year
 from quarterhour_tools.warehouse.tables import Declared
 from tests.support.trino import Trino, running
 from tests.support.warehouse import Warehouse

@@ -22,7 +22,16 @@ from quarterhour_tools.operations.check.outcome import AnsweredCall, NotDoneErro
 from quarterhour_tools.operations.check.outside import Outside
 from quarterhour_tools.operations.check.page import Checked, check_page, lines, summary
 from quarterhour_tools.operations.check.steps import CLEAN, PEOPLE, STEPS, Check, Step, Target
-from quarterhour_tools.operations.deployment import api, configure_target, described, invoke
+from quarterhour_tools.target.deployment import api, configure_target, described, invoke
+
+NAME: Final = "check"
+HELP: Final = "try a deployed stack from outside, and write what AWS answered to a page"
+DESCRIPTION: Final = (
+    "Try a deployed stack: record events of an agency that only checks use, send them again, wait until they are "
+    "counted and sealed, download the files, look at the console, release the statements of earlier checks, send "
+    "a notification, and void the events. The amounts of the agency are 0 afterwards, also after Ctrl-C. After a "
+    "crash, the next check first voids what is left. Exit code 1 if a step failed."
+)
 
 _PAGE: Final = Path("quarterhour-check.html")
 _WAIT_MINUTES: Final = 90
@@ -69,7 +78,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with FirstPeriod, let the events count in the current month: its statement takes a number of the series",
     )
-    parser.set_defaults(run=_run)
 
 
 def _currency(text: str) -> str:
@@ -100,7 +108,8 @@ class Trail:
         return calls
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     began, trail = clock.now(), Trail()
     check = _check(args, trail)
     region = str(boto3.Session().region_name) if check.target.aws else ""

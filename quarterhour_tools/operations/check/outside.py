@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 import urllib3
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.remote import Answered
+from quarterhour_tools.target.remote import Answered
 
 _SECONDS: Final = 35
 _PIECE: Final = 1 << 16

@@ -27,8 +27,8 @@ from quarterhour_tools.operations.check import plan
 from quarterhour_tools.operations.check.outcome import NotDoneError, Outcome, StepFailedError
 from quarterhour_tools.operations.check.outside import Outside
 from quarterhour_tools.operations.check.plan import AGENCY, SOURCE, Event
-from quarterhour_tools.operations.remote import IN_LEDGER, Json, Remote, failure, reasons, segment
 from quarterhour_tools.output import counted
+from quarterhour_tools.target.remote import IN_LEDGER, Json, Remote, failure, reasons, segment
 
 PEOPLE: Final = "PeopleApiUrl"
 """The output with the address of the console; a stack has it if people sign in."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from quarterhour_tools import cli
-from quarterhour_tools.cli import main
-from quarterhour_tools.replay import demo
+from quarterhour_tools.cli import COMMANDS, command, main
+from quarterhour_tools.demo import command as demo
+from quarterhour_tools.replay import command as replay
 from tests.support.builders import utc
 from tests.support.sealing import Objects, cover_up, edit, line, seal
 
@@ -19,12 +19,27 @@ def said(capsys: pytest.CaptureFixture[str]) -> str:
     return capsys.readouterr().err.strip()
 
 
-@pytest.mark.parametrize("command", ["up", "replay", "verify", "csv", "rerate"])
-def test_each_command_explains_itself(command: str, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("name", COMMANDS)
+def test_each_command_explains_itself(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as left:
-        main([command, "--help"])
+        main([name, "--help"])
     assert left.value.code == 0
-    assert len(capsys.readouterr().out) > 200
+    explained = " ".join(capsys.readouterr().out.split())
+    module = command(name)
+    assert name == module.NAME
+    assert explained.startswith(f"usage: quarterhour {name} ")
+    assert module.DESCRIPTION.partition(":")[0] in explained
+
+
+def test_all_commands_are_listed_with_what_they_do(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as left:
+        main(["--help"])
+    assert left.value.code == 0
+    listed = " ".join(capsys.readouterr().out.split())
+    assert all(f" {name} {command(name).HELP}" in listed for name in COMMANDS)
+    with pytest.raises(SystemExit):
+        main(["unknown"])
+    assert "invalid choice: 'unknown'" in capsys.readouterr().err
 
 
 NO_ADDRESSES = (
@@ -119,7 +134,7 @@ def test_a_command_that_could_not_write_its_files_does_no_work(
     def never(*_: object, **__: object) -> None:
         raise AssertionError("the work has begun")
 
-    monkeypatch.setattr(cli, "open_stack", never)
+    monkeypatch.setattr(replay, "open_stack", never)
     monkeypatch.setattr(demo, "open_stack", never)
     events = tmp_path / "events"
     events.write_text("")

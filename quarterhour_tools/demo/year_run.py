@@ -15,14 +15,10 @@ from typing import Any, Final
 
 from quarterhour.model.clock import iso_millis
 from quarterhour.registry.agencies.rows import AgencyRow
-from quarterhour_tools.emulator.stack import Stack
-from quarterhour_tools.loading.exchange_rates import RateFile, RateRow
-from quarterhour_tools.operations.remote import segment
-from quarterhour_tools.replay import local_api
-from quarterhour_tools.replay.marketplace import MINOR_DIGITS, DayLine, EventBody
-from quarterhour_tools.replay.replay import Document, Replay, ReplayResult
-from quarterhour_tools.replay.year import CLOSED_IN, Calendar, PaidSums, YearSums, first_of, marketplace_year, void
-from quarterhour_tools.replay.year_agencies import (
+from quarterhour_tools.demo import local_api
+from quarterhour_tools.demo.marketplace import MINOR_DIGITS, DayLine, EventBody
+from quarterhour_tools.demo.year import CLOSED_IN, Calendar, PaidSums, YearSums, first_of, marketplace_year, void
+from quarterhour_tools.demo.year_agencies import (
     AGENCIES,
     BASE_CURRENCY,
     DISPUTES,
@@ -32,6 +28,10 @@ from quarterhour_tools.replay.year_agencies import (
     UNMATCHED,
     UNREGISTERED,
 )
+from quarterhour_tools.emulator.stack import Stack
+from quarterhour_tools.loading.exchange_rates import RateFile, RateRow
+from quarterhour_tools.replay.replay import Document, Replay, ReplayResult
+from quarterhour_tools.target.remote import segment
 
 PARAMETERS: Final[Mapping[str, str | int]] = {
     "BaseCurrency": BASE_CURRENCY,

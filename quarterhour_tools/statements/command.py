@@ -4,40 +4,40 @@ import argparse
 import json
 import sys
 import webbrowser
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from tempfile import mkdtemp
 from typing import Final
 
 from botocore.exceptions import BotoCoreError, ClientError
-from rich import box
-from rich.console import Console
-from rich.table import Column, Table
-from rich.text import Text
 
-from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.statements.document.invoice import why_no_invoice
 from quarterhour.statements.keys import PAGE, STATEMENT
-from quarterhour.statements.status.plan import Status
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.invoice_cii import statement_cii
-from quarterhour_tools.operations import drafts
-from quarterhour_tools.operations.deployment import api, configure_target, invoke, sealed_files
-from quarterhour_tools.output import as_json, counted, plain_console, print_table
-from quarterhour_tools.statement_files import ListedStatement, read_statements, sealed_periods
-from quarterhour_tools.statement_pdf import PDF, statement_pdf
+from quarterhour_tools.output import as_json, counted, plain_console
+from quarterhour_tools.statements import drafts
+from quarterhour_tools.statements.files import ListedStatement, read_statements, sealed_periods
+from quarterhour_tools.statements.invoice_cii import statement_cii
+from quarterhour_tools.statements.pdf import PDF, statement_pdf
+from quarterhour_tools.statements.tables import listed_statuses, print_statements
+from quarterhour_tools.target.deployment import api, configure_target, invoke, sealed_files
 
-_FIGURES: Final = ("net", "commission", "tax", "proceeds", "payments", "closing")
-_MOST_ROWS: Final = 100
-"""The most statements that a table shows."""
+NAME: Final = "statements"
+HELP: Final = "list, download and open the statements of a period; list and decide drafts"
+DESCRIPTION: Final = (
+    "List the statements of a period, from a folder, a deployed stack or an emulator; download their files, and "
+    "open them in the browser. With --drafts, list the drafts that have no statement yet, and why. Release them, "
+    "hold one back, or cancel a statement. With --run, seal the periods that are due, without waiting for the "
+    "watch."
+)
+
 _MOST_OPENED: Final = 10
 """The most statements that are opened at once."""
 _UNKNOWN: Final = "unknown"
-_LONGEST_NAME: Final = 200
 _ONLY_REASON: Final = "--reason goes with --hold and --cancel alone"
 
 
@@ -85,50 +85,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --out, write a PDF of each statement, too: PDF/A-3 with an electronic invoice inside (Factur-X)",
     )
-    parser.set_defaults(run=_run)
-
-
-def show(console: Console, statements: Iterable[ListedStatement], statuses: Mapping[str, str] | None = None) -> None:
-    """Print a table of a period's statements; ``statuses``: the current ones by number, otherwise what lists say."""
-    figures = (Column(name, justify="right") for name in _FIGURES)
-    table = Table(
-        "number",
-        "agency",
-        "currency",
-        *figures,
-        "status",
-        box=box.SIMPLE,
-        padding=0,
-        title_justify="left",
-        title_style="",
-    )
-    further = 0
-    some = list(statements)
-    known = {**_listed_statuses(some), **(statuses or {})}
-    for one in some:
-        if table.row_count == _MOST_ROWS:
-            further += 1
-            continue
-        listed = one.listed
-        texts = (listed.number, printable(listed.account.agency, _LONGEST_NAME), listed.account.currency)
-        amounts = (money.plain(listed.figures[name]) for name in _FIGURES)
-        table.add_row(*map(Text, (*texts, *amounts, known[listed.number])))
-        table.title = f"Statements of {one.period}"
-    print_table(console, table)
-    if further:
-        console.print(f"... and {counted(further, 'more statement')}")
-
-
-def _listed_statuses(statements: Iterable[ListedStatement]) -> dict[str, str]:
-    """Return the statuses of a period's statements as its lists say, by number; a cancellation names its statement."""
-    known: dict[str, str] = {}
-    for one in statements:
-        listed, cancels = one.listed, one.document.cancels
-        first = Status.ISSUED if listed.issued else Status.NOT_ISSUED
-        known[listed.number] = f"cancels {cancels}" if cancels else first
-        if cancels:
-            known[cancels] = Status.CANCELLED
-    return known
 
 
 def _period(text: str) -> Period:
@@ -138,7 +94,8 @@ def _period(text: str) -> Period:
         raise argparse.ArgumentTypeError(f"expected {PERIOD}") from error
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(args: argparse.Namespace) -> int:
+    """Run the command; return its exit code."""
     if action := _action(args):
         return action(args)
     if args.pdf and args.out in {None, args.folder}:
@@ -153,7 +110,7 @@ def _run(args: argparse.Namespace) -> int:
     elif not statements:
         print("no statement is released yet: --drafts lists what waits, and why")
     elif args.folder:
-        show(plain_console(), statements)
+        print_statements(plain_console(), statements)
     else:
         code = _show_current(args, statements)
     folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
@@ -200,8 +157,8 @@ def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement
         statuses = _statuses(args, statements)
     except (ToolError, BotoCoreError, ClientError) as error:
         print(f"the statuses are missing, because the API gives none: {printable(error)}", file=sys.stderr)
-        statuses, code = dict.fromkeys(_listed_statuses(statements), _UNKNOWN), 1
-    show(plain_console(), statements, statuses)
+        statuses, code = dict.fromkeys(listed_statuses(statements), _UNKNOWN), 1
+    print_statements(plain_console(), statements, statuses)
     return code
 
 

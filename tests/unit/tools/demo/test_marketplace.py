@@ -9,7 +9,7 @@ import pytest
 
 from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.model import exact_json
-from quarterhour_tools.replay.marketplace import (
+from quarterhour_tools.demo.marketplace import (
     AGENCIES,
     MINOR_DIGITS,
     MISTAKES,

@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 from decimal import ROUND_HALF_EVEN, Decimal
 from typing import Final, NamedTuple
 
-from quarterhour_tools.operations.remote import segment
-from quarterhour_tools.replay.marketplace import (
+from quarterhour_tools.demo.marketplace import (
     DEFAULT_COMMISSION_RATE,
     MIDNIGHT,
     MINOR_DIGITS,
@@ -21,6 +20,7 @@ from quarterhour_tools.replay.marketplace import (
     ExpectedSums,
 )
 from quarterhour_tools.replay.replay import Document
+from quarterhour_tools.target.remote import segment
 
 MONTH: Final = f"{MIDNIGHT:%Y-%m}"
 """The period of the day."""

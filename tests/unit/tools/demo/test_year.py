@@ -8,9 +8,9 @@ import pytest
 
 from quarterhour.registry.agencies.agency import Agency, read_agency
 from quarterhour.registry.owner import Owner, read_owner
-from quarterhour_tools.replay.marketplace import DayLine
-from quarterhour_tools.replay.year import Calendar, PaidSums, YearSums, first_of, marketplace_year, void
-from quarterhour_tools.replay.year_agencies import AGENCIES, CLIENT, FAILS, GROWS, OWNER, UNREGISTERED
+from quarterhour_tools.demo.marketplace import DayLine
+from quarterhour_tools.demo.year import Calendar, PaidSums, YearSums, first_of, marketplace_year, void
+from quarterhour_tools.demo.year_agencies import AGENCIES, CLIENT, FAILS, GROWS, OWNER, UNREGISTERED
 
 UNTIL = datetime(2026, 12, 9, 16, 40, tzinfo=UTC)
 CALENDAR = Calendar(UNTIL)

@@ -28,17 +28,9 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY
 from quarterhour.reports.lines import read_lines
 from quarterhour_tools.bucket import Objects, prepare_folder
-from quarterhour_tools.emulator.engines import MOTO
-from quarterhour_tools.emulator.http_api import Request, Response
-from quarterhour_tools.emulator.server import Server
-from quarterhour_tools.emulator.serving import serve_from
-from quarterhour_tools.emulator.stack import Stack, open_stack
-from quarterhour_tools.operations.drafts import show_drafts
-from quarterhour_tools.operations.remote import segment
-from quarterhour_tools.operations.statements import show
-from quarterhour_tools.replay import local_api
-from quarterhour_tools.replay.marketplace import MIDNIGHT, DayLine, ExpectedSums, expected_accounts, marketplace_day
-from quarterhour_tools.replay.month_end import (
+from quarterhour_tools.demo import local_api
+from quarterhour_tools.demo.marketplace import MIDNIGHT, DayLine, ExpectedSums, expected_accounts, marketplace_day
+from quarterhour_tools.demo.month_end import (
     LATE,
     LATE_AGENCY,
     MONTH,
@@ -55,11 +47,26 @@ from quarterhour_tools.replay.month_end import (
     expected_statements,
     month_end_documents,
 )
+from quarterhour_tools.demo.year import Calendar
+from quarterhour_tools.demo.year_agencies import BASE_CURRENCY
+from quarterhour_tools.demo.year_run import PARAMETERS, YEAR_ENDS, YearEnd, run_year
+from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.http_api import Request, Response
+from quarterhour_tools.emulator.server import Server
+from quarterhour_tools.emulator.serving import serve_from
+from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
-from quarterhour_tools.replay.year import Calendar
-from quarterhour_tools.replay.year_agencies import BASE_CURRENCY
-from quarterhour_tools.replay.year_run import PARAMETERS, YEAR_ENDS, YearEnd, run_year
-from quarterhour_tools.statement_files import ListedStatement
+from quarterhour_tools.statements.drafts import show_drafts
+from quarterhour_tools.statements.files import ListedStatement
+from quarterhour_tools.statements.tables import print_statements
+from quarterhour_tools.target.remote import segment
+
+NAME: Final = "demo"
+HELP: Final = "run a generated day and year of a marketplace and show the results"
+DESCRIPTION: Final = (
+    "Run a generated day of a marketplace through the emulator, with retries, duplicates, conflicts, refunds and "
+    "bad items, and then a year of forty agencies. Compare the results with the expected ones."
+)
 
 NOON: Final = MIDNIGHT + timedelta(hours=12)
 COLUMNS: Final = ("recorded_at", "id", "agency", "currency", "amount", "commission_rate", "commission")
@@ -404,21 +411,21 @@ def _show_statements(console: Console, closed: MonthEnd, corrected: Correction) 
         f"\nOnce {MONTH} was cut off and sealed, its {len(released) + len(waiting)} drafts were made. "
         f"{len(released)} passed all checks and were released at once:"
     )
-    show(console, released)
+    print_statements(console, released)
     if waiting:
         show_drafts(console, waiting)
         console.print(f"Then {LATE} was registered, and finance released its draft:")
-        show(console, closed.documents(MONTH, LATE))
+        print_statements(console, closed.documents(MONTH, LATE))
     if moved := closed.documents(MONTH, MOVED):
         console.print(f"The statement of {MOVED} was cancelled, because {WRONG}, and issued again:")
-        show(console, moved)
+        print_statements(console, moved)
     sale = corrected.sale
     agency, currency = corrected.account
     console.print(
         f"{agency} disputed the sale {sale['id']}: POST {corrected.disputes}\n"
         f"A void of the sale resolved the dispute, and {agency} paid its statement in {currency}. That of {NEXT_MONTH}:"
     )
-    show(console, closed.documents(NEXT_MONTH))
+    print_statements(console, closed.documents(NEXT_MONTH))
 
 
 def _show_end(console: Console, day: int, first: ReplayResult, later: tuple[ReplayResult, ReplayResult]) -> None:

@@ -17,9 +17,9 @@ from quarterhour.model.totals import Totals
 from quarterhour.proof.reports import verify
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.cli import main
-from quarterhour_tools.replay.demo import Judged, LineVerdict, Sending, differing, figures, judge, problems
-from quarterhour_tools.replay.marketplace import DayLine, ExpectedSums
-from quarterhour_tools.replay.month_end import StatementFigures, differing_statements
+from quarterhour_tools.demo.command import Judged, LineVerdict, Sending, differing, figures, judge, problems
+from quarterhour_tools.demo.marketplace import DayLine, ExpectedSums
+from quarterhour_tools.demo.month_end import StatementFigures, differing_statements
 from quarterhour_tools.replay.replay import ReplayResult
 from tests.support.repository import ROOT
 
@@ -34,9 +34,9 @@ OPENING = re.findall(r"^quarterhour (statements build/demo .*)$", LOCAL, re.MULT
 
 SMALL = """
 import argparse, sys
-from quarterhour_tools.replay import demo
-from quarterhour_tools.replay.marketplace import marketplace_day
-from quarterhour_tools.replay.year import Calendar
+from quarterhour_tools.demo import command as demo
+from quarterhour_tools.demo.marketplace import marketplace_day
+from quarterhour_tools.demo.year import Calendar
 demo.marketplace_day = lambda seed: marketplace_day(seed, orders=12)
 demo.Calendar = lambda until: Calendar(until, months=1)
 parser = argparse.ArgumentParser()

@@ -12,7 +12,7 @@ from decimal import Decimal
 from random import Random
 from typing import Any, Final
 
-from quarterhour_tools.replay.marketplace import (
+from quarterhour_tools.demo.marketplace import (
     DEFAULT_COMMISSION_RATE,
     MINOR_DIGITS,
     ZERO,
@@ -20,7 +20,7 @@ from quarterhour_tools.replay.marketplace import (
     EventBody,
     ExpectedSums,
 )
-from quarterhour_tools.replay.year_agencies import (
+from quarterhour_tools.demo.year_agencies import (
     AGENCIES,
     CLIENT,
     FAILS,

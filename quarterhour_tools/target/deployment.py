@@ -1,4 +1,4 @@
-"""`quarterhour rebuild` and `reseal`, and the common parts of the commands for a deployment."""
+"""The stack that a command works on: which one its arguments select, and what it offers."""
 
 import argparse
 import getpass
@@ -13,46 +13,19 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 from botocore.utils import is_valid_endpoint_url, is_valid_ipv6_endpoint_url
 
-from quarterhour.model import clock, instants
-from quarterhour.model.identifiers import Account
-from quarterhour.model.periods import Period
-from quarterhour.reports.keys import is_run_id
+from quarterhour.model import instants
 from quarterhour.web import parameters
 from quarterhour_tools.bucket import Bucket, Folder, Objects
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.remote import Answered, Remote
-from quarterhour_tools.output import counted
+from quarterhour_tools.target.remote import Answered, Remote
 
 _LONGEST_RUN = 905
 """Seconds: slightly more than the functions' timeout."""
 _EXPECTED_ADDRESS: Final = "expected an address such as http://127.0.0.1:8080"
-_POLL_SECONDS: Final = 5
 _STACK: Final[dict[str, Any]] = {
     "metavar": "NAME",
     "help": "the deployed CloudFormation stack, such as quarterhour-dev",
 }
-
-
-def configure_rebuild(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``quarterhour rebuild``."""
-    which = parser.add_mutually_exclusive_group(required=True)
-    which.add_argument("account", nargs="?", metavar="ACCOUNT", help="the account, such as 42#GBP")
-    which.add_argument("--all", action="store_true", help="every account")
-    parser.add_argument(
-        "--from",
-        dest="first",
-        metavar="DAY",
-        help="the first day, such as 2026-10-23, to continue an interrupted rebuild; earlier days stay unchanged",
-    )
-    configure_target(parser)
-    parser.set_defaults(run=_rebuild)
-
-
-def configure_reseal(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of ``quarterhour reseal``."""
-    parser.add_argument("sealed", metavar="RUN|PERIOD", help="the run, such as 2026-10-23T0130-0230, or the month")
-    configure_target(parser)
-    parser.set_defaults(run=_reseal)
 
 
 def configure_target(parser: argparse.ArgumentParser) -> Any:  # noqa: ANN401 - argparse does not name the type
@@ -110,68 +83,6 @@ def moment(text: str) -> datetime:
         return instants.moment(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"expected {parameters.MOMENT}") from error
-
-
-def _rebuild(args: argparse.Namespace) -> int:
-    event = {"action": "rebuild"}
-    if args.first:
-        event["from"] = args.first
-    if args.account:
-        try:
-            event["account"] = str(Account.parse(args.account))
-        except ValueError as error:
-            raise ToolError(f"{args.account!r} is not an account: write AGENCY#CURRENCY, such as 42#GBP") from error
-    days = repaired = 0
-    while True:
-        answer = invoke(args, "Repair", event)
-        if answer["execution"]:
-            print(f"many days are rebuilt side by side: {answer['execution']}", flush=True)
-        while answer["execution"]:
-            clock.sleep(_POLL_SECONDS)
-            answer = invoke(args, "Repair", {"action": "follow", "execution": answer["execution"]})
-        days += answer["days"]
-        repaired += answer["repaired"]
-        if answer["next"] is None:
-            break
-        event["from"] = answer["next"]
-        so_far = f"{counted(days, 'day')} checked, {counted(repaired, 'counter')} repaired so far"
-        print(f"before {answer['next']}: {so_far}", flush=True)
-    checked = f"{counted(days, 'day')} and {counted(answer['accounts'], 'account')} checked"
-    print(f"{checked}, {counted(repaired, 'counter')} repaired")
-    return 0
-
-
-def _reseal(args: argparse.Namespace) -> int:
-    if not is_run_id(args.sealed):
-        return _reseal_period(args)
-    while True:
-        answer = invoke(args, "Report", {"reseal": args.sealed})
-        _print_written(answer)
-        if answer["complete"]:
-            break
-    print(f"{answer['files']} files are as they were sealed")
-    return 0
-
-
-def _reseal_period(args: argparse.Namespace) -> int:
-    try:
-        event: dict[str, Any] = {"reseal": str(Period.parse(args.sealed)), "from": 0}
-    except ValueError:
-        expected = "such as 2026-10-23T0130-0230 in GET /reports, or such as 2026-11"
-        raise ToolError(f"{args.sealed!r} is not a run or a month: write it {expected}") from None
-    files = 0
-    while event["from"] is not None:
-        answer = invoke(args, "Statements", event)
-        _print_written(answer)
-        files += answer["files"]
-        event["from"] = answer["next"]
-    print(f"{files} files are as they were sealed")
-    return 0
-
-
-def _print_written(answer: dict[str, Any]) -> None:
-    for key in answer["written"]:
-        print(f"{key}: written again", flush=True)
 
 
 def operator(args: argparse.Namespace) -> str:

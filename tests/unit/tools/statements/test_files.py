@@ -14,7 +14,7 @@ from quarterhour.statements.listing import ListWriter, SealedObject
 from quarterhour.statements.releases.keys import release_list_key, release_manifest_key
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.statement_files import read_statements, without_statement
+from quarterhour_tools.statements.files import read_statements, without_statement
 from tests.support.accounting import content, tax, write_period, write_period_of_0_2
 
 NOVEMBER = Period(2026, 11)

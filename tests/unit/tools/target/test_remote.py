@@ -7,8 +7,8 @@ import httpx
 import pytest
 
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations import remote as module
-from quarterhour_tools.operations.remote import Remote
+from quarterhour_tools.target import remote as module
+from quarterhour_tools.target.remote import Remote
 from tests.support.signatures import KEYS, is_signed
 
 Network = Callable[[Callable[[httpx.Request], httpx.Response]], None]

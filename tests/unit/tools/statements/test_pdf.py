@@ -10,8 +10,8 @@ import pytest
 
 from quarterhour.statements.document.page import statement_page
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.invoice_cii import statement_cii
-from quarterhour_tools.statement_pdf import statement_pdf
+from quarterhour_tools.statements.invoice_cii import statement_cii
+from quarterhour_tools.statements.pdf import statement_pdf
 from tests.support.invoices import invoice_document
 
 TOOLS: Final = ("pdftotext", "pdfdetach", "pdfinfo")

@@ -18,10 +18,10 @@ from quarterhour.statements.releases.requests import Desired
 from quarterhour.statements.status.plan import Status
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.operations.deployment import api, invoke
-from quarterhour_tools.operations.remote import Json, Remote, segment
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
-from quarterhour_tools.statement_files import draft_as_dict, sealed_periods, without_statement
+from quarterhour_tools.statements.files import draft_as_dict, sealed_periods, without_statement
+from quarterhour_tools.target.deployment import api, invoke
+from quarterhour_tools.target.remote import Json, Remote, segment
 
 _FIGURES: Final = ("net", "commission_exact", "payments")
 _MOST_ROWS: Final = 100

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour.model.clock import ManualClock, using
-from quarterhour_tools.operations import deployment
+from quarterhour_tools.operations import rebuild as command
 
 EXECUTION = "arn:aws:states:eu-west-1:123456789012:execution:quarterhour-dev-rebuilding:2026-10-23-2026-11-03-1f"
 
@@ -25,12 +25,12 @@ def rebuild(monkeypatch: pytest.MonkeyPatch, answers: list[dict[str, Any]]) -> l
         sent.append(dict(event))
         return answers[len(sent) - 1]
 
-    monkeypatch.setattr(deployment, "invoke", invoke)
+    monkeypatch.setattr(command, "invoke", invoke)
     parser = ArgumentParser()
-    deployment.configure_rebuild(parser)
+    command.configure(parser)
     args = parser.parse_args(["42#GBP", "--stack", "quarterhour-dev"])
     with using(ManualClock(datetime(2026, 11, 3, tzinfo=UTC))):
-        assert args.run(args) == 0
+        assert command.run(args) == 0
     assert len(sent) == len(answers)
     return sent
 

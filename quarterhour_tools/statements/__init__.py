@@ -1,0 +1,1 @@
+"""Statements: listed, downloaded, opened as PDF and electronic invoices; drafts listed and decided."""

@@ -1,0 +1,81 @@
+"""Tables of statements and of accounts."""
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from rich import box
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
+
+from quarterhour.model import money
+from quarterhour.model.fields import printable
+from quarterhour.model.identifiers import Account
+from quarterhour.model.totals import Totals
+from quarterhour.statements.status.plan import Status
+from quarterhour_tools.output import counted, print_table
+from quarterhour_tools.statements.files import ListedStatement
+
+_OF_STATEMENT: Final = ("net", "commission", "tax", "proceeds", "payments", "closing")
+_MOST_STATEMENTS: Final = 100
+"""The most statements that a table shows."""
+_OF_ACCOUNT: Final = ("events", "gross", "refunds", "commission", "payments")
+_MOST_ACCOUNTS: Final = 40
+"""The most accounts that a table shows."""
+_LONGEST: Final = 200
+
+
+def print_statements(
+    console: Console, statements: Iterable[ListedStatement], statuses: Mapping[str, str] | None = None
+) -> None:
+    """Print a table of a period's statements; ``statuses``: the current ones by number, otherwise what lists say."""
+    figures = (Column(name, justify="right") for name in _OF_STATEMENT)
+    table = Table(
+        "number",
+        "agency",
+        "currency",
+        *figures,
+        "status",
+        box=box.SIMPLE,
+        padding=0,
+        title_justify="left",
+        title_style="",
+    )
+    further = 0
+    some = list(statements)
+    known = {**listed_statuses(some), **(statuses or {})}
+    for one in some:
+        if table.row_count == _MOST_STATEMENTS:
+            further += 1
+            continue
+        listed = one.listed
+        texts = (listed.number, printable(listed.account.agency, _LONGEST), listed.account.currency)
+        amounts = (money.plain(listed.figures[name]) for name in _OF_STATEMENT)
+        table.add_row(*map(Text, (*texts, *amounts, known[listed.number])))
+        table.title = f"Statements of {one.period}"
+    print_table(console, table)
+    if further:
+        console.print(f"... and {counted(further, 'more statement')}")
+
+
+def listed_statuses(statements: Iterable[ListedStatement]) -> dict[str, str]:
+    """Return the statuses of a period's statements as its lists say, by number; a cancellation names its statement."""
+    known: dict[str, str] = {}
+    for one in statements:
+        listed, cancels = one.listed, one.document.cancels
+        first = Status.ISSUED if listed.issued else Status.NOT_ISSUED
+        known[listed.number] = f"cancels {cancels}" if cancels else first
+        if cancels:
+            known[cancels] = Status.CANCELLED
+    return known
+
+
+def print_accounts(console: Console, accounts: Mapping[Account, Totals]) -> None:
+    """Print a table of accounts with their totals."""
+    table = Table("agency", "currency", *(Column(name, justify="right") for name in _OF_ACCOUNT))
+    for account, totals in list(accounts.items())[:_MOST_ACCOUNTS]:
+        names = (Text(printable(name, _LONGEST)) for name in (account.agency, account.currency))
+        table.add_row(*names, *(str(value) for value in totals.as_dict().values()))
+    print_table(console, table)
+    if len(accounts) > _MOST_ACCOUNTS:
+        console.print(f"... and {len(accounts) - _MOST_ACCOUNTS} more accounts")
