@@ -5,9 +5,11 @@ import io
 from collections.abc import Iterator
 
 from quarterhour.file_formats.bank.table import COLUMNS
+from quarterhour.file_formats.csv.compiler import CURRENCY
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
 from quarterhour.file_formats.csv.events import Converter
-from quarterhour.file_formats.csv.map import CURRENCY, CsvMap, LineMap
+from quarterhour.file_formats.csv.line_map import LineMap
+from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.table import BadRow, Table
 from quarterhour.model import money
 

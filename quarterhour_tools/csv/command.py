@@ -199,7 +199,7 @@ def _convert(file: TextFile, csv_map: CsvMap, settings: dict[str, str], args: ar
                 counts["bad"] += 1
                 if counts["bad"] <= MOST_SHOWN:
                     print(f"line {outcome.line}: {printable(outcome.reason)}", file=sys.stderr)
-            elif _within(outcome.time, start, end):
+            elif _within(outcome.event.time, start, end):
                 counts["events"] += 1
                 out.write(encode(outcome.body).encode() + b"\n")
         out.flush()

@@ -14,7 +14,8 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.file_formats.csv.errors import FileError, MapError
-from quarterhour.file_formats.csv.map import ProviderMap, load_provider_map
+from quarterhour.file_formats.csv.map import load_provider_map
+from quarterhour.file_formats.csv.provider_map import ProviderMap
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.model import clock
 from quarterhour.model.fields import is_name, printable

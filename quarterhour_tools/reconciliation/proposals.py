@@ -9,7 +9,7 @@ from decimal import Decimal
 from hashlib import sha256
 from typing import Any, Final, NamedTuple
 
-from quarterhour.file_formats.csv.map import EXTRA, ProviderMap
+from quarterhour.file_formats.csv.provider_map import EXTRA, ProviderMap
 from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, SALE, Rejection, read_event
 from quarterhour.model import fields, money
 from quarterhour.model.errors import in_words

@@ -9,9 +9,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from quarterhour.file_formats.csv.cells import Cells
+from quarterhour.file_formats.csv.compiler import CURRENCY, Value
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
 from quarterhour.file_formats.csv.events import Converter, check_signs
-from quarterhour.file_formats.csv.map import CURRENCY, CsvMap, ProviderLineMap, ProviderMap, Value
+from quarterhour.file_formats.csv.map import CsvMap
+from quarterhour.file_formats.csv.provider_map import ProviderLineMap, ProviderMap
 from quarterhour.file_formats.csv.table import BadRow, Table
 from quarterhour.model import fields, money
 from quarterhour.model.periods import Period, day_in

@@ -7,7 +7,7 @@ from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from quarterhour.file_formats.csv.map import EXTRA, ProviderMap
+from quarterhour.file_formats.csv.provider_map import EXTRA, ProviderMap
 from quarterhour.ledger.events.event import reference
 from quarterhour.model import exact_json, money
 from quarterhour.model.identifiers import Identity

@@ -7,7 +7,7 @@ from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.parts import PartPlace, convert_part
 from quarterhour.intake.file_result import BAD_ROW, Problem
 from quarterhour.intake.keys import UnreadableError
-from quarterhour.ledger.events.event import Event, Rejection, read_event
+from quarterhour.ledger.events.event import Event, Rejection
 from quarterhour.ledger.events.http import MAX_BATCH, event_of_line
 from quarterhour.model.errors import FieldProblem
 
@@ -101,6 +101,6 @@ def chunks_of_csv(
         problems = [Problem(one.line, BAD_ROW, None, None, one.reason) for one in part.bad]
         buffer, offset, begins = buffer[part.read :], offset + part.read, part.next
         token = begins.token if begins else None
-        yield Chunk(list(map(read_event, part.events)), part.lines, problems, offset, part.line, token)
+        yield Chunk([one.event for one in part.events], part.lines, problems, offset, part.line, token)
         if begins is None:
             return

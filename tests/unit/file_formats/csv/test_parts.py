@@ -60,7 +60,7 @@ def in_parts(content: bytes, size: int, toml: str = TILL) -> tuple[list[dict[str
             assert not last
             longer *= 2
             continue
-        found += part.events
+        found += [one.body for one in part.events]
         bad += part.bad
         if part.next is None:
             assert part.read == len(piece)

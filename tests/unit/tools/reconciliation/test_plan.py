@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.file_formats.csv.map import ProviderMap
+from quarterhour.file_formats.csv.provider_map import ProviderMap
 from quarterhour.ledger.events.event import ADJUSTMENT, SALE
 from quarterhour.model.identifiers import Identity
 from quarterhour_tools.reconciliation.lines import (

@@ -3,27 +3,28 @@
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 from quarterhour.file_formats.csv.cells import Cells
+from quarterhour.file_formats.csv.compiler import ROW, Value
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
+from quarterhour.file_formats.csv.event_map import EventMap
 from quarterhour.file_formats.csv.lines import BROKEN
-from quarterhour.file_formats.csv.map import ROW, CsvMap, EventMap, Value
+from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.numbers import NumberForm
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, Table
 from quarterhour.file_formats.csv.totals import FileTotals
-from quarterhour.ledger.events.event import Rejection, read_event
+from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.model import money
 
 
 @dataclass(frozen=True, slots=True)
 class MappedEvent:
-    """A CloudEvent that the ledger accepts, as a JSON object, and its time in UTC."""
+    """A CloudEvent that the ledger accepts: as a JSON object, and as the event that the ledger reads in it."""
 
-    time: datetime | None
     body: dict[str, Any]
+    event: Event
 
 
 def events(
@@ -137,7 +138,7 @@ def _event(cells: Cells, event_map: EventMap, numbers: NumberForm) -> MappedEven
     read = read_event(body)
     if isinstance(read, Rejection):
         raise CellError("; ".join(f"{each.field} {each.problem}, not {each.expected}" for each in read.problems))
-    return MappedEvent(read.time, body)
+    return MappedEvent(body, read)
 
 
 def check_signs(cells: Cells, columns: Iterable[str], currency: str, numbers: NumberForm) -> None:

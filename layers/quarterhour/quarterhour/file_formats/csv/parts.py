@@ -12,7 +12,7 @@ from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
 from quarterhour.file_formats.csv.errors import FileError
-from quarterhour.file_formats.csv.events import Converter
+from quarterhour.file_formats.csv.events import Converter, MappedEvent
 from quarterhour.file_formats.csv.guess import Proposal, guess
 from quarterhour.file_formats.csv.lines import (
     AS_BROKEN,
@@ -93,7 +93,7 @@ class ConvertedPart(NamedTuple):
     `next` is `None` at the end of the file.
     """
 
-    events: list[dict[str, Any]]
+    events: list[MappedEvent]
     lines: list[int]
     bad: list[BadRow]
     rows: int
@@ -119,7 +119,7 @@ def convert_part(
     # Of the first part, the lines up to its header were read above.
     left = lines[place.line - first :]
     end = first + len(lines)
-    events, numbers, bad, size, behind = [], list[int](), [], 0, end
+    events, numbers, bad, size, behind = list[MappedEvent](), list[int](), [], 0, end
     rows = records(_of_part(left, end, last=last), place.delimiter, csv_map.file.quote)
     try:
         for row in rows:
@@ -131,7 +131,7 @@ def convert_part(
                     bad.append(BadRow(outcome.line, printable(outcome.reason)))
                     size += len(bad[-1].reason)
                 else:
-                    events.append(outcome.body)
+                    events.append(outcome)
                     numbers.append(converter.line)
                     size += len(exact_json.write(outcome.body))
     except PartEndError as cut:

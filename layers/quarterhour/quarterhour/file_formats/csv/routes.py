@@ -25,7 +25,7 @@ def read(routes: Routes) -> None:
         except FileError as error:
             raise refused("part", error) from error
         body = {
-            "items": part.events,
+            "items": [one.body for one in part.events],
             "bad": [asdict(one) for one in part.bad],
             "rows": part.rows,
             "read": part.read,

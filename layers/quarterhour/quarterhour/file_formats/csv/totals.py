@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from quarterhour.file_formats.csv.cells import Cells
 from quarterhour.file_formats.csv.errors import EmptyCellError
-from quarterhour.file_formats.csv.map import TotalMap
 from quarterhour.file_formats.csv.table import BadRow
+from quarterhour.file_formats.csv.total_map import TotalMap
 from quarterhour.model import money
 
 
