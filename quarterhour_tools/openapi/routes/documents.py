@@ -34,8 +34,7 @@ DOCUMENTS: Final = Group(
             "documents_list",
             Page[DocumentMetadata],
             """
-            The items are the [metadata](#get-documentsdocumentmetadata) of the documents. A document that 0.1.0 wrote
-            is in the list from its next version on.
+            The items are the [metadata](#get-documentsdocumentmetadata) of the documents.
             """,
             parameters={"kind": _KIND},
         ),

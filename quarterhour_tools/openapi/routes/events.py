@@ -91,8 +91,7 @@ EVENTS: Final = Group(
             Story,
             """
             The list has the sale, and its refunds, voids and adjustments from any source, in the order in which the
-            ledger applied them, also within one millisecond. A correction leads to the story of its sale. Corrections
-            that 0.1.0 recorded are not in the list.
+            ledger applied them, also within one millisecond. A correction leads to the story of its sale.
 
             - `left_after` is what is left of the sale's amount after the event, and `commission_after` the commission
               of the sale and all corrections so far. `left` and `commission` are the figures after the last one.

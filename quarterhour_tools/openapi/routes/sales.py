@@ -22,8 +22,8 @@ SALES: Final = Group(
             several days, add up the sums, and take the least `lowest`, the greatest `highest`, and the `latest` of the
             last `latest_at`.
 
-            The report that seals a quarter-hour writes the figures, so they are as old as the last report, and begin
-            with the first run that 0.3.0 has sealed. A page reads 31 days. A run names 20,000 products, each of an
+            The report that seals a quarter-hour writes the figures, so they are as old as the last report.
+            A page reads 31 days. A run names 20,000 products, each of an
             agency, category and currency. What it sold beyond these is one entry with `others`; the entries of single
             products can then lack some. `quarterhour sql` ([SQL](sql.md)) has all.
             """,

@@ -28,7 +28,7 @@ SEARCH: Final = Group(
             - `statements`: the statement that the document `q` belongs to. A credit note that cancels a statement leads
               to it.
             - `events`: that of a source and an id, as in `shop#e-1`, `shop e-1` and `shop/e-1`. Or those with the id
-              `q` of any source, if a report has sealed an event of this source since 0.3.0.
+              `q` of any source, if a report has sealed an event of this source.
             - `orders` and `customers`: those of [`POST /orders`](#post-orders).
 
             Each list has 20 items at most. `all_sources` is false if there are 100 sources or more: then an id alone is

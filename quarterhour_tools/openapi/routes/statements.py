@@ -55,8 +55,7 @@ STATEMENTS: Final = Group(
             | `sealed` | its drafts are made. `recorded_until`: they hold what was recorded before this instant |
 
             For staff and machines, a sealed period has `planned_at`, `code_version`, `manifest_sha256`, the numbers of
-            `drafts` and `lines`, and the sums by currency in `currencies`. People of agencies do not see these. A
-            period of 0.2.0, which sealed statements at once, has `statements` and `credit_notes` instead of `drafts`.
+            `drafts` and `lines`, and the sums by currency in `currencies`. People of agencies do not see these.
             """,
         ),
         "GET /drafts": read(
@@ -177,7 +176,6 @@ STATEMENTS: Final = Group(
 
             | status | meaning | may become | by machines and |
             |---|---|---|---|
-            | `not_issued` | of 0.2.0, sealed without a tax profile | `issued` | finance |
             | `issued` | to be checked by the agency | `accepted`, `disputed` | people of the agency, finance |
             | `accepted` | the agency agrees | | |
             | `disputed` | the agency does not agree | `resolved` | finance |

@@ -147,7 +147,7 @@ export function month(period) {
   return cached(Intl.DateTimeFormat, { month: "long", year: "numeric", timeZone: "UTC" }).format(begins);
 }
 
-/** Returns a word of the API, such as not_issued, as text. */
+/** Returns a word of the API, such as partly_paid, as text. */
 export const words = (name) => name.replaceAll("_", " ");
 
 /** Returns a name of the API as the title of what it names: Refers to. */

@@ -17,9 +17,9 @@ const UNDECIDED = ["open", "held", "proposed"];
 export async function needsAttention(agency) {
   const list = (path, more) => get(withQuery(path, { limit: 100, agency, ...more }));
   const staff = may(...STAFF);
-  const [open, periods, disputed, notIssued, held, ...rest] = await Promise.all([
+  const [open, periods, disputed, held, ...rest] = await Promise.all([
     list("/receivables", { limit: ACCOUNTS }), get("/periods?limit=12"), list("/statements", { status: "disputed" }),
-    list("/statements", { status: "not_issued" }), list("/held"),
+    list("/held"),
     ...(staff
       ? [
         list("/drafts"), get(withQuery("/reports", { limit: RUNS })), get("/operations"),
@@ -28,7 +28,7 @@ export async function needsAttention(agency) {
       : []),
   ]);
   const [drafts, reports, operations, rateCards] = rest;
-  return { open, periods: periods.items, disputed, notIssued, held, drafts, reports, operations, rateCards };
+  return { open, periods: periods.items, disputed, held, drafts, reports, operations, rateCards };
 }
 
 /** Returns the sums of items by currency, of those that have the figure. */
@@ -87,19 +87,16 @@ function defaultRow(reports, rateCards) {
 }
 
 /** Returns the rows, the most urgent first. */
-function rowsOf({ open, periods, disputed, notIssued, held, drafts, reports, operations, rateCards }, accounts) {
+function rowsOf({ open, periods, disputed, held, drafts, reports, operations, rateCards }, accounts) {
   const unregistered = { items: accounts.filter((one) => !one.registered) };
   const due = overdue(periods);
   const show = (to, text) => html`<${Link} to=${to}>${text}<//>`;
-  const statements = (status, text) => show(address(["statements"], { status }), text);
   const operator = show(address(["operations"]), "Show operations");
   return [
     overdueRow(open),
-    row(disputed, "statement is disputed", "statements are disputed", statements("disputed", "Correct or resolve"),
-      (one) => one.closing),
+    row(disputed, "statement is disputed", "statements are disputed",
+      show(address(["statements"], { status: "disputed" }), "Correct or resolve"), (one) => one.closing),
     ...(drafts ? draftRows(drafts) : []),
-    row(notIssued, "statement is not issued", "statements are not issued", statements("not_issued", "Show them"),
-      (one) => one.closing),
     row(held, "event is held", "events are held",
       operations ? show(address(["operations"]), "Show why") : "They wait for their sale or a registration.",
       ({ event }) => event.amount),

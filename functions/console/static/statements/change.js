@@ -7,12 +7,6 @@ import { History } from "./history.js";
 
 /** The changes of the status: the words of the button and of the dialog. */
 export const CHANGES = {
-  issued: {
-    button: "Issue",
-    title: "Issue the statement",
-    action: "Issue",
-    note: "The statement is issued as it was sealed, without tax. The agency can then accept or dispute it.",
-  },
   accepted: {
     button: "Accept",
     title: "Accept the statement",
@@ -33,7 +27,7 @@ export const CHANGES = {
   },
 };
 
-/** The dialog of what is asked: a `status`, to `cancel`, or the dispute of a `line`, which can be `resolved`. */
+/** The dialog of a change: of the `status`, to `cancel`, or the dispute of a `line`, which can be `resolved`. */
 export function Change({ asking: { status, cancel, line, resolved }, ...dialog }) {
   if (status) return html`<${ChangeStatus} status=${status} ...${dialog} />`;
   if (cancel) return html`<${Cancel} ...${cancel} ...${dialog} />`;

@@ -105,16 +105,10 @@ const About = ({ status, document, number, recorded_until: until, dispute_until:
     <p class="mark">
       Cancelled by ${cancelled.number} on ${format.day(cancelled.issued_on)}: this statement owes nothing. A new one can
       follow from the same lines.
-    </p>`}
-  ${status === "not_issued" && html`
-    <p class="mark">
-      Not issued: the agency's tax profile was missing, so this statement lacks tax. Finance can issue it as it is,
-      and register the tax profile on the agency's page, so that later statements are issued.
     </p>`}`;
 
-/** Returns whether a statement can be cancelled by the reader: one of a release, and not of 0.2.0. */
-const mayCancel = ({ preview, cancelled, documents }) =>
-  may("finance") && !preview && !cancelled && documents[0].release !== null;
+/** Returns whether the reader may cancel a statement. */
+const mayCancel = ({ preview, cancelled }) => may("finance") && !preview && !cancelled;
 
 /** Returns a statement, and its draft if the reader may cancel it. */
 async function load(name) {

@@ -10,7 +10,7 @@ import { address } from "../lib/routes.js";
 import { statusWords } from "../lib/status.js";
 import { StatementList } from "./statement-list.js";
 
-const STATUSES = ["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"];
+const STATUSES = ["issued", "accepted", "disputed", "resolved", "cancelled"];
 const NONE_YET = "There are no statements yet. The statements of a month are made some days after it ends.";
 
 const closeAddress = (period) => address(period ? ["close", period] : ["close"]);
