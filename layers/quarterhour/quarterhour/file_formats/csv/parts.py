@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 
 from quarterhour.file_formats.csv.errors import FileError
 from quarterhour.file_formats.csv.events import Converter, MappedEvent
-from quarterhour.file_formats.csv.guess import Proposal, guess
+from quarterhour.file_formats.csv.guess import guess
 from quarterhour.file_formats.csv.lines import (
     AS_BROKEN,
     COMMONEST,
@@ -25,6 +25,7 @@ from quarterhour.file_formats.csv.lines import (
     marked,
 )
 from quarterhour.file_formats.csv.map import CsvMap
+from quarterhour.file_formats.csv.proposal import Proposal
 from quarterhour.file_formats.csv.table import BadRow, PartEndError, check_columns, read_table, records
 from quarterhour.file_formats.csv.totals import TotalLine
 from quarterhour.model import exact_json, fields, money

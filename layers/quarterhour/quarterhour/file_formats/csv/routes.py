@@ -3,8 +3,8 @@
 from dataclasses import asdict
 
 from quarterhour.file_formats.csv.errors import FileError, MapError
-from quarterhour.file_formats.csv.guess import QUESTION
 from quarterhour.file_formats.csv.parts import convert_part, map_of_part
+from quarterhour.file_formats.csv.proposal import QUESTION
 from quarterhour.file_formats.csv.requests import read_map_request, read_part, refused
 from quarterhour.web import http
 from quarterhour.web.access import Role, people
