@@ -163,7 +163,7 @@ def test_agencies_and_messages_are_those_of_the_command(
     parser = argparse.ArgumentParser()
     agencies.configure(parser)
     args = parser.parse_args([str(file), "--url", "http://127.0.0.1:1"])
-    assert args.run(args) == 1
+    assert agencies.run(args) == 1
     answer = send(world, "POST", "/csv/agencies", {"file": encoded(AGENCIES.encode())}).json()
     bad = [f"line {one['line']}: {one['reason']}" for one in answer["bad"]]
     assert [*bad, "3 of 4 agencies are invalid; nothing was sent"] == capsys.readouterr().out.splitlines()
