@@ -6,7 +6,7 @@ from decimal import Decimal
 from random import Random
 from typing import Final
 
-from quarterhour.aws.entity import LATEST, Values, window_index
+from quarterhour.aws.entity import LATEST, Values
 from quarterhour.aws.items import chunks, to_item
 from quarterhour.aws.tables import BATCH_WRITE
 from quarterhour.counters.keys import account_pk, day_key, latest_key, period_key
@@ -15,6 +15,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import midnight
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals, add_up, total
+from quarterhour.snapshots.keys import window_index
 from quarterhour_tools.emulator.stack import Stack
 
 CURRENCIES: Final = ("EUR", "GBP")

@@ -8,10 +8,8 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws import clients
-from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import logger, observed
-from quarterhour.aws.workers import Workers
-from quarterhour.model.settings import Environment
 from quarterhour.notifications.bus import Bus
 from quarterhour.notifications.secrets import SecretStore
 from quarterhour.notifications.service import Dispatcher, NotificationLog
@@ -19,8 +17,9 @@ from quarterhour.notifications.sources import of_message
 from quarterhour.notifications.store import NotificationStore
 from quarterhour.notifications.webhook import WebhookSender, trusted
 
-env = Environment.of_process()
-store = NotificationStore(clients.dynamodb(), EntityReader(clients.dynamodb(), env.text("ENTITY_TABLE")))
+resources = Resources.of_process()
+env = resources.env
+store = NotificationStore(resources.dynamodb, resources.entities)
 log = NotificationLog(store)
 bus = env.optional("NOTIFICATION_BUS", "the name of a bus", str)
 dispatcher = Dispatcher(
@@ -29,7 +28,7 @@ dispatcher = Dispatcher(
     # Only the emulator sets this: on AWS, no address of the function's own machine is allowed.
     WebhookSender(trusted(), local=bool(env.variables.get("QUARTERHOUR_LOCAL_RECEIVERS"))),
     Bus(clients.events(), bus) if bus else None,
-    Workers(env.integer("MAX_CONCURRENCY", minimum=1)),
+    resources.workers,
 )
 
 RESERVE_SECONDS = 30

@@ -7,7 +7,7 @@ from typing import Any, Final
 import pytest
 
 from benchmarks.marketplace import days_before, fill
-from quarterhour.aws.entity import WINDOW_SHARDS, Range
+from quarterhour.aws.entity import Range
 from quarterhour.counters.distinct import marker_sets
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.overview import OverviewQueries
@@ -23,6 +23,7 @@ from quarterhour.model.money import ZERO
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.snapshots.keys import WINDOW_SHARDS
 from quarterhour.web.paging import Page, Paging
 from tests.contract.metered import Record, cost, metered
 from tests.contract.paging import everything

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from benchmarks.metering import Bill
-from quarterhour.aws.entity import LATEST, window_index, window_partitions
+from quarterhour.aws.entity import LATEST
 from quarterhour.aws.items import to_item
 from quarterhour.counters.keys import account_pk, latest_key
 from quarterhour.counters.queries import ACCOUNT_STATES
@@ -17,6 +17,7 @@ from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.errors import InvalidError, NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
+from quarterhour.snapshots.keys import window_index, window_partitions
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import snapshots, state_in
 from quarterhour.snapshots.queries import SnapshotQueries

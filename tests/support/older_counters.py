@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from quarterhour.aws.entity import LATEST, Key, window_index
+from quarterhour.aws.entity import LATEST, Key
 from quarterhour.counters.keys import (
     day_key,
     latest_key,
@@ -21,6 +21,7 @@ from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, add_up, total
+from quarterhour.snapshots.keys import window_index
 
 Changes = list[CounterChange | Addition]
 

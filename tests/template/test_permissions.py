@@ -8,12 +8,13 @@ from fnmatch import fnmatchcase
 import pytest
 from moto import mock_aws
 
-from quarterhour.aws.entity import LATEST, window_partitions
+from quarterhour.aws.entity import LATEST
 from quarterhour.ledger.postings.segments import ATTRIBUTES_OF_ARCHIVED
 from quarterhour.messages.keys import SubjectKind, Thread
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.orders.keys import customer_pk
 from quarterhour.reports.keys import PENDING
+from quarterhour.snapshots.keys import window_partitions
 from quarterhour_tools.emulator.embedded import adjusted
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT

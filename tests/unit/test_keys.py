@@ -7,7 +7,6 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from quarterhour.aws.entity import WINDOW_SHARDS, window_index, window_partitions
 from quarterhour.counters import keys as counters
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.identifiers import MAX_SHARDS, Account, Identity, Partition, Position, base58_prefix
@@ -15,6 +14,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour, span
 from quarterhour.reports import keys as reports
 from quarterhour.snapshots import keys as snapshots
+from quarterhour.snapshots.keys import WINDOW_SHARDS, window_index, window_partitions
 from quarterhour.snapshots.layers import Layer
 from tests.support.builders import AT, accounts, identities, instants, millis, partitions, quarter_hours
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.aws.entity import window_partitions
 from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.keys import LISTED
 from quarterhour.counters.plan import (
@@ -31,6 +30,7 @@ from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.snapshots.keys import window_partitions
 from tests.support.builders import AT, posting_item, record, utc
 from tests.support.counter_table import RETENTION, CounterTable, place
 from tests.support.older_counters import periods_of

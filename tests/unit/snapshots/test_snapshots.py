@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.aws.entity import Values, window_index
+from quarterhour.aws.entity import Values
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.streams import Poison, Record
 from quarterhour.counters.plan import epoch
@@ -17,7 +17,7 @@ from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.totals import Totals
 from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.snapshots import plan
-from quarterhour.snapshots.keys import window_start
+from quarterhour.snapshots.keys import window_index, window_start
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import STATE, Snapshot, state_in, states_of_parked
 from tests.support.builders import AT, change_record, record, utc

@@ -1,9 +1,8 @@
-"""The key types of the Entity table: keys, ranges of keys, the ``latest`` state, windows."""
+"""The key types of the Entity table: keys, ranges of keys, the ``latest`` state."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from hashlib import sha256
 from typing import Any, Final
 
 Key = dict[str, str]
@@ -13,8 +12,6 @@ Values = dict[str, Any]
 
 LATEST: Final = "latest"
 """The sort key of an entity's current state."""
-WINDOW_SHARDS: Final = 4
-"""The number of index partitions of one window, over which its entities are spread."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,17 +45,6 @@ class IndexRange:
     low: str
     high: str
     descending: bool = False
-
-
-def window_index(window: str, pk: str) -> dict[str, str]:
-    """Return the index attributes by which ``EntityReader.read_window`` finds an entity's state in a window."""
-    shard = sha256(pk.encode()).digest()[0] % WINDOW_SHARDS
-    return {"gsi1pk": f"{window}#{shard}", "gsi1sk": pk}
-
-
-def window_partitions(window: str) -> list[str]:
-    """Return the index partitions of a window, in the order in which they are read."""
-    return [f"{window}#{shard}" for shard in range(WINDOW_SHARDS)]
 
 
 def is_live(values: Mapping[str, Any], now: datetime) -> bool:

@@ -19,7 +19,7 @@ from decimal import Decimal
 from itertools import groupby
 from typing import Any, Final, Self
 
-from quarterhour.aws.entity import Key, window_index
+from quarterhour.aws.entity import Key
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert, new_image, sequence, with_new_image
 from quarterhour.counters.keys import (
     LISTED,
@@ -51,6 +51,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.settings import Environment
 from quarterhour.model.totals import PeriodTotals, RunningTotals, Totals, add_up, total
+from quarterhour.snapshots.keys import window_index
 
 LEAVE_AFTER: Final = timedelta(minutes=2)
 """How long after its end a window is over: the stream has usually delivered all records of it by then."""

@@ -6,7 +6,7 @@ from datetime import date, datetime, timedelta
 from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final
 
-from quarterhour.aws.entity import LATEST, IndexRange, Key, Range, Values, window_partitions
+from quarterhour.aws.entity import LATEST, IndexRange, Key, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.counters.keys import (
     ACCOUNTS,
@@ -38,6 +38,7 @@ from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
 from quarterhour.registry.documents.keys import agency_document, document_pk
 from quarterhour.registry.documents.keys import latest_key as latest_version_key
+from quarterhour.snapshots.keys import window_partitions
 from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging, within

@@ -1,11 +1,14 @@
 """The snapshots' keys in the Entity table, which are built and parsed only here."""
 
 from datetime import UTC, datetime, timedelta
+from hashlib import sha256
 from typing import Final
 
 from quarterhour.model.clock import iso_seconds
 from quarterhour.snapshots.layers import Layer
 
+WINDOW_SHARDS: Final = 4
+"""The number of index partitions of one window, over which its entities are spread."""
 _VERSION_DIGITS: Final = 12
 
 
@@ -36,3 +39,14 @@ def layer_sk(layer: Layer, instant: str) -> str:
 def start_of(layer: Layer, sk: str) -> str:
     """Return the text after the layer in a sort key: a window's start, or a change's instant and version."""
     return sk.removeprefix(layer_sk(layer, ""))
+
+
+def window_index(window: str, pk: str) -> dict[str, str]:
+    """Return the index attributes by which ``EntityReader.read_window`` finds an entity's state in a window."""
+    shard = sha256(pk.encode()).digest()[0] % WINDOW_SHARDS
+    return {"gsi1pk": f"{window}#{shard}", "gsi1sk": pk}
+
+
+def window_partitions(window: str) -> list[str]:
+    """Return the index partitions of a window, in the order in which they are read."""
+    return [f"{window}#{shard}" for shard in range(WINDOW_SHARDS)]

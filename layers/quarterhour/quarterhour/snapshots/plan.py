@@ -6,11 +6,11 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Final, NamedTuple
 
-from quarterhour.aws.entity import LATEST, Values, is_live, window_index
+from quarterhour.aws.entity import LATEST, Values, is_live
 from quarterhour.aws.items import Item, from_item
 from quarterhour.aws.streams import Poison, Record, new_image, old_image, sequence
 from quarterhour.model.clock import parse_iso
-from quarterhour.snapshots.keys import change_sk, window_name, window_start
+from quarterhour.snapshots.keys import change_sk, window_index, window_name, window_start
 from quarterhour.snapshots.layers import Layer
 
 STATE: Final = frozenset(

@@ -14,7 +14,7 @@ from itertools import groupby, islice
 from operator import itemgetter
 from typing import Any, Final
 
-from quarterhour.aws.entity import LATEST, Range, Values, is_live, window_index, window_partitions
+from quarterhour.aws.entity import LATEST, Range, Values, is_live
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.tables import BATCH_GET
 from quarterhour.model import clock, money
@@ -22,7 +22,15 @@ from quarterhour.model.clock import MILLISECOND, iso_millis, iso_seconds, parse_
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.instants import rounded_up
 from quarterhour.model.settings import Environment
-from quarterhour.snapshots.keys import change_sk, layer_sk, start_of, window_name, window_start
+from quarterhour.snapshots.keys import (
+    change_sk,
+    layer_sk,
+    start_of,
+    window_index,
+    window_name,
+    window_partitions,
+    window_start,
+)
 from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.snapshots.layers import CHANGE, LAYERS, Layer, parse_layers
 from quarterhour.snapshots.plan import NOT_A_STATE, state_in

@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Self
 
-from quarterhour.aws.entity import LATEST, Values, window_index
+from quarterhour.aws.entity import LATEST, Values
 from quarterhour.model.clock import MILLISECOND, iso_millis, iso_seconds, truncated
 from quarterhour.model.errors import ConflictError
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate, ExchangeRateRequest
 from quarterhour.registry.exchange_rates.keys import history_key, latest_key, used_key
+from quarterhour.snapshots.keys import window_index
 
 
 @dataclass(frozen=True, slots=True)
