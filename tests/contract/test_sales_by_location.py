@@ -2,12 +2,12 @@
 
 from datetime import date, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 
 from quarterhour.model.totals import Totals
 from quarterhour.reports.projections import queries
+from quarterhour.reports.projections.api import LocationSales
 from quarterhour.reports.projections.plan import sales
 from quarterhour.reports.projections.queries import LocationQueries
 from quarterhour.web.paging import Paging
@@ -59,8 +59,8 @@ def write_sales(desk: Metered, day: date, run: str, places: Sold) -> None:
     desk.storage.reports.projections.write(sales(day, f"{day.isoformat()}T{run}", places))
 
 
-def read(desk: Metered, place: str, level: int, span: tuple[date, date], limit: int = 100) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = []
+def read(desk: Metered, place: str, level: int, span: tuple[date, date], limit: int = 100) -> list[LocationSales]:
+    found: list[LocationSales] = []
     token = None
     while True:
         paging = Paging.of("request", limit, token)
@@ -72,7 +72,7 @@ def read(desk: Metered, place: str, level: int, span: tuple[date, date], limit: 
             return found
 
 
-def seen(items: list[dict[str, Any]]) -> dict[str, dict[str, str]]:
+def seen(items: list[LocationSales]) -> dict[str, dict[str, str]]:
     """Return what was sold at each location, net, by currency."""
     return {one["location"]: {some["currency"]: some["net"] for some in one["sales"]} for one in items}
 

@@ -4,8 +4,9 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Currency, Day, From, Instant, Month, Name, QuarterHourName, Token, Totals
+from quarterhour.model.api import Count, Currency, Day, From, Instant, Month, Name, QuarterHourName, Totals
 from quarterhour.snapshots.api import Direction, Figure
+from quarterhour.web.api import Page
 
 
 class AccountState(Totals):
@@ -33,10 +34,15 @@ class AccountQuarterHour(Totals):
     start: Instant
 
 
-class AccountDay(Totals):
-    """An account's totals on a day."""
+class TotalsOfDay(Totals):
+    """Totals on a day."""
 
     day: Day
+
+
+class AccountDay(TotalsOfDay):
+    """An account's totals on a day."""
+
     customers: Count
 
 
@@ -59,27 +65,23 @@ class OverviewAccount(TypedDict):
     """Its totals in the earlier one."""
 
 
-class OverviewDay(Totals):
+class OverviewDay(TotalsOfDay):
     """The sums of the page's accounts of a currency on a day."""
 
     currency: Currency
-    day: Day
 
 
-class Overview(TypedDict):
+class Overview(Page[OverviewAccount]):
     """A page of accounts in a period and the one before, with the sums of their days."""
 
     period: Month
     before: Month
-    items: list[OverviewAccount]
-    next: Token | None
-    """The parameter `next` of the following page; null on the last page."""
     days: list[OverviewDay]
     """The sums of this page's accounts by currency and day, each with at least one event."""
 
 
-class OverviewOfSpans(From):
-    """A page of accounts in a span up to now and the one before, with the sums of their days."""
+class ComparedSpans(From):
+    """A span up to now and the one before."""
 
     to: Instant
     """The end of the present quarter-hour, unless the span ended before."""
@@ -88,9 +90,11 @@ class OverviewOfSpans(From):
     """As long after `before_from` as `to` is after `from`."""
     before_complete: bool
     """Whether the counters of all days of the earlier span are kept."""
-    items: list[OverviewAccount]
-    next: Token | None
-    """The parameter `next` of the following page; null on the last page."""
+
+
+class OverviewOfSpans(ComparedSpans, Page[OverviewAccount]):
+    """A page of accounts in a span up to now and the one before, with the sums of their days."""
+
     days: list[OverviewDay]
     """The sums of this page's accounts by currency and day of either span, each with at least one event."""
 

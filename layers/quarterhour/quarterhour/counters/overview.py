@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.workers import Workers
@@ -26,6 +26,9 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals, add_up, figures, total
 from quarterhour.web.paging import Page, Paging
 
+if TYPE_CHECKING:
+    from quarterhour.counters import api
+
 _DAYS_OF_TWO_MONTHS: Final = 62
 _DAYS_OF_TWO_YEARS: Final = 2 * MAX_DAYS
 _QUARTER_HOURS_OF_A_DAY: Final = 96
@@ -34,13 +37,18 @@ DayTotals = dict[tuple[str, date], Totals]
 """Totals by currency and day."""
 
 
-def listed_account(account: Mapping[str, Any], now: Totals, before: Totals) -> dict[str, Any]:
+def listed_account(account: "api.ListedAccount", now: Totals, before: Totals) -> "api.OverviewAccount":
     """Return a listed account as the overview shows it: its names, and its totals in both periods."""
-    names = {name: account[name] for name in ("agency", "currency", "registered")}
-    return {**names, "now": figures(now), "before": figures(before)}
+    return {
+        "agency": account["agency"],
+        "currency": account["currency"],
+        "registered": account["registered"],
+        "now": figures(now),
+        "before": figures(before),
+    }
 
 
-def listed_days(days: DayTotals) -> list[dict[str, Any]]:
+def listed_days(days: DayTotals) -> "list[api.OverviewDay]":
     """Return the sums by currency and day as the overview shows them, in this order."""
     return [
         {"currency": currency, "day": day.isoformat(), **figures(totals)}
@@ -74,19 +82,19 @@ class OverviewQueries:
 
     def page(
         self, period: Period, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
-    ) -> dict[str, Any]:
+    ) -> "api.Overview":
         """Return a page of the accounts with their totals in a period and the one before, and the sums of their days.
 
         The days are those of UTC, of both months. ``agency`` selects its accounts, ``None`` all.
         """
         page, states = self.counters.with_money(agency, paging, remaining_seconds)
-        page, accounts = self.counters.registered(page), [state.account for state in states]
+        accounts = [state.account for state in states]
         totals = self._totals(states, (period, period.previous))
         first, last = period.previous.first_day, period.last_day
         days = self.workers.map(lambda state: self._days(state, first, last), states)
         items = [
             listed_account(one, *(totals.get((account, month), Totals()) for month in (period, period.previous)))
-            for one, account in zip(page.items, accounts, strict=True)
+            for one, account in zip(self.counters.registered(page).items, accounts, strict=True)
         ]
         return {
             "period": str(period),
@@ -97,18 +105,18 @@ class OverviewQueries:
 
     def compared(
         self, spans: Spans, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
-    ) -> dict[str, Any]:
+    ) -> "api.OverviewOfSpans":
         """Return a page of the accounts with their totals in two spans, and the sums of the days of both.
 
         Totals are of the time of recording. ``agency`` selects its accounts, ``None`` all.
         """
         kept = spans.kept(self.retention, clock.now())
         page, states = self.counters.with_money(agency, paging, remaining_seconds)
-        page, accounts = self.counters.registered(page), [state.account for state in states]
+        accounts = [state.account for state in states]
         found = self.workers.map(lambda state: self._days_of(state, kept), states)
         items = [
             listed_account(one, *(_sum_in(span, days) for span in (kept.now, kept.before)))
-            for one, days in zip(page.items, found, strict=True)
+            for one, days in zip(self.counters.registered(page).items, found, strict=True)
         ]
         by_day = (
             ((account.currency, day), totals)

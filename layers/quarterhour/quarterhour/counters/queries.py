@@ -1,10 +1,10 @@
 """Reads the counters: an account's lifetime totals, and those of its quarter-hours and days."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import groupby, islice
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity import LATEST, IndexRange, Key, Range, Values
 from quarterhour.aws.entity_table import EntityReader
@@ -45,12 +45,12 @@ from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import name
 
 if TYPE_CHECKING:
-    from quarterhour.counters.api import FoundAccounts
+    from quarterhour.counters import api
 
 _DAY: Final = timedelta(days=1)
 
 
-def state(values: Values) -> dict[str, Any]:
+def state(values: Values) -> "api.AccountState":
     """Return an account's state as the API shows it: totals, version, time of the last change."""
     return {
         **figures(Totals.of(values)),
@@ -66,7 +66,7 @@ def read_currency(text: str) -> str:
     return text
 
 
-def _names(pk: str) -> dict[str, str]:
+def _names(pk: str) -> "api.FoundAccount":
     account = account_of(pk)
     return {"agency": name(account.agency), "currency": name(account.currency)}
 
@@ -108,7 +108,7 @@ class CounterQueries:
 
     def accounts(
         self, agency: str | None, currency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
-    ) -> Page[Any]:
+    ) -> "Page[api.ListedAccount]":
         """Return a page of the accounts in the order of their names, each with its lifetime totals.
 
         ``agency`` and ``currency`` select accounts, ``None`` selects all. A page is short although another follows only
@@ -121,14 +121,14 @@ class CounterQueries:
 
     def with_money(
         self, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
-    ) -> tuple[Page[Any], list[AccountState]]:
+    ) -> "tuple[Page[api.AccountInWindow], list[AccountState]]":
         """Return a page of the accounts without those of views, which have no money, and the items of its accounts."""
         page, items = self._selected(lambda account: account.currency != NO_CURRENCY, agency, paging, remaining_seconds)
         return page, [AccountState.of(account_of(values["pk"]), values) for values in items]
 
-    def registered(self, page: Page[Any]) -> Page[Any]:
+    def registered(self, page: "Page[api.AccountInWindow]") -> "Page[api.ListedAccount]":
         """Return a page of accounts, each with whether its agency is registered; views have no agency."""
-        return replace(page, items=self._with_registrations(page.items))
+        return Page(self._with_registrations(page.items), page.after)
 
     def _selected(
         self,
@@ -136,30 +136,31 @@ class CounterQueries:
         agency: str | None,
         paging: Paging,
         remaining_seconds: Callable[[], float],
-    ) -> tuple[Page[Any], list[Values]]:
+    ) -> "tuple[Page[api.AccountInWindow], list[Values]]":
         low, high = account_pk_bounds(agency)
         after = paging.start(lambda pk: within(low, pk, high), "")
         found = ((values["pk"], values) for values in self.latest(max(low, after), high, paging.limit + 1))
         entries = ((pk, values if selected(account_of(pk)) else None) for pk, values in found if pk != after)
         read: list[Values] = []
 
-        def show(values: Values) -> dict[str, Any]:
+        def show(values: Values) -> "api.AccountInWindow":
             read.append(values)
             return {**_names(values["pk"]), **state(values)}
 
         page = paging.cut_in_time(entries, show, remaining_seconds)
         return page, read[: len(page.items)]  # one more can be read, to know whether a page follows
 
-    def _with_registrations(self, accounts: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def _with_registrations(self, accounts: "list[api.AccountInWindow]") -> "list[api.ListedAccount]":
         """Return accounts, each with whether its agency is registered; accounts of views have no agency."""
         sold = {account["agency"] for account in accounts if account["currency"] != NO_CURRENCY}
         keys = {document_pk(agency_document(agency)): agency for agency in sold}
         found = self.entities.get_many([latest_version_key(agency_document(agency)) for agency in sorted(sold)])
         registered = {keys[values["pk"]] for values in found}
-        return [
-            {**account, "registered": account["agency"] in registered} if account["agency"] in sold else account
-            for account in accounts
-        ]
+        listed = [_listed(account) for account in accounts]
+        for account in listed:
+            if account["agency"] in sold:
+                account["registered"] = account["agency"] in registered
+        return listed
 
     def _listed(self, low: str, high: str, page_size: int) -> Iterator[str]:
         """Yield the partition keys of accounts from ``low`` to ``high``, in their order, by the index.
@@ -186,7 +187,7 @@ class CounterQueries:
         """Return whether an agency has an account, and the caller may see it."""
         return is_stored_name(agency) and caller.may_see(agency) and self.has_accounts(agency)
 
-    def found(self, text: str, caller: Caller, most: int) -> "FoundAccounts":
+    def found(self, text: str, caller: Caller, most: int) -> "api.FoundAccounts":
         """Return the accounts of the agency that a text names, at most some, if the caller may see it."""
         if not (is_stored_name(text) and caller.may_see(text)):
             return {"accounts": []}
@@ -197,7 +198,7 @@ class CounterQueries:
         """Return the first accounts of an agency, at most some; the index may lag behind by a moment."""
         return [account_of(pk) for pk in islice(self._listed(*account_pk_bounds(agency), most), most)]
 
-    def totals(self, account: Account, latest: Values) -> dict[str, Any]:
+    def totals(self, account: Account, latest: Values) -> "api.Account":
         """Return an account's lifetime totals and its number of distinct customers."""
         sk = customers_sk(None)
         counter = AccountState.of(account, latest).counter_for_readers(
@@ -206,7 +207,9 @@ class CounterQueries:
         customers = _customers(counter) if counter else 0
         return {"agency": account.agency, "currency": account.currency, **state(latest), "customers": customers}
 
-    def quarter_hours(self, account: Account, start: datetime, end: datetime, paging: Paging) -> Page[Any]:
+    def quarter_hours(
+        self, account: Account, start: datetime, end: datetime, paging: Paging
+    ) -> "Page[api.AccountQuarterHour]":
         """Return a page of the totals of the quarter-hours that begin from ``start`` to before ``end``."""
         first, after = (QuarterHour(rounded_up(at, LENGTH)) for at in (start, end))
         before = paging.start(lambda name: within(first, QuarterHour.parse(name), after), first.previous)
@@ -215,16 +218,17 @@ class CounterQueries:
         )
         return paging.cut(by_quarter_hour(counters), _shown_quarter_hour, lambda entry: str(entry[0]))
 
-    def days(self, account: Account, first: date, end: date, paging: Paging) -> Page[Any]:
+    def days(self, account: Account, first: date, end: date, paging: Paging) -> "Page[api.AccountDay]":
         """Return a page of the totals of the days from ``first`` to before ``end``."""
         before = paging.start(lambda text: within(first, date.fromisoformat(text), end), first - _DAY)
         opened = self.state_of(account)
         entries = self.counted(opened, day_sk(before + _DAY), day_sk(end - _DAY), paging.limit + 1)
         page = paging.cut(entries, _shown_day, lambda values: day_of(values["sk"]).isoformat())
         customers = self._customers(opened, [item["day"] for item in page.items])
-        return Page([{**item, "customers": customers.get(item["day"], 0)} for item in page.items], page.after)
+        items: list[api.AccountDay] = [{**one, "customers": customers.get(one["day"], 0)} for one in page.items]
+        return Page(items, page.after)
 
-    def periods(self, account: Account, first: Period, end: Period, paging: Paging) -> Page[Any]:
+    def periods(self, account: Account, first: Period, end: Period, paging: Paging) -> "Page[api.AccountPeriod]":
         """Return a page of the totals of the periods from ``first`` to before ``end``."""
         before = paging.start(lambda text: within(first, Period.parse(text), end), first.previous)
         low, high = period_sk(before.next), period_sk(end.previous)
@@ -268,14 +272,29 @@ def _customers(counter: Values) -> int:
     return int(counter["customers"])
 
 
-def _shown_quarter_hour(entry: tuple[QuarterHour, Totals]) -> dict[str, Any]:
+def _listed(account: "api.AccountInWindow") -> "api.ListedAccount":
+    return {
+        "agency": account["agency"],
+        "currency": account["currency"],
+        "events": account["events"],
+        "gross": account["gross"],
+        "refunds": account["refunds"],
+        "commission": account["commission"],
+        "payments": account["payments"],
+        "net": account["net"],
+        "version": account["version"],
+        "last_updated": account["last_updated"],
+    }
+
+
+def _shown_quarter_hour(entry: tuple[QuarterHour, Totals]) -> "api.AccountQuarterHour":
     quarter_hour, totals = entry
     return {"bucket": str(quarter_hour), "start": iso_seconds(quarter_hour.start), **figures(totals)}
 
 
-def _shown_period(values: Values) -> dict[str, Any]:
+def _shown_period(values: Values) -> "api.AccountPeriod":
     return {"period": str(period_of(values["sk"])), **figures(Totals.of(values))}
 
 
-def _shown_day(values: Values) -> dict[str, Any]:
+def _shown_day(values: Values) -> "api.TotalsOfDay":
     return {"day": day_of(values["sk"]).isoformat(), **figures(Totals.of(values))}

@@ -1,7 +1,6 @@
 """The routes of the accounts: their totals, their states, and the overview of all."""
 
 from datetime import timedelta
-from functools import partial
 from typing import Final
 
 from quarterhour.aws.entity import Values
@@ -64,11 +63,12 @@ def _read_totals(routes: Routes, resources: Resources) -> None:
         """Return the accounts with their totals in a period or span and in the one before, and the sums of the days."""
         query = routes.parameters()
         if query.choose(_CHOICES, "agency", *PAGE) == "period":
-            shown = partial(overviews.page, query.required("period", PERIOD, instants.month))
-        else:
-            shown = partial(overviews.compared, _spans(query))
+            period = query.required("period", PERIOD, instants.month)
+            agency = routes.caller().requested_agency(query)
+            return http.response(200, overviews.page(period, agency, query.paging(), routes.seconds_left))
+        spans = _spans(query)
         agency = routes.caller().requested_agency(query)
-        return http.response(200, shown(agency, query.paging(), routes.seconds_left))
+        return http.response(200, overviews.compared(spans, agency, query.paging(), routes.seconds_left))
 
     @routes.get("/accounts/<agency>/<currency>", allow=own_agency)
     def account_totals(agency: Spellings, currency: str) -> http.Response:

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.counters.plan import Retention
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
+
+if TYPE_CHECKING:
+    from quarterhour.counters import api
 
 MAX_DAYS: Final = 366
 _DAY: Final = timedelta(days=1)
@@ -43,7 +46,7 @@ class Spans:
     before: ComparedSpan
     complete: bool = True
 
-    def body(self) -> dict[str, Any]:
+    def body(self) -> "api.ComparedSpans":
         """Return the spans as the API shows them."""
         return {
             "from": iso_seconds(self.now.start),

@@ -4,7 +4,19 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Currency, Decimal, From, Instant, Name, QuarterHourName, Run, Sha256, Text
+from quarterhour.model.api import (
+    Count,
+    Currency,
+    Decimal,
+    From,
+    Instant,
+    Name,
+    QuarterHourName,
+    Run,
+    Sha256,
+    Sums,
+    Text,
+)
 
 Proof = Literal["verified", "pending", "drift"]
 
@@ -18,8 +30,8 @@ class ReportRun(From):
     buckets: Count
     """The number of quarter-hours that it covers."""
     lines: Count
-    default_rate_events: NotRequired[Count]
-    """How many of its events the default commission rate charged; missing if an earlier version sealed the run."""
+    default_rate_events: Count
+    """How many of its events the default commission rate charged."""
     counters: Proof
     """Whether the live counters agree with the sealed lines."""
     manifest_sha256: Sha256
@@ -65,15 +77,8 @@ class SealedQuarterHour(TypedDict):
     """Only if the deployment has a base currency."""
 
 
-class SealedTotals(TypedDict):
+class SealedTotals(Sums):
     """Totals of sealed lines."""
-
-    events: Count
-    gross: Decimal
-    refunds: Decimal
-    commission: Decimal
-    payments: NotRequired[Decimal]
-    """Runs sealed before there were payments lack them."""
 
 
 class SealedAccount(SealedTotals):
@@ -81,8 +86,8 @@ class SealedAccount(SealedTotals):
 
     agency: Name
     currency: Currency
-    periods: NotRequired[dict[str, SealedTotals]]
-    """The totals by period, such as `2026-10`; runs sealed before periods lack them."""
+    periods: dict[str, SealedTotals]
+    """The totals by period, such as `2026-10`."""
 
 
 class PreviousManifest(TypedDict):

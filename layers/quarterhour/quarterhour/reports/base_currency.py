@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.model import money
 from quarterhour.model.clock import iso_millis, parse_iso
@@ -15,6 +15,9 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.plan import SummaryRow, SummaryTotals
+
+if TYPE_CHECKING:
+    from quarterhour.reports import api
 
 Pins = Mapping[str, ExchangeRate | None]
 """The exchange rates of one quarter-hour, by currency; ``None`` if none was in force at its end."""
@@ -90,7 +93,7 @@ def converted_rows(
     return sums
 
 
-def pins_as_list(pins: Pins) -> list[dict[str, Any]]:
+def pins_as_list(pins: Pins) -> "list[api.PinnedExchangeRate]":
     """Return pinned exchange rates as the table and the manifest hold them; a missing rate has no units."""
     return [_as_dict(currency, rate) for currency, rate in sorted(pins.items())]
 
@@ -100,7 +103,7 @@ def pins_of(values: Sequence[Mapping[str, Any]], base: str) -> dict[str, Exchang
     return {pin["currency"]: _rate(pin, base) for pin in values}
 
 
-def _as_dict(currency: str, rate: ExchangeRate | None) -> dict[str, Any]:
+def _as_dict(currency: str, rate: ExchangeRate | None) -> "api.PinnedExchangeRate":
     if rate is None:
         return {"currency": currency, "units_per_base": None}
     return {

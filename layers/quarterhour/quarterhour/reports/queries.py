@@ -26,10 +26,13 @@ from quarterhour.reports.keys import (
     runs_between,
 )
 from quarterhour.web.access import Caller
-from quarterhour.web.paging import Page, Paging, within
+from quarterhour.web.paging import Paging, within
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+    from quarterhour.reports import api
+    from quarterhour.web.paging import Page
 
 LINKS_VALID: Final = timedelta(minutes=15)
 LARGEST_MANIFEST: Final = 2 << 20
@@ -50,7 +53,7 @@ def link_request(bucket: str, key: str) -> Request:
     }
 
 
-def shown_run(values: Mapping[str, Any]) -> dict[str, Any]:
+def shown_run(values: Mapping[str, Any]) -> "api.ReportRun":
     """Return a run as the API shows it: bounds, counts, its worst proof, and the hash of its manifest."""
     first, end = run_bounds(values["sk"])
     return {
@@ -60,20 +63,15 @@ def shown_run(values: Mapping[str, Any]) -> dict[str, Any]:
         "planned_at": values["planned_at"],
         "buckets": int(values["buckets"]),
         "lines": int(values["lines"]),
-        **_default_rate_events(values),
+        "default_rate_events": int(values["default_rate_events"]),
         "counters": values["counters"],
         "manifest_sha256": values["manifest_sha256"],
     }
 
 
-def _default_rate_events(values: Mapping[str, Any]) -> dict[str, int]:
-    """Return how many events the default rate charged; runs of versions that did not count them show nothing."""
-    return {name: int(values[name]) for name in ("default_rate_events",) if name in values}
-
-
-def all_files(run: Values, manifest: Mapping[str, Any], size: int) -> list[dict[str, Any]]:
+def all_files(run: Values, manifest: Mapping[str, Any], size: int) -> "list[api.File]":
     """Return the files of a run: its manifest, its summary, and the lines of its quarter-hours."""
-    manifest_file = {"key": run_prefix(run["sk"]) + MANIFEST, "sha256": run["manifest_sha256"], "size": size}
+    manifest_file: api.File = {"key": run_prefix(run["sk"]) + MANIFEST, "sha256": run["manifest_sha256"], "size": size}
     return [manifest_file, *manifest["files"], *(file for bucket in manifest["buckets"] for file in files_of(bucket))]
 
 
@@ -95,14 +93,14 @@ class ReportQueries:
     s3: "S3Client"
     bucket: str
 
-    def runs(self, day: date | None, paging: Paging) -> Page[Any]:
+    def runs(self, day: date | None, paging: Paging) -> "Page[api.ReportRun]":
         """Return the runs, the newest first: all, or those of a day of UTC."""
         listed = ALL_RUNS if day is None else Range(RUNS, *runs_between(day, day))
         after = paging.start(lambda run: within(listed.low, _known_run(run), listed.high), None)
         entries = self.entities.read(replace(listed, descending=True, after=after), paging.limit + 1)
         return paging.cut(entries, shown_run, lambda values: values["sk"])
 
-    def run(self, run: str) -> dict[str, Any]:
+    def run(self, run: str) -> "api.Report":
         """Return a run with its manifest and links to its files; raise ``NotFoundError`` if there is none."""
         values = self.entities.get(run_key(run)) if is_run_id(run) else None
         if values is None:

@@ -21,6 +21,13 @@ class Figure(TypedDict):
     trend: Direction | None
 
 
+class Trend(TypedDict):
+    """The changes of figures, and the trend of the main one."""
+
+    trend: Direction | None
+    figures: dict[str, Figure]
+
+
 class Window(Page[T], Generic[T]):
     """The accounts or exchange rates that changed in a window, with their states at its end."""
 

@@ -24,7 +24,7 @@ class EntityKind:
     """
 
     prefix: str
-    names: Callable[[str], dict[str, str]]
+    names: Callable[[str], Mapping[str, Any]]
     state: Callable[[Values], Mapping[str, Any]]
     figures: Callable[[Values], Figures]
     main: str

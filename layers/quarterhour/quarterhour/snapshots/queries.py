@@ -12,7 +12,7 @@ from decimal import Decimal
 from heapq import merge
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import LATEST, Range, Values, is_live
 from quarterhour.aws.entity_table import EntityReader
@@ -36,6 +36,9 @@ from quarterhour.snapshots.layers import CHANGE, LAYERS, Layer, parse_layers
 from quarterhour.snapshots.plan import NOT_A_STATE, state_in
 from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import among, one_of
+
+if TYPE_CHECKING:
+    from quarterhour.snapshots import api
 
 _FIRST: Final = ""
 _LAST: Final = "9999"
@@ -101,7 +104,7 @@ def before_latest(layer: Layer, latest: Mapping[str, Any]) -> str:
     return before(layer, window_start(parse_iso(latest["last_updated"]), layer.window))
 
 
-def trend(now: Figures, then: Figures | None, main: str) -> dict[str, Any]:
+def trend(now: Figures, then: Figures | None, main: str) -> "api.Trend":
     """Return the changes between the figures of two states; the overall trend is that of the figure ``main``.
 
     Without an earlier state, the earlier figures, the changes and the trends are ``None``.
@@ -110,11 +113,11 @@ def trend(now: Figures, then: Figures | None, main: str) -> dict[str, Any]:
     return {"trend": figures[main]["trend"], "figures": figures}
 
 
-def _figure(now: Decimal | int, then: Decimal | int | None) -> dict[str, Any]:
+def _figure(now: Decimal | int, then: Decimal | int | None) -> "api.Figure":
     if then is None:
         return {"now": _plain(now), "before": None, "change": None, "trend": None}
     change = now - then if isinstance(now, int) else money.add(now, Decimal(then).copy_negate())
-    direction = "stable" if not change else "up" if change > 0 else "down"
+    direction: api.Direction = "stable" if not change else "up" if change > 0 else "down"
     return {"now": _plain(now), "before": _plain(then), "change": _plain(change), "trend": direction}
 
 

@@ -3,7 +3,7 @@
 import base64
 import json
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -24,6 +24,9 @@ from quarterhour.model.errors import (
 )
 from quarterhour.web import http
 from tests.support.events import sale
+
+if TYPE_CHECKING:
+    from quarterhour.ledger.recording.api import Receipt
 
 SALE = read_event(sale())
 DATA = json.dumps(sale()["data"]).encode()
@@ -329,7 +332,7 @@ def test_a_response_counts_each_verdict_and_keeps_the_order_of_the_items(verdict
 
 
 def test_a_response_has_the_receipt_or_the_problems_of_each_item() -> None:
-    receipt = {"recorded_at": "2026-10-23T01:30:12.345Z", "partition": "202610230130#00", "position": "p"}
+    receipt: Receipt = {"recorded_at": "2026-10-23T01:30:12.345Z", "partition": "202610230130#00", "position": "p"}
     _, _, body = response_parts(
         [
             Outcome("shop", "a", RECORDED, receipt),

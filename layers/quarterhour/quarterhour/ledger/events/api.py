@@ -6,9 +6,10 @@ from typing import Annotated, Any, Final, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from quarterhour.ledger.events.cloud_event import ABSOLUTE_URI, MAX_INTEGER, MIN_INTEGER, NAME
-from quarterhour.ledger.events.event import OF_DATA
+from quarterhour.ledger.events.event import OF_DATA, TYPES
 from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.model.api import (
+    Count,
     Currency,
     Kind,
     Location,
@@ -19,12 +20,20 @@ from quarterhour.model.api import (
     Text,
     constrained,
     named,
+    one_of,
 )
 from quarterhour.registry.documents.keys import MAX_VERSION
 
-EventType = Literal[
-    "sale.recorded", "sale.refunded", "sale.voided", "adjustment.recorded", "payment.recorded", "view.recorded"
-]
+EventType = Annotated[str, one_of(TYPES)]
+
+
+class RecordedRerating(TypedDict):
+    """What a re-rating applied."""
+
+    rate_card: str
+    version: Count
+    by: NotRequired[Text]
+    """Its operator, whom people of agencies do not see."""
 
 
 class EventName(TypedDict):

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
 from hashlib import sha256
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from quarterhour.customers.keys import is_token
 from quarterhour.ledger.events.billed import reserved
@@ -24,6 +24,9 @@ from quarterhour.registry.documents.keys import (
     is_rate_card,
     rate_card_name,
 )
+
+if TYPE_CHECKING:
+    from quarterhour.ledger.events import api
 
 SALE: Final = "sale.recorded"
 REFUND: Final = "sale.refunded"
@@ -84,9 +87,12 @@ class Rerating(NamedTuple):
         """The canonical JSON of the re-rating, as the ledger stores it."""
         return exact_json.canonical(self.as_dict())
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> "api.RecordedRerating":
         """Return the JSON object of the re-rating."""
-        return {name: value for name, value in self._asdict().items() if value is not None}
+        shown: api.RecordedRerating = {"rate_card": self.rate_card, "version": self.version}
+        if self.by is not None:
+            shown["by"] = self.by
+        return shown
 
 
 @dataclass(frozen=True)
@@ -199,7 +205,7 @@ def reference(source: str, facts: Mapping[str, str]) -> Identity | None:
     return Identity(facts.get("refers_to_source") or source, id_) if id_ else None
 
 
-def shown_facts(facts: Mapping[str, str]) -> dict[str, Any]:
+def shown_facts(facts: Mapping[str, str]) -> "dict[str, str | api.RecordedRerating]":
     """Return facts of an event as the API shows them: a re-rating as an object, the others as text."""
     return {name: Rerating.parse(text).as_dict() if name == RERATING else text for name, text in facts.items()}
 

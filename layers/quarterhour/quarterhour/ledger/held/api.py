@@ -4,8 +4,9 @@ from typing import Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.ledger.reading.api import RecordedRerating
-from quarterhour.ledger.recording.api import HeldReason
+from quarterhour.ledger.events.api import RecordedRerating
+from quarterhour.ledger.keys import HeldStatus
+from quarterhour.ledger.recording.held_event import HeldReason
 from quarterhour.model.api import FieldProblem, Instant, Name, Text
 
 
@@ -30,7 +31,7 @@ class HeldEvent(TypedDict):
 
     source: Name
     id: Name
-    status: Literal["held", "discarded"]
+    status: HeldStatus
     reason: HeldReason
     held_at: Instant
     problems: list[FieldProblem]

@@ -1,10 +1,10 @@
 """Lists held and discarded events, the oldest first."""
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
@@ -16,6 +16,9 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Page, Paging, within
+
+if TYPE_CHECKING:
+    from quarterhour.ledger.held import api
 
 EXAMINED: Final = 1000
 """The most entries that a page with a ``reason`` examines; such a page can be short though more follow."""
@@ -37,7 +40,7 @@ class HeldQueries:
 
     entities: EntityReader
 
-    def page(self, query: HeldQuery, paging: Paging, caller: Caller) -> Page[Any]:
+    def page(self, query: HeldQuery, paging: Paging, caller: Caller) -> "Page[api.HeldEvent]":
         """Return a page of held events, the oldest first, as the caller may see them.
 
         People of agencies do not see what waits for a second person: it is not decided yet.
@@ -66,7 +69,7 @@ class HeldQueries:
         return (entry for entry in self.entities.read_index(entries, page) if entry["gsi2sk"] > after)
 
 
-def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
+def shown(held: HeldEvent, caller: Caller) -> "api.HeldEvent":
     """Return the JSON object of a held event; people of agencies do not see who recorded it or decided about it."""
     event = held.event
     details = {**event.details, **({RECORDED_BY: event.recorded_by} if event.recorded_by else {})}
@@ -76,12 +79,11 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
         "commission_rate": event.commission_rate,
         "commission": event.commission,
     }
-    decisions = {"approved": held.approved, "released": held.released, "discarded": held.discarded}
-    return {
+    shown: api.HeldEvent = {
         "source": event.identity.source,
         "id": event.identity.id,
-        "status": held.status.value,
-        "reason": held.reason.value,
+        "status": held.status,
+        "reason": held.reason,
         "held_at": held.held_at,
         "problems": [one.as_dict() for one in held.problems or (waits_for(event, held.reason),)],
         "event": {
@@ -93,9 +95,18 @@ def shown(held: HeldEvent, caller: Caller) -> dict[str, Any]:
             **shown_facts(facts),
             **({"attributes": event.attributes} if event.attributes else {}),
         },
-        **{name: _decision(decision, caller) for name, decision in decisions.items() if decision},
     }
+    if held.approved:
+        shown["approved"] = _decision(held.approved, caller)
+    if held.released:
+        shown["released"] = {**_decision(held.released, caller), "waived": held.released.waived}
+    if held.discarded:
+        shown["discarded"] = _decision(held.discarded, caller)
+    return shown
 
 
-def _decision(decision: HeldDecision, caller: Caller) -> dict[str, str]:
-    return {name: text for name, text in asdict(decision).items() if name != "by" or caller.is_of_marketplace}
+def _decision(decision: HeldDecision, caller: Caller) -> "api.Decision":
+    shown: api.Decision = {"at": decision.at, "reason": decision.reason}
+    if caller.is_of_marketplace:
+        shown["by"] = decision.by
+    return shown

@@ -1,25 +1,32 @@
 """The responses about events, as types."""
 
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.ledger.events.api import EventName, EventType
+from quarterhour.ledger.events.api import EventName, EventType, RecordedRerating
 from quarterhour.ledger.recording.api import Receipt
-from quarterhour.model.api import Count, Currency, Day, Decimal, Instant, Kind, Location, Month, Name, Text
+from quarterhour.ledger.recording.pricing import BY_DEFAULT, BY_EVENT, BY_PAYMENT, BY_RATE_CARD, BY_RERATING, BY_SALE
+from quarterhour.model.api import (
+    Count,
+    Currency,
+    Day,
+    Decimal,
+    Instant,
+    Kind,
+    Location,
+    Month,
+    Name,
+    Text,
+    constrained,
+    one_of,
+)
 from quarterhour.registry.rate_cards.api import Rule
 from quarterhour.web.api import Page
 
-TermsOrigin = Literal["event", "sale", "default", "card", "rerating", "payment", "unknown"]
-
-
-class RecordedRerating(TypedDict):
-    """What a re-rating applied."""
-
-    rate_card: str
-    version: Count
-    by: NotRequired[Text]
-    """Its operator, whom people of agencies do not see."""
+TermsOrigin = Annotated[
+    str, one_of([BY_EVENT, BY_SALE, BY_DEFAULT, BY_RATE_CARD.strip(), BY_RERATING, BY_PAYMENT, "unknown"])
+]
 
 
 class Event(Receipt):
@@ -66,7 +73,7 @@ class Event(Receipt):
     """Of an adjustment that charges its sale by another rate card."""
     period: NotRequired[Month]
     """The month in which it counts."""
-    prior_period: NotRequired[Literal["1"]]
+    prior_period: NotRequired[Annotated[str, constrained(const="1")]]
     """Whether it belongs to an earlier month, which was cut off when the event came."""
     tax_point: NotRequired[Day]
     """The date that decides its tax; missing in events that 0.1.0 or 0.2.0 recorded."""

@@ -3,15 +3,18 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Final, Self
 
-from quarterhour.ledger.events.event import shown_facts
+from quarterhour.ledger.events.event import RERATING, Rerating
 from quarterhour.ledger.postings.segments import PostingValues
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.identifiers import Position, item_position
 from quarterhour.model.instants import rounded_up
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.web.paging import MAX_BYTES, size_of, within
+
+if TYPE_CHECKING:
+    from quarterhour.ledger.reading import api
 
 EXAMINED_AT_ONCE: Final = 10_000
 """How many events a filtered page examines at most in one read of the ledger's partitions."""
@@ -20,7 +23,32 @@ FETCHED_AT_ONCE: Final = 250
 POSTINGS_AN_ITEM: Final = 10
 """How many postings an item of the ledger is thought to hold until some are read."""
 
-_NOT_SHOWN: Final = frozenset({"quarter_hour"})
+_OPTIONAL: Final = (
+    "time",
+    "terms",
+    "arithmetic",
+    "product",
+    "quantity",
+    "unit_price",
+    "customer",
+    "order_id",
+    "line",
+    "location",
+    "refers_to",
+    "extra",
+    "attributes",
+    "recorded_by",
+    "approved_by",
+    "category",
+    "refers_to_source",
+    "reason",
+    "kind",
+    "period",
+    "prior_period",
+    "tax_point",
+    "statement",
+)
+"""The attributes that an event need not have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,10 +135,32 @@ def merge_pages(pages: Sequence[PartitionPage]) -> tuple[list[PostingValues], st
     return sorted(events, key=position_of), complete_through
 
 
-def shown_event(facts: Mapping[str, str]) -> dict[str, Any]:
+def shown_event(facts: Mapping[str, str]) -> "api.Event":
     """Return an event as the API shows it: its ledger attributes, under the names of its receipt."""
-    shown = {name: value for name, value in facts.items() if name not in _NOT_SHOWN}
-    return {"partition": facts["quarter_hour"], **shown_facts(shown)}
+    event: api.Event = {
+        "partition": facts["quarter_hour"],
+        "position": facts["position"],
+        "recorded_at": facts["recorded_at"],
+        "source": facts["source"],
+        "id": facts["id"],
+        "type": facts["type"],
+        "agency": facts["agency"],
+        "currency": facts["currency"],
+        "amount": facts["amount"],
+        "commission_rate": facts["commission_rate"],
+        "commission": facts["commission"],
+    }
+    add_optional(event, facts)
+    return event
+
+
+def add_optional(event: "api.Event", facts: Mapping[str, str]) -> None:
+    """Add to a shown event what its facts have of the attributes that an event need not have."""
+    for name in _OPTIONAL:
+        if name in facts:
+            event[name] = facts[name]
+    if RERATING in facts:
+        event["rerating"] = Rerating.parse(facts[RERATING]).as_dict()
 
 
 @dataclass(slots=True)
@@ -129,7 +179,7 @@ class EventPage:
     examined: int = 0
     scanned: int = 0
     size: int = 0
-    items: list[dict[str, Any]] = field(default_factory=list)
+    items: "list[api.Event]" = field(default_factory=list)
 
     def add(self, facts: PostingValues) -> None:
         """Add an event, if it matches."""

@@ -5,7 +5,7 @@ Everything follows from the recorded facts of the event, in the ledger or in a s
 
 from collections.abc import Iterator, Sequence
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from quarterhour.ledger.events.event import RERATING, Rerating
 from quarterhour.ledger.postings.posting import Facts
@@ -24,7 +24,9 @@ from quarterhour.registry.rate_cards import arithmetic
 from quarterhour.registry.rate_cards.arithmetic import PricingStep
 from quarterhour.registry.rate_cards.plan import LookedAt, Version
 
-_SHOWN: Final = ("source", "id", "type", "agency", "currency", "amount", "time", "recorded_at")
+if TYPE_CHECKING:
+    from quarterhour.ledger.reading import api
+
 _UNKNOWN: Final = "unknown"
 """The origin of the terms of events recorded before the ledger held commission terms."""
 _OF_SALE: Final = (BY_SALE, BY_RERATING)
@@ -56,20 +58,37 @@ def commission_matches(facts: Facts) -> bool:
     return last.gives == Decimal(facts["commission"])
 
 
-def explanation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
+def explanation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> "api.Explanation":
     """Return the explanation of an event's commission: the origin of its commission terms, and each computing step.
 
     ``looked_at``: the rate cards that were looked at, in the order of precedence; the last one is that which priced the
     event, if one did.
     """
-    return {**{name: facts[name] for name in _SHOWN if facts.get(name)}, **computation_of(facts, looked_at)}
+    computation = computation_of(facts, looked_at)
+    explained: api.Explanation = {
+        "source": facts["source"],
+        "id": facts["id"],
+        "type": facts["type"],
+        "agency": facts["agency"],
+        "currency": facts["currency"],
+        "amount": facts["amount"],
+        "recorded_at": facts["recorded_at"],
+        "terms": computation["terms"],
+        "steps": computation["steps"],
+        "commission": computation["commission"],
+    }
+    if facts.get("time"):
+        explained["time"] = facts["time"]
+    return explained
 
 
-def computation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
+def computation_of(facts: Facts, looked_at: Sequence[LookedAt]) -> "api.Computation":
     """Return the terms, the steps and the result of computing an event's commission."""
     return {
         "terms": _commission_terms(facts, looked_at),
-        "steps": [{**step._asdict(), "gives": money.plain(step.gives)} for step in commission_steps(facts)],
+        "steps": [
+            {"name": step.name, "says": step.says, "gives": money.plain(step.gives)} for step in commission_steps(facts)
+        ],
         "commission": facts["commission"],
     }
 
@@ -91,30 +110,47 @@ def facts_at(terms: CommissionTerms, facts: Facts) -> Facts:
     }
 
 
-def _commission_terms(facts: Facts, looked_at: Sequence[LookedAt]) -> dict[str, Any]:
+def _commission_terms(facts: Facts, looked_at: Sequence[LookedAt]) -> "api.EventTerms":
     applied = applied_rate_card(facts)
-    shown = {"looked_at": [_looked_at(one, applied) for one in looked_at]} if looked_at else {}
-    if applied is None:
-        origin: dict[str, Any] = {"from": facts.get("terms") or _UNKNOWN, **shown}
-        if origin["from"] == BY_PAYMENT:
-            origin["note"] = _NO_COMMISSION
-        if origin["from"] == BY_RERATING:
-            applied_by = Rerating.parse(facts[RERATING]).as_dict()
-            origin |= {"document": applied_by.pop("rate_card"), **applied_by, "reason": facts["reason"]}
-        return {**origin, "sale": facts["refers_to"]} if origin["from"] in _OF_SALE else origin
+    terms = _terms_without_rate_card(facts) if applied is None else _terms_of_rate_card(facts, applied, looked_at)
+    if looked_at:
+        terms["looked_at"] = [_looked_at(one, applied) for one in looked_at]
+    return terms
+
+
+def _terms_without_rate_card(facts: Facts) -> "api.EventTerms":
+    terms: api.EventTerms = {"from": facts.get("terms") or _UNKNOWN}
+    if terms["from"] == BY_PAYMENT:
+        terms["note"] = _NO_COMMISSION
+    if terms["from"] == BY_RERATING:
+        applied_by = Rerating.parse(facts[RERATING])
+        terms["document"], terms["version"] = applied_by.rate_card, applied_by.version
+        if applied_by.by is not None:
+            terms["by"] = applied_by.by
+        terms["reason"] = facts["reason"]
+    if terms["from"] in _OF_SALE:
+        terms["sale"] = facts["refers_to"]
+    return terms
+
+
+def _terms_of_rate_card(facts: Facts, applied: Version, looked_at: Sequence[LookedAt]) -> "api.EventTerms":
     document, version = applied
-    terms: dict[str, Any] = {"from": BY_RATE_CARD.strip(), "document": document, "version": version, **shown}
+    terms: api.EventTerms = {"from": BY_RATE_CARD.strip(), "document": document, "version": version}
     rate_card = looked_at[-1].rate_card if looked_at else None
     if rate_card is None:
         return terms
     details = {name: value for name, value in facts.items() if value}
     rule = rate_card.rule_for(sold_in(facts["type"], Decimal(facts["amount"]), facts["currency"], details))
-    terms |= {"valid_from": iso_exact(rate_card.valid_from), "rule": rule.as_dict() if rule else None}
-    return terms if rule is None or rule.is_plain or facts.get("arithmetic") else {**terms, "note": _NO_ITEM}
+    terms["valid_from"] = iso_exact(rate_card.valid_from)
+    terms["rule"] = rule.as_dict() if rule else None
+    if rule and not rule.is_plain and not facts.get("arithmetic"):
+        terms["note"] = _NO_ITEM
+    return terms
 
 
-def _looked_at(one: LookedAt, applied: Version | None) -> dict[str, Any]:
+def _looked_at(one: LookedAt, applied: Version | None) -> "api.LookedAt":
     if one.version is None:
         return {"document": one.document, "result": "not in force"}
-    result = "applied" if (one.document, one.version) == applied else "no rule for this event"
+    is_applied = (one.document, one.version) == applied
+    result: Literal["applied", "no rule for this event"] = "applied" if is_applied else "no rule for this event"
     return {"document": one.document, "version": one.version, "result": result}

@@ -55,6 +55,8 @@ from quarterhour.web.paging import RESERVE_SECONDS, Page, Paging
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
+    from quarterhour.ledger.reading import api
+
 LINKED_AT_ONCE: Final = 1000
 """How many of the events that refer to a sale are read at a time."""
 CHUNKS_A_PAGE: Final = 10
@@ -159,7 +161,7 @@ class EventLookup:
         found = self.find(Identity(source, id_))
         return found is not None and caller.may_see(found.facts["agency"])
 
-    def event(self, identities: Iterable[Identity], caller: Caller) -> dict[str, Any]:
+    def event(self, identities: Iterable[Identity], caller: Caller) -> "api.Event":
         """Return the first of these events that is recorded and visible to the caller, with its receipt.
 
         Raises ``NotFoundError`` if there is none.
@@ -181,7 +183,7 @@ class ExplanationQueries:
     events: EventLookup
     rate_cards: RateCardQueries
 
-    def explain(self, identities: Iterable[Identity], caller: Caller) -> dict[str, Any]:
+    def explain(self, identities: Iterable[Identity], caller: Caller) -> "api.Explanation":
         """Return the explanation of the first of these events that is recorded and visible to the caller.
 
         Raises ``NotFoundError`` if there is none.
@@ -211,7 +213,7 @@ class StoryQueries:
     entities: EntityReader
     workers: Workers
 
-    def story(self, identities: Iterable[Identity], caller: Caller, paging: Paging) -> dict[str, Any]:
+    def story(self, identities: Iterable[Identity], caller: Caller, paging: Paging) -> "api.Story":
         """Return a page of the story of the first of these events that is recorded and visible to the caller.
 
         A correction leads to the story of its sale. Raises ``NotFoundError`` if there is no such event.
@@ -265,7 +267,7 @@ class LedgerQueries:
         paging: Paging,
         remaining_seconds: Callable[[], float],
         caller: Caller,
-    ) -> Page[Any]:
+    ) -> "Page[api.Event]":
         """Return a page of the events recorded from the start to before the end that have the attributes ``only``.
 
         Sealed events of one agency or one source are read through their index, at a cost that follows these events.

@@ -3,10 +3,11 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import chain, islice
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.ledger.reading.sealed_index import all_sources
 from quarterhour.model.fields import is_stored_name
@@ -14,14 +15,13 @@ from quarterhour.model.identifiers import SEPARATOR, Identity
 from quarterhour.web.access import Caller
 
 if TYPE_CHECKING:
-    from quarterhour.ledger.reading.api import FoundEvent, FoundEvents
+    from quarterhour.ledger.reading import api
 
 MAX_IDENTITIES: Final = 100
 """The most events that are looked up: one BatchGetItem."""
 _BETWEEN: Final = (SEPARATOR, " ", "/")
 """What can separate a source from an id."""
 _SPLITS: Final = 3
-_SHOWN: Final = ("source", "id", "type", "agency", "currency", "amount", "recorded_at")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class EventSearch:
     events: EventLookup
     workers: Workers
 
-    def found(self, text: str, caller: Caller, most: int) -> "FoundEvents":
+    def found(self, text: str, caller: Caller, most: int) -> "api.FoundEvents":
         """Return the events that a text names and the caller may see, at most some.
 
         ``all_sources``: whether they were looked for in all sources, and not only in the first ones.
@@ -44,9 +44,21 @@ class EventSearch:
             (one for one in recorded if caller.may_see(one["agency"])), key=lambda one: (one["source"], one["id"])
         )
         return {
-            "events": [cast("FoundEvent", {name: one[name] for name in _SHOWN}) for one in visible[:most]],
+            "events": [_found(one) for one in visible[:most]],
             "all_sources": len(sources) < MAX_IDENTITIES,
         }
+
+
+def _found(event: Facts) -> "api.FoundEvent":
+    return {
+        "source": event["source"],
+        "id": event["id"],
+        "type": event["type"],
+        "agency": event["agency"],
+        "currency": event["currency"],
+        "amount": event["amount"],
+        "recorded_at": event["recorded_at"],
+    }
 
 
 def identities_in(text: str, sources: Iterable[str]) -> list[Identity]:

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from quarterhour.ledger.events.event import REFUND, VOID
 from quarterhour.ledger.postings.posting import Facts
-from quarterhour.ledger.reading.event_pages import shown_event
+from quarterhour.ledger.reading.event_pages import add_optional, shown_event
 from quarterhour.model import money
 from quarterhour.web.paging import Paging
 
-_SUMMARY: Final = ("source", "id", "agency", "currency")
+if TYPE_CHECKING:
+    from quarterhour.ledger.reading import api
+
 _REVERSALS: Final = frozenset({REFUND, VOID})
 
 
@@ -21,19 +23,40 @@ class StoryEntry(NamedTuple):
     left: Decimal | None
 
 
-def entries(first: StoryEntry, linked: Iterable[StoryEntry]) -> list[dict[str, Any]]:
+def entries(first: StoryEntry, linked: Iterable[StoryEntry]) -> "list[api.StoryStep]":
     """Return an event and those that refer to it, in the order in which the ledger applied them.
 
     Each has the commission of all events so far (``commission_after``). Those of a sale also have what is left of its
     amount (``left_after``).
     """
-    shown = []
+    shown: list[api.StoryStep] = []
     commission = money.ZERO
     for entry in [first, *sorted(linked, key=_applied)]:
         commission = money.add(commission, Decimal(entry.facts["commission"]))
-        left_after = {} if entry.left is None else {"left_after": money.plain(entry.left)}
-        shown.append({**shown_event(entry.facts), **left_after, "commission_after": money.plain(commission)})
+        shown.append(_shown(entry, commission))
     return shown
+
+
+def _shown(entry: StoryEntry, commission: Decimal) -> "api.StoryStep":
+    event = shown_event(entry.facts)
+    step: api.StoryStep = {
+        "partition": event["partition"],
+        "position": event["position"],
+        "recorded_at": event["recorded_at"],
+        "source": event["source"],
+        "id": event["id"],
+        "type": event["type"],
+        "agency": event["agency"],
+        "currency": event["currency"],
+        "amount": event["amount"],
+        "commission_rate": event["commission_rate"],
+        "commission": event["commission"],
+        "commission_after": money.plain(commission),
+    }
+    add_optional(step, entry.facts)
+    if entry.left is not None:
+        step["left_after"] = money.plain(entry.left)
+    return step
 
 
 def _applied(entry: StoryEntry) -> tuple[Decimal, bool, str, bool, str]:
@@ -48,13 +71,23 @@ def _applied(entry: StoryEntry) -> tuple[Decimal, bool, str, bool, str]:
     return taken, not reduces, facts["recorded_at"], facts["type"] == VOID, facts["position"]
 
 
-def story_page(first: StoryEntry, linked: Iterable[StoryEntry], paging: Paging) -> dict[str, Any]:
+def story_page(first: StoryEntry, linked: Iterable[StoryEntry], paging: Paging) -> "api.Story":
     """Return a page of a story: the first event, the figures after the last entry, and the page's entries."""
     all_entries = entries(first, linked)
     last = all_entries[-1]
     start = paging.start(int, 0)
     numbered = enumerate(all_entries[start:], start + 1)
     page = paging.cut(numbered, lambda one: one[1], lambda one: str(one[0]))
-    summary = {name: first.facts[name] for name in _SUMMARY}
-    figures = {name.removesuffix("_after"): last[name] for name in ("left_after", "commission_after") if name in last}
-    return {**summary, **figures, **paging.body(page)}
+    body = paging.body(page)
+    story: api.Story = {
+        "source": first.facts["source"],
+        "id": first.facts["id"],
+        "agency": first.facts["agency"],
+        "currency": first.facts["currency"],
+        "commission": last["commission_after"],
+        "items": body["items"],
+        "next": body["next"],
+    }
+    if "left_after" in last:
+        story["left"] = last["left_after"]
+    return story

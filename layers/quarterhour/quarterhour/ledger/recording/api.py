@@ -1,10 +1,12 @@
 """The response to recorded events, as types."""
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, FieldProblem, Instant, constrained
+from quarterhour.ledger.recording.held_event import HeldReason
+from quarterhour.ledger.recording.outcomes import Verdict as Verdicts
+from quarterhour.model.api import Count, FieldProblem, Instant, constrained, one_of
 
 
 class Receipt(TypedDict):
@@ -15,9 +17,7 @@ class Receipt(TypedDict):
     position: str
 
 
-HeldReason = Literal["unknown_sale", "unregistered_agency", "closed_agency", "needs_approval"]
-
-Verdict = Literal["recorded", "duplicate", "held", "conflict", "rejected", "unavailable"]
+Verdict = Annotated[str, one_of(one.value for one in Verdicts)]
 
 
 class Waiting(TypedDict):

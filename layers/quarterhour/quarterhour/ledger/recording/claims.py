@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from decimal import Decimal
 from functools import lru_cache
-from typing import Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from quarterhour.ledger.events.event import SALE, Event
 from quarterhour.ledger.postings.segments import LedgerKey, SegmentKey
@@ -18,6 +18,9 @@ from quarterhour.model.clock import iso_millis, truncated
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+
+if TYPE_CHECKING:
+    from quarterhour.ledger.recording import api
 
 DIGEST_LENGTH: Final = 32
 """The characters of an event's digest that its claim keeps: 16 bytes. Versions before 0.3.0 kept all of it."""
@@ -157,7 +160,7 @@ class Claim(NamedTuple):
         return None if self.position.index is None else SegmentKey(self.partition, self.position.of_item)
 
     @property
-    def receipt(self) -> dict[str, str]:
+    def receipt(self) -> "api.Receipt":
         """The receipt for the sender: the time, partition and position of the recorded event."""
         return {
             "recorded_at": iso_millis(self.position.recorded_at),

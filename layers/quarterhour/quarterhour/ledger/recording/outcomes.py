@@ -1,10 +1,10 @@
 """Outcomes: what has become of each event of a request, and the verdict of each item with its receipt or problems."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import Enum
-from typing import Any, Final, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
 
 from quarterhour.ledger.events.event import Event, Rejection
 from quarterhour.ledger.recording.claims import Claim, Claimed
@@ -12,6 +12,9 @@ from quarterhour.ledger.recording.held_event import Held, HeldReason, Reservatio
 from quarterhour.ledger.recording.plan import PlannedSegment
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
+
+if TYPE_CHECKING:
+    from quarterhour.ledger.recording import api
 
 Result = Claimed | Held | Rejection
 """What has become of an event: its valid claim, its reservation, or why it cannot be recorded."""
@@ -94,24 +97,25 @@ class Outcome(NamedTuple):
     source: str | None
     id: str | None
     verdict: Verdict
-    receipt: Mapping[str, str] | None = None
+    receipt: "api.Receipt | None" = None
     problems: tuple[FieldProblem, ...] = ()
     reason: HeldReason | None = None
 
-    def as_dict(self, index: int, line: int | None = None) -> dict[str, Any]:
+    def as_dict(self, index: int, line: int | None = None) -> "api.ItemOutcome":
         """Return the JSON object in the response for the item at this index, and on this line, of the request."""
-        values: dict[str, Any] = {
+        values: api.ItemOutcome = {
             "index": index,
-            **({"line": line} if line else {}),
             "source": self.source,
             "id": self.id,
             "verdict": self.verdict.value,
         }
+        if line:
+            values["line"] = line
         if self.receipt:
             values["receipt"] = self.receipt
         problems = [problem.as_dict() for problem in self.problems]
         if self.reason:
-            values["held"] = {"reason": self.reason.value, "problems": problems}
+            values["held"] = {"reason": self.reason, "problems": problems}
         elif problems:
             values["errors"] = problems
         return values

@@ -3,15 +3,18 @@
 from collections import Counter
 from collections.abc import Sequence
 from itertools import zip_longest
-from typing import Any
+from typing import TYPE_CHECKING
 
 from quarterhour.ledger.recording.outcomes import Outcome, Verdict
 from quarterhour.model.errors import UnavailableError
 
+if TYPE_CHECKING:
+    from quarterhour.ledger.recording import api
+
 
 def response_parts(
     outcomes: Sequence[Outcome], lines: Sequence[int] = ()
-) -> tuple[int, dict[str, str], dict[str, Any]]:
+) -> "tuple[int, dict[str, str], api.Recording]":
     """Return the status, the headers and the body of the response with these outcomes.
 
     ``lines``: the number of the line of each one, if the request had lines.
@@ -19,7 +22,7 @@ def response_parts(
     counts = Counter(outcome.verdict.value for outcome in outcomes)
     status = status_of({outcome.verdict for outcome in outcomes})
     headers = {"retry-after": str(UnavailableError.retry_after)} if counts[Verdict.UNAVAILABLE.value] else {}
-    body = {
+    body: api.Recording = {
         "items": [outcome.as_dict(index, line) for index, (outcome, line) in enumerate(zip_longest(outcomes, lines))],
         "counts": dict(counts),
     }

@@ -7,11 +7,9 @@ from typing_extensions import TypedDict
 from quarterhour.model.api import Count, Currency, Decimal, Instant, Name
 
 
-class ReratedAccount(TypedDict):
-    """The sums of an account's events that another rate card prices."""
+class ReratedSums(TypedDict):
+    """The sums of events that another rate card prices."""
 
-    agency: Name
-    currency: Currency
     events: Count
     changed: Count
     """The number of those whose commission differs."""
@@ -19,6 +17,13 @@ class ReratedAccount(TypedDict):
     """What they are charged now, with their refunds and earlier re-ratings."""
     would_be: Decimal
     difference: Decimal
+
+
+class ReratedAccount(ReratedSums):
+    """The sums of an account's events that another rate card prices."""
+
+    agency: Name
+    currency: Currency
 
 
 class ReratedEvent(TypedDict):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
 from itertools import count
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.ledger.events.event import ADJUSTMENT, REFUND, RERATING, VOID, Rerating, reference
 from quarterhour.ledger.events.rerating_ids import adjustment_id, is_adjustment_id
@@ -19,6 +19,9 @@ from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.registry.rate_cards.rate_card import RateCard
+
+if TYPE_CHECKING:
+    from quarterhour.ledger.rerating import api
 
 _REVERSALS: Final = frozenset({REFUND, VOID})
 _COPIED: Final = ("product", "category", "order_id", "line", "location")
@@ -138,7 +141,7 @@ def by_account(found: Iterable[Rerated]) -> dict[Account, list[Rerated]]:
     return dict(sorted(accounts.items()))
 
 
-def sums_of(events: Collection[Rerated]) -> dict[str, Any]:
+def sums_of(events: Collection[Rerated]) -> "api.ReratedSums":
     """Return the sums of rerated events: their number, how many change, their commissions, and the difference."""
     paid, due = money.total(one.paid for one in events), money.total(one.due for one in events)
     return {

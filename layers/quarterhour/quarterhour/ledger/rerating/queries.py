@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.ledger.events.event import Rerating
 from quarterhour.ledger.postings.posting import Facts
@@ -18,6 +18,10 @@ from quarterhour.web.access import Caller
 from quarterhour.web.paging import MAX_LIMIT, RESERVE_SECONDS, Paging
 from quarterhour.web.parameters import invalid
 
+if TYPE_CHECKING:
+    from quarterhour.ledger.reading.api import Event
+    from quarterhour.ledger.rerating import api
+
 MAX_CHANGES: Final = 3000
 """The most events whose commission a preview changes: each takes about a kilobyte of its answer."""
 
@@ -31,7 +35,7 @@ class ReratingQueries:
 
     def preview(
         self, request: PreviewRequest, caller: Caller, remaining_seconds: Callable[[], float]
-    ) -> dict[str, Any]:
+    ) -> "api.ReratingPreview":
         """Return the sums of each account, and the changes with the events that apply them.
 
         Raises ``NotFoundError`` without the rate card, ``InvalidError`` if it is none or another agency's, and
@@ -81,7 +85,7 @@ class ReratingQueries:
         only = {"agency": request.agency}
         while True:
             page = self.ledger.events(request.start, instants.ALWAYS[1], only, paging, remaining_seconds, caller)
-            yield from page.items
+            yield from map(_facts, page.items)
             if page.after is None:
                 return
             if remaining_seconds() < RESERVE_SECONDS:
@@ -89,15 +93,24 @@ class ReratingQueries:
             paging = Paging(MAX_LIMIT, "", page.after)
 
 
+def _facts(event: "Event") -> Facts:
+    """Return the facts of an event that the API shows; of a re-rating, its JSON."""
+    return {name: value if isinstance(value, str) else exact_json.canonical(value) for name, value in event.items()}
+
+
 def _too_large(problem: str, expected: str) -> TooLargeError:
     message = f"the span {problem}: a preview takes {expected}; quarterhour rerate has no such limit"
     return TooLargeError(message, FieldProblem("from", problem, expected))
 
 
-def _shown(one: Rerated, request: ReratingRequest) -> dict[str, Any]:
+def _shown(one: Rerated, request: ReratingRequest) -> "api.ReratedEvent":
     """Return a change as the API shows it, with the events to post."""
     return {
-        **{name: one.facts[name] for name in ("source", "id", "recorded_at", "currency", "amount")},
+        "source": one.facts["source"],
+        "id": one.facts["id"],
+        "recorded_at": one.facts["recorded_at"],
+        "currency": one.facts["currency"],
+        "amount": one.facts["amount"],
         "commission": money.plain(one.paid),
         "would_be": money.plain(one.due),
         "difference": money.plain(one.difference),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
@@ -13,7 +13,10 @@ from quarterhour.model.totals import sales_figures
 from quarterhour.reports.projections.keys import below, currency_of, products_of
 from quarterhour.reports.projections.plan import Sales, by_level
 from quarterhour.reports.projections.products import By, name_of, rows_of
-from quarterhour.web.paging import MAX_BYTES, Page, Paging, size_of, within
+from quarterhour.web.paging import MAX_BYTES, ItemT, Page, Paging, size_of, within
+
+if TYPE_CHECKING:
+    from quarterhour.reports.projections import api
 
 DAYS_A_PAGE: Final = 31
 """The most days that a page reads."""
@@ -29,8 +32,6 @@ _BEFORE_NAME: Final = "="
 
 _Days = tuple[date, date]
 """The first day, and the day after the last."""
-_Entry = tuple[str, dict[str, Any]]
-"""What a page shows, with its place within the day."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,14 +40,14 @@ class LocationQueries:
 
     entities: EntityReader
 
-    def sales(self, location: str, level: int, span: _Days, paging: Paging) -> Page[Any]:
+    def sales(self, location: str, level: int, span: _Days, paging: Paging) -> "Page[api.LocationSales]":
         """Return a page of the sales of each day and each location at a level, at ``location`` and below it.
 
         ``span`` is the first day and the day after the last. A page does bounded work, so it may be short, or empty,
         though others follow.
         """
 
-        def read(day: date, after: str, counted: "_Counted") -> Iterator[_Entry]:
+        def read(day: date, after: str, counted: "_Counted") -> "Iterator[tuple[str, api.LocationSales]]":
             unread = replace(below(day, location), after=after or None)
             for sales in by_level(counted.each(self.entities.read(unread, _READ)), level):
                 yield sales.last, _shown(day, sales)
@@ -64,13 +65,13 @@ class ProductQueries:
 
     entities: EntityReader
 
-    def sales(self, agency: str, by: By, span: _Days, paging: Paging) -> Page[Any]:
+    def sales(self, agency: str, by: By, span: _Days, paging: Paging) -> "Page[api.Sold]":
         """Return a page of the sales of each day, split as ``by`` says, of an agency or the ``MARKETPLACE``.
 
         ``span`` and the page are as those of locations.
         """
 
-        def read(day: date, after: str, counted: "_Counted") -> Iterator[_Entry]:
+        def read(day: date, after: str, counted: "_Counted") -> "Iterator[tuple[str, api.Sold]]":
             sold: dict[str, _ByCurrency] = {}
             of_day = _Counted()
             for values in of_day.each(self.entities.read(products_of(day, agency), _READ)):
@@ -82,7 +83,7 @@ class ProductQueries:
                 if len(sold) > _MOST_NAMES:  # those that come first are on this page; others are read again
                     sold = {name: sold[name] for name in sorted(sold)[: paging.limit]}
             for name in sorted(sold):
-                yield name, {**_named(day, by, name.removeprefix(_BEFORE_NAME)), "sales": sold[name].shown()}
+                yield name, _named(day, by, name.removeprefix(_BEFORE_NAME), sold[name].shown())
             counted.count += of_day.count  # now: a day is read as a whole, and its items are not split
 
         return _page(span, paging, lambda _, after: within(_BEFORE_NAME, after, _BEFORE_NAME + OTHERS), read)
@@ -92,9 +93,9 @@ def _page(
     span: _Days,
     paging: Paging,
     place: Callable[[date, str], str],
-    read: Callable[[date, str, "_Counted"], Iterator[_Entry]],
-) -> Page[Any]:
-    """Return a page of a span: what ``read`` yields of each day after a place in it.
+    read: Callable[[date, str, "_Counted"], Iterator[tuple[str, ItemT]]],
+) -> Page[ItemT]:
+    """Return a page of a span: what ``read`` yields of each day after a place in it, each with its place in the day.
 
     ``place`` checks a place in a day; it raises ``ValueError`` for one that no page of the request has.
     """
@@ -106,7 +107,7 @@ def _page(
 
     day, after = paging.start(begin, (first, ""))
     until = min(end, day + DAYS_A_PAGE * _DAY)
-    items: list[dict[str, Any]] = []
+    items: list[ItemT] = []
     size = 0
     counted = _Counted()
     while day < until:
@@ -134,7 +135,7 @@ class _Counted:
             yield values
 
 
-def _shown(day: date, sales: Sales) -> dict[str, Any]:
+def _shown(day: date, sales: Sales) -> "api.LocationSales":
     return {
         "day": day.isoformat(),
         "location": sales.location,
@@ -152,14 +153,15 @@ class _ByCurrency:
         """Add what was sold in a currency."""
         self.sold[currency] = self.sold.get(currency, ProductFigures()) + one
 
-    def shown(self) -> list[dict[str, Any]]:
+    def shown(self) -> "list[api.SoldTotals]":
         """Return the figures as the API shows them."""
-        return [{"currency": currency, **_figures(one)} for currency, one in sorted(self.sold.items())]
+        return [_figures(currency, one) for currency, one in sorted(self.sold.items())]
 
 
-def _figures(sold: ProductFigures) -> dict[str, Any]:
+def _figures(currency: str, sold: ProductFigures) -> "api.SoldTotals":
     amounts = sold.amounts
     return {
+        "currency": currency,
         **sales_figures(sold.totals),
         "lowest": money.plain(amounts.lowest) if amounts else None,
         "highest": money.plain(amounts.highest) if amounts else None,
@@ -168,10 +170,14 @@ def _figures(sold: ProductFigures) -> dict[str, Any]:
     }
 
 
-def _named(day: date, by: By, name: str) -> dict[str, Any]:
-    """Return a day, and what it is split by: ``None`` for events that name none, ``others`` beyond the bound."""
-    if by is By.DAY:
-        return {"day": day.isoformat()}
-    if name == OTHERS:
-        return {"day": day.isoformat(), by.value: None, "others": True}
-    return {"day": day.isoformat(), by.value: name or None}
+def _named(day: date, by: By, name: str, sales: "list[api.SoldTotals]") -> "api.Sold":
+    """Return a day's sales, and what they are split by: ``None`` without a name, ``others`` beyond the bound."""
+    sold: api.Sold = {"day": day.isoformat(), "sales": sales}
+    named = None if name == OTHERS else name or None
+    if by is By.PRODUCT:
+        sold["product"] = named
+    elif by is By.CATEGORY:
+        sold["category"] = named
+    if by is not By.DAY and name == OTHERS:
+        sold["others"] = True
+    return sold
