@@ -196,7 +196,8 @@ def test_the_rest_of_a_segment_is_read_with_its_item_and_what_follows_it() -> No
 
 
 def event(position: str, agency: str = "42") -> dict[str, str]:
-    return {"quarter_hour": "q", "position": position, "agency": agency}
+    others = ("recorded_at", "source", "id", "type", "currency", "amount", "commission_rate", "commission")
+    return {"quarter_hour": "q", "position": position, "agency": agency, **dict.fromkeys(others, "")}
 
 
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 10**6)), unique_by=lambda one: one[1]), st.integers(1, 5))
