@@ -43,7 +43,7 @@ stores = ReportStores(
     CheckpointStore(dynamodb, table),
     RunStore(dynamodb, table),
     LedgerReader(dynamodb, env.text("LEDGER_TABLE"), workers, ArchivedPostings(sealed_files, workers)),
-    CounterReader(dynamodb, table, workers),
+    CounterReader(dynamodb, table, workers).counted,
     PinStore(dynamodb, table, workers),
     ProjectionStore(dynamodb, table, workers),
     sealed_files,

@@ -95,7 +95,7 @@ class Storage:
             CheckpointStore(self.dynamodb, table),
             RunStore(self.dynamodb, table),
             LedgerReader(self.dynamodb, self.ledger_table, self.workers),
-            CounterReader(self.dynamodb, table, self.workers),
+            CounterReader(self.dynamodb, table, self.workers).counted,
             PinStore(self.dynamodb, table, self.workers),
             ProjectionStore(self.dynamodb, table, self.workers),
             SealedFiles(self.s3, self.stack.ref("ReportBucket")),

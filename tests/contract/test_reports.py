@@ -24,7 +24,7 @@ from quarterhour.reports.keys import RUNS
 from quarterhour.reports.plan import Checkpoint, Plan, Proof, SealedFile, run_values, with_proofs
 from tests.contract.storage import Storage
 from tests.support.builders import claim, event
-from tests.support.older_counters import changes_of_0_1_0, changes_of_0_2_0, in_own_month, keys_in_own_month
+from tests.support.older_counters import changes_of_0_2_0, in_own_month
 
 MANIFEST = "f" * 64
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -89,20 +89,9 @@ def test_a_plan_from_another_checkpoint_is_not_stored(storage: Storage, started:
     assert storage.reports.checkpoints.checkpoint() == started
 
 
-def test_progress_is_stored_only_for_the_plan_under_way(storage: Storage, started: Checkpoint) -> None:
-    under_way = plan(started)
-    storage.reports.checkpoints.save_progress(under_way, sealed(1))
-    assert storage.reports.checkpoints.checkpoint() == started
-    storage.reports.checkpoints.save_plan(started, under_way)
-    storage.reports.checkpoints.save_progress(under_way, sealed(2))
-    storage.reports.checkpoints.save_progress(plan(started, planned_at="2026-10-23T02:40:00.000Z"), sealed(4))
-    assert storage.reports.checkpoints.checkpoint() == replace(started, plan=replace(under_way, sealed=sealed(2)))
-
-
 def test_finishing_moves_the_checkpoint_and_clears_the_plan(storage: Storage, started: Checkpoint) -> None:
     done = plan(started)
     storage.reports.checkpoints.save_plan(started, done)
-    storage.reports.checkpoints.save_progress(done, sealed(4))
     storage.reports.checkpoints.finish(done, MANIFEST)
     assert storage.reports.checkpoints.checkpoint() == Checkpoint(done.last, (done.run, MANIFEST), None)
 
@@ -117,7 +106,6 @@ def test_finishing_again_changes_nothing_even_while_the_next_plan_is_under_way(
     following = plan(after, 1)
     storage.reports.checkpoints.save_plan(after, following)
     storage.reports.checkpoints.finish(done, "e" * 64)
-    storage.reports.checkpoints.save_progress(replace(done, planned_at="2026-10-23T02:00:00.000Z"), sealed(4))
     assert storage.reports.checkpoints.checkpoint() == replace(after, plan=following)
 
 
@@ -223,25 +211,7 @@ def test_counted_totals_are_read_for_each_account_and_quarter_hour_that_has_a_co
         )
     )
     expected = {(ours, first.quarter_hour): totals + totals, (theirs, first.quarter_hour): totals}
-    assert storage.reports.counters.counted(expected, 2) == {(ours, first.quarter_hour): totals + totals}
-
-
-def test_counters_that_0_1_0_kept_of_partitions_are_added_where_the_quarter_hours_own_holds_less(
-    storage: Storage, own: str, at: datetime
-) -> None:
-    ours, one = Account(own, "GBP"), Totals(1, Decimal("12.50"))
-    first, other = shards(at, 2)
-    more: Any = {"last_updated": "2026", "retention": KEPT}
-    expected = {(ours, first.quarter_hour): one + one + one}
-    for partition in (first, other):
-        stored = storage.counters.read(keys_in_own_month(ours, partition.quarter_hour))
-        storage.counters.write(changes_of_0_1_0(ours, partition, stored, one, seq="1".zfill(40), **more))
-    assert storage.reports.counters.counted(expected, 2) == {(ours, first.quarter_hour): one + one}
-    stored = storage.counters.read(keys_in_own_month(ours, first.quarter_hour))
-    storage.counters.write(
-        changes_of_0_2_0(ours, first.quarter_hour, stored, in_own_month(first.quarter_hour, one), counted={}, **more)
-    )
-    assert storage.reports.counters.counted(expected, 2) == {(ours, first.quarter_hour): one + one + one}
+    assert storage.reports.counted(expected, 2) == {(ours, first.quarter_hour): totals + totals}
 
 
 # ---------------------------------------------------------------- the bucket

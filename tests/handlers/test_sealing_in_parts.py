@@ -62,7 +62,7 @@ def test_the_execution_seals_every_part_and_publishes_the_run(reported: World) -
     assert (found.problems, found.runs, found.quarter_hours, found.lines) == ([], 1, 3, 30)
     keys = reported.stack.bucket.keys()
     assert [key for key in keys if key.startswith("ledger/")] == LINES
-    assert [key for key in keys if key.startswith("totals/")] == [Part.parse(name).totals_key for name in PARTS]
+    assert [key for key in keys if key.startswith("totals/")] == [Part.parse(name).totals_key for name in PARTS[:4]]
 
 
 def test_a_tick_after_the_run_starts_nothing(reported: World) -> None:
@@ -99,7 +99,7 @@ def test_a_rebuild_finds_nothing_to_repair(reported: World) -> None:
     [
         [LINES[1]],
         [Part.parse(PARTS[2]).totals_key],
-        [*LINES, *(Part.parse(name).totals_key for name in PARTS)],
+        [*LINES, *(Part.parse(name).totals_key for name in PARTS[:4])],
         [
             f"reports/2026/10/23/0130-0215/{name}"
             for name in ("manifest.json", "products.csv", "report.html", "summary.csv")
@@ -126,7 +126,7 @@ def test_a_run_in_parts_is_resealed_by_several_invocations_if_time_is_short(repo
         answer: dict[str, Any] = reported.stack.invoke("report", {"reseal": RUN}, seconds=400)
         written.append(answer["written"])
         complete = answer["complete"]
-    assert written == [[key] for key in LINES[:3]] + [LINES[3:]]
+    assert written == [*([key] for key in LINES), []], "the last one reads the parts without lines"
     assert contents(reported) == before
 
 
@@ -141,7 +141,7 @@ def test_a_part_that_fails_ends_the_execution_and_the_next_tick_starts_another()
         assert not [key for key in contents(world) if key.startswith("reports/")]
         with pytest.raises(SealedFileError, match="lines-01"):
             world.stack.invoke("report", {"seal": {"run": RUN, "part": PARTS[1]}})
-        with pytest.raises(SealedFileError, match=f"the part {PARTS[1]} is not sealed"):
+        with pytest.raises(SealedFileError, match="lines-01"):
             world.stack.invoke("report", {"publish": RUN})
         world.report()
         lose(world, key)

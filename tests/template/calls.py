@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, redirect_stdout
+from contextlib import AbstractContextManager, contextmanager, redirect_stdout
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from importlib.util import module_from_spec, spec_from_file_location
@@ -50,6 +50,8 @@ class Call(NamedTuple):
 def calls_of(service: str, operation: str, request: dict[str, Any]) -> Iterator[Call]:
     """Yield what a request needs permission for."""
     match service, operation:
+        case "s3", "ListObjectsV2":
+            yield Call("s3:ListBucket", BUCKETS[request["Bucket"]])
         case "s3", _:
             if operation == "PutObject" and request["Key"].startswith(SEALED):
                 assert request["IfNoneMatch"] == "*", "the bucket's policy takes a sealed file only so"
@@ -283,12 +285,19 @@ class World:
         """Delete an item."""
         self._client("dynamodb").delete_item(TableName=self.names[table], Key=key)
 
-    @contextmanager
-    def without_sealed_lines(self) -> Iterator[None]:
+    def without_sealed_lines(self) -> AbstractContextManager[None]:
         """Lose all sealed lines for the length of the block."""
+        return self._without("ledger/")
+
+    def without_totals(self) -> AbstractContextManager[None]:
+        """Lose the totals of all sealed parts for the length of the block."""
+        return self._without("totals/")
+
+    @contextmanager
+    def _without(self, prefix: str) -> Iterator[None]:
         s3, bucket = self._client("s3"), self.names["ReportBucket"]
         lost = {}
-        for found in s3.list_objects_v2(Bucket=bucket, Prefix="ledger/")["Contents"]:
+        for found in s3.list_objects_v2(Bucket=bucket, Prefix=prefix)["Contents"]:
             lost[found["Key"]] = s3.get_object(Bucket=bucket, Key=found["Key"])["Body"].read()
             s3.delete_object(Bucket=bucket, Key=found["Key"])
         yield

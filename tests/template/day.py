@@ -141,7 +141,7 @@ def live_with_events(world: World) -> None:
     assert world.stream("counters", *postings, {"quarter_hour": {"S": "no quarter-hour"}}) == ALL_DONE
     assert world.stream("counters", *map(a_year_earlier, postings)) == ALL_DONE, "windows leave"
     world.pass_time(hours=1)
-    with world.without_sealed_lines(), pytest.raises(SealedFileError, match="is gone"):
+    with world.without_totals(), pytest.raises(SealedFileError, match="is gone"):
         world.sample("report-schedule")
     world.sample("report-schedule")
 

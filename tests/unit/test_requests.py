@@ -24,7 +24,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
 from quarterhour.reports.keys import Part
-from quarterhour.reports.plan import Plan, SealedFile
+from quarterhour.reports.plan import Plan
 from quarterhour.snapshots import store as snapshots
 from quarterhour_tools.emulator.partiql import parsed
 from tests.support.builders import QUARTER_HOUR, alone, claim, event, linked_of, settings, utc, void
@@ -75,7 +75,6 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "partition": ("Query", partition_request("Ledger", PLAN.partitions(Part(QUARTER_HOUR))[0], 100)),
     "fix": ("UpdateItem", save_request(PLANS, PLAN.as_dict(), str(PLAN.first.previous))),
     "fix the first": ("UpdateItem", save_request(PLANS, PLAN.as_dict(), None)),
-    "progress": ("UpdateItem", reports.progress_request("Entity", PLAN, [SealedFile(3, "abc", 99), SealedFile(0)])),
     "finish": ("UpdateItem", finish_request(PLANS, PLAN.as_dict(), str(PLAN.first.previous), FINISHED)),
     "pending": ("Query", reports.pending_request("Entity")),
 }
@@ -250,14 +249,6 @@ def test_the_first_plan_is_written_only_without_a_position() -> None:
     request = of("fix the first")
     assert request["ConditionExpression"] == "attribute_not_exists(#sealed_through) AND attribute_not_exists(#plan)"
     assert from_item(request["ExpressionAttributeValues"]) == {":plan": PLAN.as_dict()}
-
-
-def test_the_progress_of_a_plan_is_written_only_while_the_plan_is_current() -> None:
-    request = of("progress")
-    assert request["ConditionExpression"] == "#plan.planned_at = :planned_at"
-    values = from_item(request["ExpressionAttributeValues"])
-    assert values[":planned_at"] == PLAN.planned_at
-    assert [SealedFile.of(one) for one in values[":sealed"]] == [SealedFile(3, "abc", 99), SealedFile(0)]
 
 
 def test_one_write_moves_the_checkpoint_and_clears_the_plan() -> None:

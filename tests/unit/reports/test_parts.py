@@ -81,7 +81,6 @@ def test_a_run_in_parts_is_started_and_sealed_by_its_steps() -> None:
 
 
 def test_a_run_in_parts_has_the_sums_of_the_same_run_in_one() -> None:
-    # As 0.1.0 did with any number of shards, and a plan without parts still does.
     store, whole = sealed_in_peace(), opened()
     report(whole)
     assert whole.at
@@ -131,17 +130,30 @@ def test_parts_may_be_sealed_in_any_order_repeatedly_and_late(
 
 
 @pytest.mark.parametrize("missing", NAMES)
-def test_a_run_is_not_published_before_each_part_is_sealed(missing: str) -> None:
-    store = opened()
+def test_publishing_seals_the_part_that_no_step_has_sealed(missing: str) -> None:
+    peaceful, store = sealed_in_peace(), opened()
     report(store)
     for name in NAMES:
         if name != missing:
             reporter(store).seal_part(RUN, name)
-    at = store.at
-    with pytest.raises(SealedFileError):
-        reporter(store).publish(RUN, long)
-    assert store.at == at
+    assert reporter(store).publish(RUN, long).runs == [RUN]
+    assert store.objects == peaceful.objects
+    assert store.at == peaceful.at
+
+
+def test_publishing_without_time_leaves_the_rest_to_the_next_invocation() -> None:
+    peaceful, store = sealed_in_peace(), opened()
+    report(store)
+    assert not reporter(store).publish(RUN, lambda: 1.0).complete
     assert not [key for key in store.objects if key.startswith("reports/")]
+    assert reporter(store).publish(RUN, long).runs == [RUN]
+    assert store.objects == peaceful.objects
+
+
+def test_a_part_without_lines_leaves_nothing() -> None:
+    store = sealed_in_peace()
+    sealed = [str(Part.parse(name)) for name in NAMES if Part.parse(name).totals_key in store.objects]
+    assert sealed == [name for name in NAMES if not name.startswith("202610230145")]
 
 
 def test_a_run_that_another_execution_publishes_meanwhile_is_published_once() -> None:
@@ -196,8 +208,7 @@ def test_a_part_that_the_run_has_not_is_refused(part: str) -> None:
 
 def test_a_run_in_one_part_has_no_parts_to_seal() -> None:
     store = Store(sold(), 8)
-    times = iter([100.0, 10.0])
-    report(store, lambda: next(times))
+    report(store, lambda: 10.0)
     with pytest.raises(NotFoundError, match="has no part"):
         reporter(store).seal_part(RUN, "202610230130")
 
@@ -305,7 +316,7 @@ def test_damaged_totals_of_a_part_are_named(content: bytes) -> None:
     client: Any = Bucket(content)
     part = Part.parse("202610230130-01")
     with pytest.raises(SealedFileError, match=r"totals-01.*is damaged: delete it"):
-        list(SealedFiles(client, "reports").part_totals(part)[1])
+        list(SealedFiles(client, "reports").part_totals(part).totals)
 
 
 def test_a_plan_names_the_parts_of_its_run_in_order() -> None:

@@ -103,7 +103,6 @@ def test_a_plan_holds_its_time_its_code_version_and_the_previous_run() -> None:
         "1.0",
         ("run-0", "hash-0"),
     )
-    assert plan.sealed == ()
 
 
 def test_a_plan_reads_all_shards_that_were_ever_used() -> None:
@@ -138,13 +137,12 @@ def test_a_run_in_parts_covers_an_hour_at_most() -> None:
     more=st.integers(0, 20),
     shards=st.integers(1, 64),
     parts=st.integers(1, 8),
-    sealed=st.lists(st.builds(SealedFile, st.integers(0, 10**6), st.text(), st.integers(0, 10**9)), max_size=5),
 )
 def test_a_plan_is_parsed_from_its_control_item_as_it_was_stored(
-    first: QuarterHour, more: int, shards: int, parts: int, sealed: list[SealedFile]
+    first: QuarterHour, more: int, shards: int, parts: int
 ) -> None:
     last = QuarterHour(first.start + more * timedelta(minutes=15))
-    plan = Plan(first, last, "2026-10-23T01:47:00.000Z", "1.0", shards, ("", ""), tuple(sealed), parts=parts)
+    plan = Plan(first, last, "2026-10-23T01:47:00.000Z", "1.0", shards, ("", ""), parts=parts)
     assert Plan.of(from_item(to_item({"plan": plan.as_dict()}))["plan"]) == plan
 
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from io import BytesIO
 from typing import IO, Any
@@ -22,8 +22,7 @@ from quarterhour.proof.reports import verify
 from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.keys import Part
-from quarterhour.reports.lines import read_lines, tally_lines
+from quarterhour.reports.keys import Part, totals_prefix
 from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import (
     Checkpoint,
@@ -35,6 +34,7 @@ from quarterhour.reports.plan import (
     with_proofs,
 )
 from quarterhour.reports.plan import Proof as Counted
+from quarterhour.reports.sealed_files import SealedPart
 from quarterhour.reports.service import Reporter, ReportResult, ReportStores
 from tests.support.builders import utc
 from tests.support.sealing import line, opening
@@ -100,12 +100,6 @@ class Store:
         if self.at == at and at.plan is None:
             self.at = replace(at, plan=plan)
 
-    def save_progress(self, plan: Plan, sealed: Sequence[SealedFile]) -> None:
-        self._begin("progress")
-        assert self.at
-        assert self.at.plan == plan
-        self.at = replace(self.at, plan=replace(plan, sealed=tuple(sealed)))
-
     def finish(self, plan: Plan, manifest_sha256: str) -> None:
         self._begin("finish")
         if self.at is None or self.at.plan is None or self.at.plan.planned_at != plan.planned_at:
@@ -116,15 +110,6 @@ class Store:
         self.read_partitions += partitions
         names = set(map(str, partitions))
         return ([item] for item in self.ledger if item["quarter_hour"] in names)
-
-    def line_totals(self, part: Part, sealed: SealedFile) -> PartTotals:
-        self.read_files.append(part.quarter_hour)
-        if not sealed.lines:
-            return PartTotals()
-        content = self.objects[part.lines_key]
-        assert hexdigest(content) == sealed.sha256
-        with opening(self.objects)(part.lines_key) as file:
-            return tally_lines(read_lines(file))
 
     def create(self, key: str, content: IO[bytes] | bytes, digest: str) -> bool:
         self._begin("create")
@@ -140,11 +125,17 @@ class Store:
         content = pack(sealed, totals)
         self.create(part.totals_key, content, hexdigest(content))
 
-    def part_totals(self, part: Part) -> tuple[SealedFile, Iterator[PartTotals]]:
+    def totals_of(self, day: date) -> set[str]:
+        return {key for key in self.objects if key.startswith(totals_prefix(day))}
+
+    def part_totals(self, part: Part) -> SealedPart:
         self.read_files.append(part.quarter_hour)
         if part.totals_key not in self.objects:
             raise SealedFileError(part.totals_key)
-        return unpack(BytesIO(self.objects[part.totals_key]))
+        return SealedPart(*unpack(BytesIO(self.objects[part.totals_key])))
+
+    def has_lines(self, part: Part, sealed: SealedFile) -> bool:
+        return len(self.objects.get(part.lines_key, b"")) == sealed.size
 
     def start(self, name: str, content: Mapping[str, Any]) -> None:
         self._begin("start")
@@ -193,9 +184,13 @@ def long() -> float:
     return 900.0
 
 
-def reporter(store: Store, base: str = "", code: str = "1.0") -> Reporter:
+def stores(store: Store) -> ReportStores:
     stub: Any = store
-    return Reporter(ReportStores(*[stub] * 8), ReportSettings(GRACE, code, base))
+    return ReportStores(stub, stub, stub, stub.counted, stub, stub, stub, stub)
+
+
+def reporter(store: Store, base: str = "", code: str = "1.0") -> Reporter:
+    return Reporter(stores(store), ReportSettings(GRACE, code, base))
 
 
 def report(store: Store, remaining: Callable[[], float] = long, base: str = "", code: str = "1.0") -> ReportResult:
@@ -229,6 +224,8 @@ def test_a_run_seals_every_closed_quarter_hour_and_moves_the_checkpoint() -> Non
         f"{FOLDER}products.csv",
         f"{FOLDER}report.html",
         f"{FOLDER}summary.csv",
+        "totals/dt=2026-10-23/quarter=0130/totals.jsonl.gz",
+        "totals/dt=2026-10-23/quarter=0200/totals.jsonl.gz",
     ]
     assert proven(store)
     digest = hexdigest(store.objects[f"{FOLDER}manifest.json"])
@@ -349,7 +346,9 @@ def test_the_manifest_is_written_after_the_files_that_it_names_and_the_checkpoin
     report(store)
     assert [key.rpartition("/")[2] for key in store.objects] == [
         "lines.csv.gz",
+        "totals.jsonl.gz",
         "lines.csv.gz",
+        "totals.jsonl.gz",
         "summary.csv",
         "products.csv",
         "report.html",
@@ -370,20 +369,27 @@ def test_a_run_seals_at_least_one_quarter_hour_and_no_further_one_without_time(l
 def test_a_run_that_is_out_of_time_is_completed_by_the_next_as_planned(hands: ManualClock) -> None:
     whole, store = Store(), Store()
     report(whole)
-    times = iter([100.0, 10.0])
-    first = report(store, lambda: next(times))
+    first = report(store, lambda: 10.0)
     assert first.as_dict() == {"runs": [], "sealed_quarter_hours": 0, "lines": 0, "drift": 0, "complete": False}
     assert store.at
     assert store.at.plan
-    assert [one.lines for one in store.at.plan.sealed] == [3, 0]
-    assert f"{FOLDER}manifest.json" not in store.objects
+    assert [key.rpartition("/")[2] for key in store.objects] == ["lines.csv.gz", "totals.jsonl.gz"]
     hands.advance_to(utc("03:00"))
     store.read_partitions.clear()
     second = report(store, code="2.0")
-    assert store.read_partitions[0].quarter_hour == QuarterHour.parse("202610230200")
+    assert {one.quarter_hour for one in store.read_partitions[:2]} == {EMPTY, LAST}, "what is sealed is not read again"
     assert {key: store.objects[key] for key in whole.objects} == whole.objects
     assert second.runs == [RUN, "2026-10-23T0215-0245"]
     assert proven(store)
+
+
+def test_lines_that_are_lost_before_the_run_ends_are_sealed_again() -> None:
+    whole, store = Store(), Store()
+    report(whole)
+    assert not report(store, lambda: 10.0).complete
+    del store.objects[Part(FIRST).lines_key]
+    assert report(store).runs == [RUN]
+    assert store.objects == whole.objects
 
 
 def test_a_plan_that_another_run_stored_first_is_carried_out() -> None:

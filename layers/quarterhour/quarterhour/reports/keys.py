@@ -80,6 +80,11 @@ class Part:
         return cls(QuarterHour.parse(quarter_hour), None if number is None else int(number))
 
 
+def totals_prefix(day: date) -> str:
+    """Return the prefix of the totals of a day's parts: ``totals/dt=2026-10-23/``."""
+    return f"{TOTALS}dt={day.isoformat()}/"
+
+
 def part_of_lines(key: str) -> Part | None:
     """Parse the part from the object key of its lines; return ``None`` for any other key."""
     match = _LINES.fullmatch(key)

@@ -1,7 +1,7 @@
 """Planning of reports, pure: the bounds of a run, and the proof of each quarter-hour against the counters."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final, Self
@@ -68,9 +68,8 @@ class SealedFile:
 class Plan:
     """The bounds and the settings of one run. They are stored before the run begins, so a crash never changes them.
 
-    ``sealed`` holds the files that earlier invocations sealed, in the order of the quarter-hours. ``previous`` is the
-    name of the previous run and the SHA-256 of its manifest; both are empty for the first run. ``base`` is the base
-    currency of the summary; empty for none. ``parts`` is the number of parts of each quarter-hour.
+    ``previous`` is the name of the previous run and the SHA-256 of its manifest; both are empty for the first run.
+    ``base`` is the base currency of the summary; empty for none. ``parts`` is the number of parts of each quarter-hour.
     """
 
     first: QuarterHour
@@ -79,7 +78,6 @@ class Plan:
     code_version: str
     shards: int
     previous: tuple[str, str]
-    sealed: tuple[SealedFile, ...] = ()
     base: str = ""
     parts: int = 1
 
@@ -117,7 +115,6 @@ class Plan:
             "code_version": self.code_version,
             "shards": self.shards,
             "previous": list(self.previous),
-            "sealed": [file.as_list() for file in self.sealed],
             "base": self.base,
             "parts": self.parts,
         }
@@ -133,7 +130,6 @@ class Plan:
             values["code_version"],
             int(values["shards"]),
             (values["previous"][0], values["previous"][1]),
-            tuple(SealedFile.of(file) for file in values["sealed"]),
             values["base"],
             int(values["parts"]),
         )
@@ -284,7 +280,7 @@ def run_values(
     files = zip(plan.all_parts, sealed, strict=True)
     return {
         **run_key(plan.run),
-        "plan": replace(plan, sealed=()).as_dict(),
+        "plan": plan.as_dict(),
         "planned_at": plan.planned_at,
         "buckets": len(plan.quarter_hours),
         "lines": sum(file.lines for file in sealed),

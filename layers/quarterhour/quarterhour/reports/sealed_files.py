@@ -4,10 +4,12 @@ import json
 from collections.abc import Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date
+from functools import partial
 from io import BytesIO
 from shutil import copyfileobj
 from tempfile import SpooledTemporaryFile
-from typing import IO, TYPE_CHECKING, Any, Final, Self
+from typing import IO, TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from botocore.exceptions import ClientError
 
@@ -20,8 +22,8 @@ from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import PeriodTotals
 from quarterhour.reports.digests import hexdigest, stream_digest
-from quarterhour.reports.keys import CONTENT_TYPES, MANIFEST, Part, run_prefix
-from quarterhour.reports.lines import postings_in, read_lines, tally_lines
+from quarterhour.reports.keys import CONTENT_TYPES, MANIFEST, Part, run_prefix, totals_prefix
+from quarterhour.reports.lines import postings_in, read_lines
 from quarterhour.reports.manifest import periods_of
 from quarterhour.reports.part_totals import pack, unpack
 from quarterhour.reports.plan import PartTotals, Run, SealedFile
@@ -36,6 +38,13 @@ _MANIFESTS_AT_ONCE: Final = 32
 
 _IN_MEMORY: Final = 1 << 20
 """Bytes of a copy in memory; a larger one is on disk."""
+
+
+class SealedPart(NamedTuple):
+    """The sealed file of a part, and the totals of its lines, in pieces."""
+
+    file: SealedFile
+    totals: Iterable[PartTotals]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,32 +107,32 @@ class SealedFiles:
             file.seek(0)
             yield file
 
-    def line_totals(self, part: Part, sealed: SealedFile) -> PartTotals:
-        """Return the totals of the lines of a sealed part."""
-        if not sealed.lines:
-            return PartTotals()
-        with self.lines(part, sealed) as lines:
-            return tally_lines(lines)
-
     def create_part_totals(self, part: Part, sealed: SealedFile, totals: PartTotals) -> None:
-        """Create the object of a part's totals, after its lines; it also records that the part is sealed."""
+        """Create the object of a part's totals, after its lines: it records that the part is sealed."""
         content = pack(sealed, totals)
         self.create(part.totals_key, content, hexdigest(content))
 
-    def has_part(self, part: Part, sealed: SealedFile) -> bool:
-        """Return whether the totals of a part exist, and its lines with their sealed size."""
-        lines = not sealed.lines or self._size(part.lines_key) == sealed.size
-        return lines and self._size(part.totals_key) is not None
+    def totals_of(self, day: date) -> set[str]:
+        """Return the keys of the totals of a day's sealed parts."""
+        keys: set[str] = set()
+        request: Any = {"Bucket": self.bucket, "Prefix": totals_prefix(day)}
+        while True:
+            page = with_retries(partial(self.client.list_objects_v2, **request), "S3")
+            keys |= {one["Key"] for one in page.get("Contents", [])}
+            if not page["IsTruncated"]:
+                return keys
+            request = {**request, "ContinuationToken": page["NextContinuationToken"]}
 
-    def part_totals(self, part: Part) -> tuple[SealedFile, Iterator[PartTotals]]:
-        """Return the sealed file of a part, and its totals in pieces.
+    def has_lines(self, part: Part, sealed: SealedFile) -> bool:
+        """Return whether the lines of a sealed part exist, with their size."""
+        return self._size(part.lines_key) == sealed.size
 
-        Raises ``SealedFileError`` if the part is not sealed, and here or from the pieces if its totals are damaged.
+    def part_totals(self, part: Part) -> SealedPart:
+        """Return a sealed part.
+
+        Raises ``SealedFileError`` if its totals are missing, and here or from the pieces if they are damaged.
         """
-        try:
-            content = with_retries(lambda: self.open(part.totals_key).read(), "S3")
-        except SealedFileError as error:
-            raise SealedFileError(f"the part {part} is not sealed: {part.totals_key} is missing") from error
+        content = with_retries(lambda: self.open(part.totals_key).read(), "S3")
         with _undamaged(part.totals_key):
             sealed, pieces = unpack(BytesIO(content))
 
@@ -131,7 +140,7 @@ class SealedFiles:
             with _undamaged(part.totals_key):
                 yield from pieces
 
-        return sealed, checked()
+        return SealedPart(sealed, checked())
 
     @contextmanager
     def checked(self, part: Part, sealed: SealedFile) -> Iterator[IO[bytes]]:

@@ -1,25 +1,19 @@
-"""Runs reports: store the plan, seal each part, write summary and manifest, move the checkpoint."""
+"""Runs reports: store the plan, seal each part, write the files beside the lines, move the checkpoint."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import groupby
 from typing import Any, Final
 
 from quarterhour.aws.executions import Executions
 from quarterhour.aws.items import chunks
-from quarterhour.counters.store import CounterReader
 from quarterhour.ledger.postings.partitions import LedgerReader
-from quarterhour.ledger.reading.sealed_index import EventIndex, listed_sources
 from quarterhour.model import clock
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.reports.base_currency import convert
-from quarterhour.reports.keys import Part
-from quarterhour.reports.manifest import run_files
+from quarterhour.model.totals import QuarterHourTotals
 from quarterhour.reports.plan import (
-    PartTotals,
     Plan,
     Proof,
     ReportSettings,
@@ -35,8 +29,8 @@ from quarterhour.reports.plan import (
 from quarterhour.reports.projections.plan import sales
 from quarterhour.reports.projections.products import product_items
 from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.sealing import FirstSealer, SealedRun, files_beside, seal_part, seal_parts
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
-from quarterhour.reports.writer import SealedFileWriter
 
 RESERVE_SECONDS: Final = 60.0
 """With less time left than this, a run seals no further quarter-hour."""
@@ -65,6 +59,10 @@ class ReportResult:
         }
 
 
+Counted = Callable[[QuarterHourTotals, int], QuarterHourTotals]
+"""Returns what the counters hold of the accounts and quarter-hours of some totals, up to a number of shards."""
+
+
 @dataclass(frozen=True, slots=True)
 class ReportStores:
     """The stores that a report reads and writes."""
@@ -72,7 +70,7 @@ class ReportStores:
     checkpoints: CheckpointStore
     runs: RunStore
     ledger: LedgerReader
-    counters: CounterReader
+    counted: Counted
     pins: PinStore
     projections: ProjectionStore
     files: SealedFiles
@@ -107,25 +105,17 @@ class Reporter:
         found = next((one for one in plan.all_parts if str(one) == part), None)
         if found is None or plan.parts == 1:
             raise NotFoundError(f"the run {run} has no part {shown(part)}")
-        sealed, totals = self._seal_part(plan, found)
-        self._stores.files.create_part_totals(found, sealed, totals)
-        return sealed
+        return seal_part(self._stores.ledger, plan, found, self._sealer()).file
 
     def publish(self, run: str, remaining_seconds: Callable[[], float]) -> ReportResult:
         """Publish and finish the run whose parts are sealed, if it is under way, and begin the next.
 
-        Raises ``SealedFileError`` if a part is not sealed yet; otherwise as ``run`` does.
+        It seals any part with lines that is not sealed yet. Raises as ``run`` does.
         """
         result = ReportResult()
-        if plan := self._under_way(run):
-            sealed: list[SealedFile] = []
-            totals = RunTotals.of(plan.quarter_hours)
-            for part in plan.all_parts:
-                sealed_file, pieces = self._stores.files.part_totals(part)
-                sealed.append(sealed_file)
-                for piece in pieces:
-                    totals.add(part.quarter_hour, piece)
-            self._publish(plan, sealed, totals, result)
+        plan = self._under_way(run)
+        if plan and not self._complete(plan, result, remaining_seconds):
+            return result
         return self._run(result, remaining_seconds)
 
     def _run(self, result: ReportResult, remaining_seconds: Callable[[], float]) -> ReportResult:
@@ -134,14 +124,13 @@ class Reporter:
                 self._stores.executions.start(plan.run, plan.execution_input)
                 result.complete = False
                 return result
-            sealed, totals = self._seal(plan, remaining_seconds)
-            if len(sealed) < len(plan.quarter_hours):
-                self._stores.checkpoints.save_progress(plan, sealed)
-                result.complete = False
+            if not self._complete(plan, result, remaining_seconds):
                 return result
-            self._publish(plan, sealed, totals, result)
         self._recheck_pending(remaining_seconds, result)
         return result
+
+    def _sealer(self) -> FirstSealer:
+        return FirstSealer(self._stores.files, self._stores.projections, self._stores.pins)
 
     def _under_way(self, run: str) -> Plan | None:
         at = self._stores.checkpoints.checkpoint()
@@ -159,51 +148,32 @@ class Reporter:
             checkpoints.save_plan(at, plan)  # another run may have stored its plan first: the stored one is read next
         return None
 
-    def _seal(self, plan: Plan, remaining_seconds: Callable[[], float]) -> tuple[list[SealedFile], RunTotals]:
-        """Seal the quarter-hours of a plan of one part each, in turn, as many as the time allows."""
-        sealed: list[SealedFile] = []
-        totals = RunTotals.of(plan.quarter_hours)
-        for part in plan.all_parts:
-            if len(sealed) < len(plan.sealed):
-                file = plan.sealed[len(sealed)]
-                line_totals = self._stores.files.line_totals(part, file)
-            elif sealed and remaining_seconds() < RESERVE_SECONDS:
-                break
-            else:
-                file, line_totals = self._seal_part(plan, part)
-            sealed.append(file)
-            totals.add(part.quarter_hour, line_totals)
-        return sealed, totals
+    def _complete(self, plan: Plan, result: ReportResult, remaining_seconds: Callable[[], float]) -> bool:
+        """Seal the parts that are not sealed yet, and publish the run; return whether the time sufficed."""
+        sealer = self._sealer()
+        run = seal_parts(
+            self._stores.ledger, plan, plan.all_parts, sealer, lambda: remaining_seconds() >= RESERVE_SECONDS
+        )
+        if run is None:
+            result.complete = False
+            return False
+        self._publish(plan, run, sealer, result)
+        return True
 
-    def _seal_part(self, plan: Plan, part: Part) -> tuple[SealedFile, PartTotals]:
-        index = EventIndex()
-        with SealedFileWriter() as writer:
-            for postings in self._stores.ledger.read(plan.partitions(part)):
-                index.add(writer.write(postings))
-                if index.is_full:
-                    self._stores.projections.write(index.take())
-            self._stores.projections.write(index.take())
-            self._stores.projections.write(listed_sources(index.names))
-            sealed = writer.seal()
-            if sealed.lines:
-                self._stores.files.create(part.lines_key, writer.file, sealed.sha256)
-            return sealed, writer.totals()
-
-    def _publish(self, plan: Plan, sealed: list[SealedFile], totals: RunTotals, result: ReportResult) -> None:
-        """Write the run's files, projections and proofs, and move the checkpoint; ``sealed`` has all parts' files."""
-        conversion = convert(plan.base, totals.rows, partial(self._stores.pins.pinned_or_pin, plan.run))
-        files = run_files(plan, sealed, totals, conversion)
-        for file in files.in_order:
-            self._stores.files.create(file.key, file.content, file.sha256)
+    def _publish(self, plan: Plan, run: SealedRun, sealer: FirstSealer, result: ReportResult) -> None:
+        """Write the run's files, projections and proofs, and move the checkpoint."""
+        files = files_beside(plan, run, sealer)
+        sealer.seal_run(files)
+        totals = run.totals
         self._stores.projections.write(sales(plan.first.day, plan.run, totals.locations))
         self._stores.projections.write(product_items(plan.first.day, plan.run, totals.products))
         proofs = self._proofs(totals, plan.shards, result)
-        values = run_values(plan, sealed, files.manifest.sha256, totals.default_rate_events)
+        values = run_values(plan, run.parts, files.manifest.sha256, totals.default_rate_events)
         self._stores.runs.put(with_proofs(values, proofs))
         self._stores.checkpoints.finish(plan, files.manifest.sha256)
         result.runs.append(plan.run)
         result.sealed_quarter_hours += len(plan.quarter_hours)
-        result.lines += sum(file.lines for file in sealed)
+        result.lines += run.lines
 
     def _recheck_pending(self, remaining_seconds: Callable[[], float], result: ReportResult) -> None:
         """Compare the quarter-hours with a pending proof with their counters again."""
@@ -214,23 +184,18 @@ class Reporter:
             pending = {one for one in plan.quarter_hours if run["verdicts"].get(str(one)) == Proof.PENDING.value}
             totals = RunTotals.of(pending)
             for part, file in zip(plan.all_parts, sealed_of(plan, run["sealed"]), strict=True):
-                if part.quarter_hour in pending:
-                    for piece in self._totals(plan, part, file):
+                if file.lines and part.quarter_hour in pending:
+                    for piece in self._stores.files.part_totals(part).totals:
                         totals.add(part.quarter_hour, piece)
             proofs = self._proofs(totals, plan.shards, result)
             if any(proof_ is not Proof.PENDING for proof_ in proofs.values()):
                 self._stores.runs.put(with_proofs(run, proofs))
 
-    def _totals(self, plan: Plan, part: Part, file: SealedFile) -> Iterable[PartTotals]:
-        """Return the totals of a sealed part: the stored ones or, in a run of one part, those of its lines."""
-        files = self._stores.files
-        return files.part_totals(part)[1] if plan.parts > 1 else [files.line_totals(part, file)]
-
     def _proofs(self, totals: RunTotals, shards: int, result: ReportResult) -> dict[QuarterHour, Proof]:
         """Return the proof of each quarter-hour that holds events; compare in batches, to bound the memory."""
         proofs: dict[QuarterHour, Proof] = {}
         for some in chunks(list(totals.by_quarter_hour()), _PROVEN_AT_A_TIME):
-            counted = self._stores.counters.counted(dict(some), shards)
+            counted = self._stores.counted(dict(some), shards)
             now = clock.now()
             for quarter_hour, group in groupby(some, lambda key: key[0][1]):
                 found = proof(quarter_hour, dict(group), counted, now)

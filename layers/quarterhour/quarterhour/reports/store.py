@@ -20,27 +20,13 @@ from quarterhour.registry.exchange_rates.plan import LastUse
 from quarterhour.registry.exchange_rates.store import ExchangeRateStore
 from quarterhour.reports.base_currency import Pins, pins_as_list, pins_of
 from quarterhour.reports.keys import ALL_RUNS, PENDING, RUNS, pins_key, run_bounds, run_key, runs_between
-from quarterhour.reports.plan import Checkpoint, Plan, Run, SealedFile
+from quarterhour.reports.plan import Checkpoint, Plan, Run
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _TABLE: Final = "the Entity table"
 _WRITTEN_AT_A_TIME: Final = 1000
-
-
-def progress_request(table: str, plan: Plan, sealed: Sequence[SealedFile]) -> Request:
-    """Build the UpdateItem that stores what a plan has sealed, if it is the plan under way."""
-    return {
-        "TableName": table,
-        "Key": to_item(dict(CHECKPOINT_KEY)),
-        "UpdateExpression": "SET #plan.sealed = :sealed",
-        "ConditionExpression": "#plan.planned_at = :planned_at",
-        "ExpressionAttributeNames": {"#plan": "plan"},
-        "ExpressionAttributeValues": to_item(
-            {":sealed": [one.as_list() for one in sealed], ":planned_at": plan.planned_at}
-        ),
-    }
 
 
 def pin_request(table: str, quarter_hour: QuarterHour, base: str, pins: Pins) -> Request:
@@ -97,11 +83,6 @@ class CheckpointStore:
     def save_plan(self, at: Checkpoint, plan: Plan) -> None:
         """Store a plan, unless another run has stored one first."""
         self._plans.save(plan.as_dict(), str(at.sealed_through))
-
-    def save_progress(self, plan: Plan, sealed: Sequence[SealedFile]) -> None:
-        """Store what a plan has sealed, unless another run has finished it."""
-        request = progress_request(self.table, plan, sealed)
-        conditional_write(lambda: self.client.update_item(**request), _TABLE)
 
     def finish(self, plan: Plan, manifest_sha256: str) -> None:
         """Move the checkpoint and clear the plan; raise ``OvertakenError`` if the plan is not the one under way."""
