@@ -249,15 +249,15 @@ def _marketplace() -> Iterator[str]:
             replay.prepare(_documents(every))
             replay.expect_exchange_rates(RateFile([RateRow(midnight("2026-10-01"), "GBP", "0.86", "ECB", 0, "EUR")]))
             replay.play(_sales_of(every, datetime(2026, 10, 20, 12, tzinfo=UTC)))
-            replay.advance(_RELEASED_AT)
+            replay.timeline.advance(_RELEASED_AT)
             _release(stack)
             replay.play(_sales_of(every, datetime(2026, 11, 20, 12, tzinfo=UTC)))
             replay.play(_sales_of(every, datetime(2026, 12, 7, 12, tzinfo=UTC)))
-            replay.advance(NOW)
+            replay.timeline.advance(NOW)
             stack.invoke("report", {})
             stack.invoke("statements", {})
             fill(stack, every, days_before(NOW.date(), (NOW.date() - FIRST_DAY).days))
-            replay.drain()
+            replay.timeline.drain()
         with using(ManualClock(NOW)), server.serving(stack):
             yield server.url
 

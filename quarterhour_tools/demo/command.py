@@ -55,7 +55,8 @@ from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.serving import serve_from
 from quarterhour_tools.emulator.stack import Stack, open_stack
-from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
+from quarterhour_tools.replay.replay import Replay, replaying
+from quarterhour_tools.replay.result import ReplayResult
 from quarterhour_tools.statements.drafts import show_drafts
 from quarterhour_tools.statements.files import ListedStatement
 from quarterhour_tools.statements.tables import print_statements
@@ -283,7 +284,7 @@ def close_month(
     stack: Stack, replay: Replay, corrected: Correction, expected: Mapping[StatementKey, StatementFigures]
 ) -> MonthEnd:
     """Let the month be sealed; register, cancel, dispute and pay; let the next one be sealed; return the results."""
-    replay.statements = True
+    replay.timeline.statements = True
     made = replay.finish()
     for draft in made.drafts:
         if draft["agency"] == LATE:
@@ -296,7 +297,7 @@ def close_month(
         local_api.put(stack, f"/agencies/{segment(MOVED)}", {"seen": 1, "content": MOVED_AGENCY})
         _decide(stack, draft, "release")
     local_api.send(stack, "POST", corrected.disputes, corrected.dispute)
-    replay.advance(replay.clock.now() + timedelta(hours=1))
+    replay.timeline.advance(replay.clock.now() + timedelta(hours=1))
     replay.play(corrected.lines(expected[MONTH, *corrected.account, 1].closing))
     return MonthEnd(made, replay.finish())
 

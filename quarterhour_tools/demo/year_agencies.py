@@ -69,8 +69,6 @@ class YearAgency:
         }
 
 
-GROWS: Final = "24"
-"""The agency that sells nine times as much at the end of the year."""
 FAILS: Final = "31"
 """The agency that sells less every month, stops to pay, and is closed."""
 NEW: Final = "49"

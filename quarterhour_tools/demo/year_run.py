@@ -30,7 +30,8 @@ from quarterhour_tools.demo.year_agencies import (
 )
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.loading.exchange_rates import RateFile, RateRow
-from quarterhour_tools.replay.replay import Document, Replay, ReplayResult
+from quarterhour_tools.replay.replay import Document, Replay
+from quarterhour_tools.replay.result import ReplayResult
 from quarterhour_tools.target.remote import segment
 
 PARAMETERS: Final[Mapping[str, str | int]] = {
@@ -151,7 +152,7 @@ class _YearRun:
         """Do something at a time of a day, unless the year ends before it."""
         instant = datetime.combine(day, at)
         if instant <= self.calendar.sent_on(day):
-            self.replay.advance(instant)
+            self.replay.timeline.advance(instant)
             act()
 
     def _send(self, day: date) -> None:
@@ -286,11 +287,11 @@ class _YearRun:
 
     def _end(self) -> YearEnd:
         """Seal what is left, return to hourly reports, and return how the year ended."""
-        self.replay.advance(self.calendar.until - _LAST_REPORT)
+        self.replay.timeline.advance(self.calendar.until - _LAST_REPORT)
         local_api.put(self.stack, "/schedule", {"expression": AFTERWARDS, "reason": "the year is complete"})
-        self.replay.drain()
+        self.replay.timeline.drain()
         self.stack.invoke("report", {})
-        self.replay.drain()
+        self.replay.timeline.drain()
         waiting: defaultdict[str, int] = defaultdict(int)
         for draft in local_api.items(self.stack, "/drafts"):
             waiting[draft["period"]] += 1

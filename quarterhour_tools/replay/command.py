@@ -25,7 +25,8 @@ from quarterhour_tools.loading import agencies, exchange_rates, owner, rate_card
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.loading.event_through import WAYS
 from quarterhour_tools.output import as_json, counted, plain_console, progress_bar
-from quarterhour_tools.replay.replay import VERDICTS, Prepared, Replay, ReplayResult, replaying
+from quarterhour_tools.replay.replay import Prepared, Replay, replaying
+from quarterhour_tools.replay.result import VERDICTS, ReplayResult
 from quarterhour_tools.statements.drafts import show_drafts
 from quarterhour_tools.statements.tables import print_accounts, print_statements
 

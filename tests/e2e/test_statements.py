@@ -23,7 +23,8 @@ from quarterhour_tools.cli import main
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.replay.replay import Replay, ReplayResult, replaying
+from quarterhour_tools.replay.replay import Replay, replaying
+from quarterhour_tools.replay.result import ReplayResult
 from quarterhour_tools.statements import command as statements
 from quarterhour_tools.statements import drafts
 from quarterhour_tools.target import deployment
@@ -75,9 +76,9 @@ def test_the_months_are_those_of_the_marketplace() -> None:
 @pytest.mark.slow
 def test_periods_that_are_sealed_at_once_are_proven() -> None:
     with replayed_months({"PeriodGraceDays": 0}) as tested:
-        tested.statements = False
+        tested.timeline.statements = False
         tested.play(lines([at("2026-09-30T12:00:00Z"), at("2026-11-01T12:00:00Z")]))
-        tested.statements = True
+        tested.timeline.statements = True
         outcome = tested.finish()
     assert outcome.verified
     assert sealed(outcome, "period", "closing") == [("2026-09", "1.25"), ("2026-11", "2.50")]

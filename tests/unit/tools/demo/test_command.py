@@ -20,7 +20,7 @@ from quarterhour_tools.cli import main
 from quarterhour_tools.demo.command import Judged, LineVerdict, Sending, differing, figures, judge, problems
 from quarterhour_tools.demo.marketplace import DayLine, ExpectedSums
 from quarterhour_tools.demo.month_end import StatementFigures, differing_statements
-from quarterhour_tools.replay.replay import ReplayResult
+from quarterhour_tools.replay.result import ReplayResult
 from tests.support.repository import ROOT
 
 NOW = datetime(2026, 10, 23, tzinfo=UTC)
