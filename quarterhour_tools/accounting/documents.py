@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from quarterhour.model import exact_json
-from quarterhour.model.periods import PERIOD, Period
+from quarterhour.model.periods import Period
 from quarterhour.statements.keys import STATEMENT
 from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.statements.files import read_statements, sealed_periods
-from quarterhour_tools.target.deployment import configure_target
+from quarterhour_tools.target.deployment import configure_target, month
 
 _MALFORMED: Final = (KeyError, TypeError, ValueError, ArithmeticError)
 
@@ -56,14 +56,6 @@ def configure_period(parser: argparse.ArgumentParser) -> None:
         metavar="MONTH",
         help="only the documents issued in this month; without --period, of all periods",
     )
-
-
-def month(text: str) -> Period:
-    """Parse a month of an argument; raise ``ArgumentTypeError`` for any other text."""
-    try:
-        return Period.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"expected {PERIOD}") from error
 
 
 class Choice(NamedTuple):

@@ -25,8 +25,8 @@ from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.model.fields import printable
 from quarterhour.statements.receivables.matching import Match
 from quarterhour_tools.csv.bank_lines import bank_lines
-from quarterhour_tools.csv.command import read_map
 from quarterhour_tools.csv.file import open_text
+from quarterhour_tools.csv.maps import read_map
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.target.deployment import api, configure_target

@@ -34,7 +34,7 @@ from quarterhour_tools.accounting.credit_transfer import (
     is_in_sepa,
     name_at_banks,
 )
-from quarterhour_tools.accounting.documents import configure_files, month, statement_documents
+from quarterhour_tools.accounting.documents import configure_files, statement_documents
 from quarterhour_tools.accounting.payout_plan import (
     SOURCE,
     LeftOut,
@@ -51,7 +51,7 @@ from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import counted, plain_console, print_table
 from quarterhour_tools.statements.files import sealed_periods
-from quarterhour_tools.target.deployment import api, sealed_files
+from quarterhour_tools.target.deployment import api, month, sealed_files
 from quarterhour_tools.target.remote import IN_LEDGER, Remote, reasons, segment
 
 NAME: Final = "payouts"

@@ -13,17 +13,17 @@ from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
 from itertools import islice
-from pathlib import Path
 from typing import BinaryIO, Final
 
 from quarterhour.file_formats.csv.errors import EncodingError, FileError, MapError
 from quarterhour.file_formats.csv.events import events
 from quarterhour.file_formats.csv.guess import guess
 from quarterhour.file_formats.csv.lines import COMMONEST, UTF_8
-from quarterhour.file_formats.csv.map import CsvMap, load_map, shipped_map, shipped_maps
+from quarterhour.file_formats.csv.map import CsvMap, load_map, shipped_maps
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, read_table
 from quarterhour.model.fields import printable
 from quarterhour_tools.csv.file import STDIN, TextFile, open_text
+from quarterhour_tools.csv.maps import read_map, setting, settings_of
 from quarterhour_tools.output import counted
 
 NAME: Final = "csv"
@@ -69,14 +69,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--json", action="store_true", help='end standard error with {"rows": ..., "events": ..., "bad": ...}'
     )
-
-
-def setting(text: str) -> tuple[str, str]:
-    """Parse a value that a map asks for; raise `ArgumentTypeError` for any other text."""
-    name, equals, value = text.partition("=")
-    if not (name and equals and value):
-        raise argparse.ArgumentTypeError("expected NAME=VALUE")
-    return name, value
 
 
 def _time(text: str) -> datetime:
@@ -157,26 +149,6 @@ def _guess(name: str, *, as_json: bool) -> int:
     if as_json:
         print(json.dumps({"questions": proposal.questions, "unused": proposal.unused}), file=sys.stderr)
     return 1 if proposal.questions else 0
-
-
-def read_map(name: str) -> str:
-    """Return the text of a map: a file, or the name of a map that comes with the tools; raise `MapError` if neither."""
-    try:
-        return shipped_map(name) or Path(name).read_text("utf-8")
-    except (OSError, UnicodeError) as error:
-        shipped = ", ".join(shipped_maps())
-        raise MapError("map", f"cannot be read: {error}; the maps that come with the tools are {shipped}") from None
-
-
-def settings_of(csv_map: CsvMap, given: dict[str, str]) -> dict[str, str]:
-    """Return the values that a map asks for; raise `MapError` if one is missing or unknown."""
-    for name, meaning in csv_map.settings.items():
-        if name not in given:
-            raise MapError(f"settings.{name}", f"give --set {name}=...: {meaning}")
-    for name in given:
-        if name not in csv_map.settings:
-            raise MapError(f"settings.{name}", "the map asks for no such value")
-    return given
 
 
 def _convert(file: TextFile, csv_map: CsvMap, settings: dict[str, str], args: argparse.Namespace) -> int:

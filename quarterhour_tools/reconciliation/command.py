@@ -21,9 +21,8 @@ from quarterhour.model import clock
 from quarterhour.model.fields import is_name, printable
 from quarterhour.model.periods import start_of, time_zone
 from quarterhour.registry.reconciliation.result import document_of
-from quarterhour_tools.accounting.documents import month
-from quarterhour_tools.csv.command import setting, settings_of
 from quarterhour_tools.csv.file import TextFile, open_text
+from quarterhour_tools.csv.maps import setting, settings_of
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.reconciliation.disk import Disk, on_disk
@@ -35,7 +34,7 @@ from quarterhour_tools.reconciliation.proposals import propose
 from quarterhour_tools.reconciliation.provider_file import MapInUse, Place, ProviderFile, agency_by, read_agencies
 from quarterhour_tools.reconciliation.result import COLUMNS, Reconciliation, cells, result_rows
 from quarterhour_tools.reconciliation.sealed_lines import Scope, SealedLines
-from quarterhour_tools.target.deployment import api, configure_target, sealed_files
+from quarterhour_tools.target.deployment import api, configure_target, month, sealed_files
 from quarterhour_tools.target.remote import Remote, failure, segment
 
 NAME: Final = "reconcile"

@@ -98,36 +98,53 @@ def explain(provider: Sequence[ProviderLine], ledger: Sequence[LedgerLine]) -> I
     yield from _paired(units, sorted(ledger, key=_identity))
 
 
-def _paired(units: list[list[ProviderLine]], ledger: list[LedgerLine]) -> Iterator[Finding]:
+Unit = Sequence[ProviderLine]
+"""Lines of a provider that belong together: one with an amount, and the fees of it."""
+
+
+def _paired(units: Sequence[Unit], ledger: Sequence[LedgerLine]) -> Iterator[Finding]:
+    """Yield the findings of units and of lines of the ledger that have one key."""
     everything = [line for unit in units for line in unit]
     by_agency = all(line.agency is not None for line in everything)
-    corrected = any(line.corrects for line in ledger)
     if units and ledger and net(everything, by_agency=by_agency) == net(ledger, by_agency=by_agency):
         yield _together(everything, ledger)
         return
+    corrected = any(line.corrects for line in ledger)
     if not corrected:
-        same = defaultdict[frozenset[tuple[object, Decimal]], list[LedgerLine]](list)
-        for line in reversed(ledger):
-            same[_signature([line], by_agency=by_agency)].append(line)
-        left = []
-        for unit in units:
-            if found := same[_signature(unit, by_agency=by_agency)]:
-                yield _together(unit, [found.pop()])
-            else:
-                left.append(unit)
-        units, ledger = left, sorted((line for lines in same.values() for line in lines), key=_identity)
+        same, units, ledger = _same(units, ledger, by_agency=by_agency)
+        yield from same
     if units and ledger and (corrected or 1 in {len(units), len(ledger)}):
         yield _together([line for unit in units for line in unit], ledger)
-        return
-    units.sort(key=lambda unit: (unit[0].currency, unit[0].amount or money.ZERO, unit[0].row))
-    ledger.sort(key=lambda line: (line.currency, line.amount, line.identity))
-    pairs = min(len(units), len(ledger))
-    for unit, one in zip(units[:pairs], ledger[:pairs], strict=True):
+    else:
+        yield from _by_size(units, ledger)
+
+
+def _same(
+    units: Sequence[Unit], ledger: Sequence[LedgerLine], *, by_agency: bool
+) -> tuple[list[Finding], list[Unit], list[LedgerLine]]:
+    """Return the findings of each unit with a line of the same sums, and the units and lines that have none."""
+    lines = defaultdict[frozenset[tuple[object, Decimal]], list[LedgerLine]](list)
+    for line in reversed(ledger):
+        lines[_signature([line], by_agency=by_agency)].append(line)
+    found, left = list[Finding](), list[Unit]()
+    for unit in units:
+        if candidates := lines[_signature(unit, by_agency=by_agency)]:
+            found.append(_together(unit, [candidates.pop()]))
+        else:
+            left.append(unit)
+    return found, left, sorted((line for some in lines.values() for line in some), key=_identity)
+
+
+def _by_size(units: Sequence[Unit], ledger: Sequence[LedgerLine]) -> Iterator[Finding]:
+    """Yield units and lines in pairs, in the order of their amounts; what one side has more is missing there."""
+    units = sorted(units, key=lambda unit: (unit[0].currency, unit[0].amount or money.ZERO, unit[0].row))
+    ledger = sorted(ledger, key=lambda line: (line.currency, line.amount, line.identity))
+    for unit, one in zip(units, ledger, strict=False):
         yield _together(unit, [one])
-    for unit in units[pairs:]:
+    for unit in units[len(ledger) :]:
         missing = unit[0].missing
         yield Finding(Status.MISSING_HERE, tuple(unit), note=f"names no {missing}" if missing else "")
-    for one in ledger[pairs:]:
+    for one in ledger[len(units) :]:
         yield Finding(Status.MISSING_THERE, ledger=(one,))
 
 

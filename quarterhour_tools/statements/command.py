@@ -13,7 +13,6 @@ from typing import Final
 from botocore.exceptions import BotoCoreError, ClientError
 
 from quarterhour.model.fields import printable
-from quarterhour.model.periods import PERIOD, Period
 from quarterhour.statements.document.invoice import why_no_invoice
 from quarterhour.statements.keys import PAGE, STATEMENT
 from quarterhour_tools.bucket import Objects
@@ -24,7 +23,7 @@ from quarterhour_tools.statements.files import ListedStatement, read_statements,
 from quarterhour_tools.statements.invoice_cii import statement_cii
 from quarterhour_tools.statements.pdf import PDF, statement_pdf
 from quarterhour_tools.statements.tables import listed_statuses, print_statements
-from quarterhour_tools.target.deployment import api, configure_target, invoke, sealed_files
+from quarterhour_tools.target.deployment import api, configure_target, invoke, month, sealed_files
 
 NAME: Final = "statements"
 HELP: Final = "list, download and open the statements of a period; list and decide drafts"
@@ -48,7 +47,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "folder", nargs="?", type=Path, metavar="DIR", help="the folder of replay --out, or a copy of the S3 bucket"
     )
     parser.add_argument(
-        "--period", type=_period, metavar="MONTH", help="the period, such as 2026-11 (default: the last one)"
+        "--period", type=month, metavar="MONTH", help="the period, such as 2026-11 (default: the last one)"
     )
     parser.add_argument("--agency", metavar="NAME", help="only the statements of this agency")
     parser.add_argument("--currency", metavar="CODE", help="only the statements in this currency")
@@ -85,13 +84,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="with --out, write a PDF of each statement, too: PDF/A-3 with an electronic invoice inside (Factur-X)",
     )
-
-
-def _period(text: str) -> Period:
-    try:
-        return Period.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(f"expected {PERIOD}") from error
 
 
 def run(args: argparse.Namespace) -> int:

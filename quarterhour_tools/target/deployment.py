@@ -14,6 +14,7 @@ from botocore.exceptions import BotoCoreError, ClientError
 from botocore.utils import is_valid_endpoint_url, is_valid_ipv6_endpoint_url
 
 from quarterhour.model import instants
+from quarterhour.model.periods import PERIOD, Period
 from quarterhour.web import parameters
 from quarterhour_tools.bucket import Bucket, Folder, Objects
 from quarterhour_tools.errors import ToolError
@@ -83,6 +84,14 @@ def moment(text: str) -> datetime:
         return instants.moment(text)
     except ValueError as error:
         raise argparse.ArgumentTypeError(f"expected {parameters.MOMENT}") from error
+
+
+def month(text: str) -> Period:
+    """Parse a month of an argument; raise ``ArgumentTypeError`` for any other text."""
+    try:
+        return Period.parse(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"expected {PERIOD}") from error
 
 
 def operator(args: argparse.Namespace) -> str:

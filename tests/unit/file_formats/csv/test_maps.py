@@ -11,7 +11,7 @@ from quarterhour.file_formats.csv.events import MappedEvent, events
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map, shipped_maps
 from quarterhour.file_formats.csv.table import BadRow, read_table
-from quarterhour_tools.csv.command import read_map
+from quarterhour_tools.csv.maps import read_map
 from tests.support.repository import ROOT
 
 EXPORTS = ROOT / "tests" / "support" / "exports"
