@@ -1,14 +1,11 @@
 """The options of the commands that run an emulator."""
 
 import argparse
-from typing import Final
 
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
 from quarterhour_tools.emulator.server import HOST, Server
+from quarterhour_tools.emulator.stack import DEFAULT_BUS
 from quarterhour_tools.errors import ToolError
-
-BUS: Final = "default"
-"""The bus from which an emulator takes events in: every account of AWS has it."""
 
 
 def add_stack_options(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +49,7 @@ def stack_parameters(args: argparse.Namespace) -> dict[str, str | int]:
 def intake_parameters(args: argparse.Namespace) -> dict[str, str | int]:
     """Return the parameters of an emulator that takes events in by queue, bus and inbox, unless they say otherwise."""
     given = stack_parameters(args)
-    return given if "Intake" in given else {"Intake": "on", "IntakeBusName": BUS, **given}
+    return given if "Intake" in given else {"Intake": "on", "IntakeBusName": DEFAULT_BUS, **given}
 
 
 def new_server(port: int, host: str = HOST) -> Server:

@@ -150,19 +150,20 @@ class Stack:
         self._people = self._authorizer()
         self._open = template.open_routes()
         self._modules: dict[str, ModuleType] = {}
-        streams = engine.streams()
-        self.pumps: list[EventSource] = [
-            Pump(mapping, _function_arn(name), partial(self.invoke, name), streams, self._sqs)
-            for name, function in self.functions.items()
-            for mapping in function.mappings
-        ]
-        self.pumps += [
-            QueuePump(mapping, self._limits(mapping.queue), _function_arn(name), partial(self.invoke, name), self._sqs)
-            for name, function in self.functions.items()
-            for mapping in function.queues
-        ]
+        self.pumps = list(self._event_sources())
         self._scheduler = engine.scheduler()
         self._schedules = dict(self._create_schedules())
+
+    def _event_sources(self) -> Iterator["EventSource"]:
+        """Yield what delivers the records of streams, and the messages of queues, to the functions."""
+        streams = self.engine.streams()
+        for name, function in self.functions.items():
+            for mapping in function.mappings:
+                yield Pump(mapping, _function_arn(name), partial(self.invoke, name), streams, self._sqs)
+        for name, function in self.functions.items():
+            for queue in function.queues:
+                limits = self._limits(queue.queue)
+                yield QueuePump(queue, limits, _function_arn(name), partial(self.invoke, name), self._sqs)
 
     # ------------------------------------------------------------ for the tools
 

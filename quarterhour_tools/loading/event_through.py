@@ -13,7 +13,6 @@ from quarterhour.intake.file_result import FileResult, FileStatus
 from quarterhour.intake.keys import INBOX, UnreadableError, form_of, result_key
 from quarterhour.model import clock
 from quarterhour.model.fields import printable
-from quarterhour_tools.emulator.options import BUS
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.event_messages import (
     LONGEST_DETAIL,
@@ -24,7 +23,7 @@ from quarterhour_tools.loading.event_messages import (
     put_on_bus,
 )
 from quarterhour_tools.loading.ndjson import Lines, open_lines
-from quarterhour_tools.operations.intake import needed, queue_url
+from quarterhour_tools.operations.intake import BUS, needed, queue_url
 from quarterhour_tools.output import counted
 from quarterhour_tools.target.deployment import client, described
 
