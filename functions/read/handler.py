@@ -39,7 +39,7 @@ archived = ArchivedPostings.of(resources)
 vault = vault_of(resources.env, resources.dynamodb, resources.workers)
 
 routes = Routes(resources.env, CustomerNames(vault).revealed if vault else None)
-counters.read(routes, resources)
+counters.read(routes, resources, registry.registered(resources))
 snapshots.read(routes, resources, {snapshots.ACCOUNTS: ACCOUNT_STATES, "exchange-rates": EXCHANGE_RATE_STATES})
 reports.read(routes, resources)
 ledger.read(routes, resources, archived, partial(began, resources.entities))

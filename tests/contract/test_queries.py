@@ -23,6 +23,8 @@ from quarterhour.model.money import ZERO
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour.registry.agencies.queries import AgencyQueries
+from quarterhour.registry.documents.queries import DocumentQueries
 from quarterhour.snapshots.keys import WINDOW_SHARDS
 from quarterhour.web.paging import Page, Paging
 from tests.contract.metered import Record, cost, metered
@@ -102,7 +104,7 @@ def test_a_page_of_the_overview_makes_one_call_an_account(
     month = Period.of(at)
     fill(storage.stack, accounts, days_before(month.next.first_day, 60))
     one = metered(storage)
-    overview = OverviewQueries(CounterQueries(one.storage.entities), one.storage.workers, KEPT)
+    overview = overview_of(one.storage)
     bodies: list[Any] = []
     bill = one.bill(
         lambda: bodies.append(overview.page(month, own, Paging.of("request", 100, None), lambda: float("inf")))
@@ -127,7 +129,7 @@ def test_an_overview_of_spans_makes_at_most_two_calls_an_account(
     now = datetime(2026, 12, 16, 14, 37, tzinfo=UTC)
     fill(storage.stack, accounts, days_before(date(2026, 12, 17), days))
     one = metered(storage)
-    overview = OverviewQueries(CounterQueries(one.storage.entities), one.storage.workers, KEPT)
+    overview = overview_of(one.storage)
     bodies: list[Any] = []
     spans, paging = calendar_spans(name, now), Paging.of("request", 100, None)
     with using(ManualClock(now)):
@@ -139,6 +141,11 @@ def test_an_overview_of_spans_makes_at_most_two_calls_an_account(
     assert bill.calls == {"dynamodb.Query": queries, "dynamodb.BatchGetItem": batches}
     assert bill.read_units / len(accounts) <= units
     assert [item["currency"] for item in bodies[0]["items"]] == ["EUR", "GBP", "USD"]
+
+
+def overview_of(storage: Storage) -> OverviewQueries:
+    registered = AgencyQueries(DocumentQueries(storage.entities)).registered_among
+    return OverviewQueries(CounterQueries(storage.entities), storage.workers, KEPT, registered)
 
 
 def _periods_of(storage: Storage, account: Account, month: Period, paging: Paging) -> Page[Any]:

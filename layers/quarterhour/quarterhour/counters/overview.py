@@ -16,7 +16,7 @@ from quarterhour.counters.keys import (
     quarter_hour_sk_bounds,
 )
 from quarterhour.counters.plan import Retention
-from quarterhour.counters.queries import CounterQueries
+from quarterhour.counters.queries import CounterQueries, Registered, with_registrations
 from quarterhour.counters.spans import MAX_DAYS, ComparedSpan, Spans
 from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
@@ -79,6 +79,7 @@ class OverviewQueries:
     counters: CounterQueries
     workers: Workers
     retention: Retention
+    registered: Registered
 
     def page(
         self, period: Period, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
@@ -89,12 +90,13 @@ class OverviewQueries:
         """
         page, states = self.counters.with_money(agency, paging, remaining_seconds)
         accounts = [state.account for state in states]
+        listed = with_registrations(page, self.registered).items
         totals = self._totals(states, (period, period.previous))
         first, last = period.previous.first_day, period.last_day
         days = self.workers.map(lambda state: self._days(state, first, last), states)
         items = [
             listed_account(one, *(totals.get((account, month), Totals()) for month in (period, period.previous)))
-            for one, account in zip(self.counters.registered(page).items, accounts, strict=True)
+            for one, account in zip(listed, accounts, strict=True)
         ]
         return {
             "period": str(period),
@@ -113,10 +115,11 @@ class OverviewQueries:
         kept = spans.kept(self.retention, clock.now())
         page, states = self.counters.with_money(agency, paging, remaining_seconds)
         accounts = [state.account for state in states]
+        listed = with_registrations(page, self.registered).items
         found = self.workers.map(lambda state: self._days_of(state, kept), states)
         items = [
             listed_account(one, *(_sum_in(span, days) for span in (kept.now, kept.before)))
-            for one, days in zip(self.counters.registered(page).items, found, strict=True)
+            for one, days in zip(listed, found, strict=True)
         ]
         by_day = (
             ((account.currency, day), totals)

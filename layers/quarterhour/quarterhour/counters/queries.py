@@ -1,6 +1,6 @@
 """Reads the counters: an account's lifetime totals, and those of its quarter-hours and days."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from itertools import groupby, islice
@@ -26,7 +26,6 @@ from quarterhour.counters.keys import (
 )
 from quarterhour.counters.plan import by_quarter_hour
 from quarterhour.counters.windows import AccountState
-from quarterhour.model import fields
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import is_stored_name, shown
@@ -36,8 +35,6 @@ from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals, figures
-from quarterhour.registry.documents.keys import agency_document, document_pk
-from quarterhour.registry.documents.keys import latest_key as latest_version_key
 from quarterhour.snapshots.keys import window_partitions
 from quarterhour.snapshots.kind import EntityKind, Figures
 from quarterhour.web.access import Caller
@@ -57,13 +54,6 @@ def state(values: Values) -> "api.AccountState":
         "version": int(values["version"]),
         "last_updated": values["last_updated"],
     }
-
-
-def read_currency(text: str) -> str:
-    """Return the currency of an account, XXX for views; raise ``ValueError`` if there is no such currency."""
-    if text != NO_CURRENCY and fields.currency(text) is None:
-        raise ValueError(text)
-    return text
 
 
 def _names(pk: str) -> "api.FoundAccount":
@@ -87,6 +77,10 @@ ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _compared, main="net
 """The kind of state that accounts have: how it is shown, and compared by its net. 0.2.0 listed them by ``latest``."""
 
 
+Registered = Callable[[Collection[str]], Collection[str]]
+"""A function that returns those of some agencies that are registered."""
+
+
 @dataclass(frozen=True, slots=True)
 class CounterQueries:
     """Queries of the counters."""
@@ -108,7 +102,7 @@ class CounterQueries:
 
     def accounts(
         self, agency: str | None, currency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
-    ) -> "Page[api.ListedAccount]":
+    ) -> "Page[api.AccountInWindow]":
         """Return a page of the accounts in the order of their names, each with its lifetime totals.
 
         ``agency`` and ``currency`` select accounts, ``None`` selects all. A page is short although another follows only
@@ -117,7 +111,7 @@ class CounterQueries:
         page, _ = self._selected(
             lambda account: currency in {None, account.currency}, agency, paging, remaining_seconds
         )
-        return self.registered(page)
+        return page
 
     def with_money(
         self, agency: str | None, paging: Paging, remaining_seconds: Callable[[], float]
@@ -125,10 +119,6 @@ class CounterQueries:
         """Return a page of the accounts without those of views, which have no money, and the items of its accounts."""
         page, items = self._selected(lambda account: account.currency != NO_CURRENCY, agency, paging, remaining_seconds)
         return page, [AccountState.of(account_of(values["pk"]), values) for values in items]
-
-    def registered(self, page: "Page[api.AccountInWindow]") -> "Page[api.ListedAccount]":
-        """Return a page of accounts, each with whether its agency is registered; views have no agency."""
-        return Page(self._with_registrations(page.items), page.after)
 
     def _selected(
         self,
@@ -149,18 +139,6 @@ class CounterQueries:
 
         page = paging.cut_in_time(entries, show, remaining_seconds)
         return page, read[: len(page.items)]  # one more can be read, to know whether a page follows
-
-    def _with_registrations(self, accounts: "list[api.AccountInWindow]") -> "list[api.ListedAccount]":
-        """Return accounts, each with whether its agency is registered; accounts of views have no agency."""
-        sold = {account["agency"] for account in accounts if account["currency"] != NO_CURRENCY}
-        keys = {document_pk(agency_document(agency)): agency for agency in sold}
-        found = self.entities.get_many([latest_version_key(agency_document(agency)) for agency in sorted(sold)])
-        registered = {keys[values["pk"]] for values in found}
-        listed = [_listed(account) for account in accounts]
-        for account in listed:
-            if account["agency"] in sold:
-                account["registered"] = account["agency"] in registered
-        return listed
 
     def _listed(self, low: str, high: str, page_size: int) -> Iterator[str]:
         """Yield the partition keys of accounts from ``low`` to ``high``, in their order, by the index.
@@ -270,6 +248,17 @@ def _latest_key(pk: str) -> Key:
 
 def _customers(counter: Values) -> int:
     return int(counter["customers"])
+
+
+def with_registrations(page: "Page[api.AccountInWindow]", registered: Registered) -> "Page[api.ListedAccount]":
+    """Return a page of accounts, each with whether its agency is registered; accounts of views have no agency."""
+    sold = {account["agency"] for account in page.items if account["currency"] != NO_CURRENCY}
+    known = registered(sold)
+    listed = [_listed(account) for account in page.items]
+    for account in listed:
+        if account["agency"] in sold:
+            account["registered"] = account["agency"] in known
+    return Page(listed, page.after)
 
 
 def _listed(account: "api.AccountInWindow") -> "api.ListedAccount":

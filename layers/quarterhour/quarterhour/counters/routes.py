@@ -8,7 +8,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.overview import OverviewQueries
 from quarterhour.counters.plan import Retention
-from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries, read_currency
+from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries, Registered, with_registrations
 from quarterhour.counters.spans import MAX_DAYS, RANGES, Spans, calendar_spans, day_spans
 from quarterhour.model import clock, fields, instants
 from quarterhour.model.identifiers import Account
@@ -26,8 +26,9 @@ _CHOICES: Final = {"period": ("period",), "range": ("range",), "from": ("from", 
 """The parameters that say which spans an overview compares."""
 
 
-def read(routes: Routes, resources: Resources) -> None:
+def read(routes: Routes, resources: Resources, registered: Registered) -> None:
     """Register the reading routes."""
+    _read_accounts(routes, resources, registered)
     _read_totals(routes, resources)
     _read_states(routes, resources)
 
@@ -42,21 +43,19 @@ def search(resources: Resources) -> Search:
     return CounterQueries(resources.entities).found
 
 
-def _read_totals(routes: Routes, resources: Resources) -> None:
+def _read_accounts(routes: Routes, resources: Resources, registered: Registered) -> None:
     counters = CounterQueries(resources.entities)
-    overviews = OverviewQueries(counters, resources.workers, Retention.of(resources.env))
-
-    def find(agency: Spellings, currency: str) -> tuple[Account, Values]:
-        return counters.find(agency, parameters.decoded(currency))
+    overviews = OverviewQueries(counters, resources.workers, Retention.of(resources.env), registered)
 
     @routes.get("/accounts", allow=everyone, query=("agency", "currency", *PAGE))
     def accounts() -> http.Response:
         """Return the accounts, each with its lifetime totals."""
         query = routes.parameters()
         agency = routes.caller().requested_agency(query)
-        currency = query.optional("currency", fields.CURRENCY, read_currency, None)
+        currency = query.optional("currency", fields.CURRENCY, fields.currency_of_account, None)
         paging = query.paging()
-        return http.response(200, paging.body(counters.accounts(agency, currency, paging, routes.seconds_left)))
+        page = counters.accounts(agency, currency, paging, routes.seconds_left)
+        return http.response(200, paging.body(with_registrations(page, registered)))
 
     @routes.get("/overview", allow=everyone, query=("period", "range", "from", "to", "agency", *PAGE))
     def overview() -> http.Response:
@@ -69,6 +68,13 @@ def _read_totals(routes: Routes, resources: Resources) -> None:
         spans = _spans(query)
         agency = routes.caller().requested_agency(query)
         return http.response(200, overviews.compared(spans, agency, query.paging(), routes.seconds_left))
+
+
+def _read_totals(routes: Routes, resources: Resources) -> None:
+    counters = CounterQueries(resources.entities)
+
+    def find(agency: Spellings, currency: str) -> tuple[Account, Values]:
+        return counters.find(agency, parameters.decoded(currency))
 
     @routes.get("/accounts/<agency>/<currency>", allow=own_agency)
     def account_totals(agency: Spellings, currency: str) -> http.Response:

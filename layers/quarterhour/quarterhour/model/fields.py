@@ -204,6 +204,13 @@ def currency(value: object) -> str | None:
     return str(value) if money.is_currency(value) else None
 
 
+def currency_of_account(text: str) -> str:
+    """Return the currency of an account, XXX for views; raise ``ValueError`` if there is no such currency."""
+    if text != money.NO_CURRENCY and currency(text) is None:
+        raise ValueError(text)
+    return text
+
+
 def instant(value: object) -> datetime | None:
     """Parse an RFC 3339 instant into UTC."""
     if not isinstance(value, str):

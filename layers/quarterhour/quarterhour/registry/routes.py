@@ -1,5 +1,6 @@
 """The routes of the registry: documents, and the kinds of documents that have routes of their own."""
 
+from collections.abc import Callable, Collection
 from typing import Final
 
 from quarterhour.aws.resources import Resources
@@ -33,6 +34,11 @@ def write(routes: Routes, resources: Resources) -> None:
     documents.write(routes, resources, KINDS)
     agencies.write(routes, resources)
     exchange_rates.write(routes, resources)
+
+
+def registered(resources: Resources) -> Callable[[Collection[str]], set[str]]:
+    """Return the function that returns those of some agencies that are registered."""
+    return AgencyQueries(DocumentQueries(resources.entities)).registered_among
 
 
 def visibility(resources: Resources) -> IsVisible:

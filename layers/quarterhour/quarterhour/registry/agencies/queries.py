@@ -1,6 +1,6 @@
 """Reading agencies: one as it is or was in force, and the list of all that are registered."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
@@ -11,7 +11,7 @@ from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import is_stored_name, shown
 from quarterhour.registry.agencies.agency import AGENCIES
 from quarterhour.registry.agencies.responses import listed_agency
-from quarterhour.registry.documents.keys import AGENCY, agency_document, latest_key
+from quarterhour.registry.documents.keys import AGENCY, agency_document, document_pk, latest_key
 from quarterhour.registry.documents.queries import DocumentQueries
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import Paging
@@ -58,6 +58,12 @@ class AgencyQueries:
         latest = {values["pk"]: values for values in self.documents.entities.get_many(keys)}
         entries = [(name, latest[key["pk"]]) for name, key in zip(names, keys, strict=True)]
         return paging.cut(entries, lambda one: listed_agency(*one), lambda one: agency_document(one[0]))
+
+    def registered_among(self, agencies: Collection[str]) -> set[str]:
+        """Return those of some agencies that are registered."""
+        names = {document_pk(agency_document(one)): one for one in agencies}
+        found = self.documents.entities.get_many([latest_key(agency_document(one)) for one in sorted(agencies)])
+        return {names[values["pk"]] for values in found}
 
     def _registered(self, agencies: Sequence[str]) -> tuple[str, Values] | None:
         for agency in filter(is_stored_name, agencies):

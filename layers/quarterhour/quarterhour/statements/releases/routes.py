@@ -3,9 +3,8 @@
 from typing import Final
 
 from quarterhour.aws.resources import Resources
-from quarterhour.counters.queries import read_currency
 from quarterhour.model import instants
-from quarterhour.model.fields import CURRENCY, NAME
+from quarterhour.model.fields import CURRENCY, NAME, currency_of_account
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.statements.releases.queries import DraftQueries
@@ -66,5 +65,5 @@ def write(routes: Routes, resources: Resources) -> None:
 
 def _draft(agency: str, currency: str, period: str) -> tuple[Period, Account]:
     name = parameters.parsed("agency", parameters.decoded(agency), NAME, parameters.name)
-    code = parameters.parsed("currency", parameters.decoded(currency), CURRENCY, read_currency)
+    code = parameters.parsed("currency", parameters.decoded(currency), CURRENCY, currency_of_account)
     return parameters.parsed("period", parameters.decoded(period), PERIOD, instants.month), Account(name, code)

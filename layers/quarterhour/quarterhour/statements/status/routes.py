@@ -1,9 +1,8 @@
 """The routes of statements and disputes: reading them, and changing their status."""
 
 from quarterhour.aws.resources import Resources
-from quarterhour.counters.queries import read_currency
 from quarterhour.model import instants
-from quarterhour.model.fields import CURRENCY, NAME
+from quarterhour.model.fields import CURRENCY, NAME, currency_of_account
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import PERIOD
 from quarterhour.statements.queries import shown_statement
@@ -98,7 +97,7 @@ def _statement(agency: str, currency: str, period: str, caller: Caller) -> State
     """Return the name of a statement; raise ``ForbiddenError`` if the caller may not see its agency."""
     name = _name("agency", agency)
     caller.narrowed(name)
-    code = parameters.parsed("currency", parameters.decoded(currency), CURRENCY, read_currency)
+    code = parameters.parsed("currency", parameters.decoded(currency), CURRENCY, currency_of_account)
     month = parameters.parsed("period", parameters.decoded(period), PERIOD, instants.month)
     return StatementName(month, Account(name, code))
 
