@@ -150,7 +150,7 @@ class TestEachStreamFunction:
             if one["FunctionName"] == {"Ref": name}
         )
         page = (ROOT / "docs" / "deployment.md").read_text("utf-8")
-        assert logical in page.partition("### A change of format")[2].partition("\n## ")[0], table
+        assert logical in page.partition("### Pausing the writers")[2].partition("\n## ")[0], table
 
     def test_tells_what_failed_and_retries_in_halves(self, stack: Stack, name: str, table: str) -> None:
         mapping = self.mapping(stack, name)
