@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Resources:
-    """The resources of one function. Each is made, and its setting is read, when it is first asked for.
+    """The resources of one function. Each is made, and its setting is read, when it is first used.
 
-    A handler asks for all that it needs while it starts, so that a wrong setting stops it there.
+    A handler uses all that it needs while it starts, so that a wrong setting stops it there.
     """
 
     env: Environment

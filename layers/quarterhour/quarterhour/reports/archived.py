@@ -39,7 +39,7 @@ class ArchivedPostings:
 
     @classmethod
     def of(cls, resources: Resources) -> "ArchivedPostings":
-        """Return the reader of a function; one that has no bucket leaves archived items as they are."""
+        """Return the reader of a function; one without an S3 bucket leaves archived items as they are."""
         bucket = resources.env.optional("REPORT_BUCKET", "the name of a bucket", str)
         if bucket is None:
             return cls(None, resources.workers)

@@ -64,7 +64,7 @@ def guess(
 def _encoding(encoding: str | None, *, in_doubt: bool) -> Answer:
     if encoding and in_doubt:
         question = f"Which encoding is it? The rows are read as {encoding}."
-        return Answer.of(MapEntry.asked("[file]", "encoding", question, [quoted(encoding)]))
+        return Answer.of(MapEntry.open("[file]", "encoding", question, [quoted(encoding)]))
     if encoding:
         certain = f"the encoding is {encoding}: there is no other reading"
         return Answer.of(MapEntry("[file]", "encoding", quoted(encoding)), certain=certain)
@@ -89,11 +89,11 @@ def _sample(table: Table, name: str) -> Sample:
 def _add_unused(sample: Sample, proposal: Proposal) -> None:
     """Name the columns that are left out, and ask about those that look like a commission or a fee."""
     unused = unused_columns(sample, proposal)
-    asked = fees(sample, unused)
-    names = {one.name for one in asked}
+    questions = fees(sample, unused)
+    names = {one.name for one in questions}
     proposal.unused = [one for one in unused if quoted(one) not in names]
     left_out = f"these columns are not used: {', '.join(map(repr, proposal.unused))}" if proposal.unused else ""
-    proposal.add([Answer.of(*asked, check=left_out)])
+    proposal.add([Answer.of(*questions, check=left_out)])
 
 
 def _first(lines: Iterable[FileLine]) -> Iterator[FileLine]:

@@ -25,7 +25,7 @@ class MapEntry:
     answers: tuple[str, ...] = ()
 
     @classmethod
-    def asked(cls, section: str, name: str, question: str, answers: Sequence[str]) -> "MapEntry":
+    def open(cls, section: str, name: str, question: str, answers: Sequence[str]) -> "MapEntry":
         """Return an entry that is a question; the answers are TOML, the likeliest first."""
         return cls(section, name, answers[0], question, tuple(answers))
 

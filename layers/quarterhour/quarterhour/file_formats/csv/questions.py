@@ -71,8 +71,8 @@ def _separators(choices: Sequence[NumberForm], cells: Sequence[str]) -> Answer:
         cell = next(cell for cell in cells if len({_value(one, cell) for one in choices}) > 1)
         question = f"Which form do numbers have: {ways}? The data do not decide it: {cell!r} fits each."
         return Answer.of(
-            MapEntry.asked(_NUMBERS, "decimal", question, [quoted(one.decimal) for one in choices]),
-            MapEntry.asked(_NUMBERS, "thousands", question, [quoted(one.thousands) for one in choices]),
+            MapEntry.open(_NUMBERS, "decimal", question, [quoted(one.decimal) for one in choices]),
+            MapEntry.open(_NUMBERS, "thousands", question, [quoted(one.thousands) for one in choices]),
         )
     form = choices[0]
     if (form.decimal, form.thousands) == (".", ""):
@@ -104,7 +104,7 @@ def _currency_of_sign(sample: Sample, sign: str) -> MapEntry:
             code = only
     if code == OPEN:
         likely = quoted(LIKELY_CURRENCIES.get(sign, "USD"))
-        return MapEntry.asked(_CURRENCIES, quoted(sign), f"Which currency is {sign!r}?", [likely])
+        return MapEntry.open(_CURRENCIES, quoted(sign), f"Which currency is {sign!r}?", [likely])
     return MapEntry(_CURRENCIES, quoted(sign), quoted(code))
 
 
@@ -118,7 +118,7 @@ def form_of_times(sample: Sample) -> Answer:
         question = (
             f"Which form do the times of {column.name!r} have? The data do not decide the order of day and month."
         )
-        answer = Answer.of(MapEntry.asked("[time]", "formats", question, [json.dumps([one]) for one in choices]))
+        answer = Answer.of(MapEntry.open("[time]", "formats", question, [json.dumps([one]) for one in choices]))
     else:
         certain = f"{column.name!r} has times of the form {choices[0]}"
         answer = Answer.of(MapEntry("[time]", "formats", json.dumps(choices)), certain=certain)
@@ -137,7 +137,7 @@ def placeholders(sample: Sample) -> Answer:
 
 
 def totals(sample: Sample) -> Answer:
-    """Return how rows of totals are told from events, if they all are alike."""
+    """Return how rows of totals differ from events, if they all are alike."""
     rows, amount = sample.totals, sample.amount
     if not (rows and amount.formula and len(amount.money) == 1):
         return Answer()
@@ -185,11 +185,11 @@ def type_of_events(sample: Sample) -> Answer:
         return Answer.of(MapEntry(_EVENT, "type", quoted(PAYMENT)), certain=certain) + paid
     if kind and sample.pays:
         question = f"Are the rows payments of agencies, as {kind.name!r} says, or of their customers, thus sales?"
-        return Answer.of(MapEntry.asked(_EVENT, "type", question, [quoted(PAYMENT), by_sign])) + paid
+        return Answer.of(MapEntry.open(_EVENT, "type", question, [quoted(PAYMENT), by_sign])) + paid
     if kind and kind.values and len(kind.values) > 1:
         shown = ", ".join(f"{value} ({count})" for value, count in kind.values.most_common())
         question = f"Which rows of {kind.name!r} are sales and refunds? Choose them with `when`. It has {shown}."
-        return Answer.of(MapEntry.asked(_EVENT, "type", question, [by_sign]))
+        return Answer.of(MapEntry.open(_EVENT, "type", question, [by_sign]))
     return Answer.of(MapEntry(_EVENT, "type", by_sign))
 
 
@@ -198,7 +198,7 @@ def agency(sample: Sample) -> Answer:
     column = sample.named("subject")
     if column is None:
         question = "Which agency made the sales? Name it, or its column."
-        return Answer.of(MapEntry.asked(_EVENT, "subject", question, [quoted(_NO_AGENCY)]))
+        return Answer.of(MapEntry.open(_EVENT, "subject", question, [quoted(_NO_AGENCY)]))
     missing = column.filled < len(sample.rows)
     return Answer.of(
         MapEntry(_EVENT, "subject", braced(column)),
@@ -213,7 +213,7 @@ def time(sample: Sample) -> Answer:
         return Answer.of(MapEntry(_EVENT, "time", braced(sample.times[0])))
     if sample.times:
         question = "Which column is the time of the sale?"
-        return Answer.of(MapEntry.asked(_EVENT, "time", question, [braced(one) for one in sample.times]))
+        return Answer.of(MapEntry.open(_EVENT, "time", question, [braced(one) for one in sample.times]))
     return Answer.of(check="no column holds times of one form: the events have no time")
 
 
@@ -223,7 +223,7 @@ def amount(sample: Sample) -> Answer:
         return Answer.of(MapEntry(_DATA, "amount", quoted(sample.amount.formula)))
     numbers = sample.amount.money or [one for one in sample.columns if one.is_number]
     answers = [braced(one) for one in numbers] or ['"0"']
-    return Answer.of(MapEntry.asked(_DATA, "amount", "Which column is the amount of a sale?", answers))
+    return Answer.of(MapEntry.open(_DATA, "amount", "Which column is the amount of a sale?", answers))
 
 
 def currency(sample: Sample) -> Answer:
@@ -239,7 +239,7 @@ def currency(sample: Sample) -> Answer:
         return Answer.of(MapEntry(_DATA, "currency", quoted(code)), check=f"all amounts are in {code}")
     opened = {LIKELY_CURRENCIES.get(sign, "") for one in columns for sign in one.signs} - {""}
     likely = [quoted(one) for one in sorted(named | signed | opened) or ["EUR", "USD", "GBP"]]
-    return Answer.of(MapEntry.asked(_DATA, "currency", "Which currency do the amounts have?", likely))
+    return Answer.of(MapEntry.open(_DATA, "currency", "Which currency do the amounts have?", likely))
 
 
 def details(sample: Sample) -> Answer:
@@ -261,7 +261,7 @@ def statement(sample: Sample) -> Answer:
         f"Does {column.name!r} name the statement that a payment pays? Only events of the type {PAYMENT} have one; "
         "else delete that line."
     )
-    return Answer.of(MapEntry.asked(_DATA, STATEMENT, question, [braced(column)]))
+    return Answer.of(MapEntry.open(_DATA, STATEMENT, question, [braced(column)]))
 
 
 QUESTIONS: Final[tuple[Callable[[Sample], Answer], ...]] = (
@@ -281,7 +281,7 @@ def fees(sample: Sample, unused: Sequence[str]) -> list[MapEntry]:
                 f"Is {column.name!r} a commission or a fee? The ledger computes the commission by its rates. To "
                 "keep the file's figure beside it, name the column under data.extra; else delete that line."
             )
-            found.append(MapEntry.asked(_EXTRA, quoted(column.name), question, [braced(column)]))
+            found.append(MapEntry.open(_EXTRA, quoted(column.name), question, [braced(column)]))
     return found
 
 
