@@ -7,9 +7,9 @@ from quarterhour.statements.api import PeriodOfStatements, StartedRun, Statement
 from quarterhour.statements.receivables.api import BankFile, MatchedFile, Receivables
 from quarterhour.statements.releases.api import (
     DraftDecisions,
+    DraftPage,
     DraftUpdate,
     DraftWithStatement,
-    PreviewedDraft,
     ReleasedDocuments,
 )
 from quarterhour.statements.status.api import (
@@ -60,7 +60,7 @@ STATEMENTS: Final = Group(
         ),
         "GET /drafts": read(
             "drafts_list",
-            Page[PreviewedDraft],
+            DraftPage,
             """
             The drafts that have no statement, or whose statement is cancelled, by period and account. `checks` are
             those that a draft does not pass. The list can be behind by a moment. With `period` or `agency`, a page

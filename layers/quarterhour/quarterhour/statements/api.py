@@ -1,16 +1,15 @@
 """The responses about periods, statements and balances, as types."""
 
-from typing import Literal, NotRequired
+from typing import Annotated, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Currency, Day, Decimal, From, Instant, Kind, Month, Name, Sha256, Text
+from quarterhour.model.api import Count, Currency, Day, Decimal, From, Instant, Kind, Month, Name, Sha256, Text, one_of
+from quarterhour.reports.api import LinkedFile
 
-StatementStatus = Literal["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"]
+DocumentKind = Annotated[str, one_of(["statement", "credit_note"])]
 
-DocumentKind = Literal["statement", "credit_note"]
-
-PeriodState = Literal["open", "closed", "running", "sealed"]
+PeriodState = Annotated[str, one_of(["open", "closed", "running", "sealed"])]
 
 
 class DocumentSums(TypedDict):
@@ -146,7 +145,7 @@ class TaxPoints(_FromDay):
 class TaxRow(TypedDict):
     """The tax of all tax points with one scheme and percentage."""
 
-    scheme: Literal["standard", "reverse_charge", "exempt", "outside_scope"] | None
+    scheme: Annotated[str, one_of(["standard", "reverse_charge", "exempt", "outside_scope"])] | None
     """Null without a tax profile."""
     percent: Decimal
     note: str
@@ -208,18 +207,50 @@ class AccountBalance(TypedDict):
     as_of: Instant
     balance: Decimal
     """The closing balance of the last document, plus unbilled commission and tax, less proceeds and payments."""
-    collects: Literal["agency", "marketplace"]
+    collects: Annotated[str, one_of(["agency", "marketplace"])]
     """Who holds the customers' money, by the agency's registration of then."""
     statement: LastStatement | None
     """The last document of the account; null before the first one."""
     unbilled: Unbilled
 
 
+class Cancellation(TypedDict):
+    """The document that cancels a statement."""
+
+    number: str
+    issued_on: Day
+
+
+class StatementDocument(TypedDict):
+    """A document of an account and a period: a statement, or what cancels it, with links to its files."""
+
+    number: str
+    document: DocumentKind
+    release: Count | None
+    """The number of its release; null for a statement of 0.2.0, as `issued_on`."""
+    issued_on: Day | None
+    cancels: str | None
+    """The number of the statement that it cancels."""
+    closing: Decimal
+    files: list[LinkedFile]
+
+
+class StatementFiles(TypedDict):
+    """Links to the files of a statement, and of each document of the account and the period."""
+
+    links_valid_seconds: Count
+    files: list[LinkedFile]
+    cancelled: Cancellation | None
+    """Null unless it is cancelled. Once a new statement replaces it, that one is shown."""
+    documents: list[StatementDocument]
+    """All that were released of the account and the period, in their order."""
+
+
 class FoundStatement(NamedStatement):
     """The statement to which a document belongs."""
 
     number: str
-    document: Literal["statement", "credit_note"]
+    document: DocumentKind
 
 
 class FoundStatements(TypedDict):

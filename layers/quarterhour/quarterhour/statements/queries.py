@@ -46,7 +46,7 @@ from quarterhour.statements.keys import (
     statement_key,
     statement_prefix,
 )
-from quarterhour.statements.listing import FIGURES, FILES, Listed
+from quarterhour.statements.listing import FILES, Listed
 from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
 from quarterhour.statements.previews.balance import (
     Balance,
@@ -62,24 +62,19 @@ from quarterhour.statements.previews.balance import (
 from quarterhour.statements.previews.unreleased import UnreleasedStatements
 from quarterhour.statements.store import AgencyAt, PartyReader, plan_of_period
 from quarterhour.web.access import Caller
-from quarterhour.web.paging import Page, Paging
+from quarterhour.web.paging import Paging
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
+
+    from quarterhour.reports.api import LinkedFile
+    from quarterhour.statements import api
+    from quarterhour.web.paging import Page
 
 _PAGE: Final = 200
 _COUNTERS: Final = 1000
 _DAY: Final = timedelta(days=1)
 _INSTANT: Final = timedelta(microseconds=1)
-_SHOWN: Final = ("number", "document", "issued")
-_DATES: Final = ("issued_on", "due_on")
-_OF_PERIOD: Final = ("planned_at", "code_version", "manifest_sha256")
-_COUNTS: Final = ("drafts", "lines")
-_COUNTS_OF_0_2: Final = ("statements", "credit_notes", "lines")
-_UNBILLED: Final = ("commission", "tax", "proceeds", "payments")
-_AMOUNTS: Final = (
-    *("opening", "net", "commission_exact", "commission", "tax", "payable", "proceeds", "payments", "closing"),
-)
 
 
 class PeriodState(StrEnum):
@@ -95,15 +90,30 @@ class PeriodState(StrEnum):
     """Its drafts are made, and no line is added to them. 0.2.0 sealed its statements, too."""
 
 
-def shown_statement(values: Mapping[str, Any]) -> dict[str, Any]:
+def shown_statement(values: Mapping[str, Any]) -> "api.StatementFigures":
     """Return a statement as the API shows it: its name, number and figures."""
     return {
         "period": values["period"],
         "agency": values["agency"],
         "currency": values["currency"],
-        **{name: values[name] for name in _SHOWN},
-        **{name: values.get(name, "0") for name in FIGURES},  # 0.2.0 has no proceeds
-        **{name: values.get(name) for name in _DATES},
+        "number": values["number"],
+        "document": values["document"],
+        "issued": values["issued"],
+        "opening": values["opening"],
+        "brought_forward": values["brought_forward"],
+        "sales": values["sales"],
+        "voids": values["voids"],
+        "refunds": values["refunds"],
+        "adjustments": values["adjustments"],
+        "net": values["net"],
+        "commission_exact": values["commission_exact"],
+        "commission": values["commission"],
+        "tax": values["tax"],
+        "proceeds": values.get("proceeds", "0"),  # 0.2.0 has none
+        "payments": values["payments"],
+        "closing": values["closing"],
+        "issued_on": values.get("issued_on"),
+        "due_on": values.get("due_on"),
         "dispute_until": _dispute_until(values),
         "lines": int(values["lines"]),
         "prior_period_lines": int(values["prior_period_lines"]),
@@ -119,14 +129,15 @@ def _dispute_until(values: Mapping[str, Any]) -> str | None:
     return (date.fromisoformat(values["issued_on"]) + days).isoformat()
 
 
-def shown_documents(values: Mapping[str, Any]) -> list[dict[str, Any]]:
+def shown_documents(values: Mapping[str, Any]) -> "list[api.ListedDocument]":
     """Return the documents of an account and a period from the item of its statement; 0.2.0 has one, without dates."""
     documents = values.get("documents") or [{**values, "amount": money.plain(Listed.of_item(values).amount)}]
     return [
         {
             "number": one["number"],
             "document": one["document"],
-            **{name: one.get(name) for name in _DATES},
+            "issued_on": one.get("issued_on"),
+            "due_on": one.get("due_on"),
             "cancels": one.get("cancels") or None,
             "amount": one["amount"],
         }
@@ -134,25 +145,29 @@ def shown_documents(values: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def shown_sealed(values: Mapping[str, Any], caller: Caller) -> dict[str, Any]:
+def shown_sealed(values: Mapping[str, Any], caller: Caller) -> "api.PeriodOfStatements":
     """Return a sealed period as a caller may see it: the marketplace sees its totals, too."""
     plan = StatementPlan.of(values)
-    dates = {"from": plan.starts, "to": plan.ends, "cut_off": plan.cut_off, "recorded_until": plan.bound.end}
-    shown_to_all = {
+    shown: api.PeriodOfStatements = {
         "period": str(plan.period),
         "state": PeriodState.SEALED,
-        **{name: iso_seconds(at) for name, at in dates.items()},
+        "from": iso_seconds(plan.starts),
+        "to": iso_seconds(plan.ends),
+        "cut_off": iso_seconds(plan.cut_off),
+        "recorded_until": iso_seconds(plan.bound.end),
         "time_zone": plan.zone,
     }
-    if not caller.is_of_marketplace:
-        return shown_to_all
-    counts = {name: int(values[name]) for name in (_COUNTS_OF_0_2 if plan.schema == AT_ONCE else _COUNTS)}
-    return {
-        **shown_to_all,
-        **{name: values[name] for name in _OF_PERIOD},
-        **counts,
-        "currencies": values["currencies"],
-    }
+    if caller.is_of_marketplace:
+        shown["planned_at"] = values["planned_at"]
+        shown["code_version"] = values["code_version"]
+        shown["manifest_sha256"] = values["manifest_sha256"]
+        if plan.schema == AT_ONCE:
+            shown["statements"], shown["credit_notes"] = int(values["statements"]), int(values["credit_notes"])
+        else:
+            shown["drafts"] = int(values["drafts"])
+        shown["lines"] = int(values["lines"])
+        shown["currencies"] = values["currencies"]
+    return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,12 +200,12 @@ class StatementQueries:
 
     # ------------------------------------------------------------ periods
 
-    def periods(self, paging: Paging, caller: Caller) -> Page[Any]:
+    def periods(self, paging: Paging, caller: Caller) -> "Page[api.PeriodOfStatements]":
         """Return a page of the periods, the newest first: those that are not sealed yet, then the sealed ones."""
         after = paging.start(Period.parse, None)
         return paging.cut(self._periods(after, caller), lambda one: one, lambda one: str(one["period"]))
 
-    def _periods(self, after: Period | None, caller: Caller) -> Iterator[dict[str, Any]]:
+    def _periods(self, after: Period | None, caller: Caller) -> "Iterator[api.PeriodOfStatements]":
         progress, now = self._progress(), clock.now()
         first = self._next_period(progress, now)
         period = self.calendar.month_of(now)
@@ -204,17 +219,14 @@ class StatementQueries:
         for values in self.entities.read(replace(sealed, after=behind), _PAGE):
             yield shown_sealed(values, caller)
 
-    def _shown_open(self, period: Period, progress: Progress, now: datetime) -> dict[str, Any]:
+    def _shown_open(self, period: Period, progress: Progress, now: datetime) -> "api.PeriodOfStatements":
         calendar = self.calendar
-        dates = {
-            "from": calendar.starts(period),
-            "to": calendar.starts(period.next),
-            "cut_off": calendar.cut_off(period),
-        }
         return {
             "period": str(period),
             "state": self._state(period, progress, now),
-            **{name: iso_seconds(at) for name, at in dates.items()},
+            "from": iso_seconds(calendar.starts(period)),
+            "to": iso_seconds(calendar.starts(period.next)),
+            "cut_off": iso_seconds(calendar.cut_off(period)),
             "time_zone": str(calendar.zone),
         }
 
@@ -237,7 +249,7 @@ class StatementQueries:
 
     # ------------------------------------------------------------ a statement
 
-    def files_of(self, values: Mapping[str, Any]) -> dict[str, Any]:
+    def files_of(self, values: Mapping[str, Any]) -> "api.StatementFiles":
         """Return links to the files of a statement, and of each document of the account and the period."""
         return {
             "links_valid_seconds": int(LINKS_VALID.total_seconds()),
@@ -259,7 +271,7 @@ class StatementQueries:
 
     def _links(
         self, values: Mapping[str, Any], revision: int, files: Mapping[str, tuple[str, int]]
-    ) -> list[dict[str, Any]]:
+    ) -> "list[LinkedFile]":
         """Return links to the files of a document. All documents of a draft share its lines, beside the first one."""
         period, account = Period.parse(values["period"]), Account(values["agency"], values["currency"])
         first, prefix = statement_prefix(period, account), statement_prefix(period, account, revision)
@@ -274,7 +286,7 @@ class StatementQueries:
             for key in keys
         ]
 
-    def preview(self, account: Account, period: Period) -> dict[str, Any]:
+    def preview(self, account: Account, period: Period) -> "api.StatementPreview":
         """Return what the statement of a period without one would be now; nothing of it is stored.
 
         Raises ``NotFoundError`` if the period has not begun, gets no statements, or has no draft of this account.
@@ -301,7 +313,15 @@ class StatementQueries:
             "as_of": iso_millis(now),
             "gross": money.plain(totals.gross),
             "refunds": money.plain(totals.refunds),
-            **{name: money.plain(getattr(amounts, name)) for name in _AMOUNTS},
+            "opening": money.plain(amounts.opening),
+            "net": money.plain(amounts.net),
+            "commission_exact": money.plain(amounts.commission_exact),
+            "commission": money.plain(amounts.commission),
+            "tax": money.plain(amounts.tax),
+            "payable": money.plain(amounts.payable),
+            "proceeds": money.plain(amounts.proceeds),
+            "payments": money.plain(amounts.payments),
+            "closing": money.plain(amounts.closing),
             "lines": totals.events,
             "taxes": [row.as_dict() for row in taxes],
         }
@@ -383,7 +403,7 @@ class StatementQueries:
 
     # ------------------------------------------------------------ balances
 
-    def balance(self, account: Account, at: datetime | None) -> dict[str, Any]:
+    def balance(self, account: Account, at: datetime | None) -> "api.AccountBalance":
         """Return an account's balance now, or as of the start of the quarter-hour of an instant.
 
         Now it is the closing balance of the preview of the current period. Of a past instant, everything that was
@@ -421,7 +441,12 @@ class StatementQueries:
                 "closing": money.plain(last.closing),
                 "recorded_until": iso_seconds(last.bound.end),
             },
-            "unbilled": {name: money.plain(getattr(balance, name)) for name in _UNBILLED},
+            "unbilled": {
+                "commission": money.plain(balance.commission),
+                "tax": money.plain(balance.tax),
+                "proceeds": money.plain(balance.proceeds),
+                "payments": money.plain(balance.payments),
+            },
         }
 
     def first_period(self) -> Period | None:

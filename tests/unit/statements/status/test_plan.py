@@ -134,7 +134,7 @@ def test_a_history_says_what_its_reader_may_do_now(
 ) -> None:
     def may(caller: Caller) -> tuple[list[str], bool, bool]:
         found = BY_STATUS[name].shown_to(caller)
-        return found["may_become"], found["may_dispute_lines"], found["may_resolve_lines"]
+        return [*map(str, found["may_become"])], found["may_dispute_lines"], found["may_resolve_lines"]
 
     assert may(ANN) == of_agency
     assert may(one_of_staff(Role.FINANCE)) == of_finance

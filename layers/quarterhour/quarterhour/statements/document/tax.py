@@ -4,10 +4,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date
 from decimal import Decimal
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from quarterhour.model import money
 from quarterhour.registry.agencies.agency import EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, TaxProfile
+
+if TYPE_CHECKING:
+    from quarterhour.statements import api
 
 REVERSE_CHARGE_NOTE: Final = "Reverse charge: the recipient of the service accounts for the VAT."
 """The legal note of Article 226(11a) of Directive 2006/112/EC, in its usual long form."""
@@ -55,10 +58,14 @@ class TaxSpan(NamedTuple):
     kind: str = ""
     category: str = ""
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> "api.TaxPoints":
         """Return the span as a statement shows it: without an empty kind or category."""
-        shown = {"from": self.first.isoformat(), "to": self.last.isoformat()}
-        return shown | {name: text for name, text in (("kind", self.kind), ("category", self.category)) if text}
+        shown: api.TaxPoints = {"from": self.first.isoformat(), "to": self.last.isoformat()}
+        if self.kind:
+            shown["kind"] = self.kind
+        if self.category:
+            shown["category"] = self.category
+        return shown
 
 
 class TaxRow(NamedTuple):
@@ -74,7 +81,7 @@ class TaxRow(NamedTuple):
     tax: Decimal
     tax_points: tuple[TaxSpan, ...]
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> "api.TaxRow":
         """Return the row as a statement shows it."""
         return {
             "scheme": self.scheme,

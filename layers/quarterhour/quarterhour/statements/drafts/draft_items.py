@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
@@ -14,6 +14,9 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements.drafts.draft import FIGURES, ListedDraft
 from quarterhour.statements.keys import draft_index, draft_key
 from quarterhour.statements.listing import SealedObject
+
+if TYPE_CHECKING:
+    from quarterhour.statements.drafts import api
 
 
 class DraftState(StrEnum):
@@ -55,9 +58,9 @@ class DraftDecision(NamedTuple):
         state, by, at, reason = values
         return cls(DraftState(state), by, at, reason)
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> "api.DraftDecision":
         """Return the decision as the API shows it."""
-        return self._asdict()
+        return {"state": self.state, "by": self.by, "at": self.at, "reason": self.reason}
 
 
 class DraftFacts(NamedTuple):

@@ -4,9 +4,12 @@ from typing import Annotated, Any, Literal
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Currency, Day, Decimal, Instant, Month, Name, Text, Token, named
-
-PaymentStatus = Literal["open", "partly_paid", "paid", "overdue", "cancelled"]
+from quarterhour.file_formats.bank.line import FORMATS
+from quarterhour.model.api import Count, Currency, Day, Decimal, Instant, Month, Name, Text, named, one_of
+from quarterhour.statements.api import DocumentKind
+from quarterhour.statements.receivables.matching import Match
+from quarterhour.statements.receivables.plan import Age, PaymentStatus
+from quarterhour.web.api import Page
 
 
 class PaymentState(TypedDict):
@@ -24,7 +27,7 @@ class PaymentState(TypedDict):
     credited: Decimal
     """Offset between statements and credits."""
     open: Decimal
-    age: Literal["not_due", "days_1_30", "days_31_60", "days_61_90", "days_over_90"] | None
+    age: Age | None
     """Null if the agency owes nothing for it."""
 
 
@@ -57,7 +60,7 @@ class OpenStatement(PaymentState):
 
     period: Month
     number: str
-    document: Literal["statement", "credit_note"]
+    document: DocumentKind
 
 
 class UnknownPayment(TypedDict):
@@ -96,14 +99,11 @@ class CurrencyReceivables(OpenSums):
     """The payments of the month of `on`, less payouts; also those of accounts of which nothing is open."""
 
 
-class Receivables(TypedDict):
+class Receivables(Page[AccountReceivables]):
     """A page of the accounts with something open, and their totals."""
 
     on: Day
     """The business date of age and status."""
-    items: list[AccountReceivables]
-    next: Token | None
-    """The parameter `next` of the following page; null on the last page."""
     totals: list[CurrencyReceivables]
     """The sums of the accounts on this page: add those of all pages."""
 
@@ -122,11 +122,9 @@ class ProposedPayment(TypedDict):
     data: dict[str, Any]
 
 
-class MatchedLine(TypedDict):
-    """A line of a bank's file, and what it would pay."""
+class BankFileLine(TypedDict):
+    """A line of a bank's file."""
 
-    line: Count
-    """Its place in the file, from 1."""
     date: Day
     """The day on which the bank booked it."""
     amount: Decimal
@@ -142,27 +140,26 @@ class MatchedLine(TypedDict):
     bank_reference: str
     reversal: bool
     """Whether it takes back an earlier line."""
-    recorded: Decimal
-    """What is recorded of it already."""
-    match: Literal[
-        "number",
-        "numbers",
-        "part",
-        "payer",
-        "all",
-        "amount",
-        "ambiguous",
-        "excess",
-        "contradiction",
-        "reversal",
-        "recorded",
-        "none",
-    ]
+
+
+class Proposal(TypedDict):
+    """What a line of a bank's file matches."""
+
+    match: Match
     certain: bool
     """Whether nobody needs to look at it before it is recorded."""
     reason: str
     candidates: list[str]
     """The numbers of the statements among which a person chooses."""
+
+
+class MatchedLine(BankFileLine, Proposal):
+    """A line of a bank's file, and what it would pay."""
+
+    line: Count
+    """Its place in the file, from 1."""
+    recorded: Decimal
+    """What is recorded of it already."""
     events: list[ProposedPayment]
     """What would record it. The events of a line have the same ids in every file that has it."""
 
@@ -170,7 +167,7 @@ class MatchedLine(TypedDict):
 class MatchedFile(TypedDict):
     """The lines of a bank's file, matched to open statements."""
 
-    format: Literal["camt.053", "mt940", "csv"]
+    format: Annotated[str, one_of(FORMATS)]
     problems: list[str]
     """What is wrong about the whole file, such as lines that do not add up to its balances."""
     lines: list[MatchedLine]

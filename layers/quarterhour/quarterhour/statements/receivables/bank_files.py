@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
@@ -25,6 +25,9 @@ from quarterhour.statements.receivables.matching import Match, OpenStatement, Pa
 from quarterhour.statements.receivables.queries import ReceivableQueries
 from quarterhour.web.bodies import refusal
 
+if TYPE_CHECKING:
+    from quarterhour.statements.receivables import api
+
 REASON: Final = "bank file"
 """The reason of the events."""
 _MOST_PARTS: Final = 100
@@ -41,7 +44,9 @@ class BankFiles:
     workers: Workers
     zone: tzinfo
 
-    def proposed(self, content: bytes, format_: str | None, remaining_seconds: Callable[[], float]) -> dict[str, Any]:
+    def proposed(
+        self, content: bytes, format_: str | None, remaining_seconds: Callable[[], float]
+    ) -> "api.MatchedFile":
         """Return the lines of a file, what each would pay and why, and the events that would record it.
 
         Raises ``MalformedError`` if the file cannot be read, and ``UnavailableError`` if there is not enough time.
@@ -74,7 +79,7 @@ class BankFiles:
             else proposal
             for id_, line, proposal in zip(ids, rest, propose(rest, statements, payers, paid), strict=True)
         ]
-        lines = [
+        lines: list[api.MatchedLine] = [
             {
                 "line": number,
                 **_shown(line),
@@ -122,7 +127,7 @@ def _sum(payments: Sequence[Facts]) -> Decimal:
     return money.total(Decimal(one["amount"]) for one in payments)
 
 
-def _shown(line: BankLine) -> dict[str, Any]:
+def _shown(line: BankLine) -> "api.BankFileLine":
     return {
         "date": line.booked_on.isoformat(),
         "amount": money.plain(line.amount),
@@ -136,7 +141,7 @@ def _shown(line: BankLine) -> dict[str, Any]:
     }
 
 
-def _proposed(proposal: ProposedPayment) -> dict[str, Any]:
+def _proposed(proposal: ProposedPayment) -> "api.Proposal":
     return {
         "match": proposal.match,
         "certain": proposal.certain,
@@ -145,7 +150,9 @@ def _proposed(proposal: ProposedPayment) -> dict[str, Any]:
     }
 
 
-def _events(line_id: str, first: int, line: BankLine, parts: Sequence[PaidPart], zone: tzinfo) -> list[dict[str, Any]]:
+def _events(
+    line_id: str, first: int, line: BankLine, parts: Sequence[PaidPart], zone: tzinfo
+) -> "list[api.ProposedPayment]":
     """Return the payments of a line as CloudEvents: the same line and part always have the same id."""
     extra = {"reference": line.reference, "payer": line.name}
     return [

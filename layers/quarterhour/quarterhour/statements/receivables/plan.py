@@ -17,11 +17,14 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.periods import Period
+
+if TYPE_CHECKING:
+    from quarterhour.statements.receivables import api
 
 
 class PaymentStatus(StrEnum):
@@ -115,7 +118,7 @@ class Receivable:
         days = (on - due_on).days if due_on else 0
         return next((age for most, age in _UP_TO if days <= most), Age.OVER_90)
 
-    def payment(self, on: date) -> dict[str, Any]:
+    def payment(self, on: date) -> "api.PaymentState":
         """Return whether the document is paid, as the API shows it with the document."""
         one = self.document
         return {
@@ -130,7 +133,7 @@ class Receivable:
             "age": self.age(on),
         }
 
-    def as_dict(self, on: date) -> dict[str, Any]:
+    def as_dict(self, on: date) -> "api.OpenStatement":
         """Return the document as lists of the API show it."""
         one = self.document
         return {"period": str(one.period), "number": one.number, "document": one.document, **self.payment(on)}
@@ -192,14 +195,21 @@ class OpenFigures(NamedTuple):
             ages,
         )
 
-    def as_dict(self) -> dict[str, Any]:
+    def as_dict(self) -> "api.OpenSums":
         """Return the sums as the API shows them."""
+        aging = {age: money.plain(amount) for age, amount in self.ages.items()}
         return {
             "open": money.plain(self.open),
             "credits": money.plain(self.credits),
             "unallocated": money.plain(self.unallocated),
             "balance": money.plain(self.balance),
-            "aging": {age: money.plain(amount) for age, amount in self.ages.items()},
+            "aging": {
+                "not_due": aging[Age.NOT_DUE],
+                "days_1_30": aging[Age.UP_TO_30],
+                "days_31_60": aging[Age.UP_TO_60],
+                "days_61_90": aging[Age.UP_TO_90],
+                "days_over_90": aging[Age.OVER_90],
+            },
         }
 
 

@@ -32,6 +32,7 @@ from quarterhour.statements.store import PartyReader
 from quarterhour.web.paging import MAX_LIMIT, RESERVE_SECONDS, Page, Paging
 
 if TYPE_CHECKING:
+    from quarterhour.statements.receivables import api
     from quarterhour.statements.receivables.plan import OpenFigures
 
 _PAGE: Final = 200
@@ -89,7 +90,7 @@ class ReceivableQueries:
 
     def page(
         self, agency: str | None, on: date, paging: Paging, remaining_seconds: Callable[[], float]
-    ) -> dict[str, Any]:
+    ) -> "api.Receivables":
         """Return a page of the accounts with something open on a business date, and totals of the page by currency.
 
         ``agency`` selects its accounts, ``None`` all. A page can be short, or empty, though another follows.
@@ -112,7 +113,7 @@ class ReceivableQueries:
             found += self._accounts(states, None, terms_of)
         return [(one.account, one.allocation) for one in found if not one.allocation.is_cleared]
 
-    def payment(self, account: Account, number: str) -> dict[str, Any] | None:
+    def payment(self, account: Account, number: str) -> "api.PaymentState | None":
         """Return whether a document is paid today; ``None`` if the index does not list it yet."""
         documents = self._documents_of(account.agency, self._terms())
         (payments,) = self._payments([self.counters.state_of(account)]).values()
@@ -203,19 +204,25 @@ class ReceivableQueries:
         return of
 
 
-def shown(one: OpenAccount, on: date) -> dict[str, Any]:
+def shown(one: OpenAccount, on: date) -> "api.AccountReceivables":
     """Return an account as the API shows it: its sums, its open documents, and payments of unknown statements."""
     account, allocation, paid = one
+    last_paid: Iterable[api.LastPaid] = (
+        {"period": str(period), "payments": money.plain(amount)} for period, amount in paid.items()
+    )
     return {
         "agency": account.agency,
         "currency": account.currency,
         **allocation.figures(on).as_dict(),
-        "last_paid": next(
-            ({"period": str(period), "payments": money.plain(amount)} for period, amount in paid.items()), None
-        ),
+        "last_paid": next(iter(last_paid), None),
         "statements": [one.as_dict(on) for one in allocation.receivables if one.open],
         "unknown": [
-            {**one.identity._asdict(), "statement": one.statement, "amount": money.plain(one.amount)}
+            {
+                "source": one.identity.source,
+                "id": one.identity.id,
+                "statement": one.statement,
+                "amount": money.plain(one.amount),
+            }
             for one in allocation.unknown
         ],
     }
@@ -261,7 +268,7 @@ def _of_0_2(values: Mapping[str, Any], terms_of: TermsOf) -> BilledDocument:
     return BilledDocument(period, listed.number, listed.document, listed.amount, terms.issued_on, due_on, None)
 
 
-def _totals(accounts: Iterable[OpenAccount], on: date) -> list[dict[str, Any]]:
+def _totals(accounts: Iterable[OpenAccount], on: date) -> "list[api.CurrencyReceivables]":
     """Return what is open by currency, and what was paid in the month of a business date, also by cleared accounts."""
     sums: dict[str, OpenFigures] = {}
     paid: dict[str, Decimal] = {}

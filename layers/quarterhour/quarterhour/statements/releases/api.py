@@ -1,35 +1,30 @@
 """The requests and responses about drafts and releases, as types."""
 
-from typing import Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Decimal, Instant, Sha256, Text
+from quarterhour.model.api import Count, Decimal, Instant, Sha256, Text, one_of
 from quarterhour.statements.api import DocumentSums, DraftFigures, NamedStatement
-
-DraftState = Literal["new", "open", "held", "proposed", "releasing", "released", "cancel_proposed", "cancelling"]
+from quarterhour.statements.drafts.api import DraftDecision
+from quarterhour.statements.drafts.draft_items import DraftState
+from quarterhour.statements.releases.checks import Level
+from quarterhour.web.api import Page
 
 
 class DraftCheck(TypedDict):
     """A check that a draft does not pass."""
 
-    check: Literal[
-        "held", "order", "owner", "agency", "tax", "refused", "default_rate", "change", "disputes", "held_events"
+    check: Annotated[
+        str,
+        one_of(
+            ["held", "order", "owner", "agency", "tax", "refused", "default_rate", "change", "disputes", "held_events"]
+        ),
     ]
-    level: Literal["failed", "warning"]
+    level: Level
     """A failed check keeps the draft from being released; a warning does not."""
     message: str
     """What is wrong, and what to do."""
-
-
-class DraftDecision(TypedDict):
-    """A decision about a draft: the state that it gave, who made it, when and why."""
-
-    state: DraftState
-    by: str
-    """`release` if a release itself made it."""
-    at: Instant
-    reason: str
 
 
 class ListedDraft(NamedStatement, DraftFigures):
@@ -49,13 +44,17 @@ class ListedDraft(NamedStatement, DraftFigures):
 
 
 class PreviewedDraft(ListedDraft):
-    """A draft in a list, with figures of the statement that it would be, if they were requested."""
+    """A draft with figures of the statement that it would be now."""
 
-    commission: NotRequired[Decimal | None]
+    commission: Decimal | None
     """Rounded, as on the statement; null if it was released at this moment, as `tax` and `closing`."""
-    tax: NotRequired[Decimal | None]
-    closing: NotRequired[Decimal | None]
+    tax: Decimal | None
+    closing: Decimal | None
     """The closing balance after the last document and the earlier drafts of the account."""
+
+
+class DraftPage(Page[ListedDraft | PreviewedDraft]):
+    """A page of drafts; with figures of their statements, if they were requested."""
 
 
 class DraftDecisions(TypedDict):

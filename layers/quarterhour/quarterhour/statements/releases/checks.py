@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
 from enum import StrEnum
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from quarterhour.model import money
 from quarterhour.model.periods import Period
@@ -13,6 +13,9 @@ from quarterhour.registry.agencies.agency import REVERSE_CHARGE, STANDARD, Agenc
 from quarterhour.registry.owner import Owner
 from quarterhour.statements.document.statement import NO_VERSIONS, PartyVersions
 from quarterhour.statements.drafts.draft_items import DraftItem, DraftState
+
+if TYPE_CHECKING:
+    from quarterhour.statements.releases import api
 
 SUDDEN: Final = 3
 """A commission that is so many times that of the period before, or less than that part of it, is a sudden change."""
@@ -36,7 +39,7 @@ class Check(NamedTuple):
     level: Level
     message: str
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> "api.DraftCheck":
         """Return the check as the API shows it."""
         return {"check": self.name, "level": self.level, "message": self.message}
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import islice
-from typing import Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.workers import Workers
@@ -14,7 +14,6 @@ from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.drafts.draft import FIGURES
 from quarterhour.statements.drafts.draft_items import DraftItem
 from quarterhour.statements.keys import draft_place, open_drafts
 from quarterhour.statements.previews.unreleased import UnreleasedStatements
@@ -27,14 +26,14 @@ from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.store import ProgressStore
 from quarterhour.web.paging import Page, Paging
 
+if TYPE_CHECKING:
+    from quarterhour.statements.releases import api
+
 _PAGE: Final = 200
-_OF_RELEASE: Final = ("planned_at", "code_version", "manifest_sha256", "currencies")
-_COUNTS: Final = ("statements", "credit_notes", "lines")
 EXAMINED: Final = 1_000
 """The most drafts that a page examines; a page of one agency can be short though more follow."""
 PREVIEWED: Final = 200
 """The most drafts of a page with previews: each reads the file of its draft."""
-_PREVIEW: Final = ("commission", "tax", "closing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +62,7 @@ class DraftQueries:
 
     def drafts(
         self, period: Period | None, agency: str | None, paging: Paging, *, previewed: bool = False
-    ) -> Page[Any]:
+    ) -> "Page[api.ListedDraft | api.PreviewedDraft]":
         """Return a page of the drafts without a statement, by period and account, with the checks they do not pass.
 
         ``previewed``: with commission, tax and closing balance of the statement that each would be now. Such a page
@@ -79,13 +78,15 @@ class DraftQueries:
             : paging.limit + 1
         ]
         contexts = self.contexts.gather(fitting, clock.now())
-        shown_drafts = {
+        shown_drafts: dict[str, api.ListedDraft | api.PreviewedDraft] = {
             _place(one): shown_draft(one, checks(one, context)) for one, context in zip(fitting, contexts, strict=True)
         }
         if previewed:
             shown = fitting[: paging.limit]
             for one, preview in zip(shown, self.workers.map(self._preview, shown), strict=True):
-                shown_drafts[_place(one)] |= preview
+                commission, tax, closing = preview
+                listed = shown_drafts[_place(one)]
+                shown_drafts[_place(one)] = {**listed, "commission": commission, "tax": tax, "closing": closing}
         page = paging.cut(fitting, lambda one: shown_drafts[_place(one)], _place)
         if page.after is None and len(examined) == EXAMINED:
             return Page(page.items, (_place(examined[-1]),))
@@ -95,15 +96,15 @@ class DraftQueries:
         entries = self.store.entities.read_index(open_drafts(place) if place else open_drafts(), _PAGE)
         return (DraftItem.of(values) for values in entries if values["gsi1sk"] > place)
 
-    def _preview(self, draft: DraftItem) -> dict[str, str | None]:
-        """Return the figures of a draft's statement; ``None`` if a release has just made it."""
+    def _preview(self, draft: DraftItem) -> tuple[str | None, str | None, str | None]:
+        """Return commission, tax and closing balance of a draft's statement; ``None`` if a release has just made it."""
         try:
             preview = self.statements.preview(draft.account, draft.period)
         except NotFoundError:
-            return dict.fromkeys(_PREVIEW)
-        return {name: preview[name] for name in _PREVIEW}
+            return None, None, None
+        return preview["commission"], preview["tax"], preview["closing"]
 
-    def draft(self, period: Period, account: Account) -> dict[str, Any]:
+    def draft(self, period: Period, account: Account) -> "api.DraftWithStatement":
         """Return a draft with its decisions, its checks, and the statement that it would be now, if it has none.
 
         Raises ``NotFoundError`` if there is no such draft.
@@ -128,7 +129,7 @@ class DraftQueries:
         named = replace(statement, entry=statement.entry._replace(document=document))
         return named.document(content.orders, content.lines)
 
-    def releases(self, paging: Paging) -> Page[Any]:
+    def releases(self, paging: Paging) -> "Page[api.ReleasedDocuments]":
         """Return a page of the releases, the newest first."""
         after = paging.start(str, None)
         items = self.store.entities.read(releases(after), _PAGE)
@@ -139,7 +140,7 @@ def _place(draft: DraftItem) -> str:
     return draft_place(draft.period, draft.account)
 
 
-def shown_draft(draft: DraftItem, found: Sequence[Check]) -> dict[str, Any]:
+def shown_draft(draft: DraftItem, found: Sequence[Check]) -> "api.ListedDraft":
     """Return a draft as lists show it."""
     listed = draft.facts.listed
     return {
@@ -147,7 +148,10 @@ def shown_draft(draft: DraftItem, found: Sequence[Check]) -> dict[str, Any]:
         "agency": draft.account.agency,
         "currency": draft.account.currency,
         "state": draft.state,
-        **{name: money.plain(listed.figures[name]) for name in FIGURES},
+        "brought_forward": money.plain(listed.figures["brought_forward"]),
+        "net": money.plain(listed.figures["net"]),
+        "commission_exact": money.plain(listed.figures["commission_exact"]),
+        "payments": money.plain(listed.figures["payments"]),
         "lines": listed.lines,
         "prior_period_lines": listed.prior_period_lines,
         "recorded_until": iso_seconds(draft.bound.end),
@@ -158,10 +162,15 @@ def shown_draft(draft: DraftItem, found: Sequence[Check]) -> dict[str, Any]:
     }
 
 
-def shown_release(values: Mapping[str, Any]) -> dict[str, Any]:
+def shown_release(values: Mapping[str, Any]) -> "api.ReleasedDocuments":
     """Return a release as lists show it."""
     return {
         "release": int(values["number"]),
-        **{name: values[name] for name in _OF_RELEASE},
-        **{name: int(values[name]) for name in _COUNTS},
+        "planned_at": values["planned_at"],
+        "code_version": values["code_version"],
+        "manifest_sha256": values["manifest_sha256"],
+        "statements": int(values["statements"]),
+        "credit_notes": int(values["credit_notes"]),
+        "lines": int(values["lines"]),
+        "currencies": values["currencies"],
     }

@@ -5,17 +5,17 @@ from typing import Annotated, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from quarterhour.ledger.events.api import EventName
-from quarterhour.model.api import Count, Day, Decimal, Instant, Name, Text, constrained
-from quarterhour.reports.api import LinkedFile
-from quarterhour.statements.api import DocumentKind, ListedDocument, NamedStatement, StatementFigures, StatementStatus
+from quarterhour.model.api import Count, Instant, Name, Text, constrained
+from quarterhour.statements.api import ListedDocument, NamedStatement, StatementFigures, StatementFiles
 from quarterhour.statements.receivables.api import PaymentState
 from quarterhour.statements.status.keys import MOST_CHANGES
+from quarterhour.statements.status.plan import DisputeStatus, Party, Status
 
 
 class StatementWithStatus(StatementFigures):
     """A statement with its current status."""
 
-    status: StatementStatus
+    status: Status
     changes: Count
     """The number of changes of the status."""
 
@@ -31,7 +31,7 @@ class PartyDecision(TypedDict):
 
     by: NotRequired[str]
     """People do not see the marketplace's operators."""
-    party: Literal["agency", "marketplace"]
+    party: Party
     at: Instant
     reason: Text
 
@@ -39,7 +39,7 @@ class PartyDecision(TypedDict):
 class StatementChange(PartyDecision):
     """A change of a statement's status."""
 
-    status: StatementStatus
+    status: Status
     line: NotRequired[EventName]
     """The disputed line, if the change opened or resolved a dispute."""
     correction: NotRequired[EventName]
@@ -49,56 +49,32 @@ class StatementChange(PartyDecision):
 class StatementActions(TypedDict):
     """What the caller may do with a statement now."""
 
-    may_become: list[StatementStatus]
+    may_become: list[Status]
     """The statuses that the caller may set."""
     may_dispute_lines: bool
     may_resolve_lines: bool
     """Whether a line is disputed, and the caller may resolve that."""
 
 
-class StatementHistory(NamedStatement, StatementActions):
+class ShownStatus(StatementActions):
     """The status of a statement, with all its changes."""
 
-    status: StatementStatus
+    status: Status
     changes: Count
     """The number of changes: send it as `seen` with the next one."""
     history: list[StatementChange]
 
 
-class Cancellation(TypedDict):
-    """The document that cancels a statement."""
-
-    number: str
-    issued_on: Day
+class StatementHistory(NamedStatement, ShownStatus):
+    """The status of a statement, with all its changes."""
 
 
-class StatementDocument(TypedDict):
-    """A document of an account and a period: a statement, or what cancels it, with links to its files."""
-
-    number: str
-    document: DocumentKind
-    release: Count | None
-    """The number of its release; null for a statement of 0.2.0, as `issued_on`."""
-    issued_on: Day | None
-    cancels: str | None
-    """The number of the statement that it cancels."""
-    closing: Decimal
-    files: list[LinkedFile]
-
-
-class StatementWithFiles(StatementWithStatus, StatementActions):
+class StatementWithFiles(StatementFigures, ShownStatus, StatementFiles):
     """A released statement with links to its files, and its status."""
 
     preview: Literal[False]
-    history: list[StatementChange]
     payment: PaymentState | None
     """Whether it is paid; null for a moment after it was made."""
-    links_valid_seconds: Count
-    files: list[LinkedFile]
-    cancelled: Cancellation | None
-    """Null unless it is cancelled. Once a new statement replaces it, that one is shown."""
-    documents: list[StatementDocument]
-    """All that were released of the account and the period, in their order."""
 
 
 class Dispute(NamedStatement):
@@ -106,7 +82,7 @@ class Dispute(NamedStatement):
 
     source: Name
     id: Name
-    status: Literal["open", "resolved"]
+    status: DisputeStatus
     opened: PartyDecision
     resolved: NotRequired[PartyDecision]
     correction: NotRequired[EventName]
@@ -118,7 +94,7 @@ class Dispute(NamedStatement):
 class StatementStatusUpdate(TypedDict):
     """A change of a statement's status."""
 
-    status: StatementStatus
+    status: Status
     """The status that it gets."""
     reason: Text
     """Why it gets the status."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from itertools import takewhile
-from typing import Any, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from urllib.parse import quote
 
 from quarterhour.ledger.events.event import reference
@@ -20,6 +20,11 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.status.keys import change_index, change_key, dispute_index, dispute_key, dispute_place
 from quarterhour.web.access import Caller, Role
+
+if TYPE_CHECKING:
+    from quarterhour.ledger.events.api import EventName
+    from quarterhour.statements import api as statements_api
+    from quarterhour.statements.status import api
 
 MOST_CHANGES_BEFORE_DISPUTE: Final = 400
 """With this many changes of its status, a statement takes no further dispute; those that are open can be resolved."""
@@ -88,7 +93,7 @@ class StatementName(NamedTuple):
         """Return the name as a message shows it."""
         return f"the statement of {shown(self.account.agency)} in {self.account.currency} for {self.period}"
 
-    def as_dict(self) -> dict[str, str]:
+    def as_dict(self) -> "statements_api.NamedStatement":
         """Return the attributes that name it."""
         return {"period": str(self.period), "agency": self.account.agency, "currency": self.account.currency}
 
@@ -120,12 +125,12 @@ class StatementDecision:
         """Parse what ``as_dict`` returned."""
         return cls(values["by"], Party(values["party"]), values["at"], values["reason"])
 
-    def shown_to(self, caller: Caller) -> dict[str, str]:
+    def shown_to(self, caller: Caller) -> "api.PartyDecision":
         """Return the decision as a caller may see it: people of agencies do not see the marketplace's operators."""
-        values = self.as_dict()
-        if not caller.is_of_marketplace and self.party is Party.MARKETPLACE:
-            del values["by"]
-        return values
+        shown: api.PartyDecision = {"party": self.party, "at": self.at, "reason": self.reason}
+        if caller.is_of_marketplace or self.party is not Party.MARKETPLACE:
+            shown["by"] = self.by
+        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,11 +164,22 @@ class StatementChange:
             _read_identity(values.get("correction")),
         )
 
-    def shown_to(self, caller: Caller) -> dict[str, Any]:
+    def shown_to(self, caller: Caller) -> "api.StatementChange":
         """Return the change as a caller may see it."""
-        identities = {"line": _identity(self.line), "correction": _identity(self.correction)}
-        named = {name: identity for name, identity in identities.items() if identity}
-        return {"status": self.status, **self.decision.shown_to(caller), **named}
+        decision = self.decision.shown_to(caller)
+        shown: api.StatementChange = {
+            "status": self.status,
+            "party": decision["party"],
+            "at": decision["at"],
+            "reason": decision["reason"],
+        }
+        if "by" in decision:
+            shown["by"] = decision["by"]
+        if self.line:
+            shown["line"] = _named(self.line)
+        if self.correction:
+            shown["correction"] = _named(self.correction)
+        return shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +241,7 @@ class StatementHistory:
         decision = StatementDecision(SILENCE, Party.AGENCY, at, reason)
         return replace(self, changes=(*self.changes, StatementChange(Status.ACCEPTED, decision)), by_silence=True)
 
-    def shown_to(self, caller: Caller) -> dict[str, Any]:
+    def shown_to(self, caller: Caller) -> "api.ShownStatus":
         """Return the status with its history as a caller may see it, and what the caller may do now."""
         return {
             "status": self.status,
@@ -364,19 +380,24 @@ class Dispute:
             _read_identity(values.get("correction")),
         )
 
-    def shown_to(self, caller: Caller) -> dict[str, Any]:
+    def shown_to(self, caller: Caller) -> "api.Dispute":
         """Return the dispute as a caller may see it, with the path of the messages about its line."""
-        resolution = {"resolved": self.resolved.shown_to(caller)} if self.resolved else {}
-        correction = {"correction": _identity(self.correction)} if self.correction else {}
-        return {
-            **self.statement.as_dict(),
-            **_named(self.line),
+        period, account = self.statement
+        shown: api.Dispute = {
+            "period": str(period),
+            "agency": account.agency,
+            "currency": account.currency,
+            "source": self.line.source,
+            "id": self.line.id,
             "status": self.status,
             "opened": self.opened.shown_to(caller),
-            **resolution,
-            **correction,
             "thread": f"/threads/lines/{_twice_encoded(str(self.line))}/messages",
         }
+        if self.resolved:
+            shown["resolved"] = self.resolved.shown_to(caller)
+        if self.correction:
+            shown["correction"] = _named(self.correction)
+        return shown
 
 
 def opened(
@@ -426,11 +447,11 @@ def correction_of(dispute: Dispute, linked: Iterable[Facts]) -> Facts | None:
     return min(after, key=lambda facts: (facts["recorded_at"], facts["position"]), default=None)
 
 
-def _identity(identity: Identity | None) -> dict[str, str] | None:
+def _identity(identity: Identity | None) -> "EventName | None":
     return _named(identity) if identity else None
 
 
-def _named(identity: Identity) -> dict[str, str]:
+def _named(identity: Identity) -> "EventName":
     return {"source": identity.source, "id": identity.id}
 
 

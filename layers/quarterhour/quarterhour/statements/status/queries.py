@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
@@ -28,6 +28,9 @@ from quarterhour.statements.status.keys import (
 from quarterhour.statements.status.plan import Dispute, DisputeStatus, StatementHistory, Status
 from quarterhour.web.access import Caller
 from quarterhour.web.paging import MAX_LIMIT, Page, Paging
+
+if TYPE_CHECKING:
+    from quarterhour.statements.status import api
 
 EXAMINED: Final = MAX_LIMIT + 1
 """The most statements that a page examines; a page of one status can be short though more follow."""
@@ -55,7 +58,7 @@ class StatementStatusQueries:
         history = StatementHistory.of(self.entities.read(with_changes(period, account), _PAGE))
         return history.as_of(clock.now()) if history else None
 
-    def statements(self, query: StatementFilter, paging: Paging) -> Page[Any]:
+    def statements(self, query: StatementFilter, paging: Paging) -> "Page[api.ListedStatement]":
         """Return a page of statements, those of the newest period first, each with its status.
 
         Those of one agency come from an index, which can be behind by a moment.
@@ -101,7 +104,9 @@ class StatementStatusQueries:
             periods = replace(periods, high=str(start))
         return (Period.parse(values["sk"]) for values in self.entities.read(periods, _PAGE))
 
-    def disputes(self, status: DisputeStatus, agency: str | None, paging: Paging, caller: Caller) -> Page[Any]:
+    def disputes(
+        self, status: DisputeStatus, agency: str | None, paging: Paging, caller: Caller
+    ) -> "Page[api.Dispute]":
         """Return a page of disputes, the oldest first, as the caller may see them."""
         after = paging.start(_dispute_place, LOWEST)
         entries = self.entities.read_index(disputes_by_age(status, agency, after), paging.limit + 1)
@@ -111,7 +116,7 @@ class StatementStatusQueries:
         )
 
 
-def shown_with_status(history: StatementHistory) -> dict[str, Any]:
+def shown_with_status(history: StatementHistory) -> "api.ListedStatement":
     """Return a statement as lists show it: its figures, current status, number of changes, and documents."""
     return {
         **shown_statement(history.statement),

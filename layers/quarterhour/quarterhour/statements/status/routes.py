@@ -1,5 +1,7 @@
 """The routes of statements and disputes: reading them, and changing their status."""
 
+from typing import TYPE_CHECKING
+
 from quarterhour.aws.resources import Resources
 from quarterhour.model import instants
 from quarterhour.model.fields import CURRENCY, NAME, currency_of_account
@@ -15,6 +17,9 @@ from quarterhour.web import http, parameters
 from quarterhour.web.access import Caller, everyone, own_agency, people
 from quarterhour.web.parameters import PAGE, one_of
 from quarterhour.web.routing import Routes, Spellings
+
+if TYPE_CHECKING:
+    from quarterhour.statements.status import api
 
 
 def read(routes: Routes, resources: Resources) -> None:
@@ -41,10 +46,14 @@ def read(routes: Routes, resources: Resources) -> None:
         if history is None:
             return http.response(200, statements.preview(account, month))
         item = history.statement
-        status = history.shown_to(routes.caller())
-        payment = {"payment": receivables.payment(account, item["number"])}
-        links = statements.files_of(item)
-        return http.response(200, {**shown_statement(item), "preview": False, **status, **payment, **links})
+        shown: api.StatementWithFiles = {
+            **shown_statement(item),
+            "preview": False,
+            **history.shown_to(routes.caller()),
+            "payment": receivables.payment(account, item["number"]),
+            **statements.files_of(item),
+        }
+        return http.response(200, shown)
 
     @routes.get("/disputes", allow=everyone, query=("agency", "status", *PAGE))
     def list_disputes() -> http.Response:
@@ -69,7 +78,8 @@ def write(routes: Routes, resources: Resources) -> None:
         caller = routes.caller()
         name = _statement(agency, currency, period, caller)
         history = service.change(name, read_status(routes.body()), caller)
-        return http.response(200, {**name.as_dict(), **history.shown_to(caller)})
+        shown: api.StatementHistory = {**name.as_dict(), **history.shown_to(caller)}
+        return http.response(200, shown)
 
     @routes.post("/statements/<agency>/<currency>/<period>/disputes", allow=people(*MAY_DISPUTE))
     def dispute(agency: str, currency: str, period: str) -> http.Response:
