@@ -1,6 +1,7 @@
 """The OpenAPI document as it is published, and the system behind it as its reader meets it."""
 
 import json
+from copy import deepcopy
 from io import BytesIO
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -30,6 +31,15 @@ def parameters(operation: Json) -> list[Json]:
     """Return the parameters of an operation, those that operations share too."""
     shared = DOCUMENT["components"]["parameters"]
     return [shared[one["$ref"].rpartition("/")[2]] if "$ref" in one else one for one in operation.get("parameters", [])]
+
+
+def closed(document: Json) -> Json:
+    """Return the document with answers that hold nothing but what it tells."""
+    changed = deepcopy(document)
+    for shape in changed["components"]["schemas"].values():
+        if "properties" in shape:
+            shape.setdefault("additionalProperties", False)
+    return changed
 
 
 class InProcess(HTTPAdapter):

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from copy import deepcopy
 from typing import Any, Final
 
 import pytest
@@ -22,7 +21,7 @@ from quarterhour.statements.listing import ListTotals
 from quarterhour.statements.plan import SCHEMA
 from quarterhour.statements.releases.keys import release_key
 from quarterhour.statements.releases.plan import ReleasePlan
-from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, Json, parameters, session
+from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, closed, parameters, session
 from tests.handlers.desk import place, send
 from tests.support.drafts import keep_draft
 from tests.support.events import refund, sale
@@ -66,15 +65,6 @@ def lines(_: object, value: object) -> bytes:
     return (value if isinstance(value, str) else json.dumps(value)).encode()
 
 
-def closed(document: Json) -> Json:
-    """Return the document with answers that hold nothing but what it tells."""
-    changed = deepcopy(document)
-    for shape in changed["components"]["schemas"].values():
-        if "properties" in shape:
-            shape.setdefault("additionalProperties", False)
-    return changed
-
-
 schema = schemathesis.openapi.from_dict(closed(DOCUMENT), config=CONFIG)
 
 
@@ -82,7 +72,7 @@ def example(route: str, **chosen: Any) -> Case:
     """Return the document's example of a request; ``chosen`` stand for what can be left out of its query."""
     method, _, path = route.partition(" ")
     operation = OPERATIONS[route]
-    sent: dict[str, Json] = {"path": {}, "query": dict(chosen)}
+    sent: dict[str, dict[str, Any]] = {"path": {}, "query": dict(chosen)}
     for one in parameters(operation):
         if "example" in one and (one["required"] or not chosen):
             sent[one["in"]][one["name"]] = one["example"]

@@ -11,8 +11,8 @@ from hypothesis.stateful import run_state_machine_as_test
 from requests import Session
 from schemathesis.core.transport import Response
 
-from tests.handlers.described import DOCUMENT, Json, session
-from tests.handlers.promised import CHECKS, CONFIG, Case, answered, closed, described_system, schema
+from tests.handlers.described import DOCUMENT, Json, closed, session
+from tests.handlers.promised import CHECKS, CONFIG, Case, answered, described_system, schema
 
 
 def familiar(document: Json) -> Json:

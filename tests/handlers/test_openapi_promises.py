@@ -1,4 +1,4 @@
-"""The OpenAPI document, tested against the system: its examples, links and repeated writes."""
+"""The OpenAPI document, tested against the system: alternative parameters, links and repeated writes."""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -51,17 +51,19 @@ def client(world: World) -> Session:
     return session(world.stack)
 
 
-def examples() -> Iterator[Any]:
-    """Yield each example; of alternative parameters, one example each."""
-    for route in OPERATIONS:
-        for name, chosen in CHOICES.get(route, {"": {}}).items():
-            yield pytest.param(route, chosen, id=f"{route} {name}".strip())
-
-
-@pytest.mark.parametrize(("route", "chosen"), [*examples()])
-def test_every_example_gets_a_successful_response_with_content(client: Session, route: str, chosen: Json) -> None:
+@pytest.mark.parametrize(
+    ("route", "chosen"),
+    [
+        pytest.param(route, chosen, id=f"{route} {name}")
+        for route, choices in CHOICES.items()
+        for name, chosen in choices.items()
+    ],
+)
+def test_every_choice_of_parameters_gets_a_successful_response_with_content(
+    client: Session, route: str, chosen: Json
+) -> None:
     response = answered(client, example(route, **chosen))
-    assert response.status_code in {200, 202}, response.text
+    assert response.status_code == 200, response.text
     assert response.json().get("items") != []
 
 

@@ -2,14 +2,8 @@
 
 from typing import Final
 
-from quarterhour.file_formats.csv.api import (
-    AgenciesOfFile,
-    AgencyFile,
-    ConvertedPart,
-    FileBeginning,
-    FilePart,
-    ProposedMap,
-)
+from quarterhour.file_formats.csv.api import ConvertedPart, FileBeginning, FilePart, ProposedMap
+from quarterhour.registry.agencies.api import AgenciesOfFile, AgencyFile
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group, RouteDescription, json_body
 
 _RETRIES: Final = "The request writes nothing."

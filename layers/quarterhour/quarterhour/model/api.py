@@ -175,3 +175,11 @@ class Totals(Sums):
 
     net: Decimal
     """The sum of gross and refunds."""
+
+
+class BadRow(TypedDict):
+    """A row without an event, or a line without an agency."""
+
+    line: Annotated[int, constrained(minimum=1)]
+    """The line of the file on which it starts."""
+    reason: str

@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Mapping
 from functools import wraps
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -12,6 +12,9 @@ from quarterhour.model import exact_json
 from quarterhour.model.errors import MalformedError, RequestError, UnsupportedMediaTypeError
 from quarterhour.model.fields import shown
 from quarterhour.web.bodies import refusal
+
+if TYPE_CHECKING:
+    from quarterhour.web import api
 
 Response = dict[str, Any]
 """A function's response to an HTTP API, payload format 2.0."""
@@ -88,7 +91,7 @@ def with_json(response_: Response, name: str, text: str) -> Response:
 
 def problem(error: RequestError, request_id: str) -> Response:
     """Build the problem details (RFC 9457) of an error, with the request id."""
-    body = {"title": error.title, "status": error.status, "detail": error.detail, "request_id": request_id}
+    body: api.Problem = {"title": error.title, "status": error.status, "detail": error.detail, "request_id": request_id}
     if error.problems:
         body["errors"] = [field.as_dict() for field in error.problems]
     headers = {"content-type": "application/problem+json"}

@@ -5,15 +5,7 @@ from typing import Annotated, Any, NotRequired
 from typing_extensions import TypedDict
 
 from quarterhour.file_formats.csv.requests import MAX_MAP, MAX_SETTING
-from quarterhour.model.api import Count, Name, Token, constrained
-
-
-class BadRow(TypedDict):
-    """A row without an event, or a line without an agency."""
-
-    line: Annotated[int, constrained(minimum=1)]
-    """The line of the file on which it starts."""
-    reason: str
+from quarterhour.model.api import BadRow, Count, Token, constrained
 
 
 class ConvertedPart(TypedDict):
@@ -28,15 +20,6 @@ class ConvertedPart(TypedDict):
     """How many bytes of the part were read: the next part begins behind them."""
     next: Token | None
     """What to send with the next part; null at the end of the file."""
-
-
-class AgencyOfFile(TypedDict):
-    """An agency in a file."""
-
-    line: Annotated[int, constrained(minimum=1)]
-    agency: Name
-    content: dict[str, Any]
-    """The content of its registration, as `PUT /agencies/{agency}` takes it."""
 
 
 class MapQuestion(TypedDict):
@@ -66,13 +49,6 @@ class ProposedMap(TypedDict):
     """The columns that the map leaves out."""
 
 
-class AgenciesOfFile(TypedDict):
-    """The agencies of a file."""
-
-    items: list[AgencyOfFile]
-    bad: list[BadRow]
-
-
 class FilePart(TypedDict):
     """A part of a CSV file."""
 
@@ -97,10 +73,3 @@ class FileBeginning(TypedDict):
     """The name of the file, which the proposed map has as the source of the events."""
     last: bool
     """Whether these are all bytes."""
-
-
-class AgencyFile(TypedDict):
-    """A file of agencies."""
-
-    file: Annotated[str, constrained(contentEncoding="base64")]
-    """The whole file, CSV or NDJSON, of up to 700,000 bytes, in Base64."""

@@ -1,6 +1,6 @@
 """The routes that show what a file of others becomes. They write nothing."""
 
-from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.parts import convert_part, map_of_part
@@ -9,6 +9,9 @@ from quarterhour.file_formats.csv.requests import read_map_request, read_part, r
 from quarterhour.web import http
 from quarterhour.web.access import Role, people
 from quarterhour.web.routing import Routes
+
+if TYPE_CHECKING:
+    from quarterhour.file_formats.csv import api
 
 
 def read(routes: Routes) -> None:
@@ -24,9 +27,9 @@ def read(routes: Routes) -> None:
             raise refused("map", error) from error
         except FileError as error:
             raise refused("part", error) from error
-        body = {
+        body: api.ConvertedPart = {
             "items": [one.body for one in part.events],
-            "bad": [asdict(one) for one in part.bad],
+            "bad": [{"line": one.line, "reason": one.reason} for one in part.bad],
             "rows": part.rows,
             "read": part.read,
             "next": part.next.token if part.next else None,
@@ -42,9 +45,16 @@ def read(routes: Routes) -> None:
         except FileError as error:
             raise refused("part", error) from error
         lines = [number for number, line in enumerate(text.split("\n"), 1) if QUESTION in line and line[0] != "#"]
-        questions = [
-            {"line": line, "name": one.name, "question": one.question, "answers": one.answers}
+        questions: list[api.MapQuestion] = [
+            {"line": line, "name": one.name, "question": one.question, "answers": list(one.answers)}
             for line, one in zip(lines, proposal.open_entries(), strict=True)
         ]
-        found = {name: getattr(proposal, name) for name in ("shipped", "certain", "checks", "unused")}
-        return http.response(200, {"map": text, "questions": questions, **found})
+        shown: api.ProposedMap = {
+            "map": text,
+            "questions": questions,
+            "shipped": proposal.shipped,
+            "certain": proposal.certain,
+            "checks": proposal.checks,
+            "unused": proposal.unused,
+        }
+        return http.response(200, shown)

@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, NotRequired
 from typing_extensions import TypedDict
 
 from quarterhour.model.api import (
+    BadRow,
     Count,
     Country,
     Currency,
@@ -110,3 +111,26 @@ class Registration(TypedDict):
     seen: Count
     """The number of the version seen; 0 for a new agency."""
     content: AgencyData
+
+
+class AgencyOfFile(TypedDict):
+    """An agency in a file."""
+
+    line: Annotated[int, constrained(minimum=1)]
+    agency: Name
+    content: dict[str, Any]
+    """The content of its registration, as `PUT /agencies/{agency}` takes it."""
+
+
+class AgenciesOfFile(TypedDict):
+    """The agencies of a file."""
+
+    items: list[AgencyOfFile]
+    bad: list[BadRow]
+
+
+class AgencyFile(TypedDict):
+    """A file of agencies."""
+
+    file: Annotated[str, constrained(contentEncoding="base64")]
+    """The whole file, CSV or NDJSON, of up to 700,000 bytes, in Base64."""

@@ -1,5 +1,7 @@
 """The routes of the agencies: registering them, and reading their registrations."""
 
+from typing import TYPE_CHECKING
+
 from quarterhour.aws.resources import Resources
 from quarterhour.model import instants
 from quarterhour.model.fields import printable
@@ -15,6 +17,9 @@ from quarterhour.web import http, parameters
 from quarterhour.web.access import Role, own_agency, people, staff
 from quarterhour.web.parameters import INSTANT, PAGE
 from quarterhour.web.routing import Routes, Spellings
+
+if TYPE_CHECKING:
+    from quarterhour.registry.agencies import api
 
 
 def read(routes: Routes, resources: Resources) -> None:
@@ -38,7 +43,7 @@ def read(routes: Routes, resources: Resources) -> None:
     def agencies_of_file() -> http.Response:
         """Return the agencies of a file, CSV or NDJSON, and its bad lines."""
         rows, bad = read_file(routes.body())
-        body = {
+        body: api.AgenciesOfFile = {
             "items": [{"line": one.number, "agency": one.agency, "content": one.content} for one in rows],
             "bad": [{"line": one.number, "reason": printable(one.problem)} for one in bad],
         }

@@ -1,5 +1,7 @@
 """The routes of the exchange rates: entering them, and reading them."""
 
+from typing import TYPE_CHECKING
+
 from quarterhour.aws.entity import Values
 from quarterhour.aws.resources import Resources
 from quarterhour.model import clock, instants
@@ -15,6 +17,9 @@ from quarterhour.web import http
 from quarterhour.web.access import Role, everyone, people
 from quarterhour.web.parameters import INSTANT, PAGE, decoded, parsed
 from quarterhour.web.routing import Routes
+
+if TYPE_CHECKING:
+    from quarterhour.registry.exchange_rates import api
 
 
 def read(routes: Routes, resources: Resources) -> None:
@@ -86,4 +91,5 @@ def _code(currency: str) -> str:
 
 
 def _response(currency: str, values: Values, status: int = 200) -> http.Response:
-    return http.response(status, {"currency": currency, **shown(values)})
+    rate: api.ExchangeRate = {"currency": currency, **shown(values)}
+    return http.response(status, rate)

@@ -1,6 +1,6 @@
 """The routes of drafts and releases."""
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.resources import Resources
 from quarterhour.model import instants
@@ -15,6 +15,10 @@ from quarterhour.web import http, parameters
 from quarterhour.web.access import Role, people, staff
 from quarterhour.web.parameters import PAGE, among, one_of
 from quarterhour.web.routing import Routes
+
+if TYPE_CHECKING:
+    from quarterhour.statements.api import StartedRun
+    from quarterhour.statements.releases import api
 
 _PREVIEW: Final = {"true": True, "false": False}
 
@@ -53,14 +57,19 @@ def write(routes: Routes, resources: Resources) -> None:
     def start() -> http.Response:
         """Start what is due, without waiting for the next tick: the drafts of a period, or a release."""
         period, release = starter.start()
-        return http.response(200, {"period": str(period) if period else None, "release": release})
+        started: StartedRun = {"period": str(period) if period else None, "release": release}
+        return http.response(200, started)
 
     @routes.put("/drafts/<agency>/<currency>/<period>", allow=people(Role.FINANCE))
     def decide(agency: str, currency: str, period: str) -> http.Response:
         """Release a draft, hold it back, or cancel its statement, after the decisions that were seen."""
         request = read_decision(routes.body())
         decided = service.decide(*_draft(agency, currency, period), request, routes.caller())
-        return http.response(200, {"state": decided.state, "decisions": [one.as_dict() for one in decided.decisions]})
+        shown: api.DraftDecisions = {
+            "state": decided.state,
+            "decisions": [one.as_dict() for one in decided.decisions],
+        }
+        return http.response(200, shown)
 
 
 def _draft(agency: str, currency: str, period: str) -> tuple[Period, Account]:
