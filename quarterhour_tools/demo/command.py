@@ -364,7 +364,7 @@ def _show_reports(console: Console, outcome: ReplayResult, bucket: Objects) -> N
     }
     key, manifest = max(manifests.items(), key=lambda pair: int(pair[1]["lines"]))
     table = _table("file", Column("lines", justify="right"), Column("bytes", justify="right"), "SHA-256")
-    filled = [each for each in manifest["buckets"] if each["file"]]
+    filled = [each for each in manifest["quarter_hours"] if each["file"]]
     for each in filled:
         file = each["file"]
         table.add_row(file["key"], f"{each['lines']:,}", f"{file['size']:,}", file["sha256"][:12] + "…")

@@ -80,7 +80,7 @@ def test_quarter_hours_are_in_order_with_all_that_is_counted_of_them(
         lambda paging: CounterQueries(storage.entities).quarter_hours(account, start, end, paging), limit
     )
     assert [one["events"] for one in found] == [3, 1, 1]
-    assert [one["bucket"] for one in found] == [str(QuarterHour.at(at + number * LENGTH)) for number in (1, 2, 5)]
+    assert [one["quarter_hour"] for one in found] == [str(QuarterHour.at(at + number * LENGTH)) for number in (1, 2, 5)]
 
 
 @pytest.mark.parametrize("limit", [1, 2, 100])

@@ -90,7 +90,7 @@ def test_a_report_measures_and_logs_what_it_sealed(world: World, logs: StringIO)
     lines = written(logs)
     assert (result["sealed_quarter_hours"], result["lines"]) == (2, 3)
     (figures,) = (line for line in lines if "_aws" in line)
-    assert (figures["BucketsSealed"], figures["LinesReported"], figures["CounterDrift"]) == ([2], [3], [0])
+    assert (figures["QuarterHoursSealed"], figures["LinesReported"], figures["CounterDrift"]) == ([2], [3], [0])
     assert result.items() <= said(lines, "reported").items()
 
 
@@ -120,7 +120,7 @@ def test_a_paused_tick_is_logged_and_measures_nothing(world: World, logs: String
     assert world.stack.invoke("report", {"source": "aws.scheduler", "id": "tick"}) == {"paused": True}
     lines = written(logs)
     assert said(lines, "paused")["correlation_id"] == "tick"
-    assert not any("BucketsSealed" in line for line in lines)
+    assert not any("QuarterHoursSealed" in line for line in lines)
 
 
 def test_the_operator_measures_what_was_repaired_and_logs_what_was_unparked(world: World, logs: StringIO) -> None:
@@ -130,7 +130,7 @@ def test_the_operator_measures_what_was_repaired_and_logs_what_was_unparked(worl
     change_counter(world, "DAY#2026-10-23", events={"N": "7"})
     written(logs)
     assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] == 1
-    assert measured(logs) == {"CountersMended": 1}
+    assert measured(logs) == {"CountersRepaired": 1}
     queues = world.stack.invoke("repair", {"action": "unpark"})
     assert set(queues) == {"snapshots", "counters"}
     assert said(written(logs), "unparked")["queues"] == queues

@@ -58,7 +58,7 @@ def test_the_summary_shows_each_account_in_the_base_currency_too(world: World) -
     assert [row["base_note"] for row in rows] == ["", "", "no rate of USD at the end of 202610230145"]
     manifest = world.read(f"/reports/{run['run']}")["manifest"]
     assert manifest["base_currency"] == "EUR"
-    assert [entry["rates"] for entry in manifest["buckets"]] == [
+    assert [entry["rates"] for entry in manifest["quarter_hours"]] == [
         [{"currency": "GBP", "units_per_base": "0.5", "source": "ECB", "as_of": "2026-10-23T01:44:00.000Z"}],
         [
             {"currency": "GBP", "units_per_base": "0.25", "source": "ECB", "as_of": "2026-10-23T01:45:00.000Z"},

@@ -28,7 +28,7 @@ def quarter_hour(name: str, events: int, gross: str, commission: str) -> dict[st
         "payments": "0",
         "net": gross,
     }
-    return {"bucket": name, "start": start, **figures}
+    return {"quarter_hour": name, "start": start, **figures}
 
 
 def test_lifetime_totals_are_exact_and_include_the_net_amount(world: World) -> None:
@@ -103,7 +103,7 @@ def test_a_span_holds_the_quarter_hours_that_begin_in_it(world: World) -> None:
         world.pass_time(minutes=15)
 
     def found(start: str, end: str) -> list[str]:
-        return [item["bucket"][8:] for item in world.all(QUARTER_HOURS, from_=start, to=end)]
+        return [item["quarter_hour"][8:] for item in world.all(QUARTER_HOURS, from_=start, to=end)]
 
     assert found("2026-10-23T01:30:00Z", "2026-10-23T02:30:00Z") == ["0130", "0145", "0200", "0215"]
     assert found("2026-10-23T01:30:00.000001Z", "2026-10-23T02:15:00Z") == ["0145", "0200"]

@@ -47,7 +47,7 @@ def test_there_are_no_runs_before_the_first(world: World) -> None:
 
 def test_the_runs_are_listed_newest_first_with_their_worst_proof(reported: World) -> None:
     second, first = reported.read("/reports")["items"]
-    assert (second["run"], second["buckets"], second["lines"], second["counters"]) == (SECOND, 2, 1, "verified")
+    assert (second["run"], second["quarter_hours"], second["lines"], second["counters"]) == (SECOND, 2, 1, "verified")
     manifest_sha256 = first.pop("manifest_sha256")
     assert len(manifest_sha256) == 64
     assert first == {
@@ -55,7 +55,7 @@ def test_the_runs_are_listed_newest_first_with_their_worst_proof(reported: World
         "from": "2026-10-23T01:30:00Z",
         "to": "2026-10-23T01:45:00Z",
         "planned_at": "2026-10-23T01:48:00.000Z",
-        "buckets": 1,
+        "quarter_hours": 1,
         "lines": 2,
         "default_rate_events": 0,
         "counters": "verified",

@@ -267,7 +267,7 @@ def test_a_new_deployed_rate_applies_only_without_a_desired_expression(world: Wo
 def test_the_watch_measures_how_late_the_reports_are(world: World, logs: StringIO) -> None:
     watch(world)
     assert measured(logs) == {
-        "ScheduleMended": (0, "Count"),
+        "ScheduleReconciled": (0, "Count"),
         "SchedulePaused": (0, "Count"),
         "ReportDelay": (0, "Count"),
         "ReportDelaySeconds": (0, "Seconds"),
@@ -296,4 +296,4 @@ def test_a_forgotten_pause_is_noticed(world: World, logs: StringIO) -> None:
 def test_a_reconciliation_by_the_watch_is_measured(world: World, logs: StringIO) -> None:
     redeploy(world, ScheduleExpression="rate(1 minute)")
     watch(world)
-    assert measured(logs)["ScheduleMended"] == (1, "Count")
+    assert measured(logs)["ScheduleReconciled"] == (1, "Count")

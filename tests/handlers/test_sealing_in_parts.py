@@ -75,7 +75,7 @@ def test_the_api_links_every_part_and_shows_the_proofs(reported: World) -> None:
     assert [file["key"] for file in run["files"] if file["key"].startswith("ledger/")] == LINES
     assert run["proofs"] == {"202610230130": "verified", "202610230145": "verified"}
     assert run["manifest"]["parts"] == 2
-    assert [len(entry["files"]) for entry in run["manifest"]["buckets"]] == [2, 2, 0]
+    assert [len(entry["files"]) for entry in run["manifest"]["quarter_hours"]] == [2, 2, 0]
 
 
 def test_the_events_of_a_source_are_read_in_order_over_all_parts(reported: World) -> None:

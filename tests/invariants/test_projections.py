@@ -68,7 +68,7 @@ def test_a_report_in_a_base_currency_may_die_at_any_call_and_the_rates_may_chang
         place.report()
 
     crashes.at_each_call("report in a base currency", place, prepare, act=Trial.report, recover=recover)
-    pinned = [one for document in documents(place) for entry in document["buckets"] for one in entry["rates"]]
+    pinned = [one for document in documents(place) for entry in document["quarter_hours"] for one in entry["rates"]]
     assert {one["currency"] for one in pinned} == {"GBP", "USD"}
     assert {one["units_per_base"] is None for one in pinned} == {True, False}, "some had a rate, some had none"
 
@@ -137,5 +137,5 @@ def test_a_base_currency_that_is_changed_meanwhile_holds_for_the_next_plan(place
     place.check()
     first, *_, last = documents(place)
     assert (first["base_currency"], last["base_currency"]) == ("EUR", "USD")
-    rates = {one["currency"]: one["units_per_base"] for entry in last["buckets"] for one in entry["rates"]}
+    rates = {one["currency"]: one["units_per_base"] for entry in last["quarter_hours"] for one in entry["rates"]}
     assert rates == {"EUR": None, "GBP": None}, "a rate for euros is none for dollars"

@@ -109,7 +109,7 @@ def cover_up(objects: Objects) -> None:
     for key in sorted(key for key in objects if key.startswith(REPORTS) and key.endswith(MANIFEST)):
         document = json.loads(objects[key])
         document["previous"] = previous
-        for file in [*(file for entry in document["buckets"] for file in files_of(entry)), *document["files"]]:
+        for file in [*(file for entry in document["quarter_hours"] for file in files_of(entry)), *document["files"]]:
             if file["key"].endswith(PAGE):
                 with suppress(ValueError, KeyError):  # tampered with so that it has no page
                     objects[file["key"]] = report_page({**document, "files": document["files"][:-1]})

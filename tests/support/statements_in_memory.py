@@ -155,7 +155,7 @@ class StatementRuns:
                 "lines": manifest["lines"],
                 "sealed": {
                     str(part_of_lines(file["key"])): [entry["lines"], file["sha256"], file["size"]]
-                    for entry in manifest["buckets"]
+                    for entry in manifest["quarter_hours"]
                     for file in files_of(entry)
                 },
             }
@@ -171,7 +171,9 @@ class _Stores:
 
     def checkpoint(self) -> Checkpoint:
         *_, last = self.statements.manifests
-        return Checkpoint(QuarterHour.parse(last["buckets"][-1]["bucket"]), (last["run"], last["sha256"]), None)
+        return Checkpoint(
+            QuarterHour.parse(last["quarter_hours"][-1]["quarter_hour"]), (last["run"], last["sha256"]), None
+        )
 
     def days(self, first: date, last: QuarterHour) -> Iterator[tuple[date, list[Run]]]:
         spans = [(run_bounds(run["sk"]), run) for run in self.statements.runs]
@@ -181,8 +183,8 @@ class _Stores:
 
     def pinned(self, quarter_hour: QuarterHour, base: str) -> Pins:
         for manifest in self.statements.manifests:
-            for entry in manifest["buckets"]:
-                if entry["bucket"] == str(quarter_hour) and manifest.get("base_currency") == base:
+            for entry in manifest["quarter_hours"]:
+                if entry["quarter_hour"] == str(quarter_hour) and manifest.get("base_currency") == base:
                     return pins_of(entry["rates"], base)
         return {}
 

@@ -510,7 +510,7 @@ def live_with_archive(world: World) -> None:
         if item.get("gsi1pk") == {"S": "OPEN-DRAFTS"}:
             world.remove("EntityTable", {name: item[name] for name in ("pk", "sk")})
         elif item["pk"]["S"] == RUNS:
-            world.put("EntityTable", {**item, "verdicts": {"M": {}}})
+            world.put("EntityTable", {**item, "proofs": {"M": {}}})
     with pytest.raises(SealedFileError, match="no run has sealed"):  # this day has left some out
         world.sample("report-schedule")
     for item in segments(world):

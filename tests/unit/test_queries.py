@@ -256,7 +256,7 @@ def test_a_run_is_shown_with_what_it_covers() -> None:
         "pk": "RUN",
         "sk": "2026-10-23T2330-2400",
         "planned_at": "2026-10-24T00:15:00.000Z",
-        "buckets": Decimal(2),
+        "quarter_hours": Decimal(2),
         "lines": Decimal(0),
         "default_rate_events": Decimal(0),
         "counters": "verified",
@@ -264,7 +264,7 @@ def test_a_run_is_shown_with_what_it_covers() -> None:
     }
     shown = shown_run(run)
     assert (shown["from"], shown["to"]) == ("2026-10-23T23:30:00Z", "2026-10-24T00:00:00Z")
-    manifest = {"files": [{"key": "s"}], "buckets": [{"file": None}, {"file": {"key": "l"}}]}
+    manifest = {"files": [{"key": "s"}], "quarter_hours": [{"file": None}, {"file": {"key": "l"}}]}
     assert [file["key"] for file in all_files(run, manifest, 1)] == [
         "reports/2026/10/23/2330-2400/manifest.json",
         "s",

@@ -34,7 +34,7 @@ def test_json_without_a_doubled_key_is_read(text: str) -> None:
     [
         '{"run": "a", "run": "a"}',
         '{"run": "a", "run" : "b"}',
-        '{"buckets": [{"lines": 1}, {"lines": 1, "files": [], "lines": 2}]}',
+        '{"quarter_hours": [{"lines": 1}, {"lines": 1, "files": [], "lines": 2}]}',
         r'{"run": 1, "r\u0075n": 2}',
         '{"__proto__": 1, "__proto__": 2}',
         '{"a": {"b": 1}, "a": {"b": 1, "c": 2}}',

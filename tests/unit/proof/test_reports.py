@@ -128,7 +128,7 @@ def in_euros() -> Objects:
 
 def rates_of(objects: Objects, quarter_hour: int, change: Callable[[list[Any]], None]) -> Objects:
     """Change the rates that a quarter-hour of the second run pins, and make all hashes right again."""
-    edit(objects, f"{BASE}manifest.json", lambda manifest: change(manifest["buckets"][quarter_hour]["rates"]))
+    edit(objects, f"{BASE}manifest.json", lambda manifest: change(manifest["quarter_hours"][quarter_hour]["rates"]))
     cover_up(objects)
     return objects
 
@@ -287,7 +287,7 @@ def account(figure: str, value: object) -> Callable[[Any], None]:
 
 
 def quarter_hour(**changed: object) -> Callable[[Any], None]:
-    return lambda manifest: manifest["buckets"][0].update(changed)
+    return lambda manifest: manifest["quarter_hours"][0].update(changed)
 
 
 def sealed_twice(objects: Objects) -> None:
@@ -365,12 +365,12 @@ TAMPERINGS = {
         document(LAST, quarter_hour(file=None, lines=0)), LINES_0230, "is in no manifest"
     ),
     "a quarter-hour left out": Tampering(
-        document(MIDDLE, lambda m: m["buckets"].pop()),
+        document(MIDDLE, lambda m: m["quarter_hours"].pop()),
         MIDDLE,
-        "buckets: expected ['202610230200', '202610230215'], found ['202610230200']",
+        "quarter_hours: expected ['202610230200', '202610230215'], found ['202610230200']",
     ),
     "a quarter-hour pointed to another file": Tampering(
-        document(MIDDLE, lambda m: m["buckets"][0]["file"].update(key=LINES_0230)),
+        document(MIDDLE, lambda m: m["quarter_hours"][0]["file"].update(key=LINES_0230)),
         MIDDLE,
         f"files of 202610230200: expected [], found ['{LINES_0230}'",
     ),
@@ -380,7 +380,7 @@ TAMPERINGS = {
     "bounds changed": Tampering(
         document(LAST, lambda m: m.update(to="2026-10-23T03:00:00Z")),
         LAST,
-        "buckets: expected ['202610230230', '202610230245'], found ['202610230230']",
+        "quarter_hours: expected ['202610230230', '202610230245'], found ['202610230230']",
     ),
     "another run's name": Tampering(
         document(LAST, lambda m: m.update(run="2026-10-23T0230-0300")),
@@ -512,7 +512,7 @@ def swapped(objects: Objects) -> None:
 
 
 def parts_turned(manifest: Any) -> None:
-    manifest["buckets"][0]["files"].reverse()
+    manifest["quarter_hours"][0]["files"].reverse()
 
 
 TAMPERINGS_OF_PARTS = {
@@ -529,16 +529,18 @@ TAMPERINGS_OF_PARTS = {
     ),
     "a line moved to another part": Tampering(moved, PART_1, "shards beyond those covered: expected [], found [7]"),
     "a part hidden": Tampering(
-        document(PARTS, lambda m: m["buckets"][0]["files"].pop()), PARTS, "lines of 202610230130: expected 2, found 4"
+        document(PARTS, lambda m: m["quarter_hours"][0]["files"].pop()),
+        PARTS,
+        "lines of 202610230130: expected 2, found 4",
     ),
     "a part hidden with its lines": Tampering(
-        document(PARTS, lambda m: (m["buckets"][0]["files"].pop(), m["buckets"][0].update(lines=2))),
+        document(PARTS, lambda m: (m["quarter_hours"][0]["files"].pop(), m["quarter_hours"][0].update(lines=2))),
         PART_1,
         "is in no manifest",
     ),
     "the parts in another order": Tampering(document(PARTS, parts_turned), PARTS, "files of 202610230130: "),
     "a part named twice": Tampering(
-        document(PARTS, lambda m: m["buckets"][0]["files"].append(m["buckets"][0]["files"][0])),
+        document(PARTS, lambda m: m["quarter_hours"][0]["files"].append(m["quarter_hours"][0]["files"][0])),
         PARTS,
         "files of 202610230130: ",
     ),

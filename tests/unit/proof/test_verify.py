@@ -394,7 +394,7 @@ def unsold(objects: Objects) -> None:
 
 def repinned(objects: Objects) -> None:
     run = "reports/2026/11/15/0900-0930/manifest.json"
-    edit(objects, run, lambda manifest: manifest["buckets"][0]["rates"][0].update(units_per_base="0.5"))
+    edit(objects, run, lambda manifest: manifest["quarter_hours"][0]["rates"][0].update(units_per_base="0.5"))
     cover_up(objects)
 
 

@@ -96,14 +96,14 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
         "code_version": "1.0",
         "shards": 2,
         "previous": {"run": "2026-10-23T0115-0130", "sha256": "hash-0"},
-        "buckets": [
+        "quarter_hours": [
             {
-                "bucket": "202610230130",
+                "quarter_hour": "202610230130",
                 "shards": 2,
                 "lines": 3,
                 "file": {"key": "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz", "sha256": "abc", "size": 99},
             },
-            {"bucket": "202610230145", "shards": 2, "lines": 0, "file": None},
+            {"quarter_hour": "202610230145", "shards": 2, "lines": 0, "file": None},
         ],
         "lines": 3,
         "accounts": [

@@ -88,7 +88,7 @@ def test_a_run_in_parts_has_the_sums_of_the_same_run_in_one() -> None:
     whole.at = replace(whole.at, plan=replace(whole.at.plan, parts=1))
     report(whole)
     assert store.objects[f"{FOLDER}summary.csv"] == whole.objects[f"{FOLDER}summary.csv"]
-    assert store.runs[RUN]["verdicts"] == whole.runs[RUN]["verdicts"]
+    assert store.runs[RUN]["proofs"] == whole.runs[RUN]["proofs"]
     places = [{key: values for key, values in one.entities.items() if key[0][:5] == "PLACE"} for one in (store, whole)]
     assert places[0] == places[1]
 
@@ -219,12 +219,12 @@ def test_a_pending_proof_of_a_run_in_parts_is_checked_again_without_its_lines() 
     report(store)
     seal_all(store)
     reporter(store).publish(RUN, long)
-    assert store.runs[RUN]["verdicts"] == {"202610230130": "pending", "202610230200": "verified"}
+    assert store.runs[RUN]["proofs"] == {"202610230130": "pending", "202610230200": "verified"}
     store.lagging = {}
     for key in [key for key in store.objects if key.startswith("ledger/")]:
         del store.objects[key]
     report(store)
-    assert store.runs[RUN]["verdicts"] == {"202610230130": "verified", "202610230200": "verified"}
+    assert store.runs[RUN]["proofs"] == {"202610230130": "verified", "202610230200": "verified"}
 
 
 def test_a_quarter_hour_drifts_if_one_of_its_parts_does() -> None:

@@ -226,7 +226,7 @@ RUN = run_values(PLAN, [SealedFile(3, "abc", 99), SealedFile(0)], "hash-1", 2)
 
 def test_a_runs_control_item_holds_its_sealed_files() -> None:
     assert (RUN["pk"], RUN["sk"]) == ("RUN", "2026-10-23T0130-0200")
-    assert (RUN["buckets"], RUN["lines"], RUN["manifest_sha256"]) == (2, 3, "hash-1")
+    assert (RUN["quarter_hours"], RUN["lines"], RUN["manifest_sha256"]) == (2, 3, "hash-1")
     assert RUN["default_rate_events"] == 2
     assert RUN["sealed"] == {"202610230130": [3, "abc", 99]}
 
@@ -250,7 +250,7 @@ def test_a_run_is_in_the_index_while_a_proof_is_pending() -> None:
     assert (first["gsi1pk"], first["gsi1sk"]) == ("RUN#pending", RUN["sk"])
     then = with_proofs(first, {QUARTER_HOUR: VERIFIED})
     assert not {"gsi1pk", "gsi1sk"} & then.keys()
-    assert then["verdicts"] == {"202610230130": "verified", "202610230145": "drift"}
+    assert then["proofs"] == {"202610230130": "verified", "202610230145": "drift"}
     assert then["counters"] == "drift"
 
 

@@ -238,8 +238,8 @@ def test_a_finished_run_is_stored_with_its_manifest_hash_its_files_and_its_proof
     report(store)
     run = store.runs[RUN]
     assert run["manifest_sha256"] == hexdigest(store.objects[f"{FOLDER}manifest.json"])
-    assert (run["buckets"], run["lines"], list(run["sealed"])) == (3, 4, ["202610230130", "202610230200"])
-    assert run["verdicts"] == {"202610230130": "verified", "202610230200": "verified"}
+    assert (run["quarter_hours"], run["lines"], list(run["sealed"])) == (3, 4, ["202610230130", "202610230200"])
+    assert run["proofs"] == {"202610230130": "verified", "202610230200": "verified"}
     assert run["counters"] == "verified"
 
 
@@ -469,7 +469,7 @@ def test_counters_that_lag_are_pending_and_those_that_are_ahead_are_drift() -> N
     store.lagging = {FIRST: Totals(0), LAST: Totals(2)}
     assert report(store).drift == 1
     run = store.runs[RUN]
-    assert run["verdicts"] == {str(FIRST): "pending", str(LAST): "drift"}
+    assert run["proofs"] == {str(FIRST): "pending", str(LAST): "drift"}
     assert (run["counters"], "gsi1pk" in run) == ("drift", True)
 
 
@@ -490,7 +490,7 @@ def test_counters_that_have_caught_up_are_verified_by_the_next_run(hands: Manual
     manifest = store.runs[RUN]["manifest_sha256"]
     store.lagging = {LAST: Totals(0)}
     assert report(store) == ReportResult()
-    assert store.runs[RUN]["verdicts"] == {str(FIRST): "verified", str(LAST): "pending"}
+    assert store.runs[RUN]["proofs"] == {str(FIRST): "verified", str(LAST): "pending"}
     assert store.runs[RUN]["counters"] == "pending"
     store.read_files.clear()
     store.lagging = {}
@@ -531,7 +531,7 @@ def test_pending_runs_are_rechecked_while_there_is_time(hands: ManualClock, left
 def test_a_quarter_hour_without_events_is_not_compared_with_counters() -> None:
     store = Store(())
     report(store)
-    assert (store.runs[RUN]["verdicts"], store.runs[RUN]["counters"]) == ({}, "verified")
+    assert (store.runs[RUN]["proofs"], store.runs[RUN]["counters"]) == ({}, "verified")
 
 
 # ---------------------------------------------------------------- in a base currency

@@ -24,7 +24,7 @@ export function Report({ run }) {
       <code>${run}</code>. Lines: ${format.count(report.lines)}.
       ${report.default_rate_events > 0
         && ` Events charged by the default rate: ${format.count(report.default_rate_events)}.`}
-      ${" "}Quarter-hours: ${format.count(report.buckets)},
+      ${" "}Quarter-hours: ${format.count(report.quarter_hours)},
       from <${Time} at=${report.from} /> to <${Time} at=${report.to} />.
       Planned <${Time} at=${report.planned_at} />. The live counters compared with these lines:
       ${" "}<${Status} value=${report.counters} />

@@ -18,7 +18,7 @@ const COLUMNS = [
   { key: "from", title: "From", type: "time", hidden: true },
   { key: "to", title: "To", type: "time", hidden: true },
   { key: "planned_at", title: "Planned", type: "time" },
-  { key: "buckets", title: "Quarter-hours", type: "number" },
+  { key: "quarter_hours", title: "Quarter-hours", type: "number" },
   { key: "lines", title: "Lines", type: "number" },
   { key: "counters", title: "Live counters", type: "status" },
   { key: "manifest_sha256", title: "Manifest, SHA-256", kind: "long", hidden: true },

@@ -33,7 +33,7 @@ export async function* proofOf(run) {
   if (!manifest) return;
   yield await step("The quarter-hours cover the run without a gap", () => {
     const names = quarterHours(manifest.from, manifest.to).map((at) => at.slice(0, 16).replace(/[-T:]/g, ""));
-    expect("The quarter-hours", manifest.buckets.map((one) => one.bucket).join(" "), names.join(" "));
+    expect("The quarter-hours", manifest.quarter_hours.map((one) => one.quarter_hour).join(" "), names.join(" "));
     return `${names.length} from ${format.timeUtc(manifest.from)} to ${format.timeUtc(manifest.to)}`;
   });
   for (const file of manifest.files) {
@@ -43,15 +43,15 @@ export async function* proofOf(run) {
     });
   }
   const totals = new Map();
-  for (const quarterHour of manifest.buckets) {
+  for (const quarterHour of manifest.quarter_hours) {
     const sealed = filesOf(quarterHour).map(withLink);
     if (!sealed.length && !quarterHour.lines) continue;
-    const start = format.quarterHourUtc(quarterHour.bucket);
+    const start = format.quarterHourUtc(quarterHour.quarter_hour);
     yield await step(`The lines of ${start} are those that were sealed`, async () => {
       let count = 0;
       for (const file of sealed) {
         const lines = await sealedLines(file);
-        checkPlaces(lines, quarterHour.bucket);
+        checkPlaces(lines, quarterHour.quarter_hour);
         add(totals, lines);
         count += lines.length;
       }

@@ -39,13 +39,13 @@ class Metric(StrEnum):
     GROUPS_FAILED = "GroupsFailed"
     """Groups of one account and quarter-hour in a batch whose update failed; the stream delivers them again."""
     SNAPSHOTS_FAILED = "SnapshotsFailed"
-    COUNTERS_REPAIRED = "CountersMended"
+    COUNTERS_REPAIRED = "CountersRepaired"
 
     ORDERS_CREATED = "OrdersCreated"
     BILLS_FAILED = "BillsFailed"
     """Orders in a batch whose billing failed; the stream delivers them again."""
 
-    QUARTER_HOURS_SEALED = "BucketsSealed"
+    QUARTER_HOURS_SEALED = "QuarterHoursSealed"
     LINES_REPORTED = "LinesReported"
     COUNTER_DRIFT = "CounterDrift"
     """Sealed quarter-hours whose counters differ from the ledger."""
@@ -75,7 +75,7 @@ class Metric(StrEnum):
     HELD_AGE_DAYS = "HeldAgeDays"
     """The age of the oldest held event."""
     SCHEDULE_PAUSED = "SchedulePaused"
-    SCHEDULE_RECONCILED = "ScheduleMended"
+    SCHEDULE_RECONCILED = "ScheduleReconciled"
 
     @property
     def unit(self) -> MetricUnit:

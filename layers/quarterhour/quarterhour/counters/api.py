@@ -30,7 +30,7 @@ class Account(AccountState):
 class AccountQuarterHour(Totals):
     """An account's totals in a quarter-hour."""
 
-    bucket: QuarterHourName
+    quarter_hour: QuarterHourName
     start: Instant
 
 

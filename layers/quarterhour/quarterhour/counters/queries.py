@@ -278,7 +278,7 @@ def _listed(account: "api.AccountInWindow") -> "api.ListedAccount":
 
 def _shown_quarter_hour(entry: tuple[QuarterHour, Totals]) -> "api.AccountQuarterHour":
     quarter_hour, totals = entry
-    return {"bucket": str(quarter_hour), "start": iso_seconds(quarter_hour.start), **figures(totals)}
+    return {"quarter_hour": str(quarter_hour), "start": iso_seconds(quarter_hour.start), **figures(totals)}
 
 
 def _shown_period(values: Values) -> "api.AccountPeriod":

@@ -99,7 +99,7 @@ def verify(
     return found
 
 
-def _pass_on(_manifest: Mapping[str, Any], _bucket: Mapping[str, Any], lines: Lines) -> Lines:
+def _pass_on(_manifest: Mapping[str, Any], _quarter_hour: Mapping[str, Any], lines: Lines) -> Lines:
     return lines
 
 
@@ -130,9 +130,9 @@ class _Verifier:
             previous, self._previous = self._previous, {"run": document["run"], "sha256": hexdigest(content)}
             self._expect(key, "previous", document["previous"], previous)
             self._check_header(key, document)
-            quarter_hours = [QuarterHour.parse(entry["bucket"]) for entry in document["buckets"]]
+            quarter_hours = [QuarterHour.parse(entry["quarter_hour"]) for entry in document["quarter_hours"]]
             totals = RunTotals.of(quarter_hours)
-            for entry in document["buckets"]:
+            for entry in document["quarter_hours"]:
                 self._verify_quarter_hour(key, document, entry, totals)
             sums = totals.by_account()
             self._check_totals(key, document, totals, self._converted(key, document, totals))
@@ -158,14 +158,18 @@ class _Verifier:
         names = [run_prefix(run) + one for one in (SUMMARY, PRODUCTS, PAGE)]
         self._expect(key, "files", [file["key"] for file in document["files"]], names)
         covered = [str(quarter_hour) for quarter_hour in span(first, last)]
-        self._expect(key, "buckets", [entry["bucket"] for entry in document["buckets"]], covered)
+        self._expect(key, "quarter_hours", [entry["quarter_hour"] for entry in document["quarter_hours"]], covered)
 
     def _verify_quarter_hour(
         self, key: str, document: Mapping[str, Any], entry: Mapping[str, Any], totals: RunTotals
     ) -> None:
         """Verify the files of a quarter-hour's parts, and add the totals of those that have the sealed bytes."""
         self._found.quarter_hours += 1
-        quarter_hour, shards, parts = QuarterHour.parse(entry["bucket"]), entry["shards"], document.get("parts", 1)
+        quarter_hour, shards, parts = (
+            QuarterHour.parse(entry["quarter_hour"]),
+            entry["shards"],
+            document.get("parts", 1),
+        )
         if not 1 <= parts <= _MOST_PARTS:
             raise ValueError(f"{parts} parts")
         self._expect(key, f"shards of {quarter_hour}", shards, document["shards"])
@@ -245,7 +249,7 @@ class _Verifier:
 
     def _converted(self, key: str, document: Mapping[str, Any], totals: RunTotals) -> Conversion | None:
         """Check the pinned exchange rates; return the run converted at them, ``None`` if it has no base currency."""
-        rates = {entry["bucket"]: entry.get("rates") for entry in document["buckets"]}
+        rates = {entry["quarter_hour"]: entry.get("rates") for entry in document["quarter_hours"]}
 
         def pinned(quarter_hour: QuarterHour, base: str, _: Sequence[str]) -> Pins:
             return pins_of(rates[str(quarter_hour)], base)

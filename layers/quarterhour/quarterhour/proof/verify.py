@@ -97,7 +97,7 @@ class _Verifier:
 
     def follow(self, manifest: Json, entry: Json, lines: Lines) -> Lines:
         """Assign each line of a sealed part to its statement, and pass it on."""
-        quarter_hour = QuarterHour.parse(entry["bucket"])
+        quarter_hour = QuarterHour.parse(entry["quarter_hour"])
         while self._periods and self._periods[0].bound < quarter_hour:
             self._verify_next()
         if self._periods and entry.get("rates"):

@@ -27,7 +27,7 @@ class ReportRun(From):
     run: Run
     to: Instant
     planned_at: Instant
-    buckets: Count
+    quarter_hours: Count
     """The number of quarter-hours that it covers."""
     lines: Count
     default_rate_events: Count
@@ -66,7 +66,7 @@ class PinnedExchangeRate(TypedDict):
 class SealedQuarterHour(TypedDict):
     """A quarter-hour that a report run has sealed."""
 
-    bucket: QuarterHourName
+    quarter_hour: QuarterHourName
     shards: Count
     lines: Count
     file: NotRequired[File | None]
@@ -110,7 +110,7 @@ class Manifest(From):
     """The number of parts of each quarter-hour; only in a run in parts."""
     previous: PreviousManifest | None
     base_currency: NotRequired[Currency]
-    buckets: list[SealedQuarterHour]
+    quarter_hours: list[SealedQuarterHour]
     lines: Count
     accounts: list[SealedAccount]
     files: list[File]

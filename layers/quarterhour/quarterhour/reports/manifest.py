@@ -193,7 +193,7 @@ def manifest(
         **({"parts": plan.parts} if plan.parts > 1 else {}),
         "previous": {"run": run, "sha256": digest} if run else None,
         **base,
-        "buckets": [
+        "quarter_hours": [
             {**_quarter_hour(plan, quarter_hour, files), **rates_}
             for quarter_hour, rates_ in zip(quarter_hours, rates, strict=True)
         ],
@@ -214,7 +214,7 @@ def _quarter_hour(plan: Plan, quarter_hour: QuarterHour, files: Mapping[Part, Se
     """Return a quarter-hour with its ``file``, or its ``files`` if it has several parts; an empty part has none."""
     parts = [(part, files[part]) for part in parts_of(quarter_hour, plan.parts)]
     lines = sum(file.lines for _, file in parts)
-    entry = {"bucket": str(quarter_hour), "shards": plan.shards, "lines": lines}
+    entry = {"quarter_hour": str(quarter_hour), "shards": plan.shards, "lines": lines}
     if plan.parts > 1:
         return {**entry, "files": [_file(part, file) for part, file in parts if file.lines]}
     return {**entry, "file": _file(*parts[0]) if lines else None}

@@ -60,7 +60,7 @@ def report_page(manifest: Mapping[str, Any]) -> bytes:
 
 def _what(manifest: Mapping[str, Any]) -> Html:
     """Return the bounds of the run, and how much it sealed."""
-    entries = manifest["buckets"]
+    entries = manifest["quarter_hours"]
     return block(
         "parties",
         facts(
@@ -88,14 +88,14 @@ def _what(manifest: Mapping[str, Any]) -> Html:
 
 def _lines(manifest: Mapping[str, Any]) -> Html:
     """Return the chart of the quarter-hours."""
-    bars = [Bar(_time(entry), str(entry["lines"])) for entry in manifest["buckets"]]
+    bars = [Bar(_time(entry), str(entry["lines"])) for entry in manifest["quarter_hours"]]
     title = "Lines by quarter-hour, UTC"
     return section(title, bar_chart(title, bars) or paragraph(Html("Nothing was recorded.")))
 
 
 def _time(entry: Mapping[str, Any]) -> str:
     """Return the start of a quarter-hour within its day: ``01:30``."""
-    return f"{entry['bucket'][8:10]}:{entry['bucket'][10:]}"
+    return f"{entry['quarter_hour'][8:10]}:{entry['quarter_hour'][10:]}"
 
 
 def _accounts(manifest: Mapping[str, Any]) -> Html:
@@ -122,7 +122,7 @@ def _files(manifest: Mapping[str, Any]) -> Html:
     """Return the sealed files with their sizes and hashes."""
     rows = [
         Row([short(_time(entry)), code(file["key"]), code(file["sha256"])], [file["size"]])
-        for entry in manifest["buckets"]
+        for entry in manifest["quarter_hours"]
         for file in files_of(entry)
     ]
     rows += [Row([Html("all"), code(file["key"]), code(file["sha256"])], [file["size"]]) for file in manifest["files"]]

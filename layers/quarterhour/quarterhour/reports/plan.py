@@ -282,12 +282,12 @@ def run_values(
         **run_key(plan.run),
         "plan": plan.as_dict(),
         "planned_at": plan.planned_at,
-        "buckets": len(plan.quarter_hours),
+        "quarter_hours": len(plan.quarter_hours),
         "lines": sum(file.lines for file in sealed),
         "default_rate_events": default_rate_events,
         "manifest_sha256": manifest_sha256,
         "sealed": {str(part): file.as_list() for part, file in files if file.lines},
-        "verdicts": {},
+        "proofs": {},
     }
 
 
@@ -298,7 +298,7 @@ def sealed_of(plan: Plan, sealed: Mapping[str, Sequence[Any]]) -> list[SealedFil
 
 def with_proofs(run: Mapping[str, Any], proofs: Mapping[QuarterHour, Proof]) -> dict[str, Any]:
     """Return a run's control item with these proofs added; the item is in the index while any proof is pending."""
-    merged = {**run["verdicts"], **{str(quarter_hour): proof_.value for quarter_hour, proof_ in proofs.items()}}
+    merged = {**run["proofs"], **{str(quarter_hour): proof_.value for quarter_hour, proof_ in proofs.items()}}
     index = {"gsi1pk": PENDING, "gsi1sk": run["sk"]} if Proof.PENDING.value in merged.values() else {}
     values = {name: value for name, value in run.items() if name not in {"gsi1pk", "gsi1sk"}}
-    return {**values, "verdicts": merged, "counters": worst(map(Proof, merged.values())).value, **index}
+    return {**values, "proofs": merged, "counters": worst(map(Proof, merged.values())).value, **index}

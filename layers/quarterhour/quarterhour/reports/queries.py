@@ -61,7 +61,7 @@ def shown_run(values: Mapping[str, Any]) -> "api.ReportRun":
         "from": iso_seconds(first),
         "to": iso_seconds(end),
         "planned_at": values["planned_at"],
-        "buckets": int(values["buckets"]),
+        "quarter_hours": int(values["quarter_hours"]),
         "lines": int(values["lines"]),
         "default_rate_events": int(values["default_rate_events"]),
         "counters": values["counters"],
@@ -72,7 +72,11 @@ def shown_run(values: Mapping[str, Any]) -> "api.ReportRun":
 def all_files(run: Values, manifest: Mapping[str, Any], size: int) -> "list[api.File]":
     """Return the files of a run: its manifest, its summary, and the lines of its quarter-hours."""
     manifest_file: api.File = {"key": run_prefix(run["sk"]) + MANIFEST, "sha256": run["manifest_sha256"], "size": size}
-    return [manifest_file, *manifest["files"], *(file for bucket in manifest["buckets"] for file in files_of(bucket))]
+    return [
+        manifest_file,
+        *manifest["files"],
+        *(file for entry in manifest["quarter_hours"] for file in files_of(entry)),
+    ]
 
 
 def is_visible(entities: EntityReader, may_read: Callable[[str, Caller], bool], run: str, caller: Caller) -> bool:
@@ -109,7 +113,7 @@ class ReportQueries:
         manifest = json.loads(content)
         return {
             **shown_run(values),
-            "proofs": values["verdicts"],
+            "proofs": values["proofs"],
             "links_valid_seconds": int(LINKS_VALID.total_seconds()),
             "files": [{**file, "url": self._link(file["key"])} for file in all_files(values, manifest, len(content))],
             "manifest": manifest if len(content) <= LARGEST_MANIFEST else None,

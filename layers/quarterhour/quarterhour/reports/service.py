@@ -181,7 +181,7 @@ class Reporter:
             if remaining_seconds() < RESERVE_SECONDS:
                 return
             plan = Plan.of(run["plan"])
-            pending = {one for one in plan.quarter_hours if run["verdicts"].get(str(one)) == Proof.PENDING.value}
+            pending = {one for one in plan.quarter_hours if run["proofs"].get(str(one)) == Proof.PENDING.value}
             totals = RunTotals.of(pending)
             for part, file in zip(plan.all_parts, sealed_of(plan, run["sealed"]), strict=True):
                 if file.lines and part.quarter_hour in pending:

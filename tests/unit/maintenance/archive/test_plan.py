@@ -114,11 +114,11 @@ def test_the_manifest_must_name_the_files_that_the_run_has_sealed() -> None:
     plan = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:03:00.000Z", "1", 1, ("", ""))
     run = {"sealed": {str(QUARTER_HOUR): [4, "abc", 99]}}
     file = {"key": Part(QUARTER_HOUR).lines_key, "sha256": "abc", "size": 99}
-    manifest = {"buckets": [{"file": file}, {"file": None}]}
+    manifest = {"quarter_hours": [{"file": file}, {"file": None}]}
     assert sealed_parts(plan, run, manifest) == [PartFile(Part(QUARTER_HOUR), SealedFile(4, "abc", 99))]
     for other in ({"file": {**file, "sha256": "other"}}, {"file": None}, {"files": [file, {**file, "key": "another"}]}):
         with pytest.raises(SealedFileError, match="names other files"):
-            sealed_parts(plan, run, {"buckets": [other]})
+            sealed_parts(plan, run, {"quarter_hours": [other]})
 
 
 def test_a_month_is_due_once_so_many_whole_months_have_passed() -> None:
@@ -137,7 +137,7 @@ def test_a_month_waits_until_it_is_sealed_to_its_end(sealed_through: QuarterHour
 
 
 def test_a_month_waits_until_its_quarter_hours_are_verified() -> None:
-    assert unproven({"verdicts": {"202610230130": "verified"}}) is None
-    assert unproven({"verdicts": {"202610230130": "verified", "202610230145": "drift"}}) == (
+    assert unproven({"proofs": {"202610230130": "verified"}}) is None
+    assert unproven({"proofs": {"202610230130": "verified", "202610230145": "drift"}}) == (
         "the proof of 202610230145 is drift"
     )

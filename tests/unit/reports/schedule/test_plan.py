@@ -33,7 +33,7 @@ def test_keys_of_changes_hold_their_version_and_sort_by_it(one: int, other: int)
 
 
 @pytest.mark.parametrize(
-    "sk", ["", "wanted", "change#", "change#1", "change#00000000000x", "change#0000000000001", "change#-00000000001"]
+    "sk", ["", "desired", "change#", "change#1", "change#00000000000x", "change#0000000000001", "change#-00000000001"]
 )
 def test_a_key_that_is_not_of_a_change_is_refused(sk: str) -> None:
     with pytest.raises(ValueError, match="not a change of the schedule"):
@@ -103,8 +103,8 @@ def test_a_change_records_sender_instant_both_settings_and_reason() -> None:
         "sk": "change#000000000003",
         "at": "2026-10-23T08:00:00.000Z",
         "by": ANN,
-        "from": {"expression": NIGHTLY, "paused": True, "pinned": True},
-        "to": {"expression": "rate(15 minutes)", "paused": True, "pinned": True},
+        "from": {"expression": NIGHTLY, "paused": True, "overridden": True},
+        "to": {"expression": "rate(15 minutes)", "paused": True, "overridden": True},
         "reason": "sale",
     }
 
@@ -122,7 +122,7 @@ def test_pausing_overrides_no_expression() -> None:
 def test_null_makes_the_deployed_expression_apply_again() -> None:
     planned = change(AFTER_TWO, ScheduleRequest({"expression": None}, None), DEPLOYED, ANN, NOW)
     assert planned
-    assert planned.record["to"] == {"expression": DEPLOYED, "paused": True, "pinned": False}
+    assert planned.record["to"] == {"expression": DEPLOYED, "paused": True, "overridden": False}
 
 
 @pytest.mark.parametrize("fields", [{"expression": NIGHTLY}, {"paused": True}, {"expression": NIGHTLY, "paused": True}])
@@ -153,7 +153,7 @@ def test_a_change_is_written_only_if_no_other_came_first() -> None:
     assert third
     desired, record = (one["Put"] for one in change_request("Entity", first)["TransactItems"])
     assert desired["ConditionExpression"] == "attribute_not_exists(pk)"
-    assert (desired["Item"]["sk"], record["Item"]["sk"]) == ({"S": "wanted"}, {"S": "change#000000000001"})
+    assert (desired["Item"]["sk"], record["Item"]["sk"]) == ({"S": "desired"}, {"S": "change#000000000001"})
     desired, _ = (one["Put"] for one in change_request("Entity", third)["TransactItems"])
     assert (desired["ConditionExpression"], desired["ExpressionAttributeValues"]) == (
         "version = :before",

@@ -60,7 +60,7 @@ def unsealed(month: Period, sealed_through: QuarterHour | None) -> str | None:
 
 def unproven(run: Mapping[str, Any]) -> str | None:
     """Return why the quarter-hours of a run must wait for their proof; ``None`` if all are verified."""
-    wanting = {name: proof for name, proof in run["verdicts"].items() if proof != Proof.VERIFIED.value}
+    wanting = {name: proof for name, proof in run["proofs"].items() if proof != Proof.VERIFIED.value}
     return next((f"the proof of {name} is {proof}" for name, proof in sorted(wanting.items())), None)
 
 
@@ -73,7 +73,7 @@ class PartFile(NamedTuple):
 
 def sealed_parts(plan: Plan, run: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[PartFile]:
     """Return the parts of a run that have lines; raise ``SealedFileError`` if its manifest names other files."""
-    files = [file for entry in manifest["buckets"] for file in files_of(entry)]
+    files = [file for entry in manifest["quarter_hours"] for file in files_of(entry)]
     named = {file["key"]: (file["sha256"], file["size"]) for file in files}
     parts = [PartFile(*one) for one in zip(plan.all_parts, sealed_of(plan, run["sealed"]), strict=True)]
     with_lines = [one for one in parts if one.sealed.lines]

@@ -6,7 +6,7 @@ from quarterhour.aws.entity import Key
 
 SCHEDULE: Final = "SCHEDULE"
 """The partition of the desired schedule and its changes."""
-DESIRED_KEY: Final[Key] = {"pk": SCHEDULE, "sk": "wanted"}
+DESIRED_KEY: Final[Key] = {"pk": SCHEDULE, "sk": "desired"}
 """The key of the desired schedule."""
 
 _CHANGE: Final = "change#"

@@ -34,14 +34,10 @@ class Setting:
         """Return the JSON object that the API shows."""
         return {"expression": self.expression, "paused": self.paused, "overridden": self.overridden}
 
-    def as_values(self) -> dict[str, Any]:
-        """Return the values in the record of a change."""
-        return {"expression": self.expression, "paused": self.paused, "pinned": self.overridden}
-
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Parse the values in the record of a change."""
-        return cls(values["expression"], values["paused"], values["pinned"])
+        return cls(values["expression"], values["paused"], values["overridden"])
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +153,8 @@ def change(
         **change_key(desired.version),
         "at": iso_millis(now),
         "by": by,
-        "from": current.setting(deployed).as_values(),
-        "to": desired.setting(deployed).as_values(),
+        "from": current.setting(deployed).as_dict(),
+        "to": desired.setting(deployed).as_dict(),
         "reason": request.reason,
     }
     return ScheduleChange(desired, record)
