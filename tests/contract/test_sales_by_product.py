@@ -6,8 +6,8 @@ from hashlib import sha256
 
 import pytest
 
-from quarterhour.model.products import ProductFigures, ProductTotals, SaleAmounts
 from quarterhour.model.totals import Totals
+from quarterhour.reports.product_figures import ProductFigures, ProductTotals, SaleAmounts
 from quarterhour.reports.projections.products import By, product_items
 from quarterhour.reports.projections.queries import ProductQueries
 from quarterhour.web.paging import Paging

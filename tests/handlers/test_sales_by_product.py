@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from quarterhour.model import products as bounded
 from quarterhour.proof.reports import verify
-from quarterhour.reports import lines
+from quarterhour.reports import lines, product_figures
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import read_lines
 from quarterhour.reports.projections import queries
@@ -123,7 +122,7 @@ def test_the_runs_file_has_the_same_figures_and_verify_proves_it(world: World) -
 
 
 def test_a_run_of_too_many_products_adds_up_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (bounded, lines):
+    for module in (product_figures, lines):
         monkeypatch.setattr(module, "MOST_PRODUCTS", 2)
     with opened() as world:
         for product in ("a", "b", "c", "d", "a"):

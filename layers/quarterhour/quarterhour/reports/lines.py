@@ -16,25 +16,25 @@ from quarterhour.ledger.recording.pricing import BY_DEFAULT
 from quarterhour.model.identifiers import Account, item_position
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
-from quarterhour.model.products import (
+from quarterhour.model.totals import RunningTotals, add_up
+from quarterhour.reports.packing import unpacked
+from quarterhour.reports.plan import PartTotals
+from quarterhour.reports.product_figures import (
     MOST_PRODUCTS,
     ProductFigures,
     RunningFigures,
     add_products,
     others_of,
 )
-from quarterhour.model.totals import RunningTotals, add_up
-from quarterhour.reports.packing import unpacked
-from quarterhour.reports.plan import PartTotals
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from quarterhour.model.products import (
+    from quarterhour.reports.plan import SummaryTotals
+    from quarterhour.reports.product_figures import (
         Product,
         ProductTotals,
     )
-    from quarterhour.reports.plan import SummaryTotals
 
 _AT: Final = ("quarter_hour", "position", "recorded_at")
 _WHAT: Final = ("source", "id", "type", "agency", "currency")

@@ -11,7 +11,6 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.model.products import OTHERS, ProductTotals
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.schema import SCHEMA
 from quarterhour.model.totals import PeriodTotals, Totals
@@ -28,6 +27,7 @@ from quarterhour.reports.plan import (
     parts_of,
     sums_by_account,
 )
+from quarterhour.reports.product_figures import OTHERS, ProductTotals
 
 _OF_RATES: Final = ("quarter_hour", "base_currency", "currency", "units_per_base", "source", "as_of")
 """The columns of the exchange rates of a run."""

@@ -14,10 +14,10 @@ from typing import IO, Any, Final
 from quarterhour.model import money
 from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.model.periods import Period
-from quarterhour.model.products import ProductFigures
 from quarterhour.model.totals import Totals
 from quarterhour.reports.packing import packed, unpacked
 from quarterhour.reports.plan import PartTotals, SealedFile
+from quarterhour.reports.product_figures import ProductFigures
 
 _LOCATION: Final = "location"
 _PERIOD: Final = "period"

@@ -10,11 +10,11 @@ from quarterhour.ledger.keys import sealed_through_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
-from quarterhour.model.products import ProductTotals, add_products
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from quarterhour.model.schema import SCHEMA, check_schema
 from quarterhour.model.totals import Totals, add_up
 from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
+from quarterhour.reports.product_figures import ProductTotals, add_products
 
 AccountTotals = dict[Account, Totals]
 SummaryRow = tuple[Account, Period]

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.aws.items import to_item
-from quarterhour.model.products import Product, ProductFigures, SaleAmounts
 from quarterhour.model.totals import Totals
+from quarterhour.reports.product_figures import Product, ProductFigures, SaleAmounts
 from quarterhour.reports.projections.keys import currency_of, products_of
 from quarterhour.reports.projections.products import MARKETPLACE, ROWS_A_CHUNK, product_items, rows_of
 from tests.support.builders import currencies, names

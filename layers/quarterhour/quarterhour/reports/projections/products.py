@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from quarterhour.aws.items import chunks
-from quarterhour.model.products import Product, ProductFigures
+from quarterhour.reports.product_figures import Product, ProductFigures
 from quarterhour.reports.projections.keys import products_key
 
 MARKETPLACE: Final = ""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model import money
-from quarterhour.model.products import OTHERS, ProductFigures
 from quarterhour.model.totals import sales_figures
+from quarterhour.reports.product_figures import OTHERS, ProductFigures
 from quarterhour.reports.projections.keys import below, currency_of, products_of
 from quarterhour.reports.projections.plan import Sales, by_level
 from quarterhour.reports.projections.products import By, name_of, rows_of

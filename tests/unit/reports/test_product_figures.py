@@ -7,12 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.model import money, products
-from quarterhour.model.products import OTHERS, ProductFigures, RunningFigures, SaleAmounts, add_products
+from quarterhour.model import money
+from quarterhour.reports import product_figures
+from quarterhour.reports.product_figures import OTHERS, ProductFigures, RunningFigures, SaleAmounts, add_products
 from tests.support.builders import amounts
 
 if TYPE_CHECKING:
-    from quarterhour.model.products import Product
+    from quarterhour.reports.product_figures import Product
 
 events = st.lists(st.tuples(amounts(), st.integers(0, 9999)), min_size=3, max_size=9, unique_by=lambda one: one[1])
 
@@ -51,7 +52,7 @@ def test_equal_amounts_of_different_scale_give_the_same_text_in_either_order() -
 
 
 def test_products_beyond_the_bound_count_as_others_and_nothing_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(products, "MOST_PRODUCTS", 2)
+    monkeypatch.setattr(product_figures, "MOST_PRODUCTS", 2)
     sums: dict[Product, ProductFigures] = {}
     one = sold_in([(Decimal("1.50"), 1)])
     add_products(sums, [(("42", "GBP", "tea", name), one) for name in ("a", "b", "c", "a", "d")])
