@@ -3,14 +3,12 @@
  * needs nothing of another agency.
  */
 import { get, statementPath } from "../lib/api.js";
-import { monthOf } from "../lib/calendar.js";
 import { product, rounded, same, scaleOf, sum } from "../lib/decimal.js";
 import { timeUtc } from "../lib/format.js";
 import { expect, refuse, step } from "./proving.js";
 import { parseSealed } from "./sealed-json.js";
 import { linesIn, sealedContent } from "./sealed.js";
 
-const BY_TAX_POINT = 2; // The first schema that is taxed by tax point, and says who collects.
 const SOLD = ["sales", "voids", "refunds", "adjustments"];
 const KINDS = [...SOLD, "brought_forward", "payments", "other"];
 const KIND_OF = {
@@ -92,7 +90,7 @@ function checkLines({ agency, currency, period, recorded_until: until, lines: ma
     if (line.agency !== agency || line.currency !== currency) {
       refuse(`${name} is of ${line.agency} in ${line.currency}`);
     }
-    if ((line.period || monthOf(line.recorded_at)) > period) refuse(`${name} is of a later period, ${line.period}`);
+    if (line.period > period) refuse(`${name} is of a later period, ${line.period}`);
     if (Date.parse(line.recorded_at) >= Date.parse(until)) refuse(`${name} was recorded at ${line.recorded_at}`);
     if (seen.has(identity)) refuse(`${name} is there twice`);
     seen.add(identity);
@@ -103,12 +101,11 @@ function checkLines({ agency, currency, period, recorded_until: until, lines: ma
 const kindOf = (line) => (line.kind === "opening" ? "brought_forward" : KIND_OF[line.type] ?? "other");
 
 /** Returns the lines, amounts and commissions by kind, and the commissions by what decides their tax. */
-function added({ time_zone: timeZone, cancels, replaces, taxes = [] }, lines) {
+function added({ cancels, replaces, taxes }, lines) {
   const sign = cancels ? "-1" : "1"; // A cancellation reverses each line,
   const signOfPayments = cancels || replaces ? "0" : sign; // but payments stay on the first document.
   const spans = taxes.flatMap((row) => row.tax_points);
   const named = (line, name) => (spans.some((span) => span[name] === line[name]) && line[name]) || "";
-  const days = new Intl.DateTimeFormat("sv", { timeZone, dateStyle: "short" });
   const kinds = Object.fromEntries(KINDS.map((kind) => [kind, { amounts: [], commissions: [] }]));
   const taxed = new Map();
   for (const line of lines) {
@@ -117,8 +114,7 @@ function added({ time_zone: timeZone, cancels, replaces, taxes = [] }, lines) {
     kinds[kind].amounts.push(product(kind === "payments" ? signOfPayments : sign, line.amount));
     kinds[kind].commissions.push(commission);
     if (kind === "brought_forward" || kind === "payments") continue;
-    const day = line.tax_point || days.format(new Date(line.time || line.recorded_at));
-    const key = JSON.stringify([day, named(line, "kind"), named(line, "category")]);
+    const key = JSON.stringify([line.tax_point, named(line, "kind"), named(line, "category")]);
     if (!taxed.has(key)) taxed.set(key, []);
     taxed.get(key).push(commission);
   }
@@ -144,19 +140,13 @@ function checkSums(document, { kinds }) {
   return "Sales, voids, refunds, adjustments, payments and the exact commission, to the last decimal";
 }
 
-/** Checks that commission and tax are rounded as the statement says: for each row of tax, or as a whole in schema 1. */
+/** Checks that commission and tax are rounded as the statement says, for each row of tax. */
 function checkTax(document, { taxed }) {
-  const { schema, commission, tax } = document;
+  const { commission, tax } = document;
   const halfUp = document.rounding === "half-up";
   const round = (text) => rounded(text, scaleOf(commission), halfUp);
   const taxOf = (base, { scheme, percent }) =>
     round(scheme === "standard" ? product(base, product(percent, "0.01")) : "0");
-  if (schema < BY_TAX_POINT) {
-    const base = round(document.commission_exact);
-    expectSame("commission", commission, base);
-    expectSame("tax", tax, document.tax_profile ? taxOf(base, document.tax_profile) : "0");
-    return document.tax_profile?.note ?? "Without tax";
-  }
   const bases = document.taxes.map(() => []);
   for (const [key, commissions] of taxed) {
     const [day, kind, category] = JSON.parse(key);
@@ -176,7 +166,7 @@ function checkTax(document, { taxed }) {
 }
 
 function checkBalance({ opening, brought_forward: brought, previous, collects, ...figures }) {
-  const { net, commission, tax, payable, proceeds = "0", payments, closing } = figures;
+  const { net, commission, tax, payable, proceeds, payments, closing } = figures;
   const minus = (text) => product("-1", text);
   expectSame("opening", opening, sum([previous?.closing ?? "0", brought]));
   expectSame("payable", payable, sum([commission, tax]));
