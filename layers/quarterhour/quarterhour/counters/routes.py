@@ -3,7 +3,6 @@
 from datetime import timedelta
 from typing import Final
 
-from quarterhour.aws.entity import Values
 from quarterhour.aws.resources import Resources
 from quarterhour.counters.keys import account_pk
 from quarterhour.counters.overview import OverviewQueries
@@ -11,7 +10,6 @@ from quarterhour.counters.plan import Retention
 from quarterhour.counters.queries import ACCOUNT_STATES, CounterQueries, Registered, with_registrations
 from quarterhour.counters.spans import MAX_DAYS, RANGES, Spans, calendar_spans, day_spans
 from quarterhour.model import clock, fields, instants
-from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import ALWAYS, DAY, MONTH
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.snapshots.queries import SnapshotQueries, layers_of
@@ -73,13 +71,10 @@ def _read_accounts(routes: Routes, resources: Resources, registered: Registered)
 def _read_totals(routes: Routes, resources: Resources) -> None:
     counters = CounterQueries(resources.entities)
 
-    def find(agency: Spellings, currency: str) -> tuple[Account, Values]:
-        return counters.find(agency, parameters.decoded(currency))
-
     @routes.get("/accounts/<agency>/<currency>", allow=own_agency)
     def account_totals(agency: Spellings, currency: str) -> http.Response:
         """Return an account's lifetime totals."""
-        return http.response(200, counters.totals(*find(agency, currency)))
+        return http.response(200, counters.totals(*counters.find(agency, parameters.decoded(currency))))
 
     @routes.get("/accounts/<agency>/<currency>/quarter-hours", allow=own_agency, query=("from", "to", *PAGE))
     def account_quarter_hours(agency: Spellings, currency: str) -> http.Response:
@@ -87,7 +82,7 @@ def _read_totals(routes: Routes, resources: Resources) -> None:
         query = routes.parameters()
         start, end = query.span(MOMENT, instants.moment)
         paging = query.paging()
-        account, _ = find(agency, currency)
+        account, _ = counters.find(agency, parameters.decoded(currency))
         return http.response(200, paging.body(counters.quarter_hours(account, start, end, paging)))
 
     @routes.get("/accounts/<agency>/<currency>/days", allow=own_agency, query=("from", "to", *PAGE))
@@ -96,7 +91,7 @@ def _read_totals(routes: Routes, resources: Resources) -> None:
         query = routes.parameters()
         first, end = query.span(DAY, instants.day)
         paging = query.paging()
-        account, _ = find(agency, currency)
+        account, _ = counters.find(agency, parameters.decoded(currency))
         return http.response(200, paging.body(counters.days(account, first, end, paging)))
 
     @routes.get("/accounts/<agency>/<currency>/periods", allow=own_agency, query=("from", "to", *PAGE))
@@ -105,7 +100,7 @@ def _read_totals(routes: Routes, resources: Resources) -> None:
         query = routes.parameters()
         first, end = query.span(MONTH, instants.month, (Period.of(ALWAYS[0]), Period.of(ALWAYS[1])))
         paging = query.paging()
-        account, _ = find(agency, currency)
+        account, _ = counters.find(agency, parameters.decoded(currency))
         return http.response(200, paging.body(counters.periods(account, first, end, paging)))
 
 
@@ -113,20 +108,22 @@ def _read_states(routes: Routes, resources: Resources) -> None:
     counters, layers = CounterQueries(resources.entities), layers_of(resources.env)
     snapshots = SnapshotQueries(resources.entities, ACCOUNT_STATES)
 
-    def find(agency: Spellings, currency: str) -> tuple[Account, Values]:
-        return counters.find(agency, parameters.decoded(currency))
-
     @routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency, query=STATES)
     def account_snapshots(agency: Spellings, currency: str) -> http.Response:
         """Return an account's states in a layer: of a span or a day, the last ones, or the state at an instant."""
         query = routes.parameters()
-        return http.response(200, states(query, layers, snapshots, lambda: account_pk(find(agency, currency)[0])))
+        return http.response(
+            200,
+            states(
+                query, layers, snapshots, lambda: account_pk(counters.find(agency, parameters.decoded(currency))[0])
+            ),
+        )
 
     @routes.get("/accounts/<agency>/<currency>/changes", allow=own_agency, query=PAGE)
     def account_changes(agency: Spellings, currency: str) -> http.Response:
         """Return an account's single changes, the newest first."""
         paging = routes.parameters().paging()
-        account, _ = find(agency, currency)
+        account, _ = counters.find(agency, parameters.decoded(currency))
         return http.response(200, paging.body(snapshots.last(account_pk(account), layers.changes, paging)))
 
     @routes.get("/accounts/<agency>/<currency>/trend", allow=own_agency, query=("layer",))
@@ -134,7 +131,7 @@ def _read_states(routes: Routes, resources: Resources) -> None:
         """Return an account's latest state, compared with its state in the window before."""
         query = routes.parameters()
         layer = query.optional("layer", layers.expected, layers.named, layers.shortest)
-        _, latest = find(agency, currency)
+        _, latest = counters.find(agency, parameters.decoded(currency))
         return http.response(200, snapshots.trend(layer, latest))
 
 
