@@ -46,7 +46,7 @@ _SHOWN: Final = 20
 def configure(parser: argparse.ArgumentParser) -> None:
     """Add the arguments of ``quarterhour rerate``."""
     parser.add_argument(
-        "--card",
+        "--rate-card",
         required=True,
         metavar="NAME",
         help="the document of the rate card, such as rate-card:42; with --dry-run also a file with a rate card as JSON",
@@ -86,18 +86,18 @@ def run(args: argparse.Namespace) -> int:
 
 def _rate_card(args: argparse.Namespace, remote: Remote) -> tuple[str, int, RateCard]:
     """Return the document of the rate card, its version and its content; a file has no version."""
-    if args.card.startswith(RATE_CARD):
-        answer = _document(remote, args.card, args.version)
+    if args.rate_card.startswith(RATE_CARD):
+        answer = _document(remote, args.rate_card, args.version)
         content = exact_json.parse(exact_json.canonical(answer["content"]))
-        return args.card, answer["version"], _read(content, args.card)
+        return args.rate_card, answer["version"], _read(content, args.rate_card)
     if not args.dry_run:
         raise ToolError(f"name the document of the rate card, such as {RATE_CARD}42: a file is for a --dry-run alone")
     try:
-        return args.card, 0, _read(exact_json.parse(Path(args.card).read_bytes().decode()), args.card)
+        return args.rate_card, 0, _read(exact_json.parse(Path(args.rate_card).read_bytes().decode()), args.rate_card)
     except OSError as error:
-        raise ToolError(f"{args.card} cannot be read: {error}") from error
+        raise ToolError(f"{args.rate_card} cannot be read: {error}") from error
     except ValueError as error:
-        raise ToolError(f"{args.card} is not JSON: {error}") from error
+        raise ToolError(f"{args.rate_card} is not JSON: {error}") from error
 
 
 def _document(remote: Remote, name: str, version: int | None) -> Json:
@@ -106,7 +106,7 @@ def _document(remote: Remote, name: str, version: int | None) -> Json:
     status, answer = remote.send("GET", path)
     if status == HTTPStatus.NOT_FOUND:
         missing = "no rate card" if version is None else f"no version {version} of the rate card"
-        raise ToolError(f"there is {missing} {name}: write it first, or name another one with --card")
+        raise ToolError(f"there is {missing} {name}: write it first, or name another one with --rate-card")
     if status != HTTPStatus.OK:
         raise ToolError(failure("GET", path, status, answer))
     return answer

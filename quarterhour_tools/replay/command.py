@@ -100,7 +100,10 @@ def _add_documents(parser: argparse.ArgumentParser) -> None:
         "--owner", type=Path, metavar="FILE", help=f"register the owner before the first event: {owner.FILE_HELP}"
     )
     parser.add_argument(
-        "--cards", type=Path, metavar="DIR", help=f"write rate cards before the first event: {rate_cards.FILE_HELP}"
+        "--rate-cards",
+        type=Path,
+        metavar="DIR",
+        help=f"write rate cards before the first event: {rate_cards.FILE_HELP}",
     )
 
 
@@ -134,7 +137,7 @@ def run(args: argparse.Namespace) -> int:
     documents = [
         *([owner.read(args.owner)] if args.owner else ()),
         *(agencies.read_versions(args.agencies) if args.agencies else ()),
-        *(rate_cards.read(args.cards) if args.cards else ()),
+        *(rate_cards.read(args.rate_cards) if args.rate_cards else ()),
     ]
     if args.through and args.orders:
         raise ToolError("--orders sends requests: leave out --through")

@@ -26,7 +26,7 @@ def test_a_replay_tries_rate_cards_and_agencies_on_recorded_events(
     (folder / "rate-card:group").mkdir(parents=True)
     (folder / "rate-card:group" / "eu.json").write_text('{"rules": [{"percent": 25}]}')
     (folder / "rate-card%3Adefault.json").write_text('{"rules": [{"percent": "5"}]}')
-    code = main(["replay", str(events), "--cards", str(folder), "--agencies", str(agencies), "--json"])
+    code = main(["replay", str(events), "--rate-cards", str(folder), "--agencies", str(agencies), "--json"])
     result = json.loads(capsys.readouterr().out)
     assert (code, result["verified"], result["recorded"]) == (0, True, 2)
     commissions = {account: totals["commission"] for account, totals in result["accounts"].items()}

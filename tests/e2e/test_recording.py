@@ -98,7 +98,7 @@ def test_each_adjustment_of_a_re_rating_is_posted(fault: str, capsys: pytest.Cap
         post(world, [sale("s1", "100"), sale("s2", "100")])
         keep(world, 1, {"percent": "20"})
         with unreliable(world, fault) as url:
-            assert main(["rerate", "--card", "rate-card:42", *SPAN, "--url", url, *BECAUSE]) == 0
+            assert main(["rerate", "--rate-card", "rate-card:42", *SPAN, "--url", url, *BECAUSE]) == 0
         adjustments = [item for item in ledger(world) if item["type"] == "adjustment.recorded"]
     assert len(adjustments) == 2
     assert "2 adjustments posted" in capsys.readouterr().out

@@ -50,7 +50,7 @@ def rate_card(tmp_path: Path) -> str:
 
 def run(url: str, rate_card: str, capsys: pytest.CaptureFixture[str], *more: str) -> tuple[int, dict[str, Any]]:
     """Run the command; return its exit code and what it printed."""
-    code = main(["rerate", "--card", rate_card, *SPAN, "--url", url, "--json", *more])
+    code = main(["rerate", "--rate-card", rate_card, *SPAN, "--url", url, "--json", *more])
     printed: dict[str, Any] = json.loads(capsys.readouterr().out)
     return code, printed
 
@@ -99,7 +99,7 @@ def test_what_a_dry_run_shows_is_posted_once_and_counted_and_sealed(
             assert (code, again["verdicts"], again["adjustments"]) == (0, {}, [])
             post(world, [void(of="s0"), refund("r1", "-100", of="s1")])
             assert run(url, "rate-card:42", capsys, *BECAUSE) == (0, {**again, "accounts": ANY}), "no second run"
-            assert main(["rerate", "--card", "rate-card:42", *SPAN, "--url", url, "--dry-run"]) == 0
+            assert main(["rerate", "--rate-card", "rate-card:42", *SPAN, "--url", url, "--dry-run"]) == 0
             assert "0 adjustments would be posted" in capsys.readouterr().out
         world.drain()
         assert Decimal(world.read("/accounts/42/GBP")["commission"]) == 210
@@ -123,7 +123,7 @@ def test_adjustments_that_another_run_has_posted_with_another_reason_are_reporte
             (theirs,) = (one["event"] for one in shown["adjustments"])
             theirs["data"]["refers_to"] = "another"
             post(world, theirs)
-            arguments = ["rerate", "--card", "rate-card:42", "--version", "2", *SPAN, "--url", url, *BECAUSE]
+            arguments = ["rerate", "--rate-card", "rate-card:42", "--version", "2", *SPAN, "--url", url, *BECAUSE]
             assert main(arguments) == 1
             printed = capsys.readouterr()
             assert "Not all of them are posted: run it again, with the same reason." in printed.out
@@ -141,7 +141,15 @@ def test_a_file_without_a_rate_card_is_an_error(
     content: str, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "card.json").write_text(content)
-    arguments = ["rerate", "--card", str(tmp_path / "card.json"), *SPAN, "--url", "http://127.0.0.1:1", "--dry-run"]
+    arguments = [
+        "rerate",
+        "--rate-card",
+        str(tmp_path / "card.json"),
+        *SPAN,
+        "--url",
+        "http://127.0.0.1:1",
+        "--dry-run",
+    ]
     assert main(arguments) == 2
     assert message in capsys.readouterr().err
 
@@ -149,16 +157,16 @@ def test_a_file_without_a_rate_card_is_an_error(
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        (("--card", "new.json", *BECAUSE), "a file is for a --dry-run alone"),
-        (("--card", "missing.json", "--dry-run"), "cannot be read"),
-        (("--card", "rate-card:default", *BECAUSE), "name the agency whose events are rerated (--agency)"),
-        (("--card", "rate-card:default", "--agency", "42"), "say why the events are rerated (--reason)"),
-        (("--card", "rate-card:42", "--agency", "7", *BECAUSE), "is the rate card of the agency 42 alone"),
+        (("--rate-card", "new.json", *BECAUSE), "a file is for a --dry-run alone"),
+        (("--rate-card", "missing.json", "--dry-run"), "cannot be read"),
+        (("--rate-card", "rate-card:default", *BECAUSE), "name the agency whose events are rerated (--agency)"),
+        (("--rate-card", "rate-card:default", "--agency", "42"), "say why the events are rerated (--reason)"),
+        (("--rate-card", "rate-card:42", "--agency", "7", *BECAUSE), "is the rate card of the agency 42 alone"),
         (
-            ("--card", "rate-card:42", "--version", "9", *BECAUSE),
+            ("--rate-card", "rate-card:42", "--version", "9", *BECAUSE),
             "there is no version 9 of the rate card rate-card:42",
         ),
-        (("--card", "rate-card:43", "--dry-run"), "there is no rate card rate-card:43: write it first"),
+        (("--rate-card", "rate-card:43", "--dry-run"), "there is no rate card rate-card:43: write it first"),
     ],
 )
 def test_arguments_with_which_nothing_can_be_posted_are_refused(

@@ -84,7 +84,10 @@ def dry_run(world: World, place: Path, capsys: pytest.CaptureFixture[str]) -> li
     file.write_text(json.dumps({"valid_from": "2020-01-01T00:00:00Z", "rules": RULES}))
     with serving(world) as url:
         span = ("--from", "2026-01-01", "--to", "2027-01-01")
-        assert main(["rerate", "--card", str(file), *span, "--all-agencies", "--dry-run", "--json", "--url", url]) == 0
+        assert (
+            main(["rerate", "--rate-card", str(file), *span, "--all-agencies", "--dry-run", "--json", "--url", url])
+            == 0
+        )
     accounts = json.loads(capsys.readouterr().out)["accounts"]
     return [
         (*name.rsplit("#", 1), one["events"], *(Decimal(one[key]) for key in ("commission", "would_be", "difference")))

@@ -630,7 +630,7 @@ def test_the_statements_of_hotels_equal_an_independent_computation(
     replay += [
         "--owner",
         OWNER_FILE,
-        "--cards",
+        "--rate-cards",
         str(EXAMPLES / "hotel_rate_cards"),
         "--rate",
         "rate(1 day)",

@@ -67,7 +67,7 @@ def test_an_address_to_which_no_request_can_be_sent_is_refused(url: str, capsys:
         ["held", "list"],
         ["held", "release", "s", "i", "--reason", "r"],
         ["held", "discard", "s", "i", "--reason", "r"],
-        ["rerate", "--from", "2026-10-01", "--to", "2026-10-02", "--agency", "42", "--card", "FILE"],
+        ["rerate", "--from", "2026-10-01", "--to", "2026-10-02", "--agency", "42", "--rate-card", "FILE"],
         ["import", "FILE"],
         ["send", "FILE"],
         ["rates", "FILE"],
