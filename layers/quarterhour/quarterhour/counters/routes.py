@@ -111,13 +111,12 @@ def _read_states(routes: Routes, resources: Resources) -> None:
     @routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency, query=STATES)
     def account_snapshots(agency: Spellings, currency: str) -> http.Response:
         """Return an account's states in a layer: of a span or a day, the last ones, or the state at an instant."""
-        query = routes.parameters()
-        return http.response(
-            200,
-            states(
-                query, layers, snapshots, lambda: account_pk(counters.find(agency, parameters.decoded(currency))[0])
-            ),
-        )
+
+        def find() -> str:
+            account, _ = counters.find(agency, parameters.decoded(currency))
+            return account_pk(account)
+
+        return http.response(200, states(routes.parameters(), layers, snapshots, find))
 
     @routes.get("/accounts/<agency>/<currency>/changes", allow=own_agency, query=PAGE)
     def account_changes(agency: Spellings, currency: str) -> http.Response:
