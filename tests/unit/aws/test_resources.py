@@ -2,13 +2,17 @@
 
 import pytest
 
+from quarterhour.aws import clients
 from quarterhour.aws.resources import Resources
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.settings import Environment
 
 
 def test_each_resource_is_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("AWS_DEFAULT_REGION", "us-east-1")
+    for variable in ("AWS_DEFAULT_REGION", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+        monkeypatch.setenv(variable, "us-east-1")
+    own = clients.session.__wrapped__()
+    monkeypatch.setattr(clients, "session", lambda: own)
     resources = Resources(Environment({"ENTITY_TABLE": "entities", "MAX_CONCURRENCY": "2"}))
     for name in ("dynamodb", "s3", "sqs", "entities", "workers"):
         assert getattr(resources, name) is getattr(resources, name)
