@@ -6,10 +6,11 @@ from decimal import Decimal
 from random import Random
 from typing import Final
 
-from quarterhour.aws.entity import LATEST, Values
+from quarterhour.aws.entity import Values
 from quarterhour.aws.items import chunks, to_item
 from quarterhour.aws.tables import BATCH_WRITE
-from quarterhour.counters.keys import account_pk, day_key, latest_key, period_key
+from quarterhour.counters.keys import LISTED, account_pk, day_key, listed_key, period_key
+from quarterhour.counters.windows import AccountState
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import midnight
@@ -29,7 +30,7 @@ def accounts(agencies: int) -> list[Account]:
 
 
 def counters(account: Account, days: Sequence[date]) -> Iterator[Values]:
-    """Yield the counters of an account that has sales on each of these days: days, periods, lifetime."""
+    """Yield the items of an account that has sales on each of these days: days, periods, lifetime, and its listing."""
     random = Random(str(account))  # noqa: S311 - the same figures in every run
     by_day = {day: _totals(random) for day in days}
     by_period = add_up({}, ((Period.of(day), totals) for day, totals in by_day.items()))
@@ -37,13 +38,9 @@ def counters(account: Account, days: Sequence[date]) -> Iterator[Values]:
         yield {**day_key(account, day), **totals.as_dict(), "version": 1}
     for period, totals in by_period.items():
         yield {**period_key(account, period), **totals.as_dict(), "version": 1}
-    yield {
-        **latest_key(account),
-        **total(by_day.values()).as_dict(),
-        **window_index(LATEST, account_pk(account)),
-        "version": len(days),
-        "last_updated": iso_millis(midnight(days[-1].isoformat())),
-    }
+    last_updated = iso_millis(midnight(days[-1].isoformat()))
+    yield AccountState(account, total(by_day.values()), len(days), last_updated).item()
+    yield {**listed_key(account), **window_index(LISTED, account_pk(account))}
 
 
 def fill(stack: Stack, every: Sequence[Account], days: Sequence[date]) -> None:

@@ -17,6 +17,8 @@ from benchmarks.writing import system
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
+from quarterhour.customers.store import VaultStore
+from quarterhour.customers.tokens import CustomerNames, CustomerTokens
 from quarterhour.model.clock import ManualClock, sleep, using
 from quarterhour.model.errors import NotFoundError, UnavailableError
 from quarterhour.orders.order import Order, read_order
@@ -145,13 +147,14 @@ def rush(units_a_second: float, sizes: Sequence[int] = SIZES) -> Rush:
         with environment({"AWS_ENDPOINT_URL_DYNAMODB": stack.engine.dynamodb_url}):
             client, once = clients.dynamodb(), clients.dynamodb_once()
         table = stack.ref("EntityTable")
-        service = OrderService(OrderStore(client, once, table, Workers(1)))
+        vault = VaultStore(client, stack.ref("VaultTable"), Workers(1))
+        service = OrderService(OrderStore(client, once, table, Workers(1)), CustomerTokens(vault))
         faults.capacity = Capacity(table, units_a_second, _price(stack, table))
         orders = [read_order(body(number, items)) for number, items in enumerate(sizes)]
         rushed = Rush()
         with faults.at_work():
             turns.run([lambda order=order: _create_with_retries(service, order, turns, rushed) for order in orders])  # type: ignore[misc]
-        queries = OrderQueries(EntityReader(client, table))
+        queries = OrderQueries(EntityReader(client, table), CustomerNames(vault).token_of)
         rushed.lost = sum(not _is_whole(queries, order) for order in orders)
         return rushed
 

@@ -14,6 +14,7 @@ from quarterhour.aws.parking import Parking
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.streams import Record
 from quarterhour.aws.telemetry import observed
+from quarterhour.customers.tokens import no_tokens
 from quarterhour.ledger.keys import HELD
 from quarterhour.ledger.recording.service import recorder_of
 from quarterhour.notifications.service import ChangeLog, NotificationLog
@@ -28,7 +29,7 @@ env, dynamodb, workers = resources.env, resources.dynamodb, resources.workers
 parking = Parking(resources.sqs, env.text("PARKED_QUEUE_URL"))
 biller = Biller(
     OrderStore(dynamodb, dynamodb, resources.entity_table, workers),  # only reads
-    recorder_of(resources, ArchivedPostings.of(resources), "BILLING_TIMEOUT_SECONDS"),
+    recorder_of(resources, ArchivedPostings.of(resources), "BILLING_TIMEOUT_SECONDS", no_tokens),
     parking,
     workers,
 )

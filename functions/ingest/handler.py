@@ -6,6 +6,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import observed
+from quarterhour.customers.tokens import CustomerTokens
 from quarterhour.ledger.events.http import read_request
 from quarterhour.ledger.events.people import PeopleRules, sent_by
 from quarterhour.ledger.recording.metrics import count_outcomes
@@ -18,7 +19,8 @@ from quarterhour.web.parameters import Parameters
 
 resources = Resources.of_process()
 gate = Gate(resources.env)
-recorder = recorder_of(resources, ArchivedPostings.of(resources), "INGEST_TIMEOUT_SECONDS")
+archived, tokens = ArchivedPostings.of(resources), CustomerTokens.of(resources)
+recorder = recorder_of(resources, archived, "INGEST_TIMEOUT_SECONDS", tokens)
 
 allow = people(Role.FINANCE)
 rules = PeopleRules.of(resources.env)

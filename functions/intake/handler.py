@@ -10,6 +10,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import logger, observed
+from quarterhour.customers.tokens import CustomerTokens
 from quarterhour.intake.inbox import InboxIntake
 from quarterhour.intake.service import QueueIntake
 from quarterhour.intake.store import InboxStore
@@ -19,7 +20,8 @@ from quarterhour.reports.archived import ArchivedPostings
 
 resources = Resources.of_process()
 env, sqs = resources.env, resources.sqs
-recorder = recorder_of(resources, ArchivedPostings.of(resources), "INTAKE_TIMEOUT_SECONDS")
+archived, tokens = ArchivedPostings.of(resources), CustomerTokens.of(resources)
+recorder = recorder_of(resources, archived, "INTAKE_TIMEOUT_SECONDS", tokens)
 queue = QueueIntake(recorder, Parking(sqs, env.text("PARKED_QUEUE_URL")))
 inbox_queue = env.text("INBOX_QUEUE_URL")
 inbox = InboxIntake(recorder, InboxStore(resources.s3, env.text("INBOX_BUCKET")), sqs, inbox_queue)

@@ -14,7 +14,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import observed
 from quarterhour.counters import routes as counters
 from quarterhour.counters.queries import ACCOUNT_STATES
-from quarterhour.customers.tokens import CustomerNames, vault_of
+from quarterhour.customers.tokens import CustomerNames
 from quarterhour.file_formats.csv import routes as csv
 from quarterhour.ledger import routes as ledger
 from quarterhour.maintenance import routes as maintenance
@@ -36,9 +36,8 @@ from quarterhour.web.routing import Routes
 
 resources = Resources.of_process()
 archived = ArchivedPostings.of(resources)
-vault = vault_of(resources.env, resources.dynamodb, resources.workers)
 
-routes = Routes(resources.env, CustomerNames(vault).revealed if vault else None)
+routes = Routes(resources.env, CustomerNames.of(resources).revealed)
 counters.read(routes, resources, registry.registered(resources))
 snapshots.read(routes, resources, {snapshots.ACCOUNTS: ACCOUNT_STATES, "exchange-rates": EXCHANGE_RATE_STATES})
 reports.read(routes, resources)

@@ -15,75 +15,43 @@ An operator invokes it with one of:
 - `{"action": "discard", …}`, with the same fields: discard a held event for good.
 - `{"action": "forget", "customer": "…", "by": "ann", "reason": "request 17"}`: delete a customer's key and name.
 - `{"action": "forgotten"}`: the log of what was forgotten.
-- `{"action": "move-customers"}`: move data from before the vault. While the response holds `more`, invoke it again.
 - `{"action": "redact", "kind": "orders", "subject": "1001", "user": "ann", "id": "m-1", "by": "ben", "reason": "…"}`:
   remove the text of a message.
 """
 
 from collections.abc import Callable
-from typing import Any, assert_never
+from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.aws import clients
-from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.executions import Executions
 from quarterhour.aws.parking import Parking
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import Metric, count, logger, observed
-from quarterhour.aws.workers import Workers
-from quarterhour.counters.plan import Retention
-from quarterhour.counters.store import CounterStore
-from quarterhour.customers.tokens import CustomerMarks, no_marks, vault_of
+from quarterhour.customers.requests import ForgetRequest, read_forgetting
+from quarterhour.customers.service import ForgettingService
+from quarterhour.customers.store import VaultStore
 from quarterhour.ledger.held.decision_service import HeldDecisionService
 from quarterhour.ledger.held.requests import ReleaseRequest, read_decision
 from quarterhour.ledger.held.store import HeldStore
-from quarterhour.maintenance.forgetting.requests import (
-    ForgetRequest,
-    ForgettingRequest,
-    ForgottenRequest,
-    MoveRequest,
-    RedactRequest,
-    read_forgetting,
-)
-from quarterhour.maintenance.forgetting.service import CustomerMove, Forgetting
-from quarterhour.maintenance.forgetting.store import ForgettingStore
 from quarterhour.maintenance.rebuild.requests import FollowRequest, RebuildRequest, read_request
 from quarterhour.maintenance.rebuild.service import RebuildService
-from quarterhour.model.settings import Environment
-from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.reports.store import CheckpointStore, RunStore
+from quarterhour.messages.requests import read_redaction
+from quarterhour.messages.service import ThreadService
+from quarterhour.messages.store import ThreadStore
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour.snapshots.service import SnapshotWriter
 from quarterhour.snapshots.store import SnapshotStore
 
-env = Environment.of_process()
-dynamodb = clients.dynamodb()
-sqs = clients.sqs()
-workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
-entity_table = env.text("ENTITY_TABLE")
-entities = EntityReader(dynamodb, entity_table)
-checkpoints, runs = CheckpointStore(dynamodb, entity_table), RunStore(dynamodb, entity_table)
-files = SealedFiles(clients.s3(), env.text("REPORT_BUCKET"))
-counters = CounterStore(dynamodb, entity_table)
-retention = Retention(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
-# One worker: accounts are repaired and moved side by side, and each finds the marks of its customers.
-vault = vault_of(env, dynamodb, Workers(1))
-rebuilds = RebuildService(
-    checkpoints,
-    runs,
-    files,
-    counters,
-    retention,
-    workers,
-    Executions(clients.stepfunctions(), env.text("REBUILDING_ARN")),
-    CustomerMarks(vault) if vault else no_marks,
-)
-forgetting = Forgetting(vault, ForgettingStore(dynamodb, entities, workers))
-counters_parked = Parking(sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
-snapshots_parked = Parking(sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
+resources = Resources.of_process()
+env, dynamodb, workers, entity_table = resources.env, resources.dynamodb, resources.workers, resources.entity_table
+rebuilds = RebuildService.of(resources)
+forgetting = ForgettingService(VaultStore.of(resources))
+threads = ThreadService(ThreadStore(dynamodb, entity_table))
+counters_parked = Parking(resources.sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
+snapshots_parked = Parking(resources.sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
 layers = env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
 snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, layers, workers)
-held = HeldDecisionService(HeldStore(dynamodb, env.text("IDENTITY_TABLE"), entity_table, entities))
+held = HeldDecisionService(HeldStore.of(resources))
 
 REBUILD_RESERVE_SECONDS = 450
 """With less time left than this, a rebuild begins no further day: half of the function's timeout."""
@@ -100,8 +68,11 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         done = "released" if isinstance(decision, ReleaseRequest) else "discarded"
         return {done: str(decision.identity)}
     about = read_forgetting(event)
-    if about:
-        return forget(about, context)
+    if about:  # nothing of it is logged
+        return forgetting.forget(about) if isinstance(about, ForgetRequest) else forgetting.forgotten()
+    redaction = read_redaction(event)
+    if redaction:
+        return {"redacted": threads.redact(redaction)}
     request = read_request(event)
     if isinstance(request, RebuildRequest):
         return rebuild(request, context)
@@ -115,22 +86,6 @@ def rebuild(request: RebuildRequest, context: LambdaContext) -> dict[str, Any]:
     rebuilt = rebuilds.rebuild(request, in_time(context, REBUILD_RESERVE_SECONDS))
     count(Metric.COUNTERS_REPAIRED, rebuilt.repaired)
     return rebuilt.as_dict()
-
-
-def forget(request: ForgettingRequest, context: LambdaContext) -> dict[str, Any]:
-    """Return the result of a request about forgetting. Nothing of it is logged."""
-    match request:
-        case ForgetRequest():
-            return forgetting.forget(request)
-        case ForgottenRequest():
-            return forgetting.forgotten()
-        case RedactRequest():
-            return forgetting.redact(request)
-        case MoveRequest():
-            move = CustomerMove(forgetting.vault_or_refuse(), checkpoints, runs, files, counters, retention, workers)
-            return move.move(in_time(context, REBUILD_RESERVE_SECONDS)).as_dict()
-        case _:
-            assert_never(request)
 
 
 def unpark(context: LambdaContext) -> dict[str, Any]:

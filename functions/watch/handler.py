@@ -9,6 +9,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import Metric, count, logger, observed
+from quarterhour.customers.tokens import no_tokens
 from quarterhour.ledger.held.service import HeldPoster
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.recording.service import recorder_of
@@ -21,7 +22,7 @@ resources = Resources.of_process()
 archived = ArchivedPostings.of(resources)
 reconciler = ScheduleReconciler.of(resources)
 grace = resources.env.seconds("GRACE_SECONDS")
-poster = HeldPoster(HeldStore.of(resources), recorder_of(resources, archived, "WATCH_TIMEOUT_SECONDS"))
+poster = HeldPoster(HeldStore.of(resources), recorder_of(resources, archived, "WATCH_TIMEOUT_SECONDS", no_tokens))
 disputes = DisputeWatch(StatementStatusService.of(resources), resources.workers)
 starter = StatementStarter.of(resources)
 

@@ -10,7 +10,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import observed
 from quarterhour.counters import routes as counters
-from quarterhour.customers.tokens import CustomerNames, vault_of
+from quarterhour.customers.tokens import CustomerNames
 from quarterhour.ledger import routes as ledger
 from quarterhour.messages import routes as messages
 from quarterhour.messages.keys import SubjectKind
@@ -24,9 +24,8 @@ from quarterhour.web import http
 from quarterhour.web.routing import Routes
 
 resources = Resources.of_process()
-vault = vault_of(resources.env, resources.dynamodb, resources.workers)
 
-routes = Routes(resources.env, CustomerNames(vault).revealed if vault else None)
+routes = Routes(resources.env, CustomerNames.of(resources).revealed)
 orders.write(routes, resources)
 registry.write(routes, resources)
 reports.write(routes, resources)

@@ -1,7 +1,7 @@
-"""`quarterhour forget`: forgets a customer or the text of a message, lists what was forgotten, moves earlier data."""
+"""`quarterhour forget`: forgets a customer or the text of a message, lists what was forgotten."""
 
 import argparse
-from typing import Any, Final
+from typing import Final
 
 from rich.console import Console
 from rich.table import Table
@@ -16,7 +16,7 @@ HELP: Final = "forget a customer's name, or the text of a message"
 DESCRIPTION: Final = (
     "Forget a customer: the key and the name are deleted, and nobody can tell any more whose the token in the "
     "stored data is. With --redact, remove the text of a message. With --list, show the forgotten customers by "
-    "token, without names. With --move, once, prepare data from before the vault."
+    "token, without names."
 )
 
 _TITLES: Final = ("at", "token", "by", "reason")
@@ -34,7 +34,6 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help="remove the text of a message: of a user in a thread, such as orders 1001 ann m-1",
     )
     what.add_argument("--list", action="store_true", help="list the forgotten customers by token, the oldest first")
-    what.add_argument("--move", action="store_true", help="move data from before the vault; run it again to go on")
     parser.add_argument("--reason", metavar="TEXT", help="why, without the name; it is kept with your name")
     configure_target(parser)
 
@@ -43,8 +42,6 @@ def run(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
     if args.list:
         return _list(args)
-    if args.move:
-        return _move(args)
     if not args.reason:
         raise ToolError("--reason is missing: expected why this is forgotten, without the name")
     why = {"by": operator(args), "reason": args.reason}
@@ -56,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if answer["token"] is None:
         print("nothing is known of this customer: never recorded, or forgotten before")
         return 1
-    print(f"forgotten: {answer['token']} stays, {counted(answer['orders'], 'order')} from before the vault changed")
+    print(f"forgotten: {answer['token']} stays")
     return 0
 
 
@@ -67,23 +64,3 @@ def _list(args: argparse.Namespace) -> int:
     print_table(Console(), table)
     print(f"{counted(table.row_count, 'customer')} forgotten")
     return 0
-
-
-def _move(args: argparse.Namespace) -> int:
-    answer = invoke(args, "Repair", {"action": "move-customers"})
-    while answer["more"]:
-        print(f"moved through {answer['through']}", flush=True)
-        answer = invoke(args, "Repair", {"action": "move-customers"})
-    print(_remains(answer))
-    if not answer["complete"]:
-        print(f"not complete: run it again once the whole day {answer['since'][:10]} (UTC) is sealed")
-        return 1
-    print("complete: new data hold tokens, and customers can be forgotten")
-    return 0
-
-
-def _remains(answer: dict[str, Any]) -> str:
-    if not answer["lines"]:
-        return "no sealed line holds a name"
-    lines, files = counted(int(answer["lines"]), "sealed line"), counted(int(answer["quarter_hours"]), "quarter-hour")
-    return f"{lines} of {files} hold names, the last on {answer['last']}; sealed files never change"

@@ -30,6 +30,7 @@ from quarterhour.snapshots.store import SnapshotStore
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, environment
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from tests.support.builders import claim
+from tests.support.customers import token
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -112,7 +113,7 @@ class Storage:
 
     @property
     def events(self) -> LedgerQueries:
-        return LedgerQueries(self.dynamodb, self.ledger_table, self.entities, self.workers, lambda: ALWAYS[0])
+        return LedgerQueries(self.dynamodb, self.ledger_table, self.entities, self.workers, lambda: ALWAYS[0], token)
 
     @property
     def schedule(self) -> ScheduleStore:

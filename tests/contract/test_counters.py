@@ -20,12 +20,14 @@ from quarterhour.counters.distinct import MARKERS_PER_TRANSACTION, Marker, Marke
 from quarterhour.counters.keys import (
     account_pk,
     customers_key,
+    day_key,
     latest_key,
     paid_statement_key,
-    partition_key,
     payments_and_periods,
+    period_key,
+    quarter_hour_key,
 )
-from quarterhour.counters.plan import Addition, CounterChange, NewCustomers, Retention, watermark, with_difference
+from quarterhour.counters.plan import CounterChange, CounterWrite, Listing, NewCustomers, Retention, with_difference
 from quarterhour.counters.plan import changes as account_changes
 from quarterhour.counters.store import CounterStore, markers_request
 from quarterhour.counters.windows import AccountState, Window
@@ -33,11 +35,12 @@ from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.maintenance.rebuild.repair import CounterRepair
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import AccountItemError
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
 from tests.contract.storage import Storage, only_dynamodb_local
-from tests.support.older_counters import changes_of_0_1_0, changes_of_0_2_0, in_own_month, keys_in_own_month
+from tests.support.counted import planned
 from tests.support.sealing import line
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -52,35 +55,30 @@ def account(own: str) -> Account:
     return Account(own, "GBP")
 
 
-def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SOLD) -> list[CounterChange]:
-    """Plan three counters with a difference added to what is stored."""
-    quarter_hour = QuarterHour.at(at)
-    stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
-    more: Any = {"counted": {"watermarks": {"00": SEQ}}, "last_updated": iso_millis(at), "retention": KEPT}
-    return three(changes_of_0_2_0(account, quarter_hour, stored, in_own_month(quarter_hour, delta), **more))
-
-
-def three(planned: Sequence[CounterChange | Addition]) -> list[CounterChange]:
-    return [change for change in planned if isinstance(change, CounterChange)]
-
-
-def counted_by_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> list[CounterChange]:
-    """Plan the counters of a partition as 0.1.0 wrote them."""
-    partition = Partition(QuarterHour.at(at), shard)
-    stored = storage.counters.read(
-        [*keys_in_own_month(account, partition.quarter_hour), partition_key(account, partition)]
-    )
-    more: Any = {"seq": SEQ, "last_updated": iso_millis(at), "retention": KEPT}
-    return three(changes_of_0_1_0(account, partition, stored, SOLD, **more))
+def counted(storage: Storage, account: Account, at: datetime, delta: Totals = SOLD) -> list[CounterWrite]:
+    """Plan the account item and three counters that leave it, with a difference added to what is stored."""
+    return planned(storage.counters, account, at, delta, seq=SEQ, retention=KEPT)
 
 
 def stored(storage: Storage, account: Account, at: datetime) -> list[dict[str, Any]]:
-    found = storage.counters.read(keys_in_own_month(account, QuarterHour.at(at)))
+    quarter_hour = QuarterHour.at(at)
+    keys = [
+        quarter_hour_key(account, quarter_hour),
+        latest_key(account),
+        day_key(account, quarter_hour.day),
+        period_key(account, Period.of(quarter_hour.day)),
+    ]
+    found = storage.counters.read(keys)
     return [found[sk] for sk in sorted(found)]
 
 
-def values(changes: Sequence[CounterChange]) -> list[dict[str, Any]]:
-    return sorted((change.values for change in changes), key=lambda one: str(one["sk"]))
+def in_order(writes: Sequence[CounterWrite]) -> list[CounterChange]:
+    """Return the changes of counters in the order of ``stored``: day, period, quarter-hour, lifetime."""
+    return sorted((one for one in writes if isinstance(one, CounterChange)), key=lambda one: str(one.values["sk"]))
+
+
+def values(writes: Sequence[CounterWrite]) -> list[dict[str, Any]]:
+    return [one.values for one in in_order(writes)]
 
 
 # ---------------------------------------------------------------- three counters
@@ -101,40 +99,40 @@ def test_a_counter_that_was_never_written_is_missing(storage: Storage, account: 
 
 
 @pytest.mark.parametrize("version", [0, 2], ids=["back", "on"])
-@pytest.mark.parametrize("stale", [0, 1, 2], ids=["quarter-hour", "latest", "day"])
+@pytest.mark.parametrize("stale", [0, 2, 3], ids=["day", "quarter-hour", "latest"])
 def test_none_of_three_is_written_where_one_has_changed_since_it_was_read(
     storage: Storage, account: Account, at: datetime, stale: int, version: int
 ) -> None:
     storage.counters.write(counted(storage, account, at))
-    planned = counted(storage, account, at)
-    storage.write({**planned[stale].values, "version": version})
+    writes = counted(storage, account, at)
+    storage.write({**in_order(writes)[stale].values, "version": version})
     before = stored(storage, account, at)
     with pytest.raises(ClientError) as failure:
-        storage.counters.write(planned)
+        storage.counters.write(writes)
     assert is_cancelled(failure.value)
     assert stored(storage, account, at) == before
 
 
-@pytest.mark.parametrize("existing", [0, 1, 2], ids=["quarter-hour", "latest", "day"])
+@pytest.mark.parametrize("existing", [0, 2, 3], ids=["day", "quarter-hour", "latest"])
 def test_none_of_three_is_written_for_the_first_time_where_one_exists(
     storage: Storage, account: Account, at: datetime, existing: int
 ) -> None:
-    planned = counted(storage, account, at)
-    storage.write(planned[existing].values)
+    writes = counted(storage, account, at)
+    storage.write(in_order(writes)[existing].values)
     with pytest.raises(ClientError) as failure:
-        storage.counters.write(planned)
+        storage.counters.write(writes)
     assert is_cancelled(failure.value)
-    assert stored(storage, account, at) == [planned[existing].values]
+    assert stored(storage, account, at) == [in_order(writes)[existing].values]
 
 
 @only_dynamodb_local
 def test_of_concurrent_writers_one_succeeds(storage: Storage, account: Account, at: datetime) -> None:
     """moto is not made for several threads."""
-    planned = counted(storage, account, at)
+    writes = counted(storage, account, at)
 
     def went_through(_: int) -> bool:
         try:
-            storage.counters.write(planned)
+            storage.counters.write(writes)
         except ClientError as error:
             if not (is_cancelled(error) or is_transient(error)):
                 raise
@@ -143,7 +141,7 @@ def test_of_concurrent_writers_one_succeeds(storage: Storage, account: Account, 
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(went_through, range(8))) == 1
-    assert stored(storage, account, at) == values(planned)
+    assert stored(storage, account, at) == values(writes)
 
 
 def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: Account, at: datetime) -> None:
@@ -152,17 +150,6 @@ def test_figures_and_watermark_keep_all_their_digits(storage: Storage, account: 
     _, _, quarter_hour, _ = stored(storage, account, at)
     assert (quarter_hour["gross"], quarter_hour["watermarks"]) == (str(gross), {"00": SEQ})
     assert Totals.of(quarter_hour).gross == gross
-
-
-def test_payments_are_added_to_counters_that_were_stored_without_them(
-    storage: Storage, account: Account, at: datetime
-) -> None:
-    for change in counted(storage, account, at):
-        storage.write({name: value for name, value in change.values.items() if name != "payments"})
-    storage.counters.write(counted(storage, account, at, Totals(1, payments=Decimal("-99.005"))))
-    expected = SOLD + Totals(1, payments=Decimal("-99.005"))
-    assert [Totals.of(one) for one in stored(storage, account, at)] == [expected] * 4
-    assert {one["payments"] for one in stored(storage, account, at)} == {"-99.005"}
 
 
 # ---------------------------------------------------------------- the account item
@@ -206,7 +193,7 @@ def test_an_account_item_above_its_size_is_refused_with_an_error_of_its_own(
     storage: Storage, account: Account, at: datetime
 ) -> None:
     huge = {f"QUARTER#{number}": Window(watermarks={"00": "9" * 4000}) for number in range(110)}
-    for before in (AccountState(account), replace(AccountState(account), version=1, carried_over=True)):
+    for before in (AccountState(account), replace(AccountState(account), version=1)):
         _, writes = account_changes(before, sold(account, at).plus(SOLD, huge, ""), [], {}, KEPT)
         with pytest.raises(AccountItemError, match="DynamoDB refuses an account item"):
             storage.counters.write(writes)
@@ -218,7 +205,7 @@ def sold(account: Account, at: datetime) -> AccountState:
     quarter_hour = QuarterHour.at(at)
     new = [NewCustomers(customers_key(account, None), "new_customers", 2)]
     more: Any = {"customers": new, "watermarks": Window(watermarks={"00": SEQ}), "last_updated": iso_millis(at)}
-    return with_difference(AccountState(account), quarter_hour, in_own_month(quarter_hour, SOLD), **more)
+    return with_difference(AccountState(account), quarter_hour, {Period.of(quarter_hour.day): SOLD}, **more)
 
 
 # ---------------------------------------------------------------- counted from one quarter-hour to another
@@ -227,35 +214,17 @@ def sold(account: Account, at: datetime) -> AccountState:
 def test_counted_totals_include_the_first_and_the_last_quarter_hour(
     storage: Storage, account: Account, at: datetime
 ) -> None:
-    for quarter_hours, shard in ((0, 0), (1, 0), (1, 7), (90, 63), (91, 0)):
-        storage.counters.write(counted_by_0_1_0(storage, account, at + quarter_hours * LENGTH, shard))
-    for quarter_hours in (0, 1, 2, 90, 91):
+    for quarter_hours in (0, 1, 1, 2, 90, 90, 91):
         storage.counters.write(counted(storage, account, at + quarter_hours * LENGTH))
     other = Account(f"{account.agency}-other", "GBP")
     storage.counters.write(counted(storage, other, at + 2 * LENGTH))
     first, last = (QuarterHour.at(at + quarter_hours * LENGTH) for quarter_hours in (1, 90))
     assert storage.counters.counted(storage.counters.account(account), first, last) == {
-        first: in_own_month(first, SOLD + SOLD + SOLD),
-        first.next: in_own_month(first.next, SOLD),
-        last: in_own_month(last, SOLD + SOLD),
+        first: {Period.of(first.day): SOLD + SOLD},
+        first.next: {Period.of(first.day): SOLD},
+        last: {Period.of(last.day): SOLD + SOLD},
     }
     assert len(storage.counters.counted(storage.counters.account(account), first, QuarterHour.last_of(date.max))) == 4
-
-
-def test_the_counters_of_a_quarter_hours_partitions_are_read_with_its_own(
-    storage: Storage, account: Account, at: datetime
-) -> None:
-    for quarter_hours, shard in ((0, 0), (1, 0), (1, 63), (2, 0)):
-        storage.counters.write(counted_by_0_1_0(storage, account, at + quarter_hours * LENGTH, shard))
-    quarter_hour = QuarterHour.at(at + LENGTH)
-    older = {f"QUARTER#{quarter_hour}#00", f"QUARTER#{quarter_hour}#63"}
-    assert storage.counters.read_partitions(account, quarter_hour).keys() == older
-    storage.counters.write(counted(storage, account, at + LENGTH))
-    found = storage.counters.read_partitions(account, quarter_hour)
-    assert found.keys() == older | {f"QUARTER#{quarter_hour}"}
-    state = storage.counters.account(account)
-    assert {watermark(Partition(quarter_hour, shard), state, found) for shard in (0, 63)} == {SEQ}
-    assert watermark(Partition(quarter_hour, 1), state, found) == ""
 
 
 # ---------------------------------------------------------------- distinct customers
@@ -366,20 +335,19 @@ def test_new_customers_are_added_with_the_counters_or_not_at_all(
     storage: Storage, account: Account, at: datetime
 ) -> None:
     lifetime, of_day = marker_sets(account, at.date(), {"ann", "bob"}, KEPT)
-    planned = counted(storage, account, at)
-    storage.counters.write([*planned, lifetime.addition(2), of_day.addition(1)])
+    writes = counted(storage, account, at)
+    storage.counters.write([*writes, lifetime.addition(2), of_day.addition(1)])
     with pytest.raises(ClientError):
-        storage.counters.write([*planned, lifetime.addition(2), of_day.addition(1)])
+        storage.counters.write([*writes, lifetime.addition(2), of_day.addition(1)])
     assert customers(storage, account, at) == [2, 1]
     assert storage.counters.read([of_day.counter])[of_day.counter["sk"]]["expires_at"] == of_day.counter_expires
 
 
-def test_only_the_lifetime_counter_is_in_the_index(storage: Storage, account: Account, at: datetime) -> None:
-    changes = counted(storage, account, at)
-    storage.counters.write(changes)
-    latest = next(change.values for change in changes if change.values["sk"] == latest_key(account)["sk"])
-    found = storage.entities.read_window(latest["gsi1pk"], latest["pk"], 10, None)
-    assert list(found) == [latest]
+def test_an_account_is_in_the_index_by_one_item(storage: Storage, account: Account, at: datetime) -> None:
+    writes = counted(storage, account, at)
+    storage.counters.write(writes)
+    (listed,) = (one.values for one in writes if isinstance(one, Listing))
+    assert list(storage.entities.read_window(listed["gsi1pk"], listed["pk"], 10, None)) == [listed]
 
 
 # ---------------------------------------------------------------- payments that name a statement

@@ -44,6 +44,7 @@ from quarterhour_tools.emulator.engines import environment
 from tests.contract.paging import everything
 from tests.contract.storage import Storage, only_dynamodb_local
 from tests.support.builders import event, person, rerating, settings
+from tests.support.customers import tokens
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -302,7 +303,7 @@ def record(archive: Archive, storage: Storage, own: str, at: datetime, numbers: 
     ledger = LedgerStore(archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, Workers(1))
     sold = [event(f"{own}-{number}", amount="100", category="books") for number in numbers]
     events = [replace(one, account=Account(own, "GBP"), time=at) for one in sold]
-    recorder = Recorder(settings(), ledger, archive.rate_cards.read, archive.registrations.read)
+    recorder = Recorder(settings(), ledger, archive.rate_cards.read, archive.registrations.read, tokens)
     return [one.verdict for one in recorder.record(events, f"{own}-{numbers}", 60)]
 
 
@@ -340,7 +341,7 @@ def test_a_rerating_costs_what_a_refund_costs_and_the_read_of_its_rate_card(
     ledger = LedgerStore(archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, Workers(1))
     sent = rerating(f"{own}-rr", 1, of=f"{own}-0", rate_card=rate_card_name(own), agency=own)
     verdicts: list[Verdict] = []
-    recorder = Recorder(settings(), ledger, archive.rate_cards.read, archive.registrations.read)
+    recorder = Recorder(settings(), ledger, archive.rate_cards.read, archive.registrations.read, tokens)
     bill = archive.bill(lambda: verdicts.extend(one.verdict for one in recorder.record([sent], own, 60)))
     record_property("record a re-rating, and write 2 control items", costs(bill))
     assert verdicts == [Verdict.RECORDED]

@@ -1,6 +1,6 @@
 """The orders: each whole or not at all to every reader, each access pattern, and what each costs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import chain
@@ -34,9 +34,11 @@ from tests.contract.metered import Record, cost, metered
 from tests.contract.paging import Read, everything
 from tests.contract.storage import Storage
 from tests.support.builders import MACHINE
+from tests.support.customers import token, tokens
 from tests.support.events import ABSENT
 from tests.support.orders import change as change_record
-from tests.support.orders import item, order, step
+from tests.support.orders import item, step
+from tests.support.orders import order as sent_order
 
 SECONDS = 20
 MINUTE = timedelta(minutes=1)
@@ -54,11 +56,11 @@ class Desk:
     def create(self, one: Order, at: datetime | None = None) -> OrderHeader:
         """Create an order, now or at an instant."""
         with using(ManualClock(at or clock.now())):
-            header, _ = OrderService(self.store).create(one, SECONDS)
+            header, _ = OrderService(self.store, tokens).create(one, SECONDS)
         return header
 
     def change(self, one: str, before: str, after: str) -> OrderHeader:
-        return OrderService(self.store).change(one, step(before, after))
+        return OrderService(self.store, tokens).change(one, step(before, after))
 
     def order(self, one: str, limit: int = 1000, token: str | None = None) -> OrderWithItems:
         return self.queries.order([one], Paging.of("order", limit, token))
@@ -94,7 +96,13 @@ def desk(storage: Storage) -> Desk:
     """The orders' stores with a client that is metered."""
     own = metered(storage)
     store = OrderStore(own.storage.dynamodb, own.storage.dynamodb, storage.entity_table, storage.workers)
-    return Desk(own.storage, store, OrderQueries(own.storage.entities), own.meter)
+    return Desk(own.storage, store, OrderQueries(own.storage.entities, token), own.meter)
+
+
+def order(*sent: object, **changed: object) -> Order:
+    """Return a valid order as it is stored, with its customer's token."""
+    one = sent_order(*sent, **changed)
+    return replace(one, customer=one.customer and token(one.customer))
 
 
 def many(own: str, number: int, **changed: object) -> Order:
@@ -135,7 +143,7 @@ def test_an_order_sent_again_is_returned_as_it_is(desk: Desk, own: str, at: date
     paid = desk.change(own, "open", "paid")
     desk.meter.take()
     with using(ManualClock(at + timedelta(days=3))):
-        header, created = OrderService(desk.store).create(one, SECONDS)
+        header, created = OrderService(desk.store, tokens).create(one, SECONDS)
     bill = desk.meter.take()
     assert (header, created) == (paid, False)
     assert header.placed_at == first.placed_at == iso_millis(at)
@@ -196,7 +204,7 @@ def test_two_senders_of_one_order_complete_it_together(desk: Desk, own: str, at:
 
 def test_nothing_is_shown_of_an_order_without_time_to_complete_it(desk: Desk, own: str) -> None:
     with pytest.raises(UnavailableError):
-        OrderService(desk.store).create(many(own, 30), 0)
+        OrderService(desk.store, tokens).create(many(own, 30), 0)
     with pytest.raises(NotFoundError):
         desk.order(own)
 
@@ -414,7 +422,7 @@ def test_many_orders_are_billed_in_parallel_each_item_once(
 ) -> None:
     storage = desk.storage
     settings = RecordingSettings(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
-    recorder = Recorder(settings, storage.ledger, lambda *_: RateCards({}, {}), lambda *_: {})
+    recorder = Recorder(settings, storage.ledger, lambda *_: RateCards({}, {}), lambda *_: {}, tokens)
     parking = Parking(storage.sqs, storage.stack.ref("BillingParkedQueue"))
     biller = Biller(desk.store, recorder, parking, storage.workers)
     orders = [f"{own}-{number}" for number in range(12)]

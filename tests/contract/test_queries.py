@@ -18,7 +18,7 @@ from quarterhour.counters.windows import Window
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import NotFoundError
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Account
 from quarterhour.model.money import ZERO
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
@@ -31,7 +31,7 @@ from tests.contract.metered import Record, cost, metered
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
 from tests.support.builders import MACHINE, claim, event
-from tests.support.older_counters import changes_of_0_1_0, changes_of_0_2_0, in_own_month, keys_in_own_month
+from tests.support.counted import planned
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 DAY = timedelta(days=1)
@@ -49,19 +49,8 @@ ONE: Final = Totals(1, ZERO, ZERO, ZERO)
 
 
 def count(storage: Storage, account: Account, at: datetime) -> None:
-    """Count one event of nothing."""
-    quarter_hour = QuarterHour.at(at)
-    stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
-    more: Any = {"counted": {}, "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(changes_of_0_2_0(account, quarter_hour, stored, in_own_month(quarter_hour, ONE), **more))
-
-
-def count_as_0_1_0(storage: Storage, account: Account, at: datetime, shard: int) -> None:
-    """Count one event of nothing as 0.1.0 did, in a counter of its partition."""
-    quarter_hour = QuarterHour.at(at)
-    stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
-    more: Any = {"seq": "1".zfill(40), "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(changes_of_0_1_0(account, Partition(quarter_hour, shard), stored, ONE, **more))
+    """Count one event of nothing, and let all windows leave."""
+    storage.counters.write(planned(storage.counters, account, at, ONE))
 
 
 # ---------------------------------------------------------------- counters
@@ -71,15 +60,15 @@ def count_as_0_1_0(storage: Storage, account: Account, at: datetime, shard: int)
 def test_quarter_hours_are_in_order_with_all_that_is_counted_of_them(
     storage: Storage, account: Account, at: datetime, limit: int
 ) -> None:
-    for number, shard in ((0, 63), (1, 0), (1, 2), (2, 1), (6, 0)):
-        count_as_0_1_0(storage, account, at + number * LENGTH, shard)
-    for number in (0, 1, 5, 6):
+    for number in (0, 0, 1, 1, 2, 5, 6, 6):
         count(storage, account, at + number * LENGTH)
+    for number in (1, 2):
+        count_now(storage, account, at + number * LENGTH)
     start, end = (QuarterHour.at(at + number * LENGTH).start for number in (1, 6))
     found = everything(
         lambda paging: CounterQueries(storage.entities).quarter_hours(account, start, end, paging), limit
     )
-    assert [one["events"] for one in found] == [3, 1, 1]
+    assert [one["events"] for one in found] == [3, 2, 1]
     assert [one["quarter_hour"] for one in found] == [str(QuarterHour.at(at + number * LENGTH)) for number in (1, 2, 5)]
 
 
@@ -110,8 +99,8 @@ def test_a_page_of_the_overview_makes_one_call_an_account(
         lambda: bodies.append(overview.page(month, own, Paging.of("request", 100, None), lambda: float("inf")))
     )
     record_property("a page of 3 accounts", cost(bill))
-    # The list of accounts and that of 0.2.0; account items, registrations, periods.
-    partitions, batches = 2 * WINDOW_SHARDS, 3
+    # The list of accounts; account items, registrations, periods.
+    partitions, batches = WINDOW_SHARDS, 3
     assert bill.calls == {"dynamodb.Query": partitions + len(accounts), "dynamodb.BatchGetItem": batches}
     (body,) = bodies
     assert [item["currency"] for item in body["items"]] == ["EUR", "GBP", "USD"]
@@ -135,7 +124,7 @@ def test_an_overview_of_spans_makes_at_most_two_calls_an_account(
     with using(ManualClock(now)):
         bill = one.bill(lambda: bodies.append(overview.compared(spans, f"{own}-{name}", paging, lambda: float("inf"))))
     record_property(f"3 accounts, {name}", cost(bill))
-    partitions, batches = 2 * WINDOW_SHARDS, 2  # The lists; account items, registrations.
+    partitions, batches = WINDOW_SHARDS, 2  # The list; account items, registrations.
     # Days, and the quarter-hours of 16 November; those of 16 December 2025 have expired.
     queries = partitions + calls * len(accounts)
     assert bill.calls == {"dynamodb.Query": queries, "dynamodb.BatchGetItem": batches}
@@ -152,27 +141,21 @@ def _periods_of(storage: Storage, account: Account, month: Period, paging: Pagin
     return CounterQueries(storage.entities).periods(account, month.previous, month.next, paging)
 
 
-def test_the_list_shows_each_account_once_by_whatever_release_it_was_counted(
-    storage: Storage, own: str, at: datetime
-) -> None:
-    older, carried_over, new = (Account(own, currency) for currency in ("EUR", "GBP", "USD"))
-    for account in (older, carried_over):
-        count(storage, account, at)
-    for account in (carried_over, new):
+def test_the_list_shows_each_account_once(storage: Storage, own: str, at: datetime) -> None:
+    accounts = [Account(own, currency) for currency in ("EUR", "GBP", "USD")]
+    for account in (*accounts, accounts[1]):
         count_now(storage, account, at)
     queries = CounterQueries(storage.entities)
-    found = everything(lambda paging: queries.accounts(own, None, paging, lambda: float("inf")), 1)
-    assert [(one["currency"], one["events"]) for one in found] == [("EUR", 1), ("GBP", 2), ("USD", 1)]
-    count(storage, carried_over, at)
-    found = everything(lambda paging: queries.accounts(own, None, paging, lambda: float("inf")), 2)
-    assert [one["events"] for one in found] == [1, 3, 1], "0.2.0 has put the account item into its list again"
+    for limit in (1, 2):
+        found = everything(lambda paging: queries.accounts(own, None, paging, lambda: float("inf")), limit)
+        assert [(one["currency"], one["events"]) for one in found] == [("EUR", 1), ("GBP", 2), ("USD", 1)]
 
 
 def count_now(storage: Storage, account: Account, at: datetime) -> None:
     """Count one event of nothing."""
     before, quarter_hour = storage.counters.account(account), QuarterHour.at(at)
     more: Any = {"customers": (), "watermarks": Window(), "last_updated": iso_millis(at)}
-    after = with_difference(before, quarter_hour, in_own_month(quarter_hour, ONE), **more)
+    after = with_difference(before, quarter_hour, {Period.of(quarter_hour.day): ONE}, **more)
     storage.counters.write(changes(before, after, [], {}, KEPT)[1])
 
 

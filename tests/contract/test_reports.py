@@ -11,20 +11,23 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.tables import query_pages
-from quarterhour.counters.plan import Retention
+from quarterhour.counters.plan import Retention, changes, with_difference
+from quarterhour.counters.windows import Window
 from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.ledger.postings.partitions import partition_request
 from quarterhour.ledger.postings.segments import postings_of
 from quarterhour.ledger.recording.plan import ledger_values
+from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import OvertakenError, SealedFileError
 from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import RUNS
 from quarterhour.reports.plan import Checkpoint, Plan, Proof, SealedFile, run_values, with_proofs
 from tests.contract.storage import Storage
 from tests.support.builders import claim, event
-from tests.support.older_counters import changes_of_0_2_0, in_own_month
+from tests.support.counted import planned
 
 MANIFEST = "f" * 64
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
@@ -199,19 +202,14 @@ def test_counted_totals_are_read_for_each_account_and_quarter_hour_that_has_a_co
     ours, theirs = Account(own, "GBP"), Account(own, "EUR")
     (first,) = shards(at, 1)
     totals = Totals(3, Decimal("12.50"), Decimal(-1), Decimal("1.15"))
-    more: Any = {"last_updated": "2026", "retention": KEPT}
-    storage.counters.write(
-        changes_of_0_2_0(
-            ours,
-            first.quarter_hour,
-            {},
-            in_own_month(first.quarter_hour, totals + totals),
-            counted={"watermarks": {}},
-            **more,
-        )
-    )
-    expected = {(ours, first.quarter_hour): totals + totals, (theirs, first.quarter_hour): totals}
-    assert storage.reports.counted(expected, 2) == {(ours, first.quarter_hour): totals + totals}
+    at_first = first.quarter_hour.start
+    storage.counters.write(planned(storage.counters, ours, at_first, totals))
+    before, after = storage.counters.account(ours), first.quarter_hour
+    delta: Any = {"customers": (), "watermarks": Window(), "last_updated": iso_millis(at_first)}
+    open_again = with_difference(before, after, {Period.of(after.day): totals}, **delta)
+    storage.counters.write(changes(before, open_again, [], {}, KEPT)[1])
+    keys = [(ours, first.quarter_hour), (theirs, first.quarter_hour)]
+    assert storage.reports.counted(keys) == {keys[0]: totals + totals}
 
 
 # ---------------------------------------------------------------- the bucket

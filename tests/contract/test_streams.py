@@ -19,9 +19,7 @@ from quarterhour.counters.plan import Retention, group
 from quarterhour.ledger.postings.segments import postings_of, segment_item
 from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.plan import ledger_values
-from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
-from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.snapshots.layers import parse_layers
 from quarterhour.snapshots.plan import snapshots
@@ -29,7 +27,7 @@ from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.filters import matches
 from tests.contract.storage import Storage, alone, only_dynamodb_local
 from tests.support.builders import claim, event
-from tests.support.older_counters import changes_of_0_2_0, in_own_month, keys_in_own_month
+from tests.support.counted import planned
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 
@@ -134,13 +132,8 @@ def test_a_write_over_an_event_reaches_no_counter(storage: Storage, own: str, at
 
 
 def count(storage: Storage, account: Account, at: datetime) -> None:
-    """Count one event of nothing."""
-    quarter_hour = QuarterHour.at(at)
-    stored = storage.counters.read(keys_in_own_month(account, quarter_hour))
-    more: Any = {"counted": {}, "last_updated": iso_millis(at), "retention": KEPT}
-    storage.counters.write(
-        changes_of_0_2_0(account, quarter_hour, stored, in_own_month(quarter_hour, Totals(1)), **more)
-    )
+    """Count one event of nothing, and let all windows leave."""
+    storage.counters.write(planned(storage.counters, account, at, Totals(1)))
 
 
 def test_each_change_of_a_latest_state_is_delivered_and_nothing_else(
@@ -149,7 +142,7 @@ def test_each_change_of_a_latest_state_is_delivered_and_nothing_else(
     for _ in range(3):
         count(storage, account, at)
     records = of_entity(delivered(storage, "snapshots", at), account)
-    assert len(records) == 12
+    assert len(records) == 13, "and the account is listed once"
     latest = filtered(storage, "snapshots", records)
     assert [one["eventName"] for one in latest] == ["INSERT", "MODIFY", "MODIFY"]
     assert {one["dynamodb"]["Keys"]["sk"]["S"] for one in latest} == {latest_key(account)["sk"]}

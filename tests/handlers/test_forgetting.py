@@ -8,7 +8,7 @@ from urllib.parse import quote, urlencode
 import pytest
 
 from quarterhour.customers.store import VaultStore
-from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError, UnavailableError
+from quarterhour.model.errors import InvalidError, NotFoundError, UnavailableError
 from quarterhour.proof.reports import verify
 from tests.handlers.desk import place, send
 from tests.support.events import refund, sale, view
@@ -20,7 +20,6 @@ from tests.support.tables import items, ledger
 
 ADA = "Ada Lovelace <ada@example.org>"
 WHY = {"by": "ann", "reason": "request 17"}
-ON = {"CustomerVault": "on"}
 TABLES = ("IdentityTable", "LedgerTable", "EntityTable")
 
 
@@ -69,10 +68,7 @@ def trade(world: World) -> list[dict[str, Any]]:
 def test_nothing_that_is_stored_or_logged_names_a_customer_and_after_forgetting_nobody_can_tell(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
-    with opened(ON) as world:
-        with pytest.raises(ConflictError, match="--move first"):
-            forget(world)
-        assert world.stack.invoke("repair", {"action": "move-customers"})["complete"]
+    with opened() as world:
         bought = trade(world)
         assert ADA not in everything_of(world, *TABLES), "the vault alone has names"
         shown = world.all("/events", from_="2026-10-23", to="2026-10-24", customer=ADA)
@@ -107,8 +103,7 @@ def test_nothing_that_is_stored_or_logged_names_a_customer_and_after_forgetting_
 
 
 def test_forgetting_twice_at_once_with_a_sale_between_leaves_no_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    with opened(ON) as world:
-        world.stack.invoke("repair", {"action": "move-customers"})
+    with opened() as world:
         post(world, sale("s1", "10.00", customer=ADA))
         late = VaultStore.forget
 
@@ -128,7 +123,7 @@ def test_forgetting_twice_at_once_with_a_sale_between_leaves_no_name(monkeypatch
 
 def test_people_of_an_agency_see_a_token_and_cannot_ask_for_a_name() -> None:
     parameters = {"JwtIssuer": "https://issuer.example", "JwtAudience": "q", "JwtAgencyClaim": "agency"}
-    with opened({**ON, **parameters}) as world:
+    with opened(parameters) as world:
         post(world, sale("s1", "10.00", customer=ADA))
 
         def read(customer: str = "") -> list[dict[str, Any]]:
@@ -162,8 +157,6 @@ def test_a_message_whose_text_is_removed_stays_without_it_and_no_retry_brings_it
         assert ADA not in everything_of(world, *TABLES)
         with pytest.raises(NotFoundError):
             world.stack.invoke("repair", {**redact, "id": "m-2"})
-        with pytest.raises(ConflictError, match="CustomerVault"):
-            forget(world)
         for request in ({"customer": ADA, "reason": f"for {ADA.lower()}"}, {"customer": ADA * 10}):
             with pytest.raises(InvalidError) as refused:
                 world.stack.invoke("repair", {"action": "forget", **WHY, **request})

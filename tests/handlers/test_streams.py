@@ -6,11 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.counters.keys import partition_key
-from quarterhour.counters.plan import Retention, group
-from quarterhour.counters.store import CounterStore
 from tests.support.events import sale
-from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys, periods_of
 from tests.support.requests import post, post_each
 from tests.support.system import World, faulty, opened
 from tests.support.tables import all_counters, counter, deliver, entity, items, number, parked, stream
@@ -175,96 +171,6 @@ def test_counters_agree_with_the_ledger_after_many_events(sharded: World) -> Non
     assert [len(item["watermarks"]) for item in quarter_hours] == [3]
     assert sum(Decimal(item["gross"]) for item in quarter_hours) == total
     assert counter(sharded, "CUSTOMERS")["customers"] == "7"
-
-
-@pytest.mark.parametrize("release", ["0.1.0", "0.2.0"])
-def test_records_that_an_earlier_release_counted_are_not_counted_again(world: World, release: str) -> None:
-    records = sold(world)
-    count_as(release, world, records[:2])
-    before = entity(world, "QUARTER#202610230130" + ("#00" if release == "0.1.0" else ""))
-    for _ in range(2):
-        assert deliver(world, "counters", records[:4]) == []
-        assert deliver(world, "counters", records) == []
-    assert figures(world, "latest")[0] == figures(world, "DAY#2026-10-23")[0] == "4"
-    assert entity(world, before["sk"]) == before
-    (shown,) = world.read("/accounts/42/GBP/quarter-hours", **SPAN)["items"][:1]
-    assert (shown["events"], shown["gross"]) == (3, "10.005")
-
-
-def test_0_2_0_and_this_release_count_side_by_side(world: World) -> None:
-    """Two functions, each with records that the other has not seen, in turn; this one gets all of them again."""
-    records = sold(world)
-    count_as("0.2.0", world, records[:1])
-    assert deliver(world, "counters", records[1:2]) == []
-    count_as("0.2.0", world, records[2:3])
-    assert deliver(world, "counters", records[2:3]) == []
-    assert deliver(world, "counters", records[3:4]) == []
-    count_as("0.2.0", world, records[4:])
-    assert deliver(world, "counters", records) == []
-    assert_all_counted(world)
-    assert {one["agency"] for one in world.read("/accounts")["items"]} == {"42", "7"}
-
-
-def test_an_update_that_fails_while_the_stream_is_paused_loses_nothing(world: World) -> None:
-    """The order of docs/deployment.md: pause, deploy, enable. This release writes nothing before it is enabled."""
-    records = sold(world)
-    count_as("0.2.0", world, records[:2])
-    before = items(world, "EntityTable")
-    assert world.read("/accounts/42/GBP")["events"] == 2, "the new function read answers from the counters of 0.2.0"
-    assert items(world, "EntityTable") == before
-    count_as("0.2.0", world, records[2:4])  # the update has failed, and 0.2.0 continues
-    assert deliver(world, "counters", records) == []  # the next update has not
-    assert_all_counted(world)
-
-
-def test_going_back_after_the_stream_was_enabled_loses_nothing_once_this_release_returns(world: World) -> None:
-    records = sold(world)
-    assert deliver(world, "counters", records[:2]) == []
-    count_as("0.2.0", world, records[2:])
-    assert figures_of_0_2_0(world) == ("4", "11.005", "-2.50", "0.85050")
-    assert_all_counted(world)
-    assert deliver(world, "counters", records) == []
-    assert_all_counted(world)
-
-
-SPAN = {"from": "2026-10-23T00:00:00Z", "to": "2026-10-24T00:00:00Z"}
-
-
-def test_records_that_0_2_0_was_given_after_this_release_show_as_drift_and_a_rebuild_repairs_them(world: World) -> None:
-    """0.2.0 knows no watermark in an account item. The order of docs/deployment.md never lets it get these records."""
-    records = sold(world)
-    assert deliver(world, "counters", records) == []
-    count_as("0.2.0", world, records[:2])
-    assert figures(world)[0] == "6"
-    world.clock.advance(timedelta(minutes=18))
-    assert world.report()["drift"] == 1
-    assert world.stack.invoke("repair", {"action": "rebuild"})["repaired"] > 0
-    assert_all_counted(world)
-    assert deliver(world, "counters", records) == []
-    assert_all_counted(world)
-
-
-def figures_of_0_2_0(world: World) -> tuple[str, ...]:
-    """Return the lifetime as 0.2.0 reads it."""
-    latest = entity(world, "latest")
-    return tuple(str(latest[name]) for name in FIGURES)
-
-
-def count_as(release: str, world: World, records: list[dict[str, Any]]) -> None:
-    """Count records as an earlier release did, from the items of the table."""
-    store = CounterStore(world.stack.dynamodb, world.stack.ref("EntityTable"))
-    retention = Retention(timedelta(days=14), timedelta(days=500))
-    for one in group(records)[0]:
-        (partition,) = one.partitions
-        keys = older_keys(one.account, one.quarter_hour, periods_of(one))
-        stored = store.read([*keys, partition_key(one.account, partition)])
-        planned: Any = (
-            group_changes_of_0_1_0(one, stored, retention)
-            if release == "0.1.0"
-            else group_changes_of_0_2_0(one, stored, (), retention)
-        )
-        if planned:
-            store.write(planned)
 
 
 # ---------------------------------------------------------------- snapshots

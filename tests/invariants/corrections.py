@@ -94,8 +94,8 @@ def is_content(event: Cloud, facts: Facts) -> bool:
 
 
 def is_customer(sent: str | None, stored: str | None) -> bool:
-    """Return whether a stored customer is the one that was sent, or a token; whose, only the vault knows."""
-    return stored == sent or (sent is not None and stored is not None and stored.startswith("ct_"))
+    """Return whether a customer is stored as a token, if one was sent; whose it is, only the vault knows."""
+    return stored is None if sent is None else stored is not None and stored.startswith("ct_")
 
 
 def rerating_of(facts: Facts) -> Any:

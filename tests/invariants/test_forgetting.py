@@ -1,4 +1,4 @@
-"""Recording with the vault, and forgetting, may die at any AWS call; each customer counts once, as their token."""
+"""Recording new customers, and forgetting, may die at any AWS call; each customer counts once, as their token."""
 
 from typing import Any
 
@@ -28,16 +28,16 @@ def stored_customers(place: Trial) -> dict[str, str]:
     return {facts["id"]: facts["customer"] for facts in place.ledger() if "customer" in facts}
 
 
-def test_an_ingest_with_the_vault_may_die_at_any_call(number: Numbers, crashes: Crashes) -> None:
+def test_an_ingest_of_new_customers_may_die_at_any_call(number: Numbers, crashes: Crashes) -> None:
     def prepare(place: Trial) -> None:
         place.stack.cold_start("ingest")
 
     def act(place: Trial) -> None:
         place.send(batch(number()))
 
-    with on_trial(MOTO, vault=True) as place:
+    with on_trial(MOTO) as place:
         act(place)
-        crashes.at_each_call("ingest with the vault", place, prepare, act, Trial.send_again)
+        crashes.at_each_call("ingest of new customers", place, prepare, act, Trial.send_again)
         stored = stored_customers(place)
         assert len({one for id_, one in stored.items() if id_.startswith("t")}) == 1, "bob has one token"
         for n in range(1, number.last + 1):
@@ -66,6 +66,5 @@ def test_forgetting_may_die_at_any_call_and_a_retry_of_the_forgotten_ones_events
         assert place.send([event]) == ["duplicate"]
         assert stored_customers(place) == known
 
-    with on_trial(MOTO, vault=True) as place:
-        place.invoke("repair", {"action": "move-customers"})
+    with on_trial(MOTO) as place:
         crashes.at_each_call("forgetting", place, prepare, forget, recover, loses_responses=True)

@@ -531,7 +531,6 @@ def on_trial(  # noqa: PLR0913 - all are options
     policy: str = "open",
     *,
     intake: bool = False,
-    vault: bool = False,
 ) -> Iterator[Trial]:
     """Deploy, with faults at hand and a clock that is set by hand; calls run one by one, so that faults are counted."""
     own: dict[str, str | int] = {
@@ -540,7 +539,6 @@ def on_trial(  # noqa: PLR0913 - all are options
         "AgencyPolicy": policy,
         "MaxConcurrency": 1,
         "Intake": "on" if intake else "off",
-        "CustomerVault": "on" if vault else "off",
     }
     with Faults().installed() as faults, opened(own, engine=engine, start=start, executes=False) as world:
         yield Trial(world, faults, registered_only=policy == "registered")

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -17,7 +16,6 @@ from quarterhour.counters.keys import (
     account_of,
     account_pk,
     latest_key,
-    partition_key,
     period_of,
     quarter_hour_of,
 )
@@ -27,9 +25,8 @@ from quarterhour.counters.plan import (
     CounterWrite,
     Listing,
     Retention,
-    by_quarter_hour_and_period,
     changes,
-    group,
+    of_quarter_hours,
 )
 from quarterhour.counters.service import CounterUpdater
 from quarterhour.counters.windows import AccountState, Counter
@@ -38,7 +35,6 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from tests.support.counted import counters
-from tests.support.older_counters import group_changes_of_0_1_0, group_changes_of_0_2_0, older_keys, periods_of
 from tests.support.script import cancelled, service_error
 
 RETENTION = Retention(timedelta(days=35), timedelta(days=800))
@@ -56,7 +52,7 @@ class CounterTable:
         self.after: Failing = lambda _: None
         self.meanwhile: Callable[[], None] = lambda: None
         self.reads = 0
-        self.partition_reads = 0
+        self.own_reads = 0
         self.written: list[Sequence[CounterWrite]] = []
         self.listed: list[Counter] = []
 
@@ -71,26 +67,26 @@ class CounterTable:
         return states
 
     def account(self, account: Account) -> AccountState:
-        values = self.read((latest_key(account),)).get(LATEST)
+        self.reads += 1
+        values = self._found([latest_key(account)]).get(LATEST)
         if values is None and (account_pk(account), "listed") in self.items:
             return AccountState(account, version_floor=1_000_000)
         return AccountState.of(account, values)
 
     def read(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
-        self.reads += 1
+        self.own_reads += 1
+        return self._found(keys)
+
+    def _found(self, keys: Iterable[Key]) -> Mapping[str, Counter]:
         found = {key["sk"]: dict(self.items[place]) for key in keys if (place := (key["pk"], key["sk"])) in self.items}
         self._others()
         return found
-
-    def read_partitions(self, account: Account, quarter_hour: QuarterHour) -> Mapping[str, Counter]:
-        self.partition_reads += 1
-        return {item["sk"]: item for item in self._own(account, f"QUARTER#{quarter_hour}")}
 
     def counted(self, state: AccountState, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
         assert first <= last, "DynamoDB takes no BETWEEN whose bounds are the wrong way round"
         own = [item for item in self._own(state.account, "QUARTER#") if first <= quarter_hour_of(item["sk"]) <= last]
         self._others()
-        return dict(by_quarter_hour_and_period(state.counters_for_writers(own, f"QUARTER#{first}", f"QUARTER#{last}:")))
+        return of_quarter_hours(state.counters_for_writers(own, f"QUARTER#{first}", f"QUARTER#{last}"))
 
     def periods(self, state: AccountState) -> PeriodTotals:
         own = self._own(state.account, "PERIOD#")
@@ -168,38 +164,10 @@ class CounterTable:
     # ------------------------------------------------------------ functions
 
     def function(self, lot: "Lot | None" = None) -> CounterUpdater:
-        """Return a function of this release on the table, which keeps items in memory."""
+        """Return a function on the table, which keeps items in memory."""
         stub: Any = self
         parking: Any = lot or Lot()
         return CounterUpdater(stub, parking, RETENTION, Workers(1))
-
-    def apply_as_0_2_0(self, records: Sequence[dict[str, Any]]) -> None:
-        """Count records as 0.2.0 did."""
-        for one in group(records)[0]:
-            stored = self._stored(
-                one.account, one.quarter_hour, older_keys(one.account, one.quarter_hour, periods_of(one))
-            )
-            self._write_older(group_changes_of_0_2_0(one, stored, (), RETENTION))
-
-    def apply_as_0_1_0(self, records: Sequence[dict[str, Any]]) -> None:
-        """Count records as 0.1.0 did, each partition by itself."""
-        for one in group(records)[0]:
-            for partition in one.partitions:
-                alone = replace(one, postings=tuple(of for of in one.postings if of.posting.partition == partition))
-                keys = [*older_keys(one.account, one.quarter_hour), partition_key(one.account, partition)]
-                self._write_older(
-                    group_changes_of_0_1_0(alone, self._stored(one.account, one.quarter_hour, keys), RETENTION)
-                )
-
-    def _stored(self, account: Account, quarter_hour: QuarterHour, keys: Iterable[Key]) -> Mapping[str, Counter]:
-        found = {key["sk"]: self.items[at] for key in keys if (at := (key["pk"], key["sk"])) in self.items}
-        return {**{item["sk"]: item for item in self._own(account, f"QUARTER#{quarter_hour}")}, **found}
-
-    def _write_older(self, changes: Sequence[CounterWrite]) -> None:
-        for one in changes:
-            assert isinstance(one, CounterChange)
-            assert self.items.get(place(one), {}).get("version") == one.version
-            self.items[place(one)] = dict(one.values)
 
     # ------------------------------------------------------------ what is counted
 
@@ -217,9 +185,9 @@ class CounterTable:
         return of_periods(item for sk, item in self.counters(account).items() if sk.startswith("PERIOD#"))
 
     def quarter_hours(self, account: str) -> dict[QuarterHour, PeriodTotals]:
-        """Return what is counted of an account's quarter-hours by period, by whatever release."""
+        """Return what is counted of an account's quarter-hours by period."""
         found = (item for sk, item in self.counters(account).items() if sk.startswith("QUARTER#"))
-        return dict(by_quarter_hour_and_period(found))
+        return of_quarter_hours(found)
 
 
 def of_periods(items: Iterable[Counter]) -> PeriodTotals:

@@ -19,7 +19,7 @@ CONFIGURATIONS = ROOT / "samconfig.toml"
 Properties = dict[str, Any]
 OF_OPTIONS = {
     *("TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus"),
-    *("Archives", "KeepsVault", "KeepsWarehouse"),
+    *("Archives", "KeepsWarehouse"),
 }
 """The conditions of what only a deployment with options has."""
 OPTIONS = {
@@ -30,7 +30,6 @@ OPTIONS = {
     "Notifications": "on",
     "NotificationBusName": "default",
     "LedgerRetentionMonths": "1",
-    "CustomerVault": "on",
 }
 """The parameters with which all of them hold."""
 

@@ -153,17 +153,15 @@ def test_account_quarter_hour_and_day_are_parsed_back_from_the_counters_keys(
     account: Account, partition: Partition, day: date
 ) -> None:
     quarter_hour = counters.quarter_hour_key(account, partition.quarter_hour)
-    older = counters.partition_key(account, partition)
-    for key in (quarter_hour, older):
-        found = counters.account_of(key["pk"]), counters.quarter_hour_of(key["sk"])
-        assert found == (account, partition.quarter_hour)
+    found = counters.account_of(quarter_hour["pk"]), counters.quarter_hour_of(quarter_hour["sk"])
+    assert found == (account, partition.quarter_hour)
     of_day = counters.day_key(account, day)
     assert counters.day_of(of_day["sk"]) == day
     of_period = counters.period_key(account, Period.of(day))
     assert counters.period_of(of_period["sk"]) == Period.of(day)
     first, last = counters.period_sk_bounds()
     assert first < of_period["sk"] < last
-    assert len({key["sk"] for key in (counters.latest_key(account), quarter_hour, older, of_day, of_period)}) == 5
+    assert len({key["sk"] for key in (counters.latest_key(account), quarter_hour, of_day, of_period)}) == 4
 
 
 @given(partition=partitions)
@@ -177,7 +175,6 @@ def test_the_counters_keys_are_those_of_the_data_model() -> None:
     pk = "ACCOUNT#United Kingdom#GBP"
     assert counters.latest_key(account) == {"pk": pk, "sk": "latest"}
     assert counters.quarter_hour_key(account, partition.quarter_hour) == {"pk": pk, "sk": "QUARTER#202610230130"}
-    assert counters.partition_key(account, partition) == {"pk": pk, "sk": "QUARTER#202610230130#03"}
     assert counters.shard_name(partition) == "03"
     assert counters.day_key(account, date(2026, 10, 23)) == {"pk": pk, "sk": "DAY#2026-10-23"}
 
@@ -193,13 +190,12 @@ def test_an_agency_named_like_a_prefix_keeps_its_name() -> None:
     assert counters.account_of(counters.account_pk(account)) == account
 
 
-@given(partition=partitions, first=quarter_hours, last=quarter_hours)
-def test_the_bounds_of_quarter_hours_include_their_counters_and_those_of_their_partitions(
-    partition: Partition, first: QuarterHour, last: QuarterHour
+@given(one=quarter_hours, first=quarter_hours, last=quarter_hours)
+def test_the_bounds_of_quarter_hours_include_their_counters(
+    one: QuarterHour, first: QuarterHour, last: QuarterHour
 ) -> None:
     low, high = counters.quarter_hour_sk_bounds(first, last)
-    for sk in (counters.quarter_hour_sk(partition.quarter_hour), counters.partition_sk(partition)):
-        assert (low <= sk <= high) == (first <= partition.quarter_hour <= last)
+    assert (low <= counters.quarter_hour_sk(one) <= high) == (first <= one <= last)
 
 
 # ---------------------------------------------------------------- the snapshots'

@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -10,7 +9,6 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.entity import Range, is_live
 from quarterhour.aws.entity_table import range_request, window_request
-from quarterhour.counters.plan import by_quarter_hour
 from quarterhour.counters.queries import ACCOUNT_STATES, state
 from quarterhour.ledger.reading.event_pages import Bounds, EventPage, PartitionPage, bounds, merge_pages
 from quarterhour.ledger.reading.queries import events_request
@@ -86,21 +84,6 @@ def test_a_state_is_shown_without_its_keys() -> None:
         "version": 3,
         "last_updated": "t",
     }
-
-
-# ---------------------------------------------------------------- counters
-
-
-def test_the_counters_of_a_quarter_hour_and_of_its_partitions_are_added_up() -> None:
-    quarter_hour = QuarterHour.at(AT)
-    counters: list[dict[str, Any]] = [
-        {"sk": f"QUARTER#{one}", **Totals(1, Decimal(amount)).as_dict()}
-        for one, amount in ((quarter_hour, "1.0"), (Partition(quarter_hour, 3), "2.00"), (quarter_hour.next, "5"))
-    ]
-    assert list(by_quarter_hour(counters)) == [
-        (quarter_hour, Totals(2, Decimal("3.00"))),
-        (quarter_hour.next, Totals(1, Decimal(5))),
-    ]
 
 
 # ---------------------------------------------------------------- snapshots

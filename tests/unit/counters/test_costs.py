@@ -61,7 +61,7 @@ def sale(agency: str, at: datetime, random: Random) -> dict[str, Any]:
 def counted(every: timedelta, days: int = 2) -> tuple[CounterTable, int]:
     """Count an account's sales, each in a separate batch; return the table and the number of sales."""
     table = CounterTable()
-    state = AccountState(ACCOUNT, SO_FAR, 1_000_000, "2026-10-22T23:00:00.000Z", {}, carried_over=True)
+    state = AccountState(ACCOUNT, SO_FAR, 1_000_000, "2026-10-22T23:00:00.000Z", {})
     table.items[f"ACCOUNT#{ACCOUNT}", "latest"] = state.item()
     function, sales = table.function(), 0
     for one in month(AGENCY, every, days):

@@ -43,7 +43,7 @@ def customers_of(table: CounterTable) -> dict[str, int]:
 def test_a_customer_whose_marker_holds_no_place_is_counted_already(
     came: list[tuple[str, str]], counted_before: set[str]
 ) -> None:
-    """0.1.0 and rebuilds set and count markers in one transaction."""
+    """A rebuild sets and counts markers in one transaction."""
     table = CounterTable()
     for marker_set in marker_sets(ACCOUNT, DAY, counted_before, RETENTION):
         table.count_new(marker_set)

@@ -65,7 +65,7 @@ class Died(BaseException):
 
 
 class Streams:
-    """The stream shards, and two functions of this release that are fed with them."""
+    """The stream shards, and two functions that are fed with them."""
 
     def __init__(self, table: CounterTable, records: Sequence[dict[str, Any]]) -> None:
         self.table = table
@@ -86,13 +86,6 @@ class Streams:
             failed = [one["itemIdentifier"] for one in answer["batchItemFailures"]]
             at = [one["dynamodb"]["SequenceNumber"] for one in records].index(failed[0]) if failed else end
             self.done[lane] = max(done, at)
-
-    def deliver_as_0_2_0(self, lane: int, share: float) -> None:
-        """Let 0.2.0 count the next records; it knows no watermark of this release, so it gets none again."""
-        done = self.done[lane]
-        end = done + round(share * (len(self.lanes[lane]) - done))
-        self.table.apply_as_0_2_0(self.lanes[lane][done:end])
-        self.done[lane] = end
 
     def deliver_all(self) -> None:
         self.table.before = self.table.after = lambda _: None
@@ -115,53 +108,31 @@ sales = st.lists(
     max_size=16,
 )
 cuts = st.tuples(st.floats(0, 1), st.floats(0, 1))
-deliveries = st.lists(st.tuples(st.integers(0, 1), cuts, st.integers(0, 2)), max_size=12)
+deliveries = st.lists(st.tuples(st.integers(0, 1), cuts, st.integers(0, 1)), max_size=12)
 
 
 @given(
     sold=sales,
-    counted_before=st.tuples(st.floats(0, 1), st.floats(0, 1)),
     deliveries=deliveries,
     faults=st.lists(st.sampled_from([0, 0, 0, 1, 2, 3, 4, 6]), max_size=12),
 )
 def test_each_posting_is_counted_once_in_any_batches_and_redeliveries(
     sold: list[tuple[str, str, Decimal, Decimal, str]],
-    counted_before: tuple[float, float],
     deliveries: list[tuple[int, tuple[float, float], int]],
     faults: list[int],
 ) -> None:
-    """0.1.0 has counted the first records, 0.2.0 the next. Then it runs beside two functions of this release.
-
-    Writes fail, responses are lost, and functions die. The functions keep items that the others have changed.
-    """
+    """Writes fail, responses are lost, and functions die. The functions keep items that the others have changed."""
     table = CounterTable()
     records = stream(sale(one, i) for i, one in enumerate(sold))
     streams = Streams(table, records)
-    by_0_1_0: list[dict[str, Any]] = []
-    by_0_2_0: list[dict[str, Any]] = []
-    for lane, records_of_lane in enumerate(streams.lanes):
-        first, second = sorted(round(share * len(records_of_lane)) for share in counted_before)
-        by_0_1_0 += records_of_lane[:first]
-        table.apply_as_0_1_0(records_of_lane[:first])
-        by_0_2_0 += records_of_lane[first:second]
-        table.apply_as_0_2_0(records_of_lane[first:second])
-        streams.done[lane] = second
     fault = Faults(faults)
     table.before, table.after = fault.before, fault.after
     for lane, cut, function in deliveries:
-        if function == 2:
-            # 0.2.0 knows no watermark of this release. So it gets nothing that this one has counted before it failed.
-            if is_uncounted(table, streams.lanes[lane][streams.done[lane] :]):
-                streams.deliver_as_0_2_0(lane, cut[1])
-                by_0_2_0 += streams.lanes[lane]
-        else:
-            streams.deliver(lane, cut, function)
+        streams.deliver(lane, cut, function)
     streams.deliver_all()
     for account in {one[0] for one in sold}:
-        newer = [one for one in records if one not in by_0_1_0]
-        assert_counted(table, account, sold, newer)
-        if not by_0_1_0 and not by_0_2_0:
-            assert_customers(table, account, sold)
+        assert_counted(table, account, sold, records)
+        assert_customers(table, account, sold)
 
 
 @given(
@@ -192,7 +163,7 @@ def test_each_posting_of_a_segment_is_counted_once_though_a_write_counts_only_so
         fault = Faults(faults)
         table.before, table.after = fault.before, fault.after
         for lane, cut, function in deliveries:
-            streams.deliver(lane, cut, function % 2)
+            streams.deliver(lane, cut, function)
         streams.deliver_all()
     placed = [one for some in made for one in some]
     for account in {one[0] for one in placed}:
@@ -213,22 +184,6 @@ def segment_of(sold: Sequence[tuple[str, str, Decimal, Decimal, str]], number: i
     return segment_item(key, len(items), packed(rows))
 
 
-def is_uncounted(table: CounterTable, records: Sequence[dict[str, Any]]) -> bool:
-    """Return whether this release has counted none of these records yet."""
-    for record in records:
-        (values,) = postings_of(record["dynamodb"]["NewImage"])
-        posted = Posting.of(values)
-        state = AccountState.of(posted.account, table.items.get((f"ACCOUNT#{posted.account}", "latest")))
-        window = state.windows.get(f"QUARTER#{posted.partition.quarter_hour}")
-        own = table.items.get((f"ACCOUNT#{posted.account}", f"QUARTER#{posted.partition.quarter_hour}"), {})
-        shard = str(posted.partition)[-2:]
-        seq = record["dynamodb"]["SequenceNumber"].zfill(40)
-        known = max(window.watermarks.get(shard, "") if window else "", own.get("watermarks", {}).get(shard, ""))
-        if seq <= known:
-            return False
-    return True
-
-
 def sale(one: tuple[str, str, Decimal, Decimal, str], i: int) -> dict[str, Any]:
     account, partition, amount, commission, customer = one
     image = posting(account, partition, amount, commission, i)
@@ -239,9 +194,9 @@ def assert_counted(
     table: CounterTable,
     account: str,
     sold: Sequence[tuple[str, str, Decimal, Decimal, str]],
-    newer: Sequence[dict[str, Any]],
+    records: Sequence[dict[str, Any]],
 ) -> None:
-    """Compare everything that is counted of an account with plain sums; 0.1.0 kept no totals of periods."""
+    """Compare everything that is counted of an account with plain sums."""
     of_account = [one for one in sold if one[0] == account]
     assert_sums(table.totals(account, "latest"), of_account)
     quarter_hours = {quarter_hour: total(sums.values()) for quarter_hour, sums in table.quarter_hours(account).items()}
@@ -253,7 +208,7 @@ def assert_counted(
         of_day = [one for one in of_account if one[1].startswith(day.replace("-", ""))]
         if of_day:
             assert_sums(table.totals(account, f"DAY#{day}"), of_day)
-    posted = [Posting.of(one) for record in newer for one in postings_of(record["dynamodb"]["NewImage"])]
+    posted = [Posting.of(one) for record in records for one in postings_of(record["dynamodb"]["NewImage"])]
     of_periods = (
         (one.period, Totals().plus(one.amount, one.commission)) for one in posted if str(one.account) == account
     )

@@ -20,8 +20,8 @@ from quarterhour.counters.plan import (
     by_account,
     changes,
     group,
+    lacks_watermark,
     over,
-    quarter_hours_to_read,
 )
 from quarterhour.counters.windows import AccountState, Window
 from quarterhour.ledger.postings.segments import SegmentKey, packed, postings_of, segment_item, void_item
@@ -33,7 +33,6 @@ from quarterhour.model.totals import Totals
 from quarterhour.snapshots.keys import window_partitions
 from tests.support.builders import AT, posting_item, record, utc
 from tests.support.counter_table import RETENTION, CounterTable, place
-from tests.support.older_counters import periods_of
 
 ACCOUNTS = ("42#GBP", "42#EUR", "7#GBP")
 ACCOUNT = Account("42", "GBP")
@@ -85,8 +84,7 @@ def test_a_batch_of_an_account_is_one_write_of_its_item_which_holds_all_open_win
         **Totals(3, Decimal("30.00"), Decimal(0), Decimal("3.00")).as_dict(),
         "version": 2,
         "last_updated": "2026-10-23T01:30:00.005Z",
-        "schema": 2,
-        "open_version": 2,
+        "schema": 1,
         "open": {
             QUARTER_HOUR: {
                 "totals": "3 30.00 0 3.00 0",
@@ -130,7 +128,7 @@ def test_a_quarter_hour_keeps_what_it_added_to_other_periods_than_its_own_month(
     assert table.quarter_hours(ACCOUNTS[0]) == {QuarterHour.parse("202610230130"): by_period}
     apply(table, [record(300, sold(PARTITIONS[2], minute=3))])
     left = table.items["ACCOUNT#42#GBP", QUARTER_HOUR]
-    assert left["periods"] == {"2026-09": ten.as_dict()}, "in the form of 0.2.0"
+    assert left["periods"] == {"2026-09": ten.as_dict()}
     assert table.quarter_hours(ACCOUNTS[0])[QuarterHour.parse("202610230130")] == by_period
 
 
@@ -140,7 +138,7 @@ def test_any_number_of_periods_is_counted_in_writes_that_keep_the_item_small() -
         {**posting(ACCOUNTS[0], PARTITIONS[0], "1", "1", i), "period": {"S": month}} for i, month in enumerate(months)
     ]
     (groups,) = by_account(group(stream(images))[0]).values()
-    assert [len(periods_of(one)) for one in groups] == [90, 90, 36]
+    assert [len({of.posting.period for of in one.postings}) for one in groups] == [90, 90, 36]
     table = CounterTable()
     apply(table, stream(images))
     assert table.totals(ACCOUNTS[0], "latest").events == len(table.all_periods(ACCOUNTS[0])) == len(months)
@@ -172,15 +170,6 @@ def test_payments_move_every_counter_and_no_figure_of_sales() -> None:
     assert {table.totals(ACCOUNTS[0], sk) for sk in ("latest", "DAY#2026-10-23", "PERIOD#2026-10", QUARTER_HOUR)} == {
         expected
     }
-
-
-def test_counters_that_were_stored_before_there_were_payments_count_them_from_0() -> None:
-    table = CounterTable()
-    table.apply_as_0_1_0(stream([posting(ACCOUNTS[0], PARTITIONS[0], "10.00", "1.00", 0)]))
-    paid = {**posting(ACCOUNTS[0], PARTITIONS[0], "25.00", "0", 3), "type": {"S": "payment.recorded"}}
-    apply(table, [record(200, paid)])
-    expected = Totals(2, Decimal("10.00"), Decimal(0), Decimal("1.00"), Decimal("25.00"))
-    assert table.totals(ACCOUNTS[0], "latest") == table.totals(ACCOUNTS[0], "DAY#2026-10-23") == expected
 
 
 def test_figures_keep_their_scale_and_all_their_digits_in_the_account_item() -> None:
@@ -225,41 +214,13 @@ def test_a_record_is_compared_with_the_watermark_of_its_own_shard() -> None:
     assert table.totals("42#GBP", "latest").events == 4
 
 
-def test_own_items_are_looked_for_only_while_a_shard_has_no_watermark() -> None:
+def test_the_own_item_is_looked_for_only_while_a_shard_has_no_watermark() -> None:
     table = CounterTable()
     (first,), (second,) = (group(stream([posting("42#GBP", PARTITIONS[i], "1", "1", 0)]))[0] for i in (0, 1))
-    quarter_hour = QuarterHour.parse("202610230130")
-    assert quarter_hours_to_read(first, table.account(ACCOUNT)) == {quarter_hour}
+    assert lacks_watermark(first, table.account(ACCOUNT))
     apply(table, stream([posting("42#GBP", PARTITIONS[0], "1", "1", 0)]))
-    assert quarter_hours_to_read(first, table.account(ACCOUNT)) == set()
-    assert quarter_hours_to_read(second, table.account(ACCOUNT)) == {quarter_hour}
-
-
-@pytest.mark.parametrize("counted_as", [CounterTable.apply_as_0_1_0, CounterTable.apply_as_0_2_0])
-def test_what_an_earlier_release_counted_is_not_counted_again(counted_as: Any) -> None:
-    table = CounterTable()
-    records = stream(posting("42#GBP", PARTITIONS[0], "1", "1", i) for i in range(4))
-    counted_as(table, records[:2])
-    before = {at: item for at, item in table.items.items() if at[1] != "latest"}
-    for some in (records[:2], records[:3], records):
-        apply(table, some)
-    assert table.totals("42#GBP", "latest").events == 4
-    assert sum(one.events for of in table.quarter_hours("42#GBP").values() for one in of.values()) == 4
-    assert {at: table.items[at] for at in before} == before, "its counters stay until the window leaves"
-
-
-def test_what_0_2_0_counted_after_this_release_is_found_by_the_version() -> None:
-    table = CounterTable()
-    records = stream(posting("42#GBP", PARTITIONS[i % 2], "1", "1", i) for i in range(6))
-    apply(table, records[:2])
-    table.apply_as_0_2_0(records[2:4])
-    assert table.account(ACCOUNT).changed_by_0_2_0
-    apply(table, records[5:])
-    assert not table.account(ACCOUNT).changed_by_0_2_0
-    for _ in range(2):
-        apply(table, records)
-    assert table.totals("42#GBP", "latest").events == 6
-    assert table.totals("42#GBP", QUARTER_HOUR).events == 6
+    assert not lacks_watermark(first, table.account(ACCOUNT))
+    assert lacks_watermark(second, table.account(ACCOUNT))
 
 
 # ---------------------------------------------------------------- leaving
@@ -311,7 +272,7 @@ def test_of_the_periods_all_but_the_newest_leave_whenever_a_window_leaves() -> N
     assert table.items["ACCOUNT#42#GBP", "PERIOD#2026-09"]["events"] == 1
 
 
-def test_a_customer_is_counted_in_the_account_item_and_in_items_of_0_2_0_once_the_day_leaves() -> None:
+def test_a_customer_is_counted_in_the_account_item_and_in_items_of_its_own_once_the_day_leaves() -> None:
     table = CounterTable()
     apply(table, [record(1, sold(customer={"S": "ann"})), record(2, sold(customer={"S": "bob"}))])
     assert [len(one) for one in table.written] == [2]
@@ -335,7 +296,7 @@ def test_at_most_as_many_windows_leave_as_a_transaction_takes_and_the_others_wit
     assert len(changes(state, state, over(state), {}, RETENTION)[1]) == 100
 
 
-def test_windows_expire_like_those_of_0_2_0_and_those_of_lifetime_and_period_never_do() -> None:
+def test_a_quarter_hour_and_a_day_expire_and_the_lifetime_and_a_period_never_do() -> None:
     state = AccountState(ACCOUNT).plus(
         Totals(1),
         {sk: Window(Totals(1)) for sk in (QUARTER_HOUR, "DAY#2026-10-23", "PERIOD#2026-10")},
@@ -369,7 +330,8 @@ def test_a_function_that_keeps_a_lost_item_in_memory_counts_on_from_the_new_one_
         {"open": None},
         {"open": {"DAY#2026-10-23": {"totals": "1 2"}}},
         {"open": {"DAY#2026-10-23": {"totals": "1 2 x 4 5"}}},
-        {"open_version": None},
+        {"schema": None},
+        {"schema": 2},
         {"gross": "much"},
         {"last_updated": "yesterday"},
         {"version": None},
@@ -379,12 +341,6 @@ def test_an_account_item_that_cannot_be_read_is_refused(broken: dict[str, Any]) 
     values = {**AccountState(ACCOUNT, version=1, last_updated="2026-10-23T01:30:00.000Z").item(), **broken}
     values = {name: value for name, value in values.items() if value is not None}
     with pytest.raises(AccountItemError, match="the item of account 42#GBP cannot be read"):
-        AccountState.of(ACCOUNT, values)
-
-
-def test_an_account_item_of_an_unknown_schema_is_refused() -> None:
-    values = {**AccountState(ACCOUNT, version=1).item(), "schema": 3}
-    with pytest.raises(AccountItemError, match="the item of account 42#GBP has schema 3, only 2 is known"):
         AccountState.of(ACCOUNT, values)
 
 

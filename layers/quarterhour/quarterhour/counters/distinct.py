@@ -5,17 +5,17 @@ its group is counted, only if the customer has none. The write that moves the wa
 marker to the count, which the account item holds until its day leaves. A watermark passes each place once, so each
 marker is added once, whatever crashes or is delivered again.
 
-Markers without a place are counted already: 0.1.0 and rebuilds set and count them in one transaction.
+Markers without a place are counted already: a rebuild sets and counts them in one transaction. It cannot set a place:
+a sealed line does not hold the posting's ``seq`` in the stream, and of an old line no counter of a quarter-hour is kept
+any more that would say whether a marker of it is counted.
 
-A customer is marked by the token. Data from before the vault have marked some by their names: such a former marker
-counts as the customer's until a move inserts one for the token, with the same place.
+A customer is marked by the token.
 """
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from types import MappingProxyType
 from typing import Any, Final
 
 from quarterhour.aws.entity import Key
@@ -39,8 +39,7 @@ class MarkerSet:
     """The markers of customers for one count.
 
     ``counter``: the count's key. ``tally``: the attribute in which a quarter-hour's counter keeps how many customers it
-    added to the count. ``markers``: the key of each customer's marker. ``former``: the key of the marker that data of
-    before the vault may have set for a customer. Expiries are epoch seconds.
+    added to the count. ``markers``: the key of each customer's marker. Expiries are epoch seconds.
     """
 
     counter: Key
@@ -48,21 +47,15 @@ class MarkerSet:
     markers: Mapping[str, Key]
     counter_expires: int | None
     markers_expire: int | None
-    former: Mapping[str, Key] = field(default_factory=dict)
 
     @property
     def keys(self) -> list[Key]:
-        """The keys of all markers that customers can have."""
-        return [*self.markers.values(), *self.former.values()]
-
-    def marker(self, customer: str, existing: Mapping[str, Marker]) -> Marker | None:
-        """Return a customer's marker from those that exist, by ``pk``; ``None`` if the customer has none."""
-        keys = (self.markers[customer], self.former.get(customer))
-        return next((existing[key["pk"]] for key in keys if key and key["pk"] in existing), None)
+        """The keys of the markers."""
+        return list(self.markers.values())
 
     def lacking(self, existing: Mapping[str, Marker]) -> list[str]:
-        """Return the customers that have no marker."""
-        return [customer for customer in self.markers if self.marker(customer, existing) is None]
+        """Return the customers that have no marker; ``existing``: the markers that exist, by ``pk``."""
+        return [customer for customer, key in self.markers.items() if key["pk"] not in existing]
 
     def new(self, customers: int) -> NewCustomers:
         """Return a number of new customers of the count."""
@@ -73,37 +66,20 @@ class MarkerSet:
         return Addition(self.counter, customers, self.counter_expires)
 
 
-def marker_sets(
-    account: Account,
-    day: date,
-    customers: Collection[str],
-    retention: Retention,
-    former: Mapping[str, str] = MappingProxyType({}),
-) -> list[MarkerSet]:
-    """Return the marker sets of customers seen on a day: for the lifetime's count and for the day's.
-
-    ``former``: by token, the name by which data from before the vault may have marked the customer.
-    """
+def marker_sets(account: Account, day: date, customers: Collection[str], retention: Retention) -> list[MarkerSet]:
+    """Return the marker sets of customers seen on a day: for the lifetime's count and for the day's."""
     if not customers:
         return []
     end = QuarterHour.last_of(day).end
     lifetime, of_day = customers_key(account, None), customers_key(account, day)
     return [
-        MarkerSet(
-            lifetime,
-            "new_customers",
-            _markers(lifetime, customers),
-            None,
-            None,
-            _former_markers(lifetime, customers, former),
-        ),
+        MarkerSet(lifetime, "new_customers", _markers(lifetime, customers), None, None),
         MarkerSet(
             of_day,
             "new_customers_of_day",
             _markers(of_day, customers),
             expiry(of_day["sk"], retention),
             epoch(end + MARKER_RETENTION),
-            _former_markers(of_day, customers, former),
         ),
     ]
 
@@ -112,19 +88,12 @@ def _markers(counter: Key, customers: Collection[str]) -> dict[str, Key]:
     return {customer: marker_key(counter, customer) for customer in sorted(customers)}
 
 
-def _former_markers(counter: Key, customers: Collection[str], former: Mapping[str, str]) -> dict[str, Key]:
-    return {one: marker_key(counter, former[one]) for one in customers if one in former}
-
-
-def first_places(group: Group, marked_by: Mapping[str, str] = MappingProxyType({})) -> dict[str, str]:
-    """Return the place of the first posting of each customer in a group.
-
-    ``marked_by``: the token of a customer whom the postings hold by name.
-    """
+def first_places(group: Group) -> dict[str, str]:
+    """Return the place of the first posting of each customer in a group."""
     places: dict[str, str] = {}
     for one in group.postings:
         if customer := one.posting.customer:
-            places.setdefault(marked_by.get(customer, customer), place(one.posting.partition, one.seq))
+            places.setdefault(customer, place(one.posting.partition, one.seq))
     return places
 
 
@@ -137,22 +106,10 @@ def new_markers(marker_set: MarkerSet, places: Mapping[str, str], existing: Mapp
     ]
 
 
-def moved_markers(marker_set: MarkerSet, existing: Mapping[str, Marker]) -> list[Marker]:
-    """Return the markers for customers who have only a former one, with its place and expiry."""
-    return [
-        {**existing[old["pk"]], **marker_set.markers[customer]}
-        for customer, old in marker_set.former.items()
-        if old["pk"] in existing and marker_set.markers[customer]["pk"] not in existing
-    ]
-
-
 def new_customers(group: Group, sets: Sequence[MarkerSet], markers: Mapping[str, Marker]) -> list[NewCustomers]:
     """Return what a group that is counted now adds to the counts; ``markers`` are those of its customers, by ``pk``."""
     applied = {place(one.posting.partition, one.seq) for one in group.postings}
-    found = ([one.marker(customer, markers) or {} for customer in one.markers] for one in sets)
-    return [
-        one.new(sum(marker.get("place") in applied for marker in some)) for one, some in zip(sets, found, strict=True)
-    ]
+    return [one.new(sum(markers[key["pk"]].get("place") in applied for key in one.keys)) for one in sets]
 
 
 def markers_by_quarter_hour(markers: Iterable[Marker]) -> Counter[QuarterHour]:

@@ -15,7 +15,7 @@ LISTED: Final = "listed"
 """The list of all accounts in the index, and the sort key of the items in it."""
 _QUARTER_HOUR: Final = "QUARTER#"
 _AFTER_DIGITS: Final = ":"
-"""Sorts after every shard of a quarter-hour, and after every digit."""
+"""Sorts after every digit."""
 _AFTER_NAMES: Final = "\U0010ffff"
 """Sorts after every name."""
 _DAY: Final = "DAY#"
@@ -57,11 +57,6 @@ def listed_key(account: Account) -> Key:
 def quarter_hour_key(account: Account, quarter_hour: QuarterHour) -> Key:
     """Return the key of an account's totals in a quarter-hour; the item also holds the watermarks of its shards."""
     return {"pk": account_pk(account), "sk": quarter_hour_sk(quarter_hour)}
-
-
-def partition_key(account: Account, partition: Partition) -> Key:
-    """Return the key of an account's totals in a partition, which 0.1.0 kept apart; such items are only read."""
-    return {"pk": account_pk(account), "sk": partition_sk(partition)}
 
 
 def day_key(account: Account, day: date) -> Key:
@@ -143,20 +138,14 @@ def quarter_hour_sk(quarter_hour: QuarterHour) -> str:
     return f"{_QUARTER_HOUR}{quarter_hour}"
 
 
-def partition_sk(partition: Partition) -> str:
-    """Return the sort key of a partition's counter, as 0.1.0 kept it."""
-    return f"{_QUARTER_HOUR}{partition}"
-
-
 def quarter_hour_sk_bounds(first: QuarterHour, last: QuarterHour) -> tuple[str, str]:
     """Return the bounds of the sort keys of the counters of some quarter-hours, both included."""
-    return quarter_hour_sk(first), quarter_hour_sk(last) + _AFTER_DIGITS
+    return quarter_hour_sk(first), quarter_hour_sk(last)
 
 
 def quarter_hour_of(sk: str) -> QuarterHour:
-    """Parse the quarter-hour from the sort key of its counter, or of a partition's counter."""
-    name = sk.removeprefix(_QUARTER_HOUR)
-    return Partition.parse(name).quarter_hour if SEPARATOR in name else QuarterHour.parse(name)
+    """Parse the quarter-hour from the sort key of its counter."""
+    return QuarterHour.parse(sk.removeprefix(_QUARTER_HOUR))
 
 
 def shard_name(partition: Partition) -> str:
@@ -165,7 +154,7 @@ def shard_name(partition: Partition) -> str:
 
 
 def is_quarter_hour(sk: str) -> bool:
-    """Return whether a sort key is that of a quarter-hour's counter, or of a partition's."""
+    """Return whether a sort key is that of a quarter-hour's counter."""
     return sk.startswith(_QUARTER_HOUR)
 
 

@@ -34,7 +34,6 @@ from quarterhour.counters.keys import (
     is_quarter_hour,
     listed_key,
     paid_statement_key,
-    partition_sk,
     period_sk,
     quarter_hour_of,
     quarter_hour_sk,
@@ -180,30 +179,28 @@ class NewCustomers:
 # ---------------------------------------------------------------- what is counted
 
 
-def watermark(partition: Partition, state: AccountState, own: Mapping[str, Counter]) -> str:
+def watermark(partition: Partition, state: AccountState, own: Mapping[str, Any]) -> str:
     """Return the ``seq`` of the last counted posting of a partition; empty if none is counted.
 
-    ``own``: the own items by sort key. The ``seq`` of a counter is the watermark of all of it: of a quarter-hour that
-    was repaired, or of a partition that 0.1.0 counted.
+    ``own``: the quarter-hour's own item, empty if there is none. The ``seq`` of a counter is the watermark of all its
+    shards: the quarter-hour was repaired.
     """
-    sk, shard = quarter_hour_sk(partition.quarter_hour), shard_name(partition)
-    left, older = own.get(sk, {}), own.get(partition_sk(partition), {})
-    opened = state.windows.get(sk, Window())
-    of_shard = opened.watermarks.get(shard, ""), left.get("watermarks", {}).get(shard, "")
-    return str(max(*of_shard, opened.seq, left.get("seq", ""), older.get("seq", "")))
+    shard = shard_name(partition)
+    opened = state.windows.get(quarter_hour_sk(partition.quarter_hour), Window())
+    of_shard = opened.watermarks.get(shard, ""), own.get("watermarks", {}).get(shard, "")
+    return str(max(*of_shard, opened.seq, own.get("seq", "")))
 
 
-def quarter_hours_to_read(group: Group, state: AccountState) -> set[QuarterHour]:
-    """Return the quarter-hours whose own items can hold a watermark that the account item lacks.
+def lacks_watermark(group: Group, state: AccountState) -> bool:
+    """Return whether the account item lacks a watermark: the quarter-hour is new, or has left with it."""
+    return not all(watermark(of, state, {}) for of in group.partitions)
 
-    It lacks that of a quarter-hour that has left, of one that is new, and of all that 0.2.0 counted meanwhile.
+
+def uncounted(group: Group, state: AccountState, own: Mapping[str, Any]) -> Group | None:
+    """Return a group without the postings that are counted; ``None`` if all of them are.
+
+    ``own``: as in ``watermark``.
     """
-    found = set() if all(watermark(of, state, {}) for of in group.partitions) else {group.quarter_hour}
-    return found | set(map(quarter_hour_of, state.open_quarter_hours)) if state.changed_by_0_2_0 else found
-
-
-def uncounted(group: Group, state: AccountState, own: Mapping[str, Counter]) -> Group | None:
-    """Return a group without the postings that are counted; ``None`` if all of them are."""
     counted = {partition: watermark(partition, state, own) for partition in group.partitions}
     new = tuple(one for one in group.postings if one.seq > counted[one.posting.partition])
     return replace(group, postings=new) if new else None
@@ -343,7 +340,7 @@ def changes(
     """
     stored = after.written(leaving, max(before.version, before.version_floor) + 1)
     writes: list[CounterWrite] = [CounterChange(stored.item(), before.version or None)]
-    if not before.carried_over:
+    if not before.version:
         key = listed_key(after.account)
         writes.append(Listing({**key, **window_index(LISTED, key["pk"])}))
     return stored, writes + [_departure(stored, sk, after.windows[sk], own, retention) for sk in leaving]
@@ -381,20 +378,12 @@ def epoch(instant: datetime) -> int:
 # ---------------------------------------------------------------- quarter-hours
 
 
-def by_quarter_hour(counters: Iterable[Mapping[str, Any]]) -> Iterator[tuple[QuarterHour, Totals]]:
-    """Add up the counters of each quarter-hour, 0.1.0's of its partitions too; they must be ordered by key."""
-    for quarter_hour, some in groupby(counters, key=lambda values: quarter_hour_of(values["sk"])):
-        yield quarter_hour, total(map(Totals.of, some))
-
-
-def by_quarter_hour_and_period(
-    counters: Iterable[Mapping[str, Any]],
-) -> Iterator[tuple[QuarterHour, PeriodTotals]]:
-    """Add up the counters of each quarter-hour by period, as ``by_quarter_hour`` does."""
-    for quarter_hour, some in groupby(counters, key=lambda values: quarter_hour_of(values["sk"])):
-        sums: PeriodTotals = {}
-        for values in some:
-            others = other_periods(values)
-            own = Totals.of(values) - total(others.values())
-            add_up(sums, [(Period.of(quarter_hour.day), own), *others.items()])
-        yield quarter_hour, {period: totals for period, totals in sums.items() if totals != Totals()}
+def of_quarter_hours(counters: Iterable[Mapping[str, Any]]) -> dict[QuarterHour, PeriodTotals]:
+    """Return the totals of quarter-hours by period, from their counters."""
+    found: dict[QuarterHour, PeriodTotals] = {}
+    for values in counters:
+        quarter_hour, others = quarter_hour_of(values["sk"]), other_periods(values)
+        own = Totals.of(values) - total(others.values())
+        sums = add_up({}, [(Period.of(quarter_hour.day), own), *others.items()])
+        found[quarter_hour] = {period: totals for period, totals in sums.items() if totals != Totals()}
+    return found

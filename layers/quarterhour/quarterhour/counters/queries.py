@@ -3,10 +3,10 @@
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from itertools import groupby, islice
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from quarterhour.aws.entity import LATEST, IndexRange, Key, Range, Values
+from quarterhour.aws.entity import IndexRange, Key, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.counters.keys import (
     ACCOUNTS,
@@ -22,9 +22,9 @@ from quarterhour.counters.keys import (
     latest_key,
     period_of,
     period_sk,
+    quarter_hour_of,
     quarter_hour_sk_bounds,
 )
-from quarterhour.counters.plan import by_quarter_hour
 from quarterhour.counters.windows import AccountState
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
@@ -73,8 +73,8 @@ def _compared(values: Values) -> Figures:
     }
 
 
-ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _compared, main="net", lists=(LISTED, LATEST))
-"""The kind of state that accounts have: how it is shown, and compared by its net. 0.2.0 listed them by ``latest``."""
+ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _compared, main="net", list=LISTED)
+"""The kind of state that accounts have: how it is shown, and compared by its net."""
 
 
 Registered = Callable[[Collection[str]], Collection[str]]
@@ -141,14 +141,9 @@ class CounterQueries:
         return page, read[: len(page.items)]  # one more can be read, to know whether a page follows
 
     def _listed(self, low: str, high: str, page_size: int) -> Iterator[str]:
-        """Yield the partition keys of accounts from ``low`` to ``high``, in their order, by the index.
-
-        The index finds an account by the entry in its list. Until it is carried over, it finds the item of 0.2.0.
-        """
-        partitions = window_partitions(LISTED) + window_partitions(LATEST)
-        ranges = [IndexRange("gsi1", partition, low, high) for partition in partitions]
-        for pk, _ in groupby(values["pk"] for values in self.entities.read_indexes(ranges, page_size)):
-            yield pk
+        """Yield the partition keys of accounts from ``low`` to ``high``, in their order, by the index."""
+        ranges = [IndexRange("gsi1", partition, low, high) for partition in window_partitions(LISTED)]
+        return (values["pk"] for values in self.entities.read_indexes(ranges, page_size))
 
     def latest(self, low: str, high: str, page_size: int) -> Iterator[Values]:
         """Yield the account items between partition keys, in the order of these."""
@@ -194,7 +189,7 @@ class CounterQueries:
         counters = self.counted(
             self.state_of(account), *quarter_hour_sk_bounds(before.next, after.previous), paging.limit + 1
         )
-        return paging.cut(by_quarter_hour(counters), _shown_quarter_hour, lambda entry: str(entry[0]))
+        return paging.cut(counters, _shown_quarter_hour, lambda values: str(quarter_hour_of(values["sk"])))
 
     def days(self, account: Account, first: date, end: date, paging: Paging) -> "Page[api.AccountDay]":
         """Return a page of the totals of the days from ``first`` to before ``end``."""
@@ -276,9 +271,9 @@ def _listed(account: "api.AccountInWindow") -> "api.ListedAccount":
     }
 
 
-def _shown_quarter_hour(entry: tuple[QuarterHour, Totals]) -> "api.AccountQuarterHour":
-    quarter_hour, totals = entry
-    return {"quarter_hour": str(quarter_hour), "start": iso_seconds(quarter_hour.start), **figures(totals)}
+def _shown_quarter_hour(values: Values) -> "api.AccountQuarterHour":
+    quarter_hour = quarter_hour_of(values["sk"])
+    return {"quarter_hour": str(quarter_hour), "start": iso_seconds(quarter_hour.start), **figures(Totals.of(values))}
 
 
 def _shown_period(values: Values) -> "api.AccountPeriod":

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import Lock
-from typing import Final
+from typing import Any, Final
 
 from botocore.exceptions import ClientError
 
@@ -19,7 +19,7 @@ from quarterhour.aws.streams import Poison, Record, failures, sequence
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import first_places, marker_sets, new_customers
-from quarterhour.counters.keys import account_pk
+from quarterhour.counters.keys import account_pk, quarter_hour_key
 from quarterhour.counters.plan import (
     CounterChange,
     CounterWrite,
@@ -31,14 +31,13 @@ from quarterhour.counters.plan import (
     counted,
     each_alone,
     group,
+    lacks_watermark,
     over,
     paid_statements,
-    quarter_hours_to_read,
     uncounted,
 )
 from quarterhour.counters.store import CounterStore
 from quarterhour.counters.windows import AccountState
-from quarterhour.customers.tokens import MarksOf, no_marks
 from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account
 
@@ -103,17 +102,9 @@ class AccountCache:
 class CounterUpdater:
     """Counts each ledger record exactly once, however often and in whatever batches it is delivered."""
 
-    def __init__(
-        self,
-        store: CounterStore,
-        parking: Parking,
-        retention: Retention,
-        workers: Workers,
-        marks_of: MarksOf = no_marks,
-    ) -> None:
-        """Take what the counters read and write with; ``marks_of``: the vault's, none if it has no customers."""
+    def __init__(self, store: CounterStore, parking: Parking, retention: Retention, workers: Workers) -> None:
+        """Take what the counters read and write with."""
         self._store = store
-        self._marks_of = marks_of
         self._parking = parking
         self._retention = retention
         self._workers = workers
@@ -204,15 +195,15 @@ class CounterUpdater:
         account = group.account
         # The account item is read first. If what is read after it changes meanwhile, its version does, too.
         state = self._cache.get(account) or self._store.account(account)
-        found = [self._store.read_partitions(account, one) for one in quarter_hours_to_read(group, state)]
-        own = {sk: counter for some in found for sk, counter in some.items()}
-        before = state.caught_up(own)
-        new = uncounted(group, before, own)
-        return before, counted(before, new, self._mark_customers(new)) if new else before
+        own: Mapping[str, Any] = {}
+        if lacks_watermark(group, state):
+            key = quarter_hour_key(account, group.quarter_hour)
+            own = self._store.read([key]).get(key["sk"], {})
+        new = uncounted(group, state, own)
+        return state, counted(state, new, self._mark_customers(new)) if new else state
 
     def _mark_customers(self, new: Group) -> list[NewCustomers]:
         """Set the markers of customers that have none, and return the new customers that the group brings."""
-        marks = self._marks_of({one.posting.customer for one in new.postings if one.posting.customer})
-        places = first_places(new, marks.of)
-        sets = marker_sets(new.account, new.quarter_hour.day, places, self._retention, marks.former)
+        places = first_places(new)
+        sets = marker_sets(new.account, new.quarter_hour.day, places, self._retention)
         return new_customers(new, sets, self._store.mark(sets, places)) if sets else []

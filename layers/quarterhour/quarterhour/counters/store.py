@@ -1,6 +1,6 @@
 """The DynamoDB store of the counters, and the requests it sends."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -12,26 +12,24 @@ from quarterhour.aws.items import Item, Request, from_item, to_item
 from quarterhour.aws.retries import is_refused
 from quarterhour.aws.tables import ItemUpdate, get_items, insert_items, query_pages, update_items
 from quarterhour.aws.workers import Workers
-from quarterhour.counters.distinct import Marker, MarkerSet, missing, moved_markers, new_markers
+from quarterhour.counters.distinct import Marker, MarkerSet, missing, new_markers
 from quarterhour.counters.keys import (
     LISTED,
     account_of,
     account_pk,
     latest_key,
     listed_key,
-    partition_key,
     period_of,
     period_sk_bounds,
     quarter_hour_key,
-    quarter_hour_of,
     quarter_hour_sk,
     quarter_hour_sk_bounds,
 )
-from quarterhour.counters.plan import Addition, CounterChange, CounterWrite, Listing, by_quarter_hour_and_period
+from quarterhour.counters.plan import Addition, CounterChange, CounterWrite, Listing, of_quarter_hours
 from quarterhour.counters.windows import AccountState, Counter
 from quarterhour.model import clock
 from quarterhour.model.errors import AccountItemError, UnavailableError
-from quarterhour.model.identifiers import Account, Partition
+from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, QuarterHourTotals, Totals
 
@@ -99,10 +97,7 @@ def markers_request(table: str, marker_set: MarkerSet) -> Request:
 
 
 def counted_request(table: str, account: Account, first: QuarterHour, last: QuarterHour) -> Request:
-    """Build the Query for an account's quarter-hour counters, both bounds included, strongly consistent.
-
-    It finds 0.1.0's counters of their partitions too.
-    """
+    """Build the Query for an account's quarter-hour counters, both bounds included, strongly consistent."""
     return _range_request(table, account, quarter_hour_sk_bounds(first, last))
 
 
@@ -150,10 +145,6 @@ class CounterStore:
         items = get_items(self.client, self.table, keys, Workers(1))
         return {item["sk"]["S"]: from_item(item) for item in items}
 
-    def read_partitions(self, account: Account, quarter_hour: QuarterHour) -> Mapping[str, Counter]:
-        """Return the counter of a quarter-hour and those that 0.1.0 kept of its partitions, by sort key."""
-        return {values["sk"]: values for values in self._quarter_hours(account, quarter_hour, quarter_hour)}
-
     def account(self, account: Account) -> AccountState:
         """Return an account's item, strongly consistent; raise ``AccountItemError`` if it cannot be used."""
         return _state(account, self._account_items([account], Workers(1)))
@@ -178,20 +169,19 @@ class CounterStore:
 
     def counted(self, state: AccountState, first: QuarterHour, last: QuarterHour) -> dict[QuarterHour, PeriodTotals]:
         """Return the counted totals of some quarter-hours by period, both bounds included; ``state`` is read before."""
-        own = self._quarter_hours(state.account, first, last)
-        return dict(by_quarter_hour_and_period(state.counters_for_writers(own, *quarter_hour_sk_bounds(first, last))))
+        own = self._query(counted_request(self.table, state.account, first, last))
+        return of_quarter_hours(state.counters_for_writers(own, *quarter_hour_sk_bounds(first, last)))
 
     def periods(self, state: AccountState) -> PeriodTotals:
         """Return the counted totals of all periods of an account; ``state`` is read before."""
-        pages = query_pages(self.client, periods_request(self.table, state.account), Workers(1))
-        own = (from_item(item) for items in pages for item in items)
+        own = self._query(periods_request(self.table, state.account))
         return {
             period_of(values["sk"]): Totals.of(values)
             for values in state.counters_for_writers(own, *period_sk_bounds())
         }
 
-    def _quarter_hours(self, account: Account, first: QuarterHour, last: QuarterHour) -> Iterator[Counter]:
-        pages = query_pages(self.client, counted_request(self.table, account, first, last), Workers(1))
+    def _query(self, request: Request) -> Iterator[Counter]:
+        pages = query_pages(self.client, request, Workers(1))
         return (from_item(item) for items in pages for item in items)
 
     def mark(self, sets: Sequence[MarkerSet], places: Mapping[str, str]) -> Mapping[str, Marker]:
@@ -220,17 +210,7 @@ class CounterStore:
         found = self._markers(marker_set.keys)
         for new in missing(marker_set, found):
             self.client.transact_write_items(**markers_request(self.table, new))
-        return [marker for customer in marker_set.markers if (marker := marker_set.marker(customer, found))]
-
-    def move_markers(self, sets: Sequence[MarkerSet]) -> None:
-        """Give each customer who has only a former marker one like it; an existing one stays.
-
-        Raises ``UnavailableError`` if some could not be inserted in time.
-        """
-        found = self._markers([key for one in sets for key in one.keys])
-        moved = [marker for one in sets for marker in moved_markers(one, found)]
-        if insert_items(self.client, self.table, list(map(to_item, moved)), Workers(1)).unwritten:
-            raise UnavailableError(f"the table {self.table} did not take all markers in time")
+        return list(found.values())
 
     def update(self, changes: Sequence[CounterChange], workers: Workers) -> list[CounterChange]:
         """Make changes of account items that exist, many with one call; return those that were not made.
@@ -273,28 +253,16 @@ class CounterReader:
     table: str
     workers: Workers
 
-    def counted(self, expected: QuarterHourTotals, shards: int) -> QuarterHourTotals:
-        """Return what is counted of each account and quarter-hour; ``expected`` are the ledger's totals.
-
-        The counters that 0.1.0 kept of partitions are read only where today's do not hold the ledger's totals.
-        """
-        states = self._states({account for account, _ in expected})
-        own = self._read([quarter_hour_key(*key) for key in expected])
+    def counted(self, keys: Collection[tuple[Account, QuarterHour]]) -> QuarterHourTotals:
+        """Return what is counted of these accounts and quarter-hours."""
+        states = self._states({account for account, _ in keys})
+        own = self._read([quarter_hour_key(*key) for key in keys])
         counted: QuarterHourTotals = {}
-        for account, quarter_hour in expected:
+        for account, quarter_hour in keys:
             pk, sk = account_pk(account), quarter_hour_sk(quarter_hour)
             counter = states[account].counter_for_readers(sk, own.get((pk, sk)))
             if counter:
                 counted[account, quarter_hour] = Totals.of(counter)
-        differing = [key for key, totals in expected.items() if counted.get(key) != totals]
-        older = [
-            partition_key(account, Partition(quarter_hour, shard))
-            for account, quarter_hour in differing
-            for shard in range(shards)
-        ]
-        for (pk, sk), values in self._read(older).items():
-            key_ = account_of(pk), quarter_hour_of(sk)
-            counted[key_] = counted.get(key_, Totals()) + Totals.of(values)
         return counted
 
     def _states(self, accounts: Iterable[Account]) -> dict[Account, AccountState]:

@@ -15,16 +15,15 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Any, Final, Self
 
-from quarterhour.counters.keys import account_pk, is_customers, is_quarter_hour, latest_key
+from quarterhour.counters.keys import account_pk, is_customers, latest_key
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import AccountItemError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.money import plain
 from quarterhour.model.periods import Period
+from quarterhour.model.schema import SCHEMA, check_schema
 from quarterhour.model.totals import PeriodTotals, Totals, add_up
 
-SCHEMA: Final = 2
-"""The schema of an account item that holds windows. Items of 0.1.0 and 0.2.0 have none."""
 _TALLIES: Final = ("customers", "new_customers", "new_customers_of_day")
 _NOTHING: Final = Totals()
 
@@ -125,9 +124,6 @@ class AccountState:
 
     - ``version``: 0 of an account without an item.
     - ``version_floor``: what the first version must exceed, so that no cached copy of a lost item has the same.
-    - ``carried_over``: whether this form was written before, and 0.2.0 has not written since then.
-    - ``changed_by_0_2_0``: whether 0.2.0 has written since then. It kept the windows, and counted in own items beside
-      them. The item shows it by an ``open_version`` that is not its version.
     """
 
     account: Account
@@ -135,13 +131,11 @@ class AccountState:
     version: int = 0
     last_updated: str = ""
     windows: Mapping[str, Window] = field(default_factory=dict)
-    carried_over: bool = False
-    changed_by_0_2_0: bool = False
     version_floor: int = 0
 
     @classmethod
     def of(cls, account: Account, values: Mapping[str, Any] | None) -> Self:
-        """Parse an account item of any release; raise ``AccountItemError`` if its schema or a value is not known."""
+        """Parse an account item; raise ``AccountItemError`` if its schema or a value is not known."""
         if not values:
             return cls(account)
         try:
@@ -151,37 +145,11 @@ class AccountState:
 
     @classmethod
     def _parsed(cls, account: Account, values: Mapping[str, Any]) -> Self:
-        version, schema = int(values["version"]), values.get("schema")
-        if values["last_updated"]:  # that of an account that 0.2.0 made by a rebuild is empty
+        check_schema(values.get("schema"))
+        if values["last_updated"]:  # empty until something newer is counted, if a rebuild has made the item
             parse_iso(values["last_updated"])
-        state = cls(account, Totals.of(values), version, values["last_updated"])
-        if schema is None:
-            return state
-        if schema != SCHEMA:
-            raise AccountItemError(f"the item of account {account} has schema {schema}, only {SCHEMA} is known")
         windows = {sk: Window.unpacked(packed) for sk, packed in values["open"].items()}
-        changed_by_0_2_0 = values["open_version"] != version
-        return replace(state, windows=windows, carried_over=True, changed_by_0_2_0=changed_by_0_2_0)
-
-    @property
-    def open_quarter_hours(self) -> list[str]:
-        """The sort keys of the quarter-hours that have not left."""
-        return list(filter(is_quarter_hour, self.windows))
-
-    def caught_up(self, own: Mapping[str, Counter]) -> "AccountState":
-        """Return the state with the watermarks that 0.2.0 has moved in the own items meanwhile, to be carried over."""
-        if not self.changed_by_0_2_0:
-            return self
-        moved = {
-            sk: replace(
-                self.windows[sk],
-                watermarks=_later(self.windows[sk].watermarks, own[sk].get("watermarks", {})),
-                seq=max(self.windows[sk].seq, own[sk].get("seq", "")),
-            )
-            for sk in self.open_quarter_hours
-            if sk in own
-        }
-        return replace(self, windows={**self.windows, **moved}, carried_over=False, changed_by_0_2_0=False)
+        return cls(account, Totals.of(values), int(values["version"]), values["last_updated"], windows)
 
     def plus(self, totals: Totals, windows: Mapping[str, Window], last_updated: str) -> "AccountState":
         """Return the state with a difference added to the lifetime, and others to windows."""
@@ -195,7 +163,7 @@ class AccountState:
         """Return the state after the next write, which has this version, and with which these windows leave."""
         gone = frozenset(leaving)
         windows = {sk: window for sk, window in self.windows.items() if sk not in gone} if gone else self.windows
-        return replace(self, version=version, windows=windows, carried_over=True)
+        return replace(self, version=version, windows=windows)
 
     def item(self) -> Counter:
         """Return the account item."""
@@ -206,7 +174,6 @@ class AccountState:
             "last_updated": self.last_updated,
             "schema": SCHEMA,
             "open": {sk: window.packed() for sk, window in self.windows.items()},
-            "open_version": 0 if self.changed_by_0_2_0 else self.version,
         }
 
     def counter_for_readers(self, sk: str, own: Counter | None) -> Counter | None:

@@ -1,1 +1,1 @@
-"""The vault keeps the key and the name of each customer; all other data hold tokens."""
+"""Customers: the vault keeps the key and the name of each; all other data hold tokens. It forgets customers."""

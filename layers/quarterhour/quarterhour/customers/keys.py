@@ -13,8 +13,6 @@ NAMES: Final = f"NAME{SEPARATOR}"
 TOKENS: Final = f"TOKEN{SEPARATOR}"
 FORGOTTEN: Final = "FORGOTTEN"
 """The partition key of the log of forgotten customers."""
-MOVE_KEY: Final[Key] = {"pk": "CONTROL", "sk": "move"}
-"""The key of the item that says how far data from before the vault are moved."""
 
 _PREFIX: Final = "ct_"
 _LENGTH: Final = 22

@@ -4,16 +4,15 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from secrets import token_hex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Self
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.items import Request, from_item, to_item
-from quarterhour.aws.retries import with_retries
-from quarterhour.aws.tables import conditional_transaction, get_item, get_items, query_pages
+from quarterhour.aws.resources import Resources
+from quarterhour.aws.tables import conditional_transaction, get_items, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.customers.keys import (
     FORGOTTEN,
-    MOVE_KEY,
     forgotten_key,
     name_key,
     name_of,
@@ -84,6 +83,11 @@ class VaultStore:
     table: str
     workers: Workers
 
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the vault of a function."""
+        return cls(resources.dynamodb, resources.env.text("VAULT_TABLE"), resources.workers)
+
     def tokens(self, names: Collection[str]) -> dict[str, str]:
         """Return the token of each of these customers that has a key."""
         items = get_items(self.client, self.table, [name_key(name) for name in names], self.workers)
@@ -119,13 +123,3 @@ class VaultStore:
         """Yield the log of forgotten customers, the oldest first."""
         pages = query_pages(self.client, forgotten_request(self.table), Workers(1))
         return (from_item(item) for items in pages for item in items)
-
-    def state(self) -> Values:
-        """Return how far data from before the vault are moved; empty before the first move."""
-        item = get_item(self.client, self.table, MOVE_KEY)
-        return from_item(item) if item else {}
-
-    def put_state(self, state: Values) -> None:
-        """Write how far data from before the vault are moved; of two moves at once, the second repeats days."""
-        item = to_item({**MOVE_KEY, **state})
-        with_retries(lambda: self.client.put_item(TableName=self.table, Item=item), _TABLE)

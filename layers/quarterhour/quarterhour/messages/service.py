@@ -1,12 +1,18 @@
-"""Writing messages, each once: a claim fixes the message's instant, then the message is written at that instant."""
+"""Writes messages, each once: a claim fixes the message's instant, then the message is written at that instant.
+
+Removes texts that data protection asks to forget.
+"""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from quarterhour.messages.keys import MessageKey, claim_hash, claim_key
 from quarterhour.messages.message import Message, shown
+from quarterhour.messages.requests import RedactRequest
 from quarterhour.messages.store import ThreadStore
 from quarterhour.model import clock
-from quarterhour.model.errors import ConflictError
+from quarterhour.model.clock import iso_millis
+from quarterhour.model.errors import ConflictError, NotFoundError
 
 if TYPE_CHECKING:
     from quarterhour.messages import api
@@ -14,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ThreadService:
-    """Writes the messages of threads."""
+    """Writes the messages of threads, and removes their texts."""
 
     store: ThreadStore
 
@@ -31,3 +37,15 @@ class ThreadService:
         values = message.values(first["at"])
         self.store.put(values)
         return shown(values), first is claim
+
+    def redact(self, request: RedactRequest) -> str:
+        """Remove the text of a message; return when. Raises ``NotFoundError`` if there is no such message."""
+        at, hash_ = iso_millis(clock.now()), claim_hash(request.thread, request.user, request.id)
+        claim = self.store.claimed(claim_key(hash_))
+        if claim:
+            key = MessageKey.of(request.user, claim["at"], hash_)
+            message = {"pk": request.thread.partition(request.user), "sk": key.by_user}
+            redacted = {"at": at, "by": request.by, "reason": request.reason}
+            if self.store.redact(claim_key(hash_), message, redacted):
+                return at
+        raise NotFoundError("there is no such message")

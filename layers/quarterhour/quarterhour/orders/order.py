@@ -1,7 +1,7 @@
 """Orders as senders create them: validation and parsing of a request's body."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property, reduce
@@ -36,8 +36,7 @@ class Order:
     """A valid order.
 
     ``customer`` is ``None`` for a guest; ``placed_at`` is ``None`` if the sender gave no instant. Each item holds
-    the fields of its sale as text; its line is its position in ``items``, from 1 on. ``as_sent`` is the order with the
-    customer's name, if a token stands in its place.
+    the fields of its sale as text; its line is its position in ``items``, from 1 on.
     """
 
     id: str
@@ -45,15 +44,6 @@ class Order:
     currency: str
     placed_at: datetime | None
     items: Sequence[Mapping[str, str]]
-    as_sent: "Order | None" = field(default=None, compare=False, repr=False)
-
-    def with_token(self, token: str) -> "Order":
-        """Return the order with a token in place of its customer's name."""
-        return replace(self, customer=token, as_sent=self)
-
-    def has_digest(self, stored: str) -> bool:
-        """Return whether stored content is the order's; it can be from before the vault, with the customer's name."""
-        return stored in {self.digest, self.as_sent.digest if self.as_sent else self.digest}
 
     @property
     def total(self) -> Decimal:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 from quarterhour.aws.entity import IndexRange, Range, Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.resources import Resources
-from quarterhour.customers.tokens import CustomerNames, StoredAs, by_name, vault_of
+from quarterhour.customers.tokens import CustomerNames, TokenOf
 from quarterhour.ledger.events.billed import MAX_ITEMS
 from quarterhour.model import clock
 from quarterhour.model.clock import MILLISECOND, iso_millis
@@ -38,19 +38,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class OrderQueries:
-    """Queries of the orders. ``orders`` and ``customers`` are the spellings that one name can have.
-
-    ``stored_as`` returns the values that a customer has in stored orders.
-    """
+    """Queries of the orders. ``orders`` and ``customers`` are the spellings that one name can have."""
 
     entities: EntityReader
-    stored_as: StoredAs = by_name
+    token_of: TokenOf
 
     @classmethod
     def of(cls, resources: Resources) -> Self:
         """Return the queries of a function."""
-        vault = vault_of(resources.env, resources.dynamodb, resources.workers)
-        return cls(resources.entities, CustomerNames(vault).stored_as if vault else by_name)
+        return cls(resources.entities, CustomerNames.of(resources).token_of)
 
     def order(self, orders: Sequence[str], paging: Paging) -> "api.OrderWithItems":
         """Return the first order that exists, with a page of its items; raise ``NotFoundError`` if none does."""
@@ -95,7 +91,7 @@ class OrderQueries:
         low, high = (placed_sk(iso_millis(rounded_up(at, MILLISECOND))) for at in (start, end))
 
         def read(customer: str) -> "Page[api.Order]":
-            return self._page("gsi1", list(map(customer_pk, self.stored_as(customer))), low, high, paging)
+            return self._page("gsi1", [customer_pk(self.token_of(customer))], low, high, paging)
 
         return _first(customers, read)
 
@@ -128,10 +124,8 @@ class OrderQueries:
         )
 
         def read(customer: str) -> "Page[api.BoughtItem]":
-            items = [IndexRange("gsi1", customer_pk(one), after, high) for one in self.stored_as(customer)]
-            entries = (
-                entry for entry in self.entities.read_indexes(items, paging.limit + 2) if entry["gsi1sk"] > after
-            )
+            items = IndexRange("gsi1", customer_pk(self.token_of(customer)), after, high)
+            entries = (entry for entry in self.entities.read_index(items, paging.limit + 2) if entry["gsi1sk"] > after)
             complete = self._of_complete_orders(entries, by, paging.limit + 1)
             page = paging.cut(complete, shown_customer_item, lambda entry: entry["gsi1sk"])
             return Page(page.items, page.after and (by, *page.after))

@@ -5,7 +5,7 @@ from typing import Final
 from quarterhour.aws import clients
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import Metric, count
-from quarterhour.customers.tokens import CustomerTokens, vault_of
+from quarterhour.customers.tokens import CustomerTokens
 from quarterhour.model import instants
 from quarterhour.model.fields import NAME
 from quarterhour.model.instants import ALWAYS
@@ -64,9 +64,8 @@ def read(routes: Routes, resources: Resources) -> None:
 
 def write(routes: Routes, resources: Resources) -> None:
     """Register the writing routes."""
-    vault = vault_of(resources.env, resources.dynamodb, resources.workers)
     store = OrderStore(resources.dynamodb, clients.dynamodb_once(), resources.entity_table, resources.workers)
-    orders = OrderService(store, CustomerTokens(vault) if vault else None)
+    orders = OrderService(store, CustomerTokens.of(resources))
 
     @routes.post("/orders", allow=machines)
     def create() -> http.Response:

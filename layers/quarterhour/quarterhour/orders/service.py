@@ -1,5 +1,6 @@
 """Creates orders (claim the id, write the items, commit the header), and changes their status."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 from quarterhour.customers.keys import is_token
@@ -16,8 +17,8 @@ from quarterhour.orders.store import OrderStore
 class OrderService:
     """Creates each order whole or not at all, and changes its status."""
 
-    def __init__(self, store: OrderStore, tokens: Tokens | None = None) -> None:
-        """Take where orders are stored; ``tokens``: the vault's, ``None`` to store names."""
+    def __init__(self, store: OrderStore, tokens: Tokens) -> None:
+        """Take where orders are stored, and the tokens of customers."""
         self._store = store
         self._tokens = tokens
 
@@ -36,7 +37,7 @@ class OrderService:
 
         claimed = self._store.claim(claim(order, clock.now()))
         header = claimed.header
-        if header is None or not order.has_digest(header.digest):
+        if header is None or order.digest != header.digest:
             raise ConflictError(
                 f"the order {shown(order.id)} was sent before with other content: send that again, or use another id"
             )
@@ -49,12 +50,12 @@ class OrderService:
         return self._store.commit(header, in_time).header or header, True
 
     def _with_token(self, order: Order) -> Order:
-        if self._tokens is None or not order.customer or is_token(order.customer):
+        if not order.customer or is_token(order.customer):
             return order
         token = self._tokens([order.customer]).get(order.customer)
         if token is None:
             raise UnavailableError("the vault is not available: send the order again, a little later")
-        return order.with_token(token)
+        return replace(order, customer=token)
 
     def change(self, order: str, change: StatusChange) -> OrderHeader:
         """Change an order's status; return its header.

@@ -1,6 +1,6 @@
 """Runs reports: store the plan, seal each part, write the files beside the lines, move the checkpoint."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, Final
@@ -11,6 +11,7 @@ from quarterhour.ledger.postings.partitions import LedgerReader
 from quarterhour.model import clock
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
+from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import QuarterHourTotals
 from quarterhour.reports.plan import (
@@ -59,8 +60,8 @@ class ReportResult:
         }
 
 
-Counted = Callable[[QuarterHourTotals, int], QuarterHourTotals]
-"""Returns what the counters hold of the accounts and quarter-hours of some totals, up to a number of shards."""
+Counted = Callable[[Collection[tuple[Account, QuarterHour]]], QuarterHourTotals]
+"""A function that returns what the counters hold of accounts and quarter-hours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,7 @@ class Reporter:
         totals = run.totals
         self._stores.projections.write(sales(plan.first.day, plan.run, totals.locations))
         self._stores.projections.write(product_items(plan.first.day, plan.run, totals.products))
-        proofs = self._proofs(totals, plan.shards, result)
+        proofs = self._proofs(totals, result)
         values = run_values(plan, run.parts, files.manifest.sha256, totals.default_rate_events)
         self._stores.runs.put(with_proofs(values, proofs))
         self._stores.checkpoints.finish(plan, files.manifest.sha256)
@@ -187,15 +188,15 @@ class Reporter:
                 if file.lines and part.quarter_hour in pending:
                     for piece in self._stores.files.part_totals(part).totals:
                         totals.add(part.quarter_hour, piece)
-            proofs = self._proofs(totals, plan.shards, result)
+            proofs = self._proofs(totals, result)
             if any(proof_ is not Proof.PENDING for proof_ in proofs.values()):
                 self._stores.runs.put(with_proofs(run, proofs))
 
-    def _proofs(self, totals: RunTotals, shards: int, result: ReportResult) -> dict[QuarterHour, Proof]:
+    def _proofs(self, totals: RunTotals, result: ReportResult) -> dict[QuarterHour, Proof]:
         """Return the proof of each quarter-hour that holds events; compare in batches, to bound the memory."""
         proofs: dict[QuarterHour, Proof] = {}
         for some in chunks(list(totals.by_quarter_hour()), _PROVEN_AT_A_TIME):
-            counted = self._stores.counted(dict(some), shards)
+            counted = self._stores.counted([key for key, _ in some])
             now = clock.now()
             for quarter_hour, group in groupby(some, lambda key: key[0][1]):
                 found = proof(quarter_hour, dict(group), counted, now)

@@ -19,8 +19,7 @@ class EntityKind:
     - ``state``: formats an item's state for the API.
     - ``figures``: returns the figures that a trend compares.
     - ``main``: the name of the figure whose direction is the entity's trend.
-    - ``lists``: the lists of the index that name all entities of this kind, some of them twice. A list is the sort key
-      of the items in it.
+    - ``list``: the list of the index that names all entities of this kind: the sort key of the items in it.
     """
 
     prefix: str
@@ -28,4 +27,4 @@ class EntityKind:
     state: Callable[[Values], Mapping[str, Any]]
     figures: Callable[[Values], Figures]
     main: str
-    lists: tuple[str, ...] = (LATEST,)
+    list: str = LATEST

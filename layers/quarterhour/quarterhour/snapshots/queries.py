@@ -214,16 +214,10 @@ class SnapshotQueries:
     def _in_window(self, layer: Layer, window: str, paging: Paging) -> Iterator[Entry]:
         """Yield all entities after the place of a page, each with its state in a window if it has one."""
         after = paging.start(self._known, None)
-        for places in zip(*(_places(name, after) for name in (*self.kind.lists, window)), strict=True):
-            latest = self._latest_in(layer, window, self._listed(places[:-1]))
-            partition, key = places[-1]
-            states = ((values["pk"], values) for values in self._entries(partition, key, paging.limit + 1))
+        for listed, stored in zip(_places(self.kind.list, after), _places(window, after), strict=True):
+            latest = self._latest_in(layer, window, map(itemgetter("pk"), self._entries(*listed, BATCH_GET)))
+            states = ((values["pk"], values) for values in self._entries(*stored, paging.limit + 1))
             yield from newest_of_each(merge(latest, states, key=itemgetter(0)))
-
-    def _listed(self, places: Iterable[IndexPlace]) -> Iterator[str]:
-        """Yield the entities of some lists in their order, each once."""
-        entries = merge(*(self._entries(*place, BATCH_GET) for place in places), key=itemgetter("pk"))
-        return (pk for pk, _ in groupby(entries, itemgetter("pk")))
 
     def _latest_in(self, layer: Layer, window: str, entities: Iterator[str]) -> Iterator[Entry]:
         """Yield entities, each with its latest state if that is in a window."""

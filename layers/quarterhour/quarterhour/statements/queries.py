@@ -20,7 +20,7 @@ from quarterhour.counters.keys import (
     period_sk_bounds,
     quarter_hour_sk_bounds,
 )
-from quarterhour.counters.plan import Retention, by_quarter_hour, by_quarter_hour_and_period
+from quarterhour.counters.plan import Retention, of_quarter_hours
 from quarterhour.counters.windows import AccountState
 from quarterhour.ledger.postings.partitions import read_sealed_through
 from quarterhour.model import clock, money
@@ -516,13 +516,13 @@ class StatementQueries:
         last = QuarterHour.last_of(today + _DAY)
         if first and of_periods(periods, None) != of_periods(periods, first):
             self._check_kept(since, self.retention.quarter_hour)
-            found = by_quarter_hour_and_period(self._counters(account, *quarter_hour_sk_bounds(since, last)))
-            return total(of_periods(sums, first) for _, sums in found)
+            found = of_quarter_hours(self._counters(account, *quarter_hour_sk_bounds(since, last)))
+            return total(of_periods(sums, first) for sums in found.values())
         day, rest = since.day, Totals()
         if since != QuarterHour.first_of(day):
             self._check_kept(since, self.retention.quarter_hour)
-            found_ = by_quarter_hour(self._counters(account, *quarter_hour_sk_bounds(since, QuarterHour.last_of(day))))
-            rest = total(totals for _, totals in found_)
+            counters = self._counters(account, *quarter_hour_sk_bounds(since, QuarterHour.last_of(day)))
+            rest = total(map(Totals.of, counters))
             day += _DAY
         self._check_kept(QuarterHour.first_of(day), self.retention.day)
         days = self._counters(account, day_key(account, day)["sk"], day_key(account, today + _DAY)["sk"])

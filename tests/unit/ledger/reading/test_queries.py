@@ -26,6 +26,7 @@ from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.web.paging import RESERVE_SECONDS, Paging
+from tests.support import customers
 from tests.support.builders import AT, MACHINE, claim, event, utc
 
 SHARDS: Final = 3
@@ -172,7 +173,7 @@ def all_pages(
     """
     client: Any = tables
     queries = LedgerQueries(
-        client, "Ledger", EntityReader(client, "Entity"), Workers(1), lambda: first_recorded(tables)
+        client, "Ledger", EntityReader(client, "Entity"), Workers(1), lambda: first_recorded(tables), customers.token
     )
     token = None
     for _ in range(1000):

@@ -33,6 +33,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.agencies.agency import Registration
 from quarterhour.registry.documents.timeline import Start
 from quarterhour.registry.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
+from tests.support import customers
 from tests.support.builders import AT, QUARTER_HOUR, claim, event, rejection, rerating, settings, utc, void
 from tests.support.clocks import Waits
 from tests.unit.registry.rate_cards.builders import rate_card
@@ -255,7 +256,7 @@ class Desk:
         stub: Any = tables
         self.registrations: dict[str, Registration] | Exception = {}
         self.looked_up: list[list[str]] = []
-        vault = None if tokens is None else lambda _names: tokens
+        vault = customers.tokens if tokens is None else lambda _names: tokens
         self.recorder = Recorder(settings(**changed), stub, self._read_rate_cards, self._read_registrations, vault)
 
     def _read_registrations(self, agencies: Collection[str], _: datetime) -> dict[str, Registration]:

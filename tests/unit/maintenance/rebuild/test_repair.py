@@ -12,7 +12,9 @@ from hypothesis import strategies as st
 
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import first_places, marker_sets
+from quarterhour.counters.keys import quarter_hour_key
 from quarterhour.counters.plan import group, uncounted
+from quarterhour.counters.windows import AccountState
 from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.postings.posting import Posting
 from quarterhour.ledger.postings.segments import postings_of
@@ -111,12 +113,12 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
     steps: list[int],
     later: timedelta,
 ) -> None:
-    done = round(delivered * len(sold))
     postings = [
         sold_or_paid(partition, amount, i, is_payment=is_payment)
         for i, (partition, amount, is_payment) in enumerate(sold)
     ]
     records = stream(postings)
+    done = round(delivered * len(sold))
     table = CounterTable()
     deliver(table, records[:done])
     if broken:
@@ -195,7 +197,7 @@ def test_an_account_that_keeps_changing_is_given_up_and_named() -> None:
     table = CounterTable()
 
     def changed() -> None:
-        before = table.items.get((PK, "latest"), {**Totals().as_dict(), "version": 0, "last_updated": ""})
+        before = table.items.get((PK, "latest"), AccountState(ACCOUNT).item())
         table.items[PK, "latest"] = {**before, "version": before["version"] + 1}
 
     store = racing(table, changed)
@@ -318,9 +320,9 @@ def test_a_rebuild_counts_the_customers_of_records_that_were_marked_and_never_co
 def mark(table: CounterTable, record: dict[str, Any]) -> None:
     """Set the markers of a record's customer, and die, unless the record is counted."""
     ((one,), _) = group([record])
+    key = quarter_hour_key(ACCOUNT, one.quarter_hour)
     state = table.account(ACCOUNT)
-    own = table.read_partitions(ACCOUNT, one.quarter_hour)
-    new = uncounted(one, state, own)
+    new = uncounted(one, state, table.read([key]).get(key["sk"], {}))
     if new:
         places = first_places(new)
         table.mark(marker_sets(ACCOUNT, DAY, places, RETENTION), places)

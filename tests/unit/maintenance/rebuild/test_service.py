@@ -110,7 +110,7 @@ def test_all_days_and_then_the_lifetimes_of_all_accounts_are_repaired(world: Wor
     assert world.repaired_days == [(day, runs, None) for day, runs in RUNS.items()]
     assert world.repaired_lifetimes == [(list(zip(ENDS, ACCOUNTS.values(), strict=True)), None)]
     assert world.days_read == [(date.min, THROUGH), (date.min, THROUGH)]
-    ((store, retention, through, workers, _),) = world.built
+    ((store, retention, through, workers),) = world.built
     assert (store, retention, through) == (world, RETENTION, THROUGH)
     assert isinstance(workers, Workers)
 

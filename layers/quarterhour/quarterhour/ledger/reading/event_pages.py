@@ -167,15 +167,13 @@ def add_optional(event: "api.Event", facts: Mapping[str, str]) -> None:
 class EventPage:
     """A page of events under construction, limited in its events and its bytes.
 
-    ``only``: the attributes that an event must have to be on the page, such as its agency or its source. ``also``: a
-    second value that some of these attributes may have. ``seen`` returns the facts of an event as the reader may see
-    them.
+    ``only``: the attributes that an event must have to be on the page, such as its agency or its source. ``seen``
+    returns the facts of an event as the reader may see them.
     """
 
     limit: int
     only: Mapping[str, str]
     seen: Callable[[Mapping[str, str]], Mapping[str, str]]
-    also: Mapping[str, str] = field(default_factory=dict)
     examined: int = 0
     scanned: int = 0
     size: int = 0
@@ -183,7 +181,7 @@ class EventPage:
 
     def add(self, facts: PostingValues) -> None:
         """Add an event, if it matches."""
-        if all(facts.get(name) in {value, self.also.get(name, value)} for name, value in self.only.items()):
+        if all(facts.get(name) == value for name, value in self.only.items()):
             event = shown_event(self.seen(facts))
             self.items.append(event)
             self.size += size_of(event)

@@ -6,7 +6,6 @@ from datetime import datetime
 from decimal import Decimal
 from functools import partial
 from itertools import islice
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from quarterhour.aws.entity_table import EntityReader
@@ -15,7 +14,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
-from quarterhour.customers.tokens import CustomerNames, StoredAs, by_name, vault_of
+from quarterhour.customers.tokens import CustomerNames, TokenOf
 from quarterhour.ledger.events.event import CUSTOMER, SALE, reference, without_operator
 from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range, sealed_through_of
 from quarterhour.ledger.postings.partitions import highest_shards
@@ -63,19 +62,17 @@ CHUNKS_A_PAGE: Final = 10
 """How many chunks of an index are read at a time."""
 
 
-def events_request(  # noqa: PLR0913, PLR0917 - where to read, and what
+def events_request(
     table: str,
     partition: Partition,
     bounds: Bounds,
     limit: int,
     only: Mapping[str, str] | None = None,
-    also: Mapping[str, str] = MappingProxyType({}),
 ) -> Request:
     """Build the Query that reads up to ``limit`` items of a partition within bounds, strongly consistent.
 
-    It returns all segments and archived items, and those single postings that have the attributes ``only``, or all;
-    ``also``: a second value that some of these attributes may have. The first item is the segment of the posting
-    ``after``, whose further postings follow.
+    It returns all segments and archived items, and those single postings that have the attributes ``only``, or all. The
+    first item is the segment of the posting ``after``, whose further postings follow.
     """
     within_segment = bounds.after != item_position(bounds.after)
     low = item_position(bounds.after) if within_segment else bounds.low
@@ -88,13 +85,10 @@ def events_request(  # noqa: PLR0913, PLR0917 - where to read, and what
         "Limit": limit,
     }
     if only:
-        matches = " AND ".join(
-            f"#{name} IN (:{name}, :also_{name})" if name in also else f"#{name} = :{name}" for name in only
-        )
+        matches = " AND ".join(f"#{name} = :{name}" for name in only)
         request["FilterExpression"] = f"attribute_exists(#count) OR ({matches})"
         request["ExpressionAttributeNames"] |= {f"#{name}": name for name in ("count", *only)}
         request["ExpressionAttributeValues"] |= to_item({f":{name}": value for name, value in only.items()})
-        request["ExpressionAttributeValues"] |= to_item({f":also_{name}": value for name, value in also.items()})
     if within_segment or not bounds.after:
         return request
     return {**request, "ExclusiveStartKey": to_item({"quarter_hour": str(partition), "position": bounds.after})}
@@ -239,8 +233,7 @@ class StoryQueries:
 class LedgerQueries:
     """Reads pages of events from the ledger.
 
-    ``began`` returns the start of the first sealed quarter-hour, or ``None`` if none is sealed yet. ``stored_as``
-    returns the values that a customer has in stored events.
+    ``began`` returns the start of the first sealed quarter-hour, or ``None`` if none is sealed yet.
     """
 
     client: "DynamoDBClient"
@@ -248,16 +241,15 @@ class LedgerQueries:
     entities: EntityReader
     workers: Workers
     began: Callable[[], datetime | None]
+    token_of: TokenOf
     unarchive: Unarchive = as_stored
-    stored_as: StoredAs = by_name
 
     @classmethod
     def of(cls, resources: Resources, unarchive: Unarchive, began: Callable[[], datetime | None]) -> Self:
         """Return the queries of a function."""
         table, entities, workers = resources.env.text("LEDGER_TABLE"), resources.entities, resources.workers
-        vault = vault_of(resources.env, resources.dynamodb, workers)
-        stored_as = CustomerNames(vault).stored_as if vault else by_name
-        return cls(resources.dynamodb, table, entities, workers, began, unarchive, stored_as)
+        token_of = CustomerNames.of(resources).token_of
+        return cls(resources.dynamodb, table, entities, workers, began, token_of, unarchive)
 
     def events(  # noqa: PLR0913, PLR0917 - a query, its reader, and its limits
         self,
@@ -276,7 +268,9 @@ class LedgerQueries:
         """
         span_ = EventSpan.of(start, end, clock.now())
         begin = paging.start(span_.place, (span_.first, ""))
-        page = EventPage(paging.limit, only, partial(seen_by, caller), self._also(only, caller))
+        if CUSTOMER in only and caller.is_of_marketplace:  # nobody else may ask for a name
+            only = {**only, CUSTOMER: self.token_of(only[CUSTOMER])}
+        page = EventPage(paging.limit, only, partial(seen_by, caller))
         for batch in self._batches(page, span_, begin):
             for event in batch.events:
                 page.add(event)
@@ -285,13 +279,6 @@ class LedgerQueries:
             if remaining_seconds() < RESERVE_SECONDS:
                 return Page(page.items, batch.behind)
         return Page(page.items)
-
-    def _also(self, only: Mapping[str, str], caller: Caller) -> Mapping[str, str]:
-        """Return what else events name the requested customer by; nothing for those who may not see names."""
-        if CUSTOMER not in only or not caller.is_of_marketplace:
-            return {}
-        others = [one for one in self.stored_as(only[CUSTOMER]) if one != only[CUSTOMER]]
-        return {CUSTOMER: others[0]} if others else {}
 
     def _batches(self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
         """Yield the events from a place to the end of the span: those in an index, if one helps, and those after it."""
@@ -342,7 +329,7 @@ class LedgerQueries:
             bounds = replace(span_.bounds, after=after)
             each = -(-page.items_to_read(EXAMINED_AT_ONCE) // shards)
             requests = [
-                events_request(self.ledger_table, Partition(at, shard), bounds, each, page.only, page.also)
+                events_request(self.ledger_table, Partition(at, shard), bounds, each, page.only)
                 for shard in range(shards)
             ]
             pages = [self._page(response, after) for response in self.workers.map(self._query, requests)]

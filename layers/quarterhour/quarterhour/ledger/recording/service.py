@@ -8,7 +8,7 @@ from typing import Final
 
 from quarterhour.aws.items import chunks
 from quarterhour.aws.resources import Resources
-from quarterhour.customers.tokens import CustomerTokens, Tokens, vault_of
+from quarterhour.customers.tokens import Tokens
 from quarterhour.ledger.events.event import Event, Rejection
 from quarterhour.ledger.postings.reading import Unarchive
 from quarterhour.ledger.recording.claims import Claim
@@ -65,9 +65,9 @@ class Recorder:
         store: LedgerStore,
         read_rate_cards: ReadRateCards,
         read_registrations: ReadRegistrations,
-        tokens: Tokens | None = None,
+        tokens: Tokens,
     ) -> None:
-        """Take what the recorder reads and writes with; ``tokens``: the vault's, ``None`` to store names."""
+        """Take what the recorder reads and writes with; ``tokens``: those of customers."""
         self._settings = settings
         self._store = store
         self._read_registrations = read_registrations
@@ -86,7 +86,7 @@ class Recorder:
         request = RecordingRequest(request_id, clock.now() + timedelta(seconds=seconds))
         results = Results()
         events = [item for item in items if isinstance(item, Event)]
-        if self._tokens and events:
+        if events:
             items = _with_tokens(items, self._tokens)
             # An event whose customer has no token now is unavailable: no name may be stored.
             events = [item for item in items if isinstance(item, Event) and not item.customer_name]
@@ -307,18 +307,18 @@ def _with_tokens(items: Sequence[Event | Rejection], tokens: Tokens) -> list[Eve
     ]
 
 
-def recorder_of(resources: Resources, unarchive: Unarchive, timeout: str) -> Recorder:
+def recorder_of(resources: Resources, unarchive: Unarchive, timeout: str, tokens: Tokens) -> Recorder:
     """Return the recorder of a function; ``timeout`` names the variable with the function's timeout in seconds.
 
-    Raises ``SettingsError`` for a variable that is missing or invalid.
+    ``tokens``: those of the customers that events name, or ``no_tokens``. Raises ``SettingsError`` for a variable that
+    is missing or invalid.
     """
     env, client, entity_table, workers = resources.env, resources.dynamodb, resources.entity_table, resources.workers
     store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers, unarchive)
-    vault = vault_of(env, client, workers)
     return Recorder(
         RecordingSettings.of(env, timeout),
         store,
         RateCardStore(client, entity_table, workers).read,
         RegistrationStore(client, entity_table, workers).read,
-        CustomerTokens(vault) if vault else None,
+        tokens,
     )

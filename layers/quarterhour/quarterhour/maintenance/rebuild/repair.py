@@ -11,7 +11,6 @@ from quarterhour.counters.keys import account_pk, customers_sk, day_sk, period_s
 from quarterhour.counters.plan import Retention, changes, paid_statement
 from quarterhour.counters.store import CounterStore
 from quarterhour.counters.windows import AccountState, Counter
-from quarterhour.customers.tokens import MarksOf, no_marks
 from quarterhour.maintenance.rebuild.plan import (
     FINAL_AFTER,
     Fix,
@@ -44,16 +43,10 @@ class CounterRepair:
     """
 
     def __init__(
-        self,
-        store: CounterStore,
-        retention: Retention,
-        sealed_through: QuarterHour,
-        workers: Workers,
-        marks_of: MarksOf = no_marks,
+        self, store: CounterStore, retention: Retention, sealed_through: QuarterHour, workers: Workers
     ) -> None:
-        """Take what the repair reads and writes with; ``marks_of``: the vault's, none if it has no customers."""
+        """Take what the repair reads and writes with."""
         self._store = store
-        self._marks_of = marks_of
         self._retention = retention
         self._through = sealed_through
         self._workers = workers
@@ -88,9 +81,7 @@ class CounterRepair:
         kept = self._now < QuarterHour.last_of(day).end + self._retention.day
         young = self._now < QuarterHour.last_of(day).end + FINAL_AFTER
         marked: list[MarkedSet] = []
-        marks = self._marks_of(sealed.customers)
-        customers = {marks.of.get(one, one) for one in sealed.customers}
-        for marker_set in marker_sets(account, day, customers, self._retention, marks.former):
+        for marker_set in marker_sets(account, day, sealed.customers, self._retention):
             if marker_set.counter_expires is None or (kept and young):
                 markers = optimistically(partial(self._store.count_new, marker_set), account_pk(account))
                 marked.append((marker_set, markers_by_quarter_hour(markers)))
@@ -98,7 +89,7 @@ class CounterRepair:
         if kept:
             repaired += self._repair_figures(account, day, sealed)
         if kept and QuarterHour.last_of(day) <= self._final:
-            repaired += self._repair_customers(account, day, len(customers))
+            repaired += self._repair_customers(account, day, len(sealed.customers))
         return repaired + self._repair_payments(account, sealed)
 
     def _repair_payments(self, account: Account, sealed: SealedDay) -> int:

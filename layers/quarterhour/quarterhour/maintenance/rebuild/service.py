@@ -4,14 +4,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from functools import cache
-from typing import Any
+from typing import Any, Self
 
+from quarterhour.aws import clients
 from quarterhour.aws.executions import Executions
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.streams import Record, new_image
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.store import CounterStore
-from quarterhour.customers.tokens import MarksOf, no_marks
 from quarterhour.ledger.postings.posting import Posting
 from quarterhour.ledger.postings.segments import postings_of
 from quarterhour.maintenance.rebuild.plan import DAYS_OF_AN_INVOCATION, Execution
@@ -63,7 +64,20 @@ class RebuildService:
     retention: Retention
     workers: Workers
     executions: Executions
-    marks_of: MarksOf = no_marks
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the service of a function."""
+        env, dynamodb, table = resources.env, resources.dynamodb, resources.entity_table
+        return cls(
+            CheckpointStore(dynamodb, table),
+            RunStore(dynamodb, table),
+            SealedFiles.of(resources),
+            CounterStore(dynamodb, table),
+            Retention.of(env),
+            resources.workers,
+            Executions(clients.stepfunctions(), env.text("REBUILDING_ARN")),
+        )
 
     def rebuild(self, request: RebuildRequest, in_time: Callable[[], bool]) -> RebuildResult:
         """Repair the counters of one account or of all, day by day while there is time, then their lifetimes.
@@ -163,7 +177,7 @@ class RebuildService:
         return unpark
 
     def _repair(self, through: QuarterHour) -> CounterRepair:
-        return CounterRepair(self.counters, self.retention, through, self.workers, self.marks_of)
+        return CounterRepair(self.counters, self.retention, through, self.workers)
 
     def _lines(self, runs: Sequence[Run], only: Account | None) -> Iterator[dict[str, str]]:
         """Yield the lines of the runs that name the account, or (``None``) of all runs."""
