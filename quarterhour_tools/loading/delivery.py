@@ -49,16 +49,7 @@ class Batch:
 
 def batches(lines: Iterable[Line]) -> Iterator[Batch]:
     """Yield the lines in batches that fit in a request; lines that cannot be in one are rejected at once."""
-    taken: list[Line] = []
-
-    def waiting() -> Iterator[Waiting]:
-        for line in lines:
-            taken.append(line)
-            yield Waiting(line.number, "", "", line.text)
-
-    for some in fitting(waiting()):
-        batch, taken[:] = taken[: len(some)], taken[len(some) :]
-        yield _checked(batch)
+    return map(_checked, fitting(lines))
 
 
 def _checked(lines: Sequence[Line]) -> Batch:
@@ -78,7 +69,7 @@ def _waiting(line: Line, value: object) -> Waiting:
     """Return a line to be sent, unchanged; an identity that it does not have is empty."""
     source, id_ = (value.get("source"), value.get("id")) if isinstance(value, dict) else (None, None)
     names = source if isinstance(source, str) else "", id_ if isinstance(id_, str) else ""
-    return Waiting(line.number, *names, line.text)
+    return Waiting(line.number, *names, line.body)
 
 
 class Delivery:
@@ -158,7 +149,9 @@ class Delivery:
             found |= {event.seq: result for event, result in pairs}
         if self._refused:
             raise StoppedError
-        return {**unanswered(batch, sender.trouble.reason if sender.trouble else "was not sent"), **found}
+        if len(found) < len(batch.lines):
+            found = {**unanswered(batch, sender.trouble.reason if sender.trouble else "was not sent"), **found}
+        return found
 
     def _posted(self, events: Sequence[Waiting]) -> Answer:
         answer = self._post(events)

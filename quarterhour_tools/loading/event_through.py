@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
 def _texts(lines: Lines, refused: list[str], longest: int) -> Iterator[str]:
     """Yield the lines that can be an event of at most so many bytes; name the others."""
     for line in lines:
-        text = line.text.decode(errors="replace")
+        text = line.body.decode(errors="replace")
         if text and line.size <= longest and is_object(text):
             yield text
         else:

@@ -30,13 +30,13 @@ _EXPECTED: Final = "one event as JSON in UTF-8"
 
 
 class Line(NamedTuple):
-    """A line that is not blank. ``text`` has no blanks at either end; it is empty if ``size`` is above ``LONGEST``.
+    """A line that is not blank. ``body`` has no blanks at either end; it is empty if ``size`` is above ``LONGEST``.
 
     ``chain`` is the SHA-256 of the line and of the ``chain`` of the line before: it identifies the input up to here.
     """
 
     number: int
-    text: bytes
+    body: bytes
     chain: bytes
     size: int
 
@@ -116,7 +116,7 @@ def values(lines: Sequence[Line]) -> list[Any] | None:
     """
     fence = token_hex()
     try:
-        found = exact_json.parse((b"[%b]" % f',"{fence}",'.encode().join([line.text for line in lines])).decode())
+        found = exact_json.parse((b"[%b]" % f',"{fence}",'.encode().join([line.body for line in lines])).decode())
     except ValueError:
         return None
     whole = len(found) == 2 * len(lines) - 1 and all(one == fence for one in found[1::2])
@@ -136,7 +136,7 @@ def value_of(line: Line) -> Any:  # noqa: ANN401 - JSON is any value
     if line.size > LONGEST:
         raise NoEventError(f"has {line.size:,} bytes", f"at most {LONGEST:,}")
     try:
-        return exact_json.parse(line.text.decode())
+        return exact_json.parse(line.body.decode())
     except UnicodeDecodeError as error:
         raise NoEventError(f"{NOT_JSON}: byte {error.start + 1} is not UTF-8", _EXPECTED) from error
     except JSONDecodeError as error:

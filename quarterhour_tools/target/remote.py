@@ -90,9 +90,9 @@ class SigV4(httpx.Auth):
 class _Bounded(httpx.BaseTransport):
     """Sends requests, and reads each answer within the limits of time and size: a server may send bytes for ever."""
 
-    def __init__(self, connections: int) -> None:
+    def __init__(self, connections: int, *, verify: bool) -> None:
         limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-        self._transport = httpx.HTTPTransport(limits=limits)
+        self._transport = httpx.HTTPTransport(verify=verify, limits=limits)
         self.answered: Answered = _unobserved
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
@@ -127,7 +127,8 @@ class Remote:
         # https://<id>.execute-api.<region>.amazonaws.com
         region = urlsplit(self.url).netloc.split(".")[2] if credentials else "local"
         self._auth = SigV4(credentials or _LOCAL, region)
-        self._transport = _Bounded(connections)
+        # Without TLS there is nothing to verify, and loading the certificates would take 60 ms.
+        self._transport = _Bounded(connections, verify=not self.url.lower().startswith("http://"))
         finalize(self, self._transport.close)  # a command ends with the process
         self._http = httpx.Client(
             auth=self._auth, transport=self._transport, timeout=_TIMEOUT, headers={"accept-encoding": "identity"}

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from datetime import timezone
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
 
 from quarterhour_client.events import MAX_BODY
 from quarterhour_client.verdicts import Problem, Result, Verdict
@@ -28,8 +28,15 @@ _SERVER_ERROR = 500
 _SHOWN = 200
 
 
-@dataclass(frozen=True)
-class Waiting:
+class HasBody(Protocol):
+    """An event as the bytes of its JSON."""
+
+    @property
+    def body(self) -> bytes:
+        """The bytes."""
+
+
+class Waiting(NamedTuple):
     """An event that is to be sent; ``seq`` is its number in the spool or in the call."""
 
     seq: int
@@ -78,12 +85,13 @@ class Split:
     problems: tuple[Problem, ...]
 
 
+E = TypeVar("E", bound=HasBody)
 Meaning = Verdicts | Retry | Refused | Split
 
 
-def batches(events: Iterable[Waiting], most: int = MAX_BATCH) -> Iterator[list[Waiting]]:
+def batches(events: Iterable[E], most: int = MAX_BATCH) -> Iterator[list[E]]:
     """Yield the events in lists that fit in a request."""
-    taken: list[Waiting] = []
+    taken: list[E] = []
     size = 0
     for one in events:
         if len(taken) == most or (taken and size + len(one.body) + 2 > MAX_BODY):

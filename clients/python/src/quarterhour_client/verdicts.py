@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,8 +38,7 @@ class Problem(NamedTuple):
     expected: str
 
 
-@dataclass(frozen=True)
-class Result:
+class Result(NamedTuple):
     """The outcome of an event.
 
     ``receipt`` is where the ledger has it; ``held`` is what a held event waits for; ``problems`` are the reasons of

@@ -26,7 +26,7 @@ def read(content: bytes, tmp_path: Path) -> tuple[list[Line], str | None]:
 def texts(content: bytes, tmp_path: Path) -> list[tuple[int, bytes]]:
     lines, problem = read(content, tmp_path)
     assert problem is None
-    return [(line.number, line.text) for line in lines]
+    return [(line.number, line.body) for line in lines]
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_bomb_ends_within_bounds_of_memory_and_bytes(
     lines, problem = read(bomb, tmp_path)
     peak = tracemalloc.get_traced_memory()[1] - len(bomb)
     tracemalloc.stop()
-    assert [line.text for line in lines] == [b"{}"]
+    assert [line.body for line in lines] == [b"{}"]
     assert problem
     assert "there is no event in" in problem
     assert peak < 4 << 20
@@ -104,7 +104,7 @@ def test_what_can_be_read_of_a_truncated_or_broken_file_is_read_and_the_rest_rep
         lines, problem = read(broken, tmp_path)
         assert problem
         assert problem.startswith(f"what follows line {lines[-1].number:,} cannot be read: ")
-        assert [line.text for line in lines] == content.split(b"\n")[: len(lines)]
+        assert [line.body for line in lines] == content.split(b"\n")[: len(lines)]
         assert len(lines) > 10_000
 
 
@@ -119,7 +119,7 @@ def test_another_thing_than_a_regular_file_is_refused(tmp_path: Path) -> None:
 def test_standard_input_is_read_plain_or_compressed(monkeypatch: pytest.MonkeyPatch, pack: Any) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(pack(b"{}\n[]"))))
     with open_lines("-") as lines:
-        assert [line.text for line in lines] == [b"{}", b"[]"]
+        assert [line.body for line in lines] == [b"{}", b"[]"]
 
 
 @pytest.mark.parametrize(
@@ -168,4 +168,4 @@ def test_lines_together_are_values_only_if_each_alone_is_one(texts: list[str]) -
 def test_the_lines_are_those_of_a_split_whatever_the_content(content: bytes) -> None:
     lines = Lines(io.BytesIO(content))
     expected = [one.strip(b" \t\r\n") for one in content.removeprefix(b"\xef\xbb\xbf").split(b"\n")]
-    assert [(line.number, line.text) for line in lines] == [(at, one) for at, one in enumerate(expected, 1) if one]
+    assert [(line.number, line.body) for line in lines] == [(at, one) for at, one in enumerate(expected, 1) if one]
