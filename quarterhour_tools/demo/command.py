@@ -364,14 +364,14 @@ def _show_reports(console: Console, outcome: ReplayResult, bucket: Objects) -> N
     }
     key, manifest = max(manifests.items(), key=lambda pair: int(pair[1]["lines"]))
     table = _table("file", Column("lines", justify="right"), Column("bytes", justify="right"), "SHA-256")
-    filled = [each for each in manifest["quarter_hours"] if each["file"]]
-    for each in filled:
-        file = each["file"]
+    filled = [(each, file) for each in manifest["quarter_hours"] for file in each["files"]]
+    for each, file in filled:
         table.add_row(file["key"], f"{each['lines']:,}", f"{file['size']:,}", file["sha256"][:12] + "…")
     console.print(table)
-    table = _table(*COLUMNS, title=f"{filled[0]['file']['key']}, first lines")
-    with bucket.open(filled[0]["file"]["key"]) as file:
-        for line in islice(read_lines(file), 3):
+    _, first = filled[0]
+    table = _table(*COLUMNS, title=f"{first['key']}, first lines")
+    with bucket.open(first["key"]) as content:
+        for line in islice(read_lines(content), 3):
             table.add_row(*(line[column] for column in COLUMNS))
     console.print(table)
     console.print(key.replace(MANIFEST, SUMMARY))

@@ -13,7 +13,7 @@ from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins, convert
 from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.keys import MANIFEST, PAGE, REPORTS, files_of, run_prefix
+from quarterhour.reports.keys import MANIFEST, PAGE, REPORTS, run_prefix
 from quarterhour.reports.manifest import run_files
 from quarterhour.reports.page import report_page
 from quarterhour.reports.plan import Plan, RunTotals
@@ -109,7 +109,7 @@ def cover_up(objects: Objects) -> None:
     for key in sorted(key for key in objects if key.startswith(REPORTS) and key.endswith(MANIFEST)):
         document = json.loads(objects[key])
         document["previous"] = previous
-        for file in [*(file for entry in document["quarter_hours"] for file in files_of(entry)), *document["files"]]:
+        for file in [*(file for entry in document["quarter_hours"] for file in entry["files"]), *document["files"]]:
             if file["key"].endswith(PAGE):
                 with suppress(ValueError, KeyError):  # tampered with so that it has no page
                     objects[file["key"]] = report_page({**document, "files": document["files"][:-1]})

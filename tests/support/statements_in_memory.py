@@ -28,7 +28,7 @@ from quarterhour.registry.agencies.agency import Agency, TaxProfile
 from quarterhour.registry.owner import Owner
 from quarterhour.reports.base_currency import Pins, pins_of
 from quarterhour.reports.digests import hexdigest
-from quarterhour.reports.keys import MANIFEST, REPORTS, files_of, part_of_lines, run_bounds
+from quarterhour.reports.keys import MANIFEST, REPORTS, part_of_lines, run_bounds
 from quarterhour.reports.plan import Checkpoint, Run
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statements.document.files import rendered
@@ -156,7 +156,7 @@ class StatementRuns:
                 "sealed": {
                     str(part_of_lines(file["key"])): [entry["lines"], file["sha256"], file["size"]]
                     for entry in manifest["quarter_hours"]
-                    for file in files_of(entry)
+                    for file in entry["files"]
                 },
             }
             for manifest in self.manifests

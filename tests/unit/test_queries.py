@@ -247,7 +247,7 @@ def test_a_run_is_shown_with_what_it_covers() -> None:
     }
     shown = shown_run(run)
     assert (shown["from"], shown["to"]) == ("2026-10-23T23:30:00Z", "2026-10-24T00:00:00Z")
-    manifest = {"files": [{"key": "s"}], "quarter_hours": [{"file": None}, {"file": {"key": "l"}}]}
+    manifest = {"files": [{"key": "s"}], "quarter_hours": [{"files": []}, {"files": [{"key": "l"}]}]}
     assert [file["key"] for file in all_files(run, manifest, 1)] == [
         "reports/2026/10/23/2330-2400/manifest.json",
         "s",

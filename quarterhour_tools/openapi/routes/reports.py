@@ -31,7 +31,7 @@ REPORTS: Final = Group(
             authorization for 15 minutes. A manifest of more than 2 MiB is only linked (`manifest` is `null`).
 
             A run [in parts](architecture.md#sealing-in-parts) has a file of lines for each part, such as
-            `lines-03.csv.gz`. Its manifest has `parts`, and `files` in place of `file` in each quarter-hour.
+            `lines-03.csv.gz`.
             """,
             missing="There is no such run, or the person may not read it.",
         ),

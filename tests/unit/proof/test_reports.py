@@ -359,10 +359,10 @@ TAMPERINGS = {
         document(MIDDLE, quarter_hour(lines=1)), MIDDLE, "lines of 202610230200: expected 2, found 1"
     ),
     "a quarter-hour's lines hidden": Tampering(
-        document(MIDDLE, quarter_hour(file=None)), MIDDLE, "lines of 202610230200: expected 0, found 2"
+        document(MIDDLE, quarter_hour(files=[])), MIDDLE, "lines of 202610230200: expected 0, found 2"
     ),
     "the last quarter-hour's lines hidden": Tampering(
-        document(LAST, quarter_hour(file=None, lines=0)), LINES_0230, "is in no manifest"
+        document(LAST, quarter_hour(files=[], lines=0)), LINES_0230, "is in no manifest"
     ),
     "a quarter-hour left out": Tampering(
         document(MIDDLE, lambda m: m["quarter_hours"].pop()),
@@ -370,7 +370,7 @@ TAMPERINGS = {
         "quarter_hours: expected ['202610230200', '202610230215'], found ['202610230200']",
     ),
     "a quarter-hour pointed to another file": Tampering(
-        document(MIDDLE, lambda m: m["quarter_hours"][0]["file"].update(key=LINES_0230)),
+        document(MIDDLE, lambda m: m["quarter_hours"][0]["files"][0].update(key=LINES_0230)),
         MIDDLE,
         f"files of 202610230200: expected [], found ['{LINES_0230}'",
     ),

@@ -95,15 +95,16 @@ def test_the_manifest_holds_bounds_files_and_totals() -> None:
         "planned_at": "2026-10-23T02:05:00.000Z",
         "code_version": "1.0",
         "shards": 2,
+        "parts": 1,
         "previous": {"run": "2026-10-23T0115-0130", "sha256": "hash-0"},
         "quarter_hours": [
             {
                 "quarter_hour": "202610230130",
                 "shards": 2,
                 "lines": 3,
-                "file": {"key": "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz", "sha256": "abc", "size": 99},
+                "files": [{"key": "ledger/dt=2026-10-23/quarter=0130/lines.csv.gz", "sha256": "abc", "size": 99}],
             },
-            {"quarter_hour": "202610230145", "shards": 2, "lines": 0, "file": None},
+            {"quarter_hour": "202610230145", "shards": 2, "lines": 0, "files": []},
         ],
         "lines": 3,
         "accounts": [

@@ -18,8 +18,6 @@ export const NOT_PROVEN = [
 ];
 
 /** Returns the files of a quarter-hour in a manifest; one without lines has none. */
-const filesOf = (quarterHour) => quarterHour.files ?? (quarterHour.file ? [quarterHour.file] : []);
-
 /** Yields the steps that prove a run; the last ones, with `linked`, follow the chain of manifests to the first run. */
 export async function* proofOf(run) {
   const { files, manifest_sha256: sha256 } = await get(runPath(run));
@@ -44,7 +42,7 @@ export async function* proofOf(run) {
   }
   const totals = new Map();
   for (const quarterHour of manifest.quarter_hours) {
-    const sealed = filesOf(quarterHour).map(withLink);
+    const sealed = quarterHour.files.map(withLink);
     if (!sealed.length && !quarterHour.lines) continue;
     const start = format.quarterHourUtc(quarterHour.quarter_hour);
     yield await step(`The lines of ${start} are those that were sealed`, async () => {

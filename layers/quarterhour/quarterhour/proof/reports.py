@@ -25,7 +25,6 @@ from quarterhour.reports.keys import (
     REPORTS,
     SUMMARY,
     Part,
-    files_of,
     part_of_lines,
     run_id,
     run_prefix,
@@ -168,13 +167,13 @@ class _Verifier:
         quarter_hour, shards, parts = (
             QuarterHour.parse(entry["quarter_hour"]),
             entry["shards"],
-            document.get("parts", 1),
+            document["parts"],
         )
         if not 1 <= parts <= _MOST_PARTS:
             raise ValueError(f"{parts} parts")
         self._expect(key, f"shards of {quarter_hour}", shards, document["shards"])
-        names = [file["key"] for file in files_of(entry)]
-        files = dict(zip(names, files_of(entry), strict=True))
+        names = [file["key"] for file in entry["files"]]
+        files = dict(zip(names, entry["files"], strict=True))
         known = [part for part in parts_of(quarter_hour, parts) if part.lines_key in files]
         self._expect(key, f"files of {quarter_hour}", names, [part.lines_key for part in known])
         self.files |= files.keys()

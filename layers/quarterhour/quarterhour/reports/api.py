@@ -69,10 +69,8 @@ class SealedQuarterHour(TypedDict):
     quarter_hour: QuarterHourName
     shards: Count
     lines: Count
-    file: NotRequired[File | None]
-    """The file of its lines; null without lines, missing in a run in parts."""
-    files: NotRequired[list[File]]
-    """The files of its parts that have lines; only in a run in parts."""
+    files: list[File]
+    """The files of its parts that have lines."""
     rates: NotRequired[list[PinnedExchangeRate]]
     """Only if the deployment has a base currency."""
 
@@ -106,8 +104,8 @@ class Manifest(From):
     planned_at: Instant
     code_version: str
     shards: Count
-    parts: NotRequired[Count]
-    """The number of parts of each quarter-hour; only in a run in parts."""
+    parts: Count
+    """The number of parts of each quarter-hour."""
     previous: PreviousManifest | None
     base_currency: NotRequired[Currency]
     quarter_hours: list[SealedQuarterHour]

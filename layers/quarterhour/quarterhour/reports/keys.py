@@ -1,10 +1,9 @@
 """Keys of the reports: objects in the S3 bucket, names of runs, control items; built and parsed only here."""
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from quarterhour.aws.entity import Key, Range
 from quarterhour.model.quarter_hours import QuarterHour
@@ -89,12 +88,6 @@ def part_of_lines(key: str) -> Part | None:
     """Parse the part from the object key of its lines; return ``None`` for any other key."""
     match = _LINES.fullmatch(key)
     return Part.parse("".join(group or "" for group in match.groups())) if match else None
-
-
-def files_of(entry: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the files of a manifest's quarter-hour, in the order of the parts; one without parts has one or none."""
-    files: list[dict[str, Any]] = entry["files"] if "files" in entry else [entry["file"]]
-    return [file for file in files if file]
 
 
 def run_id(first: QuarterHour, last: QuarterHour) -> str:

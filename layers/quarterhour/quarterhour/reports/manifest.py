@@ -190,7 +190,7 @@ def manifest(
         "planned_at": plan.planned_at,
         "code_version": plan.code_version,
         "shards": plan.shards,
-        **({"parts": plan.parts} if plan.parts > 1 else {}),
+        "parts": plan.parts,
         "previous": {"run": run, "sha256": digest} if run else None,
         **base,
         "quarter_hours": [
@@ -211,13 +211,11 @@ def manifest(
 
 
 def _quarter_hour(plan: Plan, quarter_hour: QuarterHour, files: Mapping[Part, SealedFile]) -> dict[str, Any]:
-    """Return a quarter-hour with its ``file``, or its ``files`` if it has several parts; an empty part has none."""
+    """Return a quarter-hour with the files of its parts; a part without lines has none."""
     parts = [(part, files[part]) for part in parts_of(quarter_hour, plan.parts)]
     lines = sum(file.lines for _, file in parts)
-    entry = {"quarter_hour": str(quarter_hour), "shards": plan.shards, "lines": lines}
-    if plan.parts > 1:
-        return {**entry, "files": [_file(part, file) for part, file in parts if file.lines]}
-    return {**entry, "file": _file(*parts[0]) if lines else None}
+    sealed = [_file(part, file) for part, file in parts if file.lines]
+    return {"quarter_hour": str(quarter_hour), "shards": plan.shards, "lines": lines, "files": sealed}
 
 
 def _file(part: Part, sealed: SealedFile) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
-from quarterhour.reports.keys import MANIFEST, SUMMARY, files_of
+from quarterhour.reports.keys import MANIFEST, SUMMARY
 from quarterhour.web.html.chart import Bar, bar_chart
 from quarterhour.web.html.markup import (
     NOTHING,
@@ -79,7 +79,7 @@ def _what(manifest: Mapping[str, Any]) -> Html:
                 ("Code version", escaped(manifest["code_version"])),
                 ("Schema", escaped(str(manifest["schema"]))),
                 ("Shards", escaped(str(manifest["shards"]))),
-                ("Parts", escaped(str(manifest.get("parts", 1)))),
+                ("Parts", escaped(str(manifest["parts"]))),
                 ("Base currency", escaped(manifest.get("base_currency", ""))),
             ]
         ),
@@ -123,7 +123,7 @@ def _files(manifest: Mapping[str, Any]) -> Html:
     rows = [
         Row([short(_time(entry)), code(file["key"]), code(file["sha256"])], [file["size"]])
         for entry in manifest["quarter_hours"]
-        for file in files_of(entry)
+        for file in entry["files"]
     ]
     rows += [Row([Html("all"), code(file["key"]), code(file["sha256"])], [file["size"]]) for file in manifest["files"]]
     title = "Files"

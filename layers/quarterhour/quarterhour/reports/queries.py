@@ -18,7 +18,6 @@ from quarterhour.reports.keys import (
     ALL_RUNS,
     MANIFEST,
     RUNS,
-    files_of,
     is_run_id,
     run_bounds,
     run_key,
@@ -75,7 +74,7 @@ def all_files(run: Values, manifest: Mapping[str, Any], size: int) -> "list[api.
     return [
         manifest_file,
         *manifest["files"],
-        *(file for entry in manifest["quarter_hours"] for file in files_of(entry)),
+        *(file for entry in manifest["quarter_hours"] for file in entry["files"]),
     ]
 
 

@@ -114,11 +114,11 @@ def test_the_manifest_must_name_the_files_that_the_run_has_sealed() -> None:
     plan = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:03:00.000Z", "1", 1, ("", ""))
     run = {"sealed": {str(QUARTER_HOUR): [4, "abc", 99]}}
     file = {"key": Part(QUARTER_HOUR).lines_key, "sha256": "abc", "size": 99}
-    manifest = {"quarter_hours": [{"file": file}, {"file": None}]}
+    manifest = {"quarter_hours": [{"files": [file]}, {"files": []}]}
     assert sealed_parts(plan, run, manifest) == [PartFile(Part(QUARTER_HOUR), SealedFile(4, "abc", 99))]
-    for other in ({"file": {**file, "sha256": "other"}}, {"file": None}, {"files": [file, {**file, "key": "another"}]}):
+    for other in ([{**file, "sha256": "other"}], [], [file, {**file, "key": "another"}]):
         with pytest.raises(SealedFileError, match="names other files"):
-            sealed_parts(plan, run, {"quarter_hours": [other]})
+            sealed_parts(plan, run, {"quarter_hours": [{"files": other}]})
 
 
 def test_a_month_is_due_once_so_many_whole_months_have_passed() -> None:

@@ -19,7 +19,7 @@ from quarterhour.ledger.postings.segments import (
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.reports.keys import Part, files_of
+from quarterhour.reports.keys import Part
 from quarterhour.reports.lines import Line, posting_of
 from quarterhour.reports.plan import Plan, Proof, SealedFile, sealed_of
 
@@ -73,7 +73,7 @@ class PartFile(NamedTuple):
 
 def sealed_parts(plan: Plan, run: Mapping[str, Any], manifest: Mapping[str, Any]) -> list[PartFile]:
     """Return the parts of a run that have lines; raise ``SealedFileError`` if its manifest names other files."""
-    files = [file for entry in manifest["quarter_hours"] for file in files_of(entry)]
+    files = [file for entry in manifest["quarter_hours"] for file in entry["files"]]
     named = {file["key"]: (file["sha256"], file["size"]) for file in files}
     parts = [PartFile(*one) for one in zip(plan.all_parts, sealed_of(plan, run["sealed"]), strict=True)]
     with_lines = [one for one in parts if one.sealed.lines]
