@@ -159,16 +159,15 @@ class Store:
     def pending(self) -> list[dict[str, Any]]:
         return [values for _, values in sorted(self.runs.items()) if "gsi1pk" in values]
 
-    def counted(self, expected: QuarterHourTotals, shards: int) -> QuarterHourTotals:
+    def counted(self, keys: Sequence[tuple[Account, QuarterHour]]) -> QuarterHourTotals:
         """Return the counted totals: those of the ledger, or of ``lagging`` for its quarter-hours."""
-        assert shards == self._shards
         sums: QuarterHourTotals = {}
         for item in self.ledger:
             values = dict(item)
             account = Account(values["agency"], values["currency"])
             key = account, Partition.parse(values["quarter_hour"]).quarter_hour
             sums[key] = sums.get(key, Totals()).plus(Decimal(values["amount"]), Decimal(values["commission"]))
-        return {one: self.lagging.get(one[1], sums[one]) for one in expected if one in sums}
+        return {one: self.lagging.get(one[1], sums[one]) for one in keys if one in sums}
 
     def in_force(self, currency: str, before: datetime, base: str) -> ExchangeRate | None:
         entered = [rate for (of, at), rate in sorted(self.rates.items()) if of == currency and at < before]
