@@ -9,18 +9,12 @@ Invoked with `{"reseal": "2026-11"}`, it rewrites the lost files of a sealed per
 `"from": 3` continues with a part of it.
 """
 
-from functools import cache, partial
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.aws import clients
-from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import Metric, count, logger, observed
-from quarterhour.aws.workers import Workers
-from quarterhour.model.settings import Environment, calendar_of, rounding_of
-from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore, began
 from quarterhour.statements.drafts.reseal import StatementResealer
 from quarterhour.statements.drafts.service import DraftRunner
 from quarterhour.statements.plan import StatementSettings, read_period
@@ -29,43 +23,19 @@ from quarterhour.statements.releases.reseal import PeriodResealer
 from quarterhour.statements.releases.run import ReleaseRunner
 from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.status.store import StatementStatusStore
-from quarterhour.statements.store import DraftStore, PartyReader, ProgressStore, StatementStores, plan_of_period
+from quarterhour.statements.store import StatementStores
 
-env = Environment.of_process()
-dynamodb = clients.dynamodb()
-table = env.text("ENTITY_TABLE")
-workers = Workers(env.integer("MAX_CONCURRENCY", minimum=1))
-entities = EntityReader(dynamodb, table)
-stores = StatementStores(
-    CheckpointStore(dynamodb, table),
-    RunStore(dynamodb, table),
-    PinStore(dynamodb, table, workers),
-    ProjectionStore(dynamodb, table, workers),
-    SealedFiles(clients.s3(), env.text("REPORT_BUCKET")),
-    ProgressStore(dynamodb, table),
-    DraftStore(dynamodb, table, workers),
-    PartyReader(entities),
-    workers,
-    partial(began, entities),
-)
-settings = StatementSettings(
-    calendar_of(env),
-    env.text("BUSINESS_TIME_ZONE"),
-    env.text("CODE_VERSION"),
-    env.currency("BASE_CURRENCY"),
-    (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
-    env.text("STATEMENT_RELEASE"),
-    rounding_of(env),
-    env.integer("ACCEPTANCE_DAYS"),
-)
-plan_of = cache(partial(plan_of_period, entities))
+resources = Resources.of_process()
+dynamodb, table, workers, entities = resources.dynamodb, resources.entity_table, resources.workers, resources.entities
+stores = StatementStores.of(resources)
+settings = StatementSettings.of(resources.env)
 runner = DraftRunner(stores, settings)
 releaser = ReleaseRunner(
     ReleaseStore(dynamodb, table, workers),
     stores.files,
     stores.progress,
     StatementStatusStore(dynamodb, entities),
-    DraftContexts(entities, plan_of),
+    DraftContexts.of(resources),
     settings,
 )
 resealer = PeriodResealer(StatementResealer(stores, entities), releaser.writer, stores.files)

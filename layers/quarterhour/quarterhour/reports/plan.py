@@ -12,6 +12,7 @@ from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from quarterhour.model.schema import SCHEMA, check_schema
+from quarterhour.model.settings import Environment
 from quarterhour.model.totals import Totals, add_up
 from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
 from quarterhour.reports.product_figures import ProductTotals, add_products
@@ -153,6 +154,11 @@ class ReportSettings:
     grace: timedelta
     code_version: str
     base: str = ""
+
+    @classmethod
+    def of(cls, env: Environment) -> Self:
+        """Return the settings of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
+        return cls(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,10 +3,12 @@
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from quarterhour.aws import clients
 from quarterhour.aws.executions import Executions
 from quarterhour.aws.items import chunks
+from quarterhour.aws.resources import Resources
 from quarterhour.ledger.postings.partitions import LedgerReader
 from quarterhour.model import clock
 from quarterhour.model.errors import NotFoundError
@@ -14,6 +16,7 @@ from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import QuarterHourTotals
+from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.plan import (
     Plan,
     Proof,
@@ -76,6 +79,22 @@ class ReportStores:
     projections: ProjectionStore
     files: SealedFiles
     executions: Executions
+
+    @classmethod
+    def of(cls, resources: Resources, counted: Counted) -> Self:
+        """Return the stores of a function; ``counted`` reads the counters that a report is compared with."""
+        env, dynamodb, table, workers = resources.env, resources.dynamodb, resources.entity_table, resources.workers
+        files = SealedFiles.of(resources)
+        return cls(
+            CheckpointStore(dynamodb, table),
+            RunStore(dynamodb, table),
+            LedgerReader(dynamodb, env.text("LEDGER_TABLE"), workers, ArchivedPostings(files, workers)),
+            counted,
+            PinStore(dynamodb, table, workers),
+            ProjectionStore(dynamodb, table, workers),
+            files,
+            Executions(clients.stepfunctions(), env.text("SEALING_ARN")),
+        )
 
 
 class Reporter:

@@ -14,6 +14,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.money import Rounding
 from quarterhour.model.periods import PERIOD, Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.settings import Environment, calendar_of, rounding_of
 from quarterhour.reports.plan import Checkpoint
 
 SCHEMA: Final = 2
@@ -56,6 +57,20 @@ class StatementSettings:
     release: str = AUTOMATIC
     rounding: Rounding = Rounding.HALF_EVEN
     acceptance_days: int = 0
+
+    @classmethod
+    def of(cls, env: Environment) -> Self:
+        """Return the settings of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
+        return cls(
+            calendar_of(env),
+            env.text("BUSINESS_TIME_ZONE"),
+            env.text("CODE_VERSION"),
+            env.currency("BASE_CURRENCY"),
+            (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
+            env.text("STATEMENT_RELEASE"),
+            rounding_of(env),
+            env.integer("ACCEPTANCE_DAYS"),
+        )
 
 
 @dataclass(frozen=True, slots=True)

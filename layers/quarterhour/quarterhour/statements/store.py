@@ -3,13 +3,14 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.resources import Resources
 from quarterhour.aws.tables import conditional_write, get_item, insert_items
 from quarterhour.aws.workers import Workers
 from quarterhour.model.errors import NotFoundError, OvertakenError, UnavailableError
@@ -21,7 +22,7 @@ from quarterhour.registry.documents.queries import KnownDocument, KnownDocuments
 from quarterhour.registry.documents.timeline import version_at
 from quarterhour.registry.owner import OWNER, Owner, read_owner
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
+from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore, began
 from quarterhour.statements.document.statement import Parties, PartyVersions
 from quarterhour.statements.drafts.draft_items import DraftItem
 from quarterhour.statements.keys import PROGRESS_KEY, period_key
@@ -220,3 +221,20 @@ class StatementStores:
     workers: Workers
     began: Callable[[], datetime | None]
     """Returns when the first run of the reports begins; ``None`` before it."""
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the stores of a function."""
+        dynamodb, table, workers = resources.dynamodb, resources.entity_table, resources.workers
+        return cls(
+            CheckpointStore(dynamodb, table),
+            RunStore(dynamodb, table),
+            PinStore(dynamodb, table, workers),
+            ProjectionStore(dynamodb, table, workers),
+            SealedFiles.of(resources),
+            ProgressStore(dynamodb, table),
+            DraftStore(dynamodb, table, workers),
+            PartyReader(resources.entities),
+            workers,
+            partial(began, resources.entities),
+        )

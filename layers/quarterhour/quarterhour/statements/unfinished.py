@@ -1,10 +1,11 @@
 """What the statements of a month still need: lines in drafts, drafts to be released, disputes to be resolved."""
 
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.resources import Resources
 from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
@@ -49,6 +50,11 @@ class UnfinishedQueries:
 
     entities: EntityReader
     progress: ProgressStore
+
+    @classmethod
+    def of(cls, resources: Resources) -> Self:
+        """Return the queries of a function."""
+        return cls(resources.entities, ProgressStore(resources.dynamodb, resources.entity_table))
 
     def of_month(self, month: Period) -> str | None:
         """Return why the statements of a month are unfinished; ``None`` if they are not."""

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Any, Final, Self
 
+from quarterhour.aws.resources import Resources
 from quarterhour.ledger.postings.partitions import LedgerReader
 from quarterhour.maintenance.archive.plan import (
     PartFile,
@@ -22,6 +23,7 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.plan import Plan, Run
 from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.service import ReportStores
 from quarterhour.reports.store import CheckpointStore, RunStore, began
 
 RESERVE_SECONDS: Final = 60
@@ -64,6 +66,14 @@ class Archiver:
     waits_for: Callable[[Period], str | None]
     files: SealedFiles
     months: int
+
+    @classmethod
+    def of(cls, resources: Resources, stores: ReportStores, waits_for: Callable[[Period], str | None]) -> Self:
+        """Return the archiver of a function, which shares the stores of the reports."""
+        env, dynamodb = resources.env, resources.dynamodb
+        store = ArchiveStore(dynamodb, env.text("LEDGER_TABLE"), resources.entities, resources.workers)
+        months = env.integer("LEDGER_RETENTION_MONTHS")
+        return cls(store, stores.ledger, stores.checkpoints, stores.runs, waits_for, stores.files, months)
 
     def run(self, remaining_seconds: Callable[[], float]) -> ArchiveResult:
         """Archive what is due, or as much as the time allows; the next invocation continues.
