@@ -9,7 +9,7 @@ from functools import cache
 from itertools import pairwise
 from textwrap import dedent
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired, Union, get_args, get_origin
+from typing import Annotated, Any, Final, Literal, NamedTuple, NotRequired, TypeVar, Union, get_args, get_origin
 
 from typing_extensions import is_typeddict
 
@@ -36,6 +36,8 @@ class _Field(NamedTuple):
 
     def with_arguments(self, arguments: Mapping[Any, Any]) -> "_Field":
         """Return the field of a generic dictionary with arguments in place of its variables."""
+        if isinstance(self.shape, TypeVar):
+            return self._replace(shape=arguments[self.shape])
         variables = getattr(self.shape, "__parameters__", ())
         return self._replace(shape=self.shape[tuple(arguments[one] for one in variables)]) if variables else self
 

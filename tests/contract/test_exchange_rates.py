@@ -17,6 +17,7 @@ from quarterhour.model.clock import ManualClock, iso_millis, iso_seconds, using
 from quarterhour.model.errors import ConflictError, InvalidError, NotFoundError
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.registry.exchange_rates import api
 from quarterhour.registry.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES, ExchangeRate, ExchangeRateRequest
 from quarterhour.registry.exchange_rates.keys import rate_pk
 from quarterhour.registry.exchange_rates.queries import ExchangeRateQueries
@@ -65,7 +66,7 @@ def store(entities: EntityReader) -> ExchangeRateStore:
     return ExchangeRateStore(entities.client, entities.table)
 
 
-def windows(desk: Metered) -> SnapshotQueries:
+def windows(desk: Metered) -> SnapshotQueries[api.ExchangeRateState, api.ExchangeRate, api.ExchangeRateSnapshot]:
     return SnapshotQueries(desk.storage.entities, EXCHANGE_RATE_STATES)
 
 

@@ -11,6 +11,7 @@ import pytest
 from benchmarks.metering import Bill
 from quarterhour.aws.entity import LATEST
 from quarterhour.aws.items import to_item
+from quarterhour.counters.api import AccountInWindow, AccountSnapshot, AccountState
 from quarterhour.counters.keys import account_pk, latest_key
 from quarterhour.counters.queries import ACCOUNT_STATES
 from quarterhour.model.clock import iso_millis, iso_seconds
@@ -65,7 +66,7 @@ def change(storage: Storage, account: Account, at: datetime, version: int) -> No
         storage.snapshots.put(one.values)
 
 
-def queries(storage: Storage) -> SnapshotQueries:
+def queries(storage: Storage) -> SnapshotQueries[AccountState, AccountInWindow, AccountSnapshot]:
     return SnapshotQueries(storage.entities, ACCOUNT_STATES)
 
 
@@ -152,6 +153,7 @@ def test_the_state_as_of_an_instant_is_that_of_the_newest_window_up_to_it(
 def test_a_trend_compares_with_the_window_before(storage: Storage, history: Account, at: datetime) -> None:
     latest = state(history, at + timedelta(minutes=55), 12)
     trend = queries(storage).trend(FIVE_MINUTES, latest)
+    assert trend["before"]
     assert (trend["latest"]["version"], trend["before"]["version"]) == (12, 11)
 
 

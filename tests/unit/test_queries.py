@@ -17,7 +17,7 @@ from quarterhour.model.identifiers import Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.reports.queries import all_files, link_request, manifest_request, shown_run
-from quarterhour.snapshots.api import Trend
+from quarterhour.snapshots.api import Changes
 from quarterhour.snapshots.keys import change_sk, window_name, window_start
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.queries import Layers, as_of, before, before_latest, not_before, trend
@@ -122,7 +122,7 @@ def test_before_the_latest_state_is_everything_but_its_own_window_or_change(at: 
     assert before_latest(CHANGE, latest) >= change_sk(CHANGE, changed, version - 1)
 
 
-def compared(now: Totals, then: Totals | None) -> Trend:
+def compared(now: Totals, then: Totals | None) -> Changes[str]:
     figures = ACCOUNT_STATES.figures
     return trend(figures({**now.as_dict()}), figures({**then.as_dict()}) if then else None, ACCOUNT_STATES.main)
 

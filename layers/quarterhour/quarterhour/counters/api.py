@@ -1,11 +1,11 @@
 """The responses about accounts, as types."""
 
-from typing import Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
-from quarterhour.model.api import Count, Currency, Day, From, Instant, Month, Name, QuarterHourName, Totals
-from quarterhour.snapshots.api import Direction, Figure
+from quarterhour.model.api import Count, Currency, Day, From, Instant, Month, Name, QuarterHourName, Totals, one_of
+from quarterhour.snapshots.api import Trend
 from quarterhour.web.api import Page
 
 
@@ -123,15 +123,14 @@ class AccountInWindow(AccountState):
     currency: Currency
 
 
-class AccountTrend(TypedDict):
+class AccountTrend(
+    Trend[
+        AccountState,
+        AccountSnapshot,
+        Annotated[str, one_of(["events", "gross", "refunds", "commission", "payments", "net"])],
+    ]
+):
     """An account's latest state, compared with that of the previous window or change."""
-
-    layer: str
-    latest: AccountState
-    before: AccountSnapshot | None
-    trend: Direction | None
-    """The trend of the net."""
-    figures: dict[Literal["events", "gross", "refunds", "commission", "payments", "net"], Figure]
 
 
 class FoundAccount(TypedDict):

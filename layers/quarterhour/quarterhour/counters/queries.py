@@ -73,7 +73,29 @@ def _compared(values: Values) -> Figures:
     }
 
 
-ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _compared, main="net", list=LISTED)
+def _named(values: Values) -> "api.AccountInWindow":
+    return {**_names(values["pk"]), **state(values)}
+
+
+def _snapshot(values: Values, layer: str, window: str | None) -> "api.AccountSnapshot":
+    now = state(values)
+    snapshot: api.AccountSnapshot = {
+        "layer": layer,
+        "events": now["events"],
+        "gross": now["gross"],
+        "refunds": now["refunds"],
+        "commission": now["commission"],
+        "payments": now["payments"],
+        "net": now["net"],
+        "version": now["version"],
+        "last_updated": now["last_updated"],
+    }
+    if window:
+        snapshot["window"] = window
+    return snapshot
+
+
+ACCOUNT_STATES: Final = EntityKind(ACCOUNTS, _names, state, _named, _snapshot, _compared, main="net", list=LISTED)
 """The kind of state that accounts have: how it is shown, and compared by its net."""
 
 
@@ -135,7 +157,7 @@ class CounterQueries:
 
         def show(values: Values) -> "api.AccountInWindow":
             read.append(values)
-            return {**_names(values["pk"]), **state(values)}
+            return _named(values)
 
         page = paging.cut_in_time(entries, show, remaining_seconds)
         return page, read[: len(page.items)]  # one more can be read, to know whether a page follows

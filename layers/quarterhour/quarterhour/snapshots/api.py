@@ -8,6 +8,9 @@ from quarterhour.model.api import Decimal, Instant
 from quarterhour.web.api import Page
 
 T = TypeVar("T")
+StateT = TypeVar("StateT")
+SnapshotT = TypeVar("SnapshotT")
+FigureT = TypeVar("FigureT", bound=str)
 
 Direction = Literal["up", "stable", "down"]
 
@@ -21,11 +24,20 @@ class Figure(TypedDict):
     trend: Direction | None
 
 
-class Trend(TypedDict):
-    """The changes of figures, and the trend of the main one."""
+class Changes(TypedDict, Generic[FigureT]):
+    """The changes of figures, and the trend of the main one: of an account, that of the net."""
 
     trend: Direction | None
-    figures: dict[str, Figure]
+    """The trend of the main figure: of an account, the net."""
+    figures: dict[FigureT, Figure]
+
+
+class Trend(Changes[FigureT], Generic[StateT, SnapshotT, FigureT]):
+    """The latest state, compared with that of the previous window or change."""
+
+    layer: str
+    latest: StateT
+    before: SnapshotT | None
 
 
 class Window(Page[T], Generic[T]):

@@ -12,7 +12,7 @@ from decimal import Decimal
 from heapq import merge
 from itertools import groupby, islice
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Generic
 
 from quarterhour.aws.entity import LATEST, Range, Values, is_live
 from quarterhour.aws.entity_table import EntityReader
@@ -31,7 +31,7 @@ from quarterhour.snapshots.keys import (
     window_partitions,
     window_start,
 )
-from quarterhour.snapshots.kind import EntityKind, Figures
+from quarterhour.snapshots.kind import EntityKind, Figures, NamedT_co, SnapshotT_co, StateT_co
 from quarterhour.snapshots.layers import CHANGE, LAYERS, Layer, parse_layers
 from quarterhour.snapshots.plan import NOT_A_STATE, state_in
 from quarterhour.web.paging import Page, Paging, within
@@ -104,7 +104,7 @@ def before_latest(layer: Layer, latest: Mapping[str, Any]) -> str:
     return before(layer, window_start(parse_iso(latest["last_updated"]), layer.window))
 
 
-def trend(now: Figures, then: Figures | None, main: str) -> "api.Trend":
+def trend(now: Figures, then: Figures | None, main: str) -> "api.Changes[str]":
     """Return the changes between the figures of two states; the overall trend is that of the figure ``main``.
 
     Without an earlier state, the earlier figures, the changes and the trends are ``None``.
@@ -150,21 +150,21 @@ def _places(window: str, after: str | None) -> list[IndexPlace]:
 
 
 @dataclass(frozen=True, slots=True)
-class SnapshotQueries:
+class SnapshotQueries(Generic[StateT_co, NamedT_co, SnapshotT_co]):
     """Queries of the snapshots of one kind of entity; ``pk`` is the partition key of an entity."""
 
     entities: EntityReader
-    kind: EntityKind
+    kind: EntityKind[StateT_co, NamedT_co, SnapshotT_co]
 
-    def span(self, pk: str, layer: Layer, start: datetime, end: datetime, paging: Paging) -> Page[Any]:
+    def span(self, pk: str, layer: Layer, start: datetime, end: datetime, paging: Paging) -> Page[SnapshotT_co]:
         """Return the states of the windows or changes from ``start`` (inclusive) to ``end`` (exclusive)."""
         return self._page(Range(pk, not_before(layer, start), before(layer, end)), layer, paging)
 
-    def last(self, pk: str, layer: Layer, paging: Paging) -> Page[Any]:
+    def last(self, pk: str, layer: Layer, paging: Paging) -> Page[SnapshotT_co]:
         """Return the newest states, newest first."""
         return self._page(Range(pk, layer_sk(layer, _FIRST), layer_sk(layer, _LAST), descending=True), layer, paging)
 
-    def at(self, pk: str, layer: Layer, at: datetime) -> dict[str, Any]:
+    def at(self, pk: str, layer: Layer, at: datetime) -> SnapshotT_co:
         """Return the state of the newest window or change at or before the instant.
 
         Raises ``NotFoundError`` if there is none.
@@ -176,12 +176,14 @@ class SnapshotQueries:
             raise NotFoundError(f"layer {layer.name} holds no state of {entity} at or before {iso_millis(at)}")
         return self._shown(layer, values)
 
-    def trend(self, layer: Layer, latest: Values) -> dict[str, Any]:
+    def trend(self, layer: Layer, latest: Values) -> "api.Trend[StateT_co, SnapshotT_co, str]":
         """Return the comparison of an entity's latest state with its state of the previous window or change."""
         earlier = Range(latest["pk"], layer_sk(layer, _FIRST), before_latest(layer, latest), descending=True)
         return self.compared(layer, latest, next(self.entities.read(earlier, _FEW), None))
 
-    def compared(self, layer: Layer, latest: Values, values: Values | None) -> dict[str, Any]:
+    def compared(
+        self, layer: Layer, latest: Values, values: Values | None
+    ) -> "api.Trend[StateT_co, SnapshotT_co, str]":
         """Return the comparison of an entity's latest state with an earlier one, or with ``None``."""
         figures = self.kind.figures
         return {
@@ -193,23 +195,23 @@ class SnapshotQueries:
 
     def window(
         self, layer: Layer, at: datetime, paging: Paging, remaining_seconds: Callable[[], float]
-    ) -> dict[str, Any]:
+    ) -> "api.Window[NamedT_co]":
         """Return the window that contains the instant: the entities that changed in it, in their last states there.
 
         A page is short although another follows only if the time runs short. Raises ``NotFoundError`` if the window
         holds no state.
         """
         window = as_of(layer, at)
-        page = paging.cut_in_time(self._in_window(layer, window, paging), self._named, remaining_seconds)
+        page = paging.cut_in_time(self._in_window(layer, window, paging), self.kind.named, remaining_seconds)
         if paging.place is None and page == Page([]):
             raise NotFoundError(f"layer {layer.name} holds no state of the window from {start_of(layer, window)}")
         return {"layer": layer.name, "window": start_of(layer, window), **paging.body(page)}
 
-    def latest(self, paging: Paging) -> Page[Any]:
+    def latest(self, paging: Paging) -> Page[NamedT_co]:
         """Return the current state of each entity."""
         places = _places(LATEST, paging.start(self._known, None))
         entries = (values for place in places for values in self._entries(*place, paging.limit + 1))
-        return paging.cut(entries, self._named, itemgetter("pk"))
+        return paging.cut(entries, self.kind.named, itemgetter("pk"))
 
     def _in_window(self, layer: Layer, window: str, paging: Paging) -> Iterator[Entry]:
         """Yield all entities after the place of a page, each with its state in a window if it has one."""
@@ -247,19 +249,16 @@ class SnapshotQueries:
             return None
         return state if is_live(state, clock.now()) else None
 
-    def _page(self, key_range: Range, layer: Layer, paging: Paging) -> Page[Any]:
+    def _page(self, key_range: Range, layer: Layer, paging: Paging) -> Page[SnapshotT_co]:
         after = paging.start(lambda sk: within(key_range.low, sk, key_range.high), None)
         entries = self._states(replace(key_range, after=after), layer, paging.limit + 1)
         return paging.cut(entries, lambda values: self._shown(layer, values), itemgetter("sk"))
 
     def _known(self, pk: str) -> str:
-        self.kind.names(pk)
+        self.kind.check(pk)
         return pk
 
-    def _named(self, values: Values) -> dict[str, Any]:
-        return {**self.kind.names(values["pk"]), **self.kind.state(values)}
-
-    def _shown(self, layer: Layer, values: Values) -> dict[str, Any]:
+    def _shown(self, layer: Layer, values: Values) -> SnapshotT_co:
         at = parse_iso(values["last_updated"])
-        window = {"window": iso_seconds(window_start(at, layer.window))} if layer.window else {}
-        return {"layer": layer.name, **window, **self.kind.state(values)}
+        window = iso_seconds(window_start(at, layer.window)) if layer.window else None
+        return self.kind.snapshot(values, layer.name, window)

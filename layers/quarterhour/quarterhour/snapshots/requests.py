@@ -1,14 +1,18 @@
 """Requests for snapshots and other listings in the order of time: their parameters, read and dispatched."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.model import instants
 from quarterhour.model.instants import DAY
+from quarterhour.snapshots.kind import NamedT_co, StateT_co
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
-from quarterhour.web.paging import Page, Paging
+from quarterhour.web.paging import ItemT, Page, Paging
 from quarterhour.web.parameters import INSTANT, MOMENT, PAGE, Parameters
+
+if TYPE_CHECKING:
+    from quarterhour.web import api
 
 _LISTED: Final = {"from": ("from", "to", *PAGE), "last": ("last", "next"), "date": ("date", *PAGE)}
 _CHOICES: Final = {"from": _LISTED["from"], "at": ("at",), **_LISTED}
@@ -17,13 +21,13 @@ LISTED: Final = ("from", "to", "last", "date", *PAGE)
 PARAMETERS: Final = ("layer", "at", *LISTED)
 """The parameters of a request for the states of an entity."""
 
-Span = Callable[[datetime, datetime, Paging], Page[Any]]
-Last = Callable[[Paging], Page[Any]]
+Span = Callable[[datetime, datetime, Paging], Page[ItemT]]
+Last = Callable[[Paging], Page[ItemT]]
 
 
 def states(
-    query: Parameters, layers: Layers, snapshots: SnapshotQueries, find: Callable[[], str]
-) -> Mapping[str, object]:
+    query: Parameters, layers: Layers, snapshots: SnapshotQueries[StateT_co, NamedT_co, ItemT], find: Callable[[], str]
+) -> "ItemT | api.Page[ItemT]":
     """Return the states of an entity in a layer: of a span or a day, the last ones, or the one as of an instant.
 
     ``find`` returns the entity's partition key; it is called only after the parameters were found valid.
@@ -41,12 +45,12 @@ def states(
     )
 
 
-def listed(query: Parameters, span: Span, last: Last) -> Mapping[str, object]:
+def listed(query: Parameters, span: Span[ItemT], last: Last[ItemT]) -> "api.Page[ItemT]":
     """Return a page of a listing: of a span or a day in the order of time, or the last entries, newest first."""
     return _page(query, query.choose(_LISTED), span, last)
 
 
-def _page(query: Parameters, choice: str, span: Span, last: Last) -> Mapping[str, object]:
+def _page(query: Parameters, choice: str, span: Span[ItemT], last: Last[ItemT]) -> "api.Page[ItemT]":
     match choice:
         case "last":
             paging = query.paging("last")

@@ -12,11 +12,13 @@ from quarterhour.web.access import staff
 from quarterhour.web.parameters import MOMENT, PAGE, among, one_of
 from quarterhour.web.routing import Routes
 
+_Shown = Mapping[str, object]
+
 ACCOUNTS: Final = "accounts"
 """The kind of states that a window shows if the request names none."""
 
 
-def read(routes: Routes, resources: Resources, states: Mapping[str, EntityKind]) -> None:
+def read(routes: Routes, resources: Resources, states: Mapping[str, EntityKind[_Shown, _Shown, _Shown]]) -> None:
     """Register the reading route; ``states`` are the kinds of states by name, ``ACCOUNTS`` among them."""
     layers = layers_of(resources.env)
     kinds = {name: SnapshotQueries(resources.entities, kind) for name, kind in states.items()}

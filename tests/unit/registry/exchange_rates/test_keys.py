@@ -24,7 +24,7 @@ codes = st.text(st.characters(min_codepoint=65, max_codepoint=90), min_size=3, m
 @given(codes)
 def test_a_currency_is_parsed_from_its_key(currency: str) -> None:
     assert currency_of(rate_pk(currency)) == parse_code(currency) == currency
-    assert EXCHANGE_RATE_STATES.names(rate_pk(currency)) == {"currency": currency}
+    assert EXCHANGE_RATE_STATES.check(rate_pk(currency)) == currency
 
 
 @pytest.mark.parametrize("pk", ["RATE#", "RATE#EURO", "RATE#eur", "RATE#€UR", "ACCOUNT#42#GBP", "RATE#GBP#1", ""])

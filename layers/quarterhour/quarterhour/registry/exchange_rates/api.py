@@ -1,12 +1,12 @@
 """The requests and responses about exchange rates, as types."""
 
-from typing import Annotated, Literal, NotRequired
+from typing import Annotated, NotRequired
 
 from typing_extensions import TypedDict
 
 from quarterhour.model.api import Count, Currency, Decimal, Instant, SentDecimal, SentInstant, Text, constrained
 from quarterhour.registry.exchange_rates.exchange_rate import MAX_SOURCE
-from quarterhour.snapshots.api import Direction, Figure
+from quarterhour.snapshots.api import Trend
 
 
 class ExchangeRateState(TypedDict):
@@ -36,14 +36,10 @@ class ExchangeRateSnapshot(ExchangeRateState):
     """The start of the window; a single change has none."""
 
 
-class ExchangeRateTrend(TypedDict):
+class ExchangeRateTrend(
+    Trend[ExchangeRateState, ExchangeRateSnapshot, Annotated[str, constrained(const="units_per_base")]]
+):
     """The exchange rate in force, compared with that of the previous window or change."""
-
-    layer: str
-    latest: ExchangeRateState
-    before: ExchangeRateSnapshot | None
-    trend: Direction | None
-    figures: dict[Literal["units_per_base"], Figure]
 
 
 class ExchangeRateStatement(TypedDict):

@@ -94,10 +94,32 @@ def shown(values: Values) -> "api.ExchangeRateState":
     }
 
 
+def named(values: Values) -> "api.ExchangeRate":
+    """Return a rate as the API shows it, with its currency."""
+    return {"currency": currency_of(values["pk"]), **shown(values)}
+
+
+def _snapshot(values: Values, layer: str, window: str | None) -> "api.ExchangeRateSnapshot":
+    rate = shown(values)
+    snapshot: api.ExchangeRateSnapshot = {
+        "layer": layer,
+        "units_per_base": rate["units_per_base"],
+        "source": rate["source"],
+        "base": rate["base"],
+        "version": rate["version"],
+        "as_of": rate["as_of"],
+    }
+    if window:
+        snapshot["window"] = window
+    return snapshot
+
+
 EXCHANGE_RATE_STATES: Final = EntityKind(
     RATES,
-    lambda pk: {"currency": currency_of(pk)},
+    currency_of,
     shown,
+    named,
+    _snapshot,
     lambda values: {"units_per_base": Decimal(values["units_per_base"])},
     main="units_per_base",
 )
