@@ -1,12 +1,12 @@
 """The OpenAPI document, tested against the system: alternative parameters, links and repeated writes."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 import pytest
 from requests import Session
 
-from tests.handlers.described import OPERATIONS, WRITES, Json, session
+from tests.handlers.described import DOCUMENT, OPERATIONS, WRITES, Json, session
 from tests.handlers.promised import answered, described_system, example
 from tests.support.system import World
 from tests.support.tables import items
@@ -65,6 +65,25 @@ def test_every_choice_of_parameters_gets_a_successful_response_with_content(
     response = answered(client, example(route, **chosen))
     assert response.status_code == 200, response.text
     assert response.json().get("items") != []
+
+
+def bodies() -> Iterator[Any]:
+    """Yield each route that takes one form of JSON, and the fields of that form."""
+    for route, operation in OPERATIONS.items():
+        content = operation.get("requestBody", {}).get("content", {})
+        if content.keys() == {"application/json"}:
+            name = content["application/json"]["schema"]["$ref"].rpartition("/")[2]
+            yield pytest.param(route, DOCUMENT["components"]["schemas"][name]["properties"].keys(), id=route)
+
+
+@pytest.mark.parametrize(("route", "fields"), [*bodies()])
+def test_a_body_takes_the_described_fields_and_no_other(client: Session, route: str, fields: Collection[str]) -> None:
+    case = example(route)
+    case.body = {**case.body, "another": 1}
+    response = answered(client, case)
+    assert response.status_code == 400
+    expected = [one["expected"] for one in response.json()["errors"] if one["field"] == "another"]
+    assert expected == [f"one of {', '.join(sorted(fields))}"]
 
 
 ROTATION = "POST /subscriptions/{name}/secrets"
