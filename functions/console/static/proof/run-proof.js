@@ -17,7 +17,6 @@ export const NOT_PROVEN = [
   "Runs before those that the steps name.",
 ];
 
-/** Returns the files of a quarter-hour in a manifest; one without lines has none. */
 /** Yields the steps that prove a run; the last ones, with `linked`, follow the chain of manifests to the first run. */
 export async function* proofOf(run) {
   const { files, manifest_sha256: sha256 } = await get(runPath(run));
