@@ -20,7 +20,7 @@ from benchmarks.assumptions import BATCH_RECORDS
 from benchmarks.functions import Context, load, version
 from benchmarks.made_up import Json, Ledger, MadeUp
 from benchmarks.timing import on_one_core
-from quarterhour_tools.emulator.partiql import parsed
+from quarterhour_tools.emulator.dynamodb.statements import parsed
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest

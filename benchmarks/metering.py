@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.handlers import BUILTIN_HANDLERS
 
-from benchmarks.sizes import Index, Item, item_size, item_write_units, read_units
-from quarterhour_tools.emulator.partiql import Insertion, parsed
+from quarterhour_tools.emulator.dynamodb.sizes import Index, Item, item_size, item_write_units, read_units
+from quarterhour_tools.emulator.dynamodb.statements import Insertion, parsed
 
 if TYPE_CHECKING:
     from botocore.model import OperationModel

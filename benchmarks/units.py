@@ -19,11 +19,11 @@ from benchmarks import children
 from benchmarks.made_up import Ledger
 from benchmarks.metering import Bill, Tables
 from benchmarks.recording import batch
-from benchmarks.sizes import STORED_BYTES, item_size, item_write_units
 from benchmarks.traffic import SEED
 from benchmarks.writing import System, system
 from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.ledger.postings.segments import archived_item, count_of
+from quarterhour_tools.emulator.dynamodb.sizes import STORED_BYTES, item_size, item_write_units
 
 FILE: Final = Path(__file__).parent / "units.json"
 EVENTS_A_REQUEST: Final = (1, 10, 100, 500)

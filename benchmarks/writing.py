@@ -10,7 +10,6 @@ from typing import Any, Final
 
 from benchmarks.metering import Bill, Meter, Tables
 from benchmarks.recording import batch
-from benchmarks.sizes import STORED_BYTES, Item, item_size
 from quarterhour.aws import clients
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.events.http import MAX_BATCH
@@ -19,6 +18,7 @@ from quarterhour.ledger.reading.event_pages import position_of
 from quarterhour.ledger.reading.sealed_index import INDEXED, EventIndex
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.store import ProjectionStore
+from quarterhour_tools.emulator.dynamodb.sizes import STORED_BYTES, Item, item_size
 from quarterhour_tools.emulator.engines import MOTO, environment
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack, open_stack

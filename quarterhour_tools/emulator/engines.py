@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import boto3
@@ -16,13 +16,12 @@ from botocore.config import Config
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.loaders import Loader
 from moto import mock_aws
-from moto.core.models import botocore_stubber
 
 from quarterhour.aws import clients
 from quarterhour.aws.botocore_model import Descriptions
 from quarterhour_tools.emulator import dynamodb_local
-from quarterhour_tools.emulator.direct import REGION, Streams, answer_call, forget_records
-from quarterhour_tools.emulator.embedded import adjusted
+from quarterhour_tools.emulator.direct import REGION, answer_call, answer_request, embedded, respond
+from quarterhour_tools.emulator.dynamodb.calls import DynamoDB
 from quarterhour_tools.emulator.faults import Faults
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.state_machines import prepare, prepare_for
@@ -95,37 +94,26 @@ def _environment_variables(variables: Mapping[str, str]) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Engine:
-    """A running engine. ``dynamodb_url`` is empty if DynamoDB is embedded; the other services always are."""
+    """A running engine: DynamoDB is the ``embedded`` one, or is at ``dynamodb_url``; the other services are moto's."""
 
     name: str
     dynamodb_url: str = ""
-
-    @property
-    def concurrent(self) -> bool:
-        """Whether DynamoDB accepts calls from several threads; moto does not."""
-        return bool(self.dynamodb_url)
+    embedded: DynamoDB | None = None
 
     def dynamodb(self) -> "DynamoDBClient":
         """Return the tools' DynamoDB client."""
         client: DynamoDBClient = _client("dynamodb", self.dynamodb_url)
         return client
 
-    def own_dynamodb(self) -> "DynamoDBClient":
-        """Return a new DynamoDB client that is not shared, to observe its calls."""
-        with _environment_variables({}):
-            session = _session(tuple(BUILTIN_HANDLERS))
-            return session.client("dynamodb", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
-
     def streams(self) -> "DynamoDBStreamsClient":
         """Return a DynamoDB Streams client."""
-        client = _client("dynamodbstreams", self.dynamodb_url)
-        streams: DynamoDBStreamsClient = client if self.dynamodb_url else cast("Any", Streams(client))
+        streams: DynamoDBStreamsClient = _client("dynamodbstreams", self.dynamodb_url)
         return streams
 
     def forget_records(self, streams: Iterable[str]) -> None:
         """Let the embedded engine forget the records of streams, by ARN, once all readers have read them."""
-        if not self.dynamodb_url:
-            forget_records(streams)
+        if self.embedded:
+            self.embedded.forget_records(streams)
 
     def s3(self) -> "S3Client":
         """Return an S3 client."""
@@ -155,6 +143,10 @@ class Engine:
         """Answer a request that an AWS client has signed for one of the ``SERVICES``."""
         if service == "states":
             prepare_for(request.body)
+        if service == "dynamodb" and self.embedded:
+            target = next(value for name, value in request.headers if name.lower() == "x-amz-target")
+            status, content = respond(target, request.body)
+            return Response(status, {"content-type": "application/x-amz-json-1.0"}, content)
         # moto intercepts requests to AWS's own addresses: nothing leaves the machine.
         own = self.dynamodb_url if service == "dynamodb" else ""
         answer = requests.request(
@@ -216,7 +208,7 @@ def _prepared(
 
 def _short_way(hooks: list[Any]) -> Callable[..., object] | None:
     """Return what answers calls before they become requests; ``None`` if other hooks must get all requests."""
-    if hooks == [botocore_stubber]:
+    if hooks == [answer_request]:
         return answer_call
     owners = [getattr(hook, "__self__", None) for hook in hooks]
     return owners[0].before_call if len(owners) == 1 and isinstance(owners[0], Faults) else None
@@ -270,8 +262,8 @@ def open_engine(choice: str = MOTO, s3_url: str = "", *, executes: bool = True) 
     config: Any = {"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": executes}}
     with mock_aws(config=config), _process_variables(variables):
         if choice == MOTO:
-            with adjusted:
-                yield Engine(MOTO)
+            with embedded() as dynamodb:
+                yield Engine(MOTO, embedded=dynamodb)
         elif choice == DYNAMODB_LOCAL:
             with dynamodb_local.running() as url:
                 yield Engine(DYNAMODB_LOCAL, url)

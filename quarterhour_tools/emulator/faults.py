@@ -20,12 +20,11 @@ from botocore.exceptions import ConnectionClosedError
 from botocore.handlers import BUILTIN_HANDLERS
 from botocore.httpsession import URLLib3Session
 from botocore.model import OperationModel
-from moto.core.models import botocore_stubber
 
 from quarterhour.model import clock
 from quarterhour_tools.emulator.capacity import Capacity
-from quarterhour_tools.emulator.direct import answer_call
-from quarterhour_tools.emulator.partiql import parsed
+from quarterhour_tools.emulator.direct import HOOK, answer_call, answer_request
+from quarterhour_tools.emulator.dynamodb.statements import parsed
 from quarterhour_tools.errors import ToolError
 
 
@@ -172,16 +171,16 @@ class Faults:
     @contextmanager
     def installed(self) -> Iterator["Faults"]:
         """Hook into every client that is made within the block; botocore's pauses use Quarterhour's clock."""
-        # Replaces moto's hook: botocore calls every hook, even if an earlier one has returned a response.
-        moto, hook = ("before-send", botocore_stubber), ("before-send", self._before_send)
-        place = BUILTIN_HANDLERS.index(moto)
+        # In the other hook's place: botocore calls every hook, even if an earlier one has returned a response.
+        hook = ("before-send", self._before_send)
+        place = BUILTIN_HANDLERS.index(HOOK)
         BUILTIN_HANDLERS[place] = hook
         waiting, botocore.endpoint.time = botocore.endpoint.time, _Waiting  # type: ignore[attr-defined]
         try:
             yield self
         finally:
             botocore.endpoint.time = waiting  # type: ignore[attr-defined]
-            BUILTIN_HANDLERS[BUILTIN_HANDLERS.index(hook)] = moto
+            BUILTIN_HANDLERS[BUILTIN_HANDLERS.index(hook)] = HOOK
 
     @contextmanager
     def at_work(self) -> Iterator[None]:
@@ -233,7 +232,7 @@ class Faults:
     def _before_send(self, request: AWSPreparedRequest, event_name: str, **_more: object) -> AWSResponse | None:
         counted, self._counted.next = getattr(self._counted, "next", False), False
         if not self._at_work or counted:
-            return botocore_stubber(event_name, request)
+            return answer_request(event_name, request)
         call = self._count(event_name)
         action = self._actions.pop(call.position, None)
         if action:
@@ -243,7 +242,7 @@ class Faults:
         if kind is None:
             if self.capacity and call.operation in _WRITES:
                 return self._bounded(self.capacity, call, request, lambda: self._send(request, event_name))
-            return botocore_stubber(event_name, request)
+            return answer_request(event_name, request)
         self.struck.append((call, kind))
         return self._strike(kind, call, request, lambda: self._send(request, event_name))
 
@@ -348,8 +347,8 @@ class Faults:
         return _fail_statements(request, failed, send, after=after)
 
     def _send(self, request: AWSPreparedRequest, event_name: str) -> AWSResponse:
-        """Send a call: to moto, or over the network if moto does not intercept it."""
-        answer = botocore_stubber(event_name, request)
+        """Send a call: it is answered here, or over the network."""
+        answer = answer_request(event_name, request)
         return answer if answer is not None else self._plain.send(request)
 
 

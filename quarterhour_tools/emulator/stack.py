@@ -445,7 +445,7 @@ def open_stack(  # noqa: PLR0913 - all but two are options
     """
     with open_engine(choice, s3_url, executes=executes) as engine:
         own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
-        if not engine.concurrent:
+        if engine.embedded:
             own["MaxConcurrency"] = 1
         template = Template.load(TEMPLATE, {**own, **(parameters or {})})
         stack = Stack(

@@ -145,4 +145,4 @@ def opened(engine: str) -> Iterator[Storage]:
     with open_stack(engine, virtual=True) as stack:
         with environment({"AWS_ENDPOINT_URL_DYNAMODB": stack.engine.dynamodb_url}):
             opened_clients = clients.dynamodb(), clients.s3(), clients.sqs(), clients.scheduler()
-        yield Storage(stack, *opened_clients, Workers(4 if stack.engine.concurrent else 1))
+        yield Storage(stack, *opened_clients, Workers(1 if stack.engine.embedded else 4))

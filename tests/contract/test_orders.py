@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from benchmarks.metering import Meter
-from benchmarks.sizes import item_size, read_units
 from quarterhour.aws.entity import Values
 from quarterhour.aws.items import to_item
 from quarterhour.aws.parking import Parking
@@ -30,6 +29,7 @@ from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
 from quarterhour.registry.rate_cards.plan import RateCards
 from quarterhour.web.paging import Paging
+from quarterhour_tools.emulator.dynamodb.sizes import item_size, read_units
 from tests.contract.metered import Record, cost, metered
 from tests.contract.paging import Read, everything
 from tests.contract.storage import Storage

@@ -85,7 +85,7 @@ class Desk:
     def at_once(self, do: Callable[[T], bool], arguments: Iterable[T]) -> list[bool]:
         """Return the results of calls at once, if the engine takes calls at once."""
         with ThreadPoolExecutor(4) as pool:
-            return list((pool.map if self.storage.stack.engine.concurrent else map)(do, arguments))
+            return list((map if self.storage.stack.engine.embedded else pool.map)(do, arguments))
 
     def bill(self, do: Callable[[], object]) -> tuple[float, float, int]:
         """Return the write units, the read units and the calls of an action."""
@@ -138,9 +138,7 @@ def test_of_changes_at_once_one_is_made(desk: Desk) -> None:
 def test_lines_that_are_disputed_at_once_are_all_in_the_history(desk: Desk) -> None:
     lines = [desk.sold(f"e{number}") for number in range(3)]
     with ThreadPoolExecutor(3) as pool:
-        opened = list(
-            pool.map(desk.dispute, lines) if desk.storage.stack.engine.concurrent else map(desk.dispute, lines)
-        )
+        opened = list(map(desk.dispute, lines) if desk.storage.stack.engine.embedded else pool.map(desk.dispute, lines))
     assert opened == [True] * 3
     assert [desk.dispute(line) for line in lines] == [False] * 3
     history = desk.queries.history(*desk.name)

@@ -1,15 +1,27 @@
 """The endpoint that a deployment is rehearsed against: moto in a separate process. Prints its port, then serves.
 
-One request at a time, as moto's transactions know nothing of threads. Adjusted as the emulator's: moto alone
-refuses the insertions of the ledger.
+One request at a time. Calls about items go to the emulator's engine, which has each table that moto has deployed: moto
+alone refuses the insertions of the ledger.
 """
+
+from collections.abc import Iterable
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 from moto.awslambda.models import LambdaBackend
 from moto.cloudformation.parsing import NULL_MODELS
+from moto.dynamodb.models import dynamodb_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
-from quarterhour_tools.emulator.embedded import adjusted
+from quarterhour_tools.emulator.direct import ACCOUNT, REGION, embedded, respond
+from quarterhour_tools.emulator.dynamodb.calls import DynamoDB
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
+
+ABOUT_ITEMS = ("Item", "Query", "Scan", "Statement", "Items")
+"""How the names of these calls end."""
 
 # Its event source mappings would run each record in a container, and empty the stream.
 LambdaBackend.send_dynamodb_items = lambda *_: b""  # type: ignore[method-assign]
@@ -19,7 +31,32 @@ NULL_MODELS.append("AWS::CloudWatch::Dashboard")
 # It makes no aliases, and so cannot permit anybody to invoke one.
 NULL_MODELS.append("AWS::Lambda::Permission")
 
-server = make_server("127.0.0.1", 0, DomainDispatcherApplication(create_backend_app))
-print(server.port, flush=True)  # noqa: T201 - it is what this program tells
-with adjusted:
+moto = DomainDispatcherApplication(create_backend_app)
+
+
+def application(engine: DynamoDB) -> Any:
+    """Return the application that answers calls about items itself, and gives all others to moto."""
+
+    def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        target = environ.get("HTTP_X_AMZ_TARGET", "")
+        if not (target.startswith("DynamoDB_") and target.endswith(ABOUT_ITEMS)):
+            return moto(environ, start_response)
+        for name, table in dynamodb_backends[ACCOUNT][REGION].tables.items():
+            if name not in engine.tables:
+                described = table.describe()["Table"]
+                engine.call(
+                    "CreateTable", {**described, "GlobalSecondaryIndexes": described.get("GlobalSecondaryIndexes", [])}
+                )
+        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+        status, content = respond(target, body)
+        headers = [("Content-Type", "application/x-amz-json-1.0"), ("Content-Length", str(len(content)))]
+        start_response(f"{status} {HTTPStatus(status).phrase}", headers)
+        return [content]
+
+    return answer
+
+
+with embedded() as opened:
+    server = make_server("127.0.0.1", 0, application(opened))
+    print(server.port, flush=True)  # noqa: T201 - it is what this program tells
     server.serve_forever()

@@ -20,8 +20,8 @@ from quarterhour.model.clock import ManualClock, iso_millis
 from quarterhour.model.settings import Environment
 from quarterhour.web.routing import Operation
 from quarterhour_tools.emulator.delivery import attribute_as_json
+from quarterhour_tools.emulator.dynamodb.statements import Insertion, parsed
 from quarterhour_tools.emulator.http_api import path_parameters, template_path
-from quarterhour_tools.emulator.partiql import Insertion, parsed
 from quarterhour_tools.emulator.schedules import create_request
 from quarterhour_tools.emulator.template import Function, Route, Template, table_request
 from tests.support.builders import change_record

@@ -16,7 +16,7 @@ from quarterhour.aws.telemetry import Metric as Own
 from quarterhour.maintenance.operations import queue_urls
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.schedule.plan import LATE_FIRINGS
-from quarterhour_tools.emulator.embedded import adjusted
+from quarterhour_tools.emulator.direct import embedded
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
 from tests.template.calls import World, started
@@ -54,7 +54,7 @@ def known(stack: Stack, template: Template) -> dict[str, Alarm]:
 def written(template: Template, stack: Stack) -> Iterator[set[Metric]]:
     """The metrics that the functions write in a day in which each meets everything."""
     clock = ManualClock(datetime(2026, 10, 23, 1, 40, tzinfo=UTC))
-    with mock_aws(), adjusted, using(clock), pytest.MonkeyPatch.context() as patch:
+    with mock_aws(), embedded(), using(clock), pytest.MonkeyPatch.context() as patch:
         world = World(clock)
         world.build(template, stack, patch)
         live_through(world)

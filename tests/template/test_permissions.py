@@ -15,7 +15,7 @@ from quarterhour.model.clock import ManualClock, using
 from quarterhour.orders.keys import customer_pk
 from quarterhour.reports.keys import PENDING
 from quarterhour.snapshots.keys import window_partitions
-from quarterhour_tools.emulator.embedded import adjusted
+from quarterhour_tools.emulator.direct import embedded
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
 from tests.template.calls import Call, World
@@ -44,7 +44,7 @@ Grant = tuple[str, str, str, str]
 def world(stack: Stack) -> Iterator[World]:
     """The system after a day in which every function met everything that it has a call for."""
     clock = ManualClock(datetime(2026, 10, 23, 1, 40, tzinfo=UTC))
-    with mock_aws(), adjusted, using(clock), pytest.MonkeyPatch.context() as patch:
+    with mock_aws(), embedded(), using(clock), pytest.MonkeyPatch.context() as patch:
         world = World(clock)
         world.build(Template(parsed(), ROOT, PARAMETERS), stack, patch)
         live_through(world)

@@ -18,7 +18,7 @@ from moto import mock_aws
 from quarterhour.aws.telemetry import correlation_id
 from quarterhour.ledger.postings.segments import postings_of
 from quarterhour.model.clock import ManualClock, using
-from quarterhour_tools.emulator.embedded import adjusted
+from quarterhour_tools.emulator.direct import embedded
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
 from tests.template.calls import World
@@ -95,7 +95,7 @@ def invoked(world: World, function: str, event: Properties) -> None:
 def world(template: Template, stack: Stack) -> Iterator[World]:
     """The system after personal words have stood in every place of every sample, and in all that it keeps."""
     clock = ManualClock(datetime(2026, 10, 23, 1, 40, tzinfo=UTC))
-    with mock_aws(), adjusted, using(clock), pytest.MonkeyPatch.context() as patch:
+    with mock_aws(), embedded(), using(clock), pytest.MonkeyPatch.context() as patch:
         world = World(clock)
         world.build(template, stack, patch)
         assert world.run("ingest", personal_sale())["statusCode"] == 202

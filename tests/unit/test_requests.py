@@ -26,7 +26,7 @@ from quarterhour.reports import store as reports
 from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import Plan
 from quarterhour.snapshots import store as snapshots
-from quarterhour_tools.emulator.partiql import parsed
+from quarterhour_tools.emulator.dynamodb.statements import parsed
 from tests.support.builders import QUARTER_HOUR, alone, claim, event, linked_of, settings, utc, void
 
 SALE = claim()

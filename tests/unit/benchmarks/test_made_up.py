@@ -11,7 +11,6 @@ import boto3
 import pytest
 
 from benchmarks.made_up import ITEM_BYTES, NEWEST, Ledger, MadeUp
-from benchmarks.sizes import item_size
 from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.ledger.postings.posting import Posting
 from quarterhour.ledger.postings.segments import postings_of
@@ -20,6 +19,7 @@ from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.ledger.recording.pricing import terms_of
 from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model.identifiers import Partition, Position
+from quarterhour_tools.emulator.dynamodb.sizes import item_size
 from tests.support.builders import alone
 
 SALE = {

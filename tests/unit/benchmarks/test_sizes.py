@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.sizes import Index, item_size, item_write_units, read_units, write_units
+from quarterhour_tools.emulator.dynamodb.sizes import Index, item_size, item_write_units, read_units, write_units
 
 BY_GROUP = Index(("group", "pk"))
 

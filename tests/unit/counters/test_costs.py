@@ -6,7 +6,6 @@ from decimal import Decimal
 from random import Random
 from typing import Any, Final
 
-from benchmarks.sizes import WRITE_BYTES, item_size
 from quarterhour.aws.items import to_item
 from quarterhour.aws.streams import SEQUENCE_DIGITS
 from quarterhour.counters.plan import Addition, CounterWrite
@@ -14,6 +13,7 @@ from quarterhour.counters.windows import AccountState, Window
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
+from quarterhour_tools.emulator.dynamodb.sizes import WRITE_BYTES, item_size
 from tests.support.builders import posting_item, record, utc
 from tests.support.counter_table import CounterTable
 

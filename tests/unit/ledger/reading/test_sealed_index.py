@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.sizes import item_size, item_write_units
 from quarterhour.aws.items import to_item
 from quarterhour.ledger.postings.segments import LedgerKey
 from quarterhour.ledger.reading import sealed_index
 from quarterhour.ledger.reading.sealed_index import EventIndex, chunks_between, keys_in, merged
 from quarterhour.model.identifiers import MAX_SHARDS, Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour_tools.emulator.dynamodb.sizes import item_size, item_write_units
 from tests.support.builders import QUARTER_HOUR, identities, instants
 
 Values = dict[str, Any]

@@ -29,7 +29,7 @@ def open_dynamodb_local() -> None:
 
 def test_moto_is_embedded_and_takes_one_call_at_a_time() -> None:
     with open_engine() as engine:
-        assert (engine.name, engine.dynamodb_url, engine.concurrent) == ("moto", "", False)
+        assert (engine.name, engine.dynamodb_url, engine.embedded is None) == ("moto", "", False)
         assert engine.dynamodb().list_tables()["TableNames"] == []
         assert engine.streams().list_streams()["Streams"] == []
 

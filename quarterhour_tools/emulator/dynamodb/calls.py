@@ -1,0 +1,576 @@
+"""The calls of DynamoDB's API: each takes a request and returns an answer, both as JSON has them."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from threading import RLock
+from typing import Any, Final
+
+from quarterhour.model import clock
+from quarterhour_tools.emulator.dynamodb import statements
+from quarterhour_tools.emulator.dynamodb.errors import CallError, FailedConditionError, InvalidCallError
+from quarterhour_tools.emulator.dynamodb.expressions import (
+    Scope,
+    condition,
+    key_conditions,
+    placeholders,
+    projection,
+    update,
+)
+from quarterhour_tools.emulator.dynamodb.sizes import read_units
+from quarterhour_tools.emulator.dynamodb.stream import SHARD, Stream
+from quarterhour_tools.emulator.dynamodb.table import Index, Key, Range, Row, Table
+from quarterhour_tools.emulator.dynamodb.values import Item, normal_item, sortable
+
+Json = dict[str, Any]
+
+_MOST_WRITTEN: Final = 25
+_MOST_GOT: Final = 100
+_MOST_IN_TRANSACTION: Final = 100
+_PAGE_BYTES: Final = 1 << 20
+_BATCH_BYTES: Final = 16 << 20
+_TOKEN_LIVES: Final = timedelta(minutes=10)
+_TRANSACTION: Final = 2
+"""How many times the units of a plain call a transaction costs."""
+
+_DUPLICATES: Final = "Provided list of item keys contains duplicates"
+_EXPRESSIONS: Final = (
+    "ConditionExpression",
+    "FilterExpression",
+    "KeyConditionExpression",
+    "ProjectionExpression",
+    "UpdateExpression",
+)
+_PLACEHOLDERS: Final = frozenset({"ExpressionAttributeNames", "ExpressionAttributeValues"})
+_WRITE: Final = _PLACEHOLDERS | {"TableName", "ConditionExpression", "ReturnValuesOnConditionCheckFailure"}
+_RETURNS: Final = frozenset({"ReturnValues", "ReturnConsumedCapacity"})
+_READ: Final = frozenset(
+    {
+        "ConsistentRead",
+        "ExclusiveStartKey",
+        "FilterExpression",
+        "IndexName",
+        "Limit",
+        "ProjectionExpression",
+        "ReturnConsumedCapacity",
+        "Select",
+        "TableName",
+    }
+)
+
+
+@dataclass(slots=True)
+class Write:
+    """A write whose condition holds, before it takes effect: the place, and the row before and after it."""
+
+    table: Table
+    place: Key
+    before: Row | None
+    after: Row | None
+
+    def apply(self) -> None:
+        """Let it take effect."""
+        self.table.write(self.place, self.after)
+
+    @property
+    def units(self) -> int:
+        """The write units that it takes."""
+        return self.table.write_units(self.before and self.before.item, self.after and self.after.item)
+
+
+class DynamoDB:
+    """All tables of an account and region."""
+
+    def __init__(self, region: str, account: str) -> None:
+        self.tables: dict[str, Table] = {}
+        self._region = region
+        self._account = account
+        self._lock = RLock()
+        self._tokens: dict[str, tuple[datetime, str]] = {}
+
+    def call(self, operation: str, request: Json) -> Json:
+        """Answer a call; raise ``CallError`` as DynamoDB refuses it, ``NotImplementedError`` for an unknown call."""
+        answer = _CALLS.get(operation)
+        if answer is None:
+            raise NotImplementedError(f"the engine knows no {operation}")
+        with self._lock:
+            return answer(self, request)
+
+    # ------------------------------------------------------------ tables
+
+    def create_table(self, request: Json) -> Json:
+        """Create a table: it is active at once."""
+        if request["TableName"] in self.tables:
+            raise CallError("ResourceInUseException", f"Table already exists: {request['TableName']}")
+        table = Table(request, self._region, self._account)
+        self.tables[table.name] = table
+        return {"TableDescription": _description(table)}
+
+    def delete_table(self, request: Json) -> Json:
+        """Delete a table."""
+        table = self._table(request)
+        del self.tables[table.name]
+        return {"TableDescription": {**_description(table), "TableStatus": "DELETING"}}
+
+    def describe_table(self, request: Json) -> Json:
+        """Describe a table."""
+        return {"Table": _description(self._table(request))}
+
+    def list_tables(self, _: Json) -> Json:
+        """Return the names of all tables."""
+        return {"TableNames": sorted(self.tables)}
+
+    def update_time_to_live(self, request: Json) -> Json:
+        """Set the attribute that says when an item expires."""
+        lifetime = request["TimeToLiveSpecification"]
+        self._table(request).lifetime = lifetime["AttributeName"] if lifetime["Enabled"] else ""
+        return {"TimeToLiveSpecification": lifetime}
+
+    def describe_time_to_live(self, request: Json) -> Json:
+        """Return the attribute that says when an item expires."""
+        lifetime = self._table(request).lifetime
+        described = {"TimeToLiveStatus": "ENABLED", "AttributeName": lifetime}
+        return {"TimeToLiveDescription": described if lifetime else {"TimeToLiveStatus": "DISABLED"}}
+
+    def _table(self, request: Mapping[str, Any]) -> Table:
+        table = self.tables.get(request["TableName"])
+        if table is None:
+            raise CallError("ResourceNotFoundException", "Requested resource not found")
+        return table
+
+    # ------------------------------------------------------------ writes
+
+    def put_item(self, request: Json) -> Json:
+        """Put an item."""
+        _only(request, _WRITE | _RETURNS | {"Item"})
+        return self._written(request, self._put(request))
+
+    def update_item(self, request: Json) -> Json:
+        """Update an item, or insert it."""
+        _only(request, _WRITE | _RETURNS | {"Key", "UpdateExpression"})
+        return self._written(request, self._update(request))
+
+    def delete_item(self, request: Json) -> Json:
+        """Delete an item, if it exists."""
+        _only(request, _WRITE | _RETURNS | {"Key"})
+        return self._written(request, self._delete(request))
+
+    def _written(self, request: Json, write: Write) -> Json:
+        write.apply()
+        before, after = (row.item if row else {} for row in (write.before, write.after))
+        answer: Json = {}
+        match request.get("ReturnValues", "NONE"):
+            case "ALL_OLD" if before:
+                answer["Attributes"] = before
+            case "ALL_NEW":
+                answer["Attributes"] = after
+            case "UPDATED_NEW":
+                answer["Attributes"] = {name: value for name, value in after.items() if before.get(name) != value}
+            case "NONE" | "ALL_OLD":
+                pass
+            case other:
+                raise NotImplementedError(f"the engine knows no ReturnValues {other}")
+        return {**answer, **_capacity(request, {write.table.name: write.units})}
+
+    def _put(self, request: Mapping[str, Any]) -> Write:
+        table = self._table(request)
+        after = table.checked(request["Item"])
+        return _conditional(request, table, table.place(after.item), _scope(request), lambda _: after)
+
+    def _update(self, request: Mapping[str, Any]) -> Write:
+        table, key = self._table(request), normal_item(request["Key"])
+        place, scope = table.key(key), _scope(request)
+        if "UpdateExpression" not in request:
+            return _conditional(request, table, place, scope, lambda before: before or table.checked(key))
+        change = update(request["UpdateExpression"])
+        for name in table.keys:
+            if name in change.names(scope):
+                raise InvalidCallError(
+                    "One or more parameter values were invalid: "
+                    f"Cannot update attribute {name}. This attribute is part of the key"
+                )
+        return _conditional(
+            request, table, place, scope, lambda row: table.checked(change.apply(row.item if row else key, scope))
+        )
+
+    def _delete(self, request: Mapping[str, Any]) -> Write:
+        table = self._table(request)
+        return _conditional(request, table, table.key(normal_item(request["Key"])), _scope(request), lambda _: None)
+
+    def _check(self, request: Mapping[str, Any]) -> Write:
+        table = self._table(request)
+        return _conditional(request, table, table.key(normal_item(request["Key"])), _scope(request), lambda row: row)
+
+    def _target(self, request: Mapping[str, Any]) -> tuple[str, Key]:
+        """Return the table and the place of a write."""
+        table = self._table(request)
+        return table.name, table.key(request["Key"]) if "Key" in request else table.place(request["Item"])
+
+    def batch_write_item(self, request: Json) -> Json:
+        """Put and delete up to 25 items."""
+        _only(request, {"RequestItems", "ReturnConsumedCapacity"})
+        writes = []
+        for table, entries in request["RequestItems"].items():
+            for entry in entries:
+                ((kind, one),) = entry.items()
+                write = self._put if kind == "PutRequest" else self._delete
+                writes.append(write({"TableName": table, **one}))
+        _check_number(len(writes), _MOST_WRITTEN)
+        _check_distinct(((one.table.name, one.place) for one in writes), _DUPLICATES)
+        return {"UnprocessedItems": {}, **self._applied(request, writes)}
+
+    def transact_write_items(self, request: Json) -> Json:
+        """Write up to 100 items, or none: a call with a token that it had within ten minutes has no effect."""
+        _only(request, {"TransactItems", "ClientRequestToken", "ReturnConsumedCapacity"})
+        _check_number(len(request["TransactItems"]), _MOST_IN_TRANSACTION)
+        if self._is_repeated(request):
+            return {}
+        made = {"Put": self._put, "Update": self._update, "Delete": self._delete, "ConditionCheck": self._check}
+        writes: list[Write] = []
+        reasons: list[Json] = []
+        _check_distinct(
+            (self._target(one) for entry in request["TransactItems"] for one in entry.values()),
+            "Transaction request cannot include multiple operations on one item",
+        )
+        for entry in request["TransactItems"]:
+            ((kind, one),) = entry.items()
+            try:
+                writes.append(made[kind](one))
+                reasons.append({"Code": "None"})
+            except FailedConditionError as failed:
+                reasons.append({"Code": "ConditionalCheckFailed", "Message": failed.message, **failed.more})
+        if len(writes) < len(reasons):
+            codes = ", ".join(reason["Code"] for reason in reasons)
+            message = f"Transaction cancelled, please refer cancellation reasons for specific reasons [{codes}]"
+            raise CallError("TransactionCanceledException", message, CancellationReasons=reasons)
+        answer = self._applied(request, writes, _TRANSACTION)
+        if "ClientRequestToken" in request:
+            self._tokens[request["ClientRequestToken"]] = clock.now(), json.dumps(request["TransactItems"])
+        return answer
+
+    def _is_repeated(self, request: Json) -> bool:
+        """Tell whether a transaction of this token took effect; raise ``CallError`` if it was another one."""
+        since = clock.now() - _TOKEN_LIVES
+        self._tokens = {token: used for token, used in self._tokens.items() if used[0] > since}
+        known = self._tokens.get(request.get("ClientRequestToken", ""))
+        if known and known[1] != json.dumps(request["TransactItems"]):
+            raise CallError("IdempotentParameterMismatchException", "The token was used by another transaction")
+        return known is not None
+
+    def batch_execute_statement(self, request: Json) -> Json:
+        """Execute up to 25 statements, each by itself."""
+        _only(request, {"Statements", "ReturnConsumedCapacity"})
+        _check_number(len(request["Statements"]), _MOST_WRITTEN)
+        writes = [statements.parsed(one) for one in request["Statements"]]
+        _check_distinct((place for one in writes if (place := self._statement_place(one))), _DUPLICATES)
+        return {"Responses": [self._executed(one) for one in writes]}
+
+    def _statement_place(self, one: statements.Insertion | statements.Update) -> tuple[str, Key] | None:
+        """Return the table and the place that a statement writes; ``None`` if it is refused."""
+        try:
+            return one.table, self.tables[one.table].place(one.item)
+        except (KeyError, InvalidCallError):
+            return None
+
+    def _executed(self, one: statements.Insertion | statements.Update) -> Json:
+        try:
+            table = self._table({"TableName": one.table})
+            place = table.place(one.item)
+            row = table.rows.get(place)
+            if isinstance(one, statements.Insertion):
+                if row is not None:
+                    return _error(one.table, "DuplicateItem", "Duplicate primary key exists in table")
+                after = table.checked(one.item)
+            else:
+                before = row.item if row else {}
+                if any(before.get(name) != value for name, value in normal_item(one.conditions).items()):
+                    return _error(one.table, "ConditionalCheckFailed", "The conditional request failed")
+                after = table.checked({**before, **one.values})
+        except InvalidCallError as refused:
+            return _error(one.table, "ValidationError", refused.message)
+        except CallError as refused:
+            return {"Error": {"Code": refused.code.removesuffix("Exception"), "Message": refused.message}}
+        table.write(place, after)
+        return {"TableName": one.table}
+
+    def _applied(self, request: Json, writes: Iterable[Write], times: int = 1) -> Json:
+        units: dict[str, float] = {}
+        for write in writes:
+            units[write.table.name] = units.get(write.table.name, 0) + times * write.units
+            write.apply()
+        return _capacity(request, units, many=True)
+
+    # ------------------------------------------------------------ reads
+
+    def get_item(self, request: Json) -> Json:
+        """Return an item, if it exists."""
+        _only(
+            request,
+            {
+                *("TableName", "Key", "ConsistentRead", "ProjectionExpression"),
+                *("ExpressionAttributeNames", "ReturnConsumedCapacity"),
+            },
+        )
+        table = self._table(request)
+        row = table.rows.get(table.key(normal_item(request["Key"])))
+        units = read_units(row.size if row else 0, consistent=request.get("ConsistentRead", False))
+        found = {"Item": _projected(request, row.item)} if row else {}
+        return {**found, **_capacity(request, {table.name: units})}
+
+    def batch_get_item(self, request: Json) -> Json:
+        """Return up to 100 items, as far as they are together no more than 16 MB."""
+        _only(request, {"RequestItems", "ReturnConsumedCapacity"})
+        _check_number(sum(len(one["Keys"]) for one in request["RequestItems"].values()), _MOST_GOT)
+        responses: dict[str, list[Item]] = {}
+        unprocessed: Json = {}
+        size, units = 0, dict.fromkeys(request["RequestItems"], 0.0)
+        for name, one in request["RequestItems"].items():
+            _only(one, {"Keys", "ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames"})
+            table = self._table({"TableName": name})
+            places = [table.key(normal_item(key)) for key in one["Keys"]]
+            _check_distinct(places, _DUPLICATES)
+            found = responses.setdefault(name, [])
+            for key, place in zip(one["Keys"], places, strict=True):
+                row = table.rows.get(place)
+                size += row.size if row else 0
+                if size > _BATCH_BYTES:
+                    unprocessed.setdefault(name, {**one, "Keys": []})["Keys"].append(key)
+                    continue
+                units[name] += read_units(row.size if row else 0, consistent=one.get("ConsistentRead", False))
+                if row:
+                    found.append(_projected(one, row.item))
+        return {"Responses": responses, "UnprocessedKeys": unprocessed, **_capacity(request, units, many=True)}
+
+    def transact_get_items(self, request: Json) -> Json:
+        """Return up to 100 items as they are at one instant."""
+        _only(request, {"TransactItems", "ReturnConsumedCapacity"})
+        _check_number(len(request["TransactItems"]), _MOST_IN_TRANSACTION)
+        responses, units = [], dict[str, float]()
+        for entry in request["TransactItems"]:
+            table = self._table(entry["Get"])
+            row = table.rows.get(table.key(normal_item(entry["Get"]["Key"])))
+            responses.append({"Item": _projected(entry["Get"], row.item)} if row else {})
+            cost = _TRANSACTION * read_units(row.size if row else 0, consistent=True)
+            units[table.name] = units.get(table.name, 0) + cost
+        return {"Responses": responses, **_capacity(request, units, many=True)}
+
+    def query(self, request: Json) -> Json:
+        """Return a page of the items of a partition, of the table or of an index."""
+        _only(request, _READ | _PLACEHOLDERS | {"KeyConditionExpression", "ScanIndexForward"})
+        table, scope = self._table(request), _scope(request)
+        index = self._index(table, request)
+        partition, bounds = _bounds(request, scope, index.keys if index else table.keys)
+        start, forward = request.get("ExclusiveStartKey"), request.get("ScanIndexForward", True)
+        if index is None:
+            rows = table.partition(partition, bounds, start, forward=forward)
+        else:
+            rows = table.indexed(index, partition, bounds, start, forward=forward)
+        return _page(request, scope, table, index, rows)
+
+    def scan(self, request: Json) -> Json:
+        """Return a page of all items of a table."""
+        _only(request, (_READ | _PLACEHOLDERS) - {"IndexName"})
+        table = self._table(request)
+        return _page(request, _scope(request), table, None, table.all_rows(request.get("ExclusiveStartKey")))
+
+    def _index(self, table: Table, request: Json) -> Index | None:
+        name = request.get("IndexName")
+        if name is None:
+            return None
+        if name not in table.indexes:
+            raise InvalidCallError(f"The table does not have the specified index: {name}")
+        if request.get("ConsistentRead"):
+            raise InvalidCallError("Consistent reads are not supported on global secondary indexes")
+        return table.indexes[name]
+
+    # ------------------------------------------------------------ streams
+
+    def describe_stream(self, request: Json) -> Json:
+        """Describe a stream: it has one shard."""
+        table, stream = self._stream(request["StreamArn"])
+        first = stream.records(stream.iterator("TRIM_HORIZON"), 1)["NextShardIterator"]
+        shard = {"ShardId": SHARD, "SequenceNumberRange": {"StartingSequenceNumber": first.rpartition("|")[2]}}
+        described = {"StreamArn": stream.arn, "StreamLabel": stream.label, "StreamStatus": "ENABLED"}
+        shards = [shard] if request.get("ExclusiveStartShardId") != SHARD else []
+        more = {"StreamViewType": stream.view, "TableName": table.name, "Shards": shards}
+        return {"StreamDescription": {**described, **more}}
+
+    def get_shard_iterator(self, request: Json) -> Json:
+        """Return the iterator of a place in a stream."""
+        _, stream = self._stream(request["StreamArn"])
+        return {"ShardIterator": stream.iterator(request["ShardIteratorType"], request.get("SequenceNumber", ""))}
+
+    def get_records(self, request: Json) -> Json:
+        """Return the records from an iterator on."""
+        _, stream = self._stream(request["ShardIterator"].partition("|")[0])
+        return stream.records(request["ShardIterator"], request.get("Limit", 1000))
+
+    def _stream(self, arn: str) -> tuple[Table, Stream]:
+        for table in self.tables.values():
+            if table.stream and table.stream.arn == arn:
+                return table, table.stream
+        raise CallError("ResourceNotFoundException", f"Requested resource not found: Stream: {arn} not found")
+
+    def forget_records(self, streams: Iterable[str]) -> None:
+        """Forget the records of streams, by ARN, which all readers have read."""
+        with self._lock:
+            for arn in streams:
+                self._stream(arn)[1].forget()
+
+
+_CALLS: Final[Mapping[str, Callable[[DynamoDB, Json], Json]]] = {
+    "BatchExecuteStatement": DynamoDB.batch_execute_statement,
+    "BatchGetItem": DynamoDB.batch_get_item,
+    "BatchWriteItem": DynamoDB.batch_write_item,
+    "CreateTable": DynamoDB.create_table,
+    "DeleteItem": DynamoDB.delete_item,
+    "DeleteTable": DynamoDB.delete_table,
+    "DescribeStream": DynamoDB.describe_stream,
+    "DescribeTable": DynamoDB.describe_table,
+    "DescribeTimeToLive": DynamoDB.describe_time_to_live,
+    "GetItem": DynamoDB.get_item,
+    "GetRecords": DynamoDB.get_records,
+    "GetShardIterator": DynamoDB.get_shard_iterator,
+    "ListTables": DynamoDB.list_tables,
+    "PutItem": DynamoDB.put_item,
+    "Query": DynamoDB.query,
+    "Scan": DynamoDB.scan,
+    "TransactGetItems": DynamoDB.transact_get_items,
+    "TransactWriteItems": DynamoDB.transact_write_items,
+    "UpdateItem": DynamoDB.update_item,
+    "UpdateTimeToLive": DynamoDB.update_time_to_live,
+}
+
+
+def _only(request: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Raise ``NotImplementedError`` for a member of a request that the engine would ignore."""
+    unknown = request.keys() - set(known)
+    if unknown:
+        raise NotImplementedError(f"the engine knows no {', '.join(sorted(unknown))}")
+
+
+def _scope(request: Mapping[str, Any]) -> Scope:
+    """Return the placeholders of a call; raise ``InvalidCallError`` for one that no expression uses."""
+    names, values = request.get("ExpressionAttributeNames", {}), request.get("ExpressionAttributeValues", {})
+    if names or values:
+        used = placeholders(tuple(request[name] for name in _EXPRESSIONS if name in request))
+        for member, given in (("ExpressionAttributeNames", names), ("ExpressionAttributeValues", values)):
+            unused = given.keys() - used
+            if unused:
+                raise InvalidCallError(
+                    f"Value provided in {member} unused in expressions: keys: {{{', '.join(unused)}}}"
+                )
+    return Scope(names, normal_item(values))
+
+
+def _conditional(
+    request: Mapping[str, Any], table: Table, place: Key, scope: Scope, change: Callable[[Row | None], Row | None]
+) -> Write:
+    """Return a write, if its condition holds for the existing item."""
+    before = table.rows.get(place)
+    text = request.get("ConditionExpression")
+    if text and not condition(text)(before.item if before else {}, scope):
+        returns = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
+        raise FailedConditionError(before.item if before and returns else None)
+    return Write(table, place, before, change(before))
+
+
+def _check_number(number: int, most: int) -> None:
+    if not 0 < number <= most:
+        raise InvalidCallError(f"{number} items in one call: it takes 1 to {most}")
+
+
+def _check_distinct(places: Iterable[object], problem: str) -> None:
+    every = list(places)
+    if len(set(every)) < len(every):
+        raise InvalidCallError(problem)
+
+
+def _bounds(request: Json, scope: Scope, keys: tuple[str, ...]) -> tuple[Any, Range | None]:
+    """Return the partition of a query, and the condition on its range key."""
+    partition: Any = None
+    bounds: Range | None = None
+    for one in key_conditions(request["KeyConditionExpression"]):
+        name, values = scope.name(one.name), tuple(sortable(scope.value(token)) for token in one.values)
+        if name == keys[0] and one.operator == "=" and partition is None:
+            partition = values[0]
+        elif name in keys[1:] and bounds is None:
+            bounds = Range(one.operator, values)
+        else:
+            raise InvalidCallError(f"Query condition missed key schema element: {keys[0]}, or has more than the keys")
+    if partition is None:
+        raise InvalidCallError(f"Query condition missed key schema element: {keys[0]}")
+    if bounds and bounds.operator == "BETWEEN" and bounds.values[0] > bounds.values[1]:  # type: ignore[operator]
+        raise InvalidCallError("The BETWEEN operator requires upper bound to be greater than or equal to lower bound")
+    return partition, bounds
+
+
+def _page(request: Json, scope: Scope, table: Table, index: Index | None, rows: Iterator[Row]) -> Json:
+    """Return rows up to the limit, or to 1 MB of what was read; a filter drops what it has read."""
+    limit = request.get("Limit")
+    if limit is not None and limit < 1:
+        raise InvalidCallError("Limit must be greater than or equal to 1")
+    keeps = condition(request["FilterExpression"]) if "FilterExpression" in request else None
+    items: list[Item] = []
+    count, size, last = 0, 0, None
+    for row in rows:
+        item = index.shown(row.item) if index else row.item
+        if size + row.size > _PAGE_BYTES and count:
+            break
+        count, size, last = count + 1, size + row.size, row.item
+        if keeps is None or keeps(item, scope):
+            items.append(_projected(request, item))
+        if count == limit:
+            break
+    else:
+        last = None
+    names = {*table.keys, *(index.keys if index else ())}
+    more = {"LastEvaluatedKey": {name: last[name] for name in names}} if last else {}
+    units = read_units(size, consistent=request.get("ConsistentRead", False))
+    shown = {} if request.get("Select") == "COUNT" else {"Items": items}
+    return {**shown, "Count": len(items), "ScannedCount": count, **more, **_capacity(request, {table.name: units})}
+
+
+def _projected(request: Mapping[str, Any], item: Item) -> Item:
+    """Return an item, or what a projection keeps of it."""
+    if "ProjectionExpression" not in request:
+        return item
+    scope = Scope(request.get("ExpressionAttributeNames", {}), {})
+    names = {scope.name(token) for token in projection(request["ProjectionExpression"])}
+    return {name: value for name, value in item.items() if name in names}
+
+
+def _capacity(request: Json, units: Mapping[str, float], *, many: bool = False) -> Json:
+    if request.get("ReturnConsumedCapacity", "NONE") == "NONE":
+        return {}
+    used = [{"TableName": table, "CapacityUnits": float(number)} for table, number in units.items()]
+    return {"ConsumedCapacity": used if many else used[0]}
+
+
+def _error(table: str, code: str, message: str) -> Json:
+    return {"Error": {"Code": code, "Message": message}, "TableName": table}
+
+
+def _description(table: Table) -> Json:
+    described = table.described
+    active = {"IndexStatus": "ACTIVE"}
+    indexes = [
+        {**one, **active, "IndexArn": f"{table.arn}/index/{one['IndexName']}"}
+        for one in described.get("GlobalSecondaryIndexes", [])
+    ]
+    stream = table.stream and {
+        "StreamSpecification": described["StreamSpecification"],
+        "LatestStreamLabel": table.stream.label,
+        "LatestStreamArn": table.stream.arn,
+    }
+    return {
+        **{name: described[name] for name in ("TableName", "KeySchema", "AttributeDefinitions")},
+        "TableArn": table.arn,
+        "TableStatus": "ACTIVE",
+        "ItemCount": len(table.rows),
+        "TableSizeBytes": table.size,
+        "BillingModeSummary": {"BillingMode": described.get("BillingMode", "PROVISIONED")},
+        **({"GlobalSecondaryIndexes": indexes} if indexes else {}),
+        **(stream or {}),
+    }
