@@ -64,10 +64,14 @@ class Bill:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table's keys and indexes."""
+    """A table's keys with their types, and its indexes."""
 
-    keys: tuple[str, ...]
+    keys: Mapping[str, str]
     indexes: tuple[Index, ...]
+
+    def holds(self, key: Item) -> bool:
+        """Tell whether the table can hold an item of this key: DynamoDB refuses one of another type."""
+        return all(self.keys[name] in value for name, value in key.items())
 
 
 class Tables:
@@ -84,7 +88,8 @@ class Tables:
             described: Any = self._client.describe_table(TableName=name)["Table"]
             keys = _keys(described)
             indexes = [*described.get("GlobalSecondaryIndexes", []), *described.get("LocalSecondaryIndexes", [])]
-            self._known[name] = Table(keys, tuple(_index(one, keys) for one in indexes))
+            types = {one["AttributeName"]: one["AttributeType"] for one in described["AttributeDefinitions"]}
+            self._known[name] = Table({key: types[key] for key in keys}, tuple(_index(one, keys) for one in indexes))
         return self._known[name]
 
     def place(self, name: str, item: Item) -> Place:
@@ -95,6 +100,8 @@ class Tables:
         """Return the current items at these places, in the same order."""
         requested: dict[str, Any] = {}
         for name, key in places:
+            if not self.table(name).holds(key):
+                continue
             requested.setdefault(name, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
         answer = self._client.batch_get_item(RequestItems=requested)["Responses"] if requested else {}
         found = [(self.place(name, item), item) for name, items in answer.items() for item in items]

@@ -80,8 +80,10 @@ def answer_call(model: OperationModel, params: dict[str, Any], **_: object) -> t
         return None
     if model.name in _OBJECT_OPERATIONS:
         return _OBJECT_OPERATIONS[model.name](model, params) if _OBJECT.match(params["url"]) else None
-    if params["url"] not in {_DYNAMODB, _STREAMS}:
-        return None
+    return _answer_of_engine(model, params) if params["url"] in {_DYNAMODB, _STREAMS} else None
+
+
+def _answer_of_engine(model: OperationModel, params: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     try:
         found = _running[0].call(model.name, json.loads(params["body"]))
     except CallError as refused:
@@ -104,7 +106,7 @@ def _parsed_error(model: OperationModel, refused: CallError) -> dict[str, Any]:
     """Return a refusal as botocore reads it: it may have members of its own, such as the reasons of a cancellation."""
     answer = {"status_code": HTTPStatus.BAD_REQUEST, "headers": {}, "body": _content_of(refused)}
     parsed: dict[str, Any] = _parser.parse(answer, model.output_shape)
-    shape = model.service_model.shape_for_error_code(refused.code)
+    shape = model.service_model.shape_for_error_code(refused.code)  # type: ignore[arg-type] # the stub says int
     if shape is not None:
         parsed.update(_parser.parse(answer, shape))
     return parsed

@@ -105,6 +105,12 @@ class Engine:
         client: DynamoDBClient = _client("dynamodb", self.dynamodb_url)
         return client
 
+    def own_dynamodb(self) -> "DynamoDBClient":
+        """Return a new DynamoDB client that is not shared, to observe its calls."""
+        with _environment_variables({}):
+            session = _session(tuple(BUILTIN_HANDLERS))
+            return session.client("dynamodb", endpoint_url=self.dynamodb_url or None, config=_CONFIG)
+
     def streams(self) -> "DynamoDBStreamsClient":
         """Return a DynamoDB Streams client."""
         streams: DynamoDBStreamsClient = _client("dynamodbstreams", self.dynamodb_url)

@@ -96,7 +96,7 @@ def condition(draw: random.Random) -> dict[str, Any]:
 
 def merged(request: dict[str, Any], tested: dict[str, Any]) -> dict[str, Any]:
     """Return a request with a condition, and the placeholders of both."""
-    joined = {
+    joined: dict[str, Any] = {
         name: {**request.get(name, {}), **tested.get(name, {})}
         for name in ("ExpressionAttributeNames", "ExpressionAttributeValues")
         if name in request or name in tested
@@ -126,7 +126,7 @@ def update(draw: random.Random, table: str) -> dict[str, Any]:
             ("SET n = :big", {}, {":big": {"N": "1.50E+3"}}),
         ]
     )
-    request = {"TableName": table, "Key": key(draw, table), "UpdateExpression": expression}
+    request: dict[str, Any] = {"TableName": table, "Key": key(draw, table), "UpdateExpression": expression}
     if names:
         request["ExpressionAttributeNames"] = names
     if values:

@@ -40,7 +40,8 @@ def application(engine: DynamoDB) -> Any:
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         if not (target.startswith("DynamoDB_") and target.endswith(ABOUT_ITEMS)):
-            return moto(environ, start_response)
+            answered: Iterable[bytes] = moto(environ, start_response)
+            return answered
         for name, table in dynamodb_backends[ACCOUNT][REGION].tables.items():
             if name not in engine.tables:
                 described = table.describe()["Table"]

@@ -1,47 +1,38 @@
 """The calls of DynamoDB's API: each takes a request and returns an answer, both as JSON has them."""
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from threading import RLock
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.model import clock
 from quarterhour_tools.emulator.dynamodb import statements
 from quarterhour_tools.emulator.dynamodb.errors import CallError, FailedConditionError, InvalidCallError
-from quarterhour_tools.emulator.dynamodb.expressions import (
-    Scope,
-    condition,
-    key_conditions,
-    placeholders,
-    projection,
-    update,
-)
+from quarterhour_tools.emulator.dynamodb.expressions import Scope, condition, update
+from quarterhour_tools.emulator.dynamodb.pages import bounds_of, capacity, page, projected, scope_of
 from quarterhour_tools.emulator.dynamodb.sizes import read_units
 from quarterhour_tools.emulator.dynamodb.stream import SHARD, Stream
-from quarterhour_tools.emulator.dynamodb.table import Index, Key, Range, Row, Table
-from quarterhour_tools.emulator.dynamodb.values import Item, normal_item, sortable
+from quarterhour_tools.emulator.dynamodb.table import Index, Key, Row, Table
+from quarterhour_tools.emulator.dynamodb.values import normal_item
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from quarterhour_tools.emulator.dynamodb.values import Item
 
 Json = dict[str, Any]
 
 _MOST_WRITTEN: Final = 25
 _MOST_GOT: Final = 100
 _MOST_IN_TRANSACTION: Final = 100
-_PAGE_BYTES: Final = 1 << 20
 _BATCH_BYTES: Final = 16 << 20
 _TOKEN_LIVES: Final = timedelta(minutes=10)
 _TRANSACTION: Final = 2
 """How many times the units of a plain call a transaction costs."""
 
 _DUPLICATES: Final = "Provided list of item keys contains duplicates"
-_EXPRESSIONS: Final = (
-    "ConditionExpression",
-    "FilterExpression",
-    "KeyConditionExpression",
-    "ProjectionExpression",
-    "UpdateExpression",
-)
 _PLACEHOLDERS: Final = frozenset({"ExpressionAttributeNames", "ExpressionAttributeValues"})
 _WRITE: Final = _PLACEHOLDERS | {"TableName", "ConditionExpression", "ReturnValuesOnConditionCheckFailure"}
 _RETURNS: Final = frozenset({"ReturnValues", "ReturnConsumedCapacity"})
@@ -171,16 +162,16 @@ class DynamoDB:
                 pass
             case other:
                 raise NotImplementedError(f"the engine knows no ReturnValues {other}")
-        return {**answer, **_capacity(request, {write.table.name: write.units})}
+        return {**answer, **capacity(request, {write.table.name: write.units})}
 
     def _put(self, request: Mapping[str, Any]) -> Write:
         table = self._table(request)
         after = table.checked(request["Item"])
-        return _conditional(request, table, table.place(after.item), _scope(request), lambda _: after)
+        return _conditional(request, table, table.place(after.item), scope_of(request), lambda _: after)
 
     def _update(self, request: Mapping[str, Any]) -> Write:
         table, key = self._table(request), normal_item(request["Key"])
-        place, scope = table.key(key), _scope(request)
+        place, scope = table.key(key), scope_of(request)
         if "UpdateExpression" not in request:
             return _conditional(request, table, place, scope, lambda before: before or table.checked(key))
         change = update(request["UpdateExpression"])
@@ -196,11 +187,11 @@ class DynamoDB:
 
     def _delete(self, request: Mapping[str, Any]) -> Write:
         table = self._table(request)
-        return _conditional(request, table, table.key(normal_item(request["Key"])), _scope(request), lambda _: None)
+        return _conditional(request, table, table.key(normal_item(request["Key"])), scope_of(request), lambda _: None)
 
     def _check(self, request: Mapping[str, Any]) -> Write:
         table = self._table(request)
-        return _conditional(request, table, table.key(normal_item(request["Key"])), _scope(request), lambda row: row)
+        return _conditional(request, table, table.key(normal_item(request["Key"])), scope_of(request), lambda row: row)
 
     def _target(self, request: Mapping[str, Any]) -> tuple[str, Key]:
         """Return the table and the place of a write."""
@@ -299,7 +290,7 @@ class DynamoDB:
         for write in writes:
             units[write.table.name] = units.get(write.table.name, 0) + times * write.units
             write.apply()
-        return _capacity(request, units, many=True)
+        return capacity(request, units, many=True)
 
     # ------------------------------------------------------------ reads
 
@@ -315,8 +306,8 @@ class DynamoDB:
         table = self._table(request)
         row = table.rows.get(table.key(normal_item(request["Key"])))
         units = read_units(row.size if row else 0, consistent=request.get("ConsistentRead", False))
-        found = {"Item": _projected(request, row.item)} if row else {}
-        return {**found, **_capacity(request, {table.name: units})}
+        found = {"Item": projected(request, row.item)} if row else {}
+        return {**found, **capacity(request, {table.name: units})}
 
     def batch_get_item(self, request: Json) -> Json:
         """Return up to 100 items, as far as they are together no more than 16 MB."""
@@ -339,8 +330,8 @@ class DynamoDB:
                     continue
                 units[name] += read_units(row.size if row else 0, consistent=one.get("ConsistentRead", False))
                 if row:
-                    found.append(_projected(one, row.item))
-        return {"Responses": responses, "UnprocessedKeys": unprocessed, **_capacity(request, units, many=True)}
+                    found.append(projected(one, row.item))
+        return {"Responses": responses, "UnprocessedKeys": unprocessed, **capacity(request, units, many=True)}
 
     def transact_get_items(self, request: Json) -> Json:
         """Return up to 100 items as they are at one instant."""
@@ -350,29 +341,29 @@ class DynamoDB:
         for entry in request["TransactItems"]:
             table = self._table(entry["Get"])
             row = table.rows.get(table.key(normal_item(entry["Get"]["Key"])))
-            responses.append({"Item": _projected(entry["Get"], row.item)} if row else {})
+            responses.append({"Item": projected(entry["Get"], row.item)} if row else {})
             cost = _TRANSACTION * read_units(row.size if row else 0, consistent=True)
             units[table.name] = units.get(table.name, 0) + cost
-        return {"Responses": responses, **_capacity(request, units, many=True)}
+        return {"Responses": responses, **capacity(request, units, many=True)}
 
     def query(self, request: Json) -> Json:
         """Return a page of the items of a partition, of the table or of an index."""
         _only(request, _READ | _PLACEHOLDERS | {"KeyConditionExpression", "ScanIndexForward"})
-        table, scope = self._table(request), _scope(request)
+        table, scope = self._table(request), scope_of(request)
         index = self._index(table, request)
-        partition, bounds = _bounds(request, scope, index.keys if index else table.keys)
+        partition, bounds = bounds_of(request, scope, index.keys if index else table.keys)
         start, forward = request.get("ExclusiveStartKey"), request.get("ScanIndexForward", True)
         if index is None:
             rows = table.partition(partition, bounds, start, forward=forward)
         else:
             rows = table.indexed(index, partition, bounds, start, forward=forward)
-        return _page(request, scope, table, index, rows)
+        return page(request, scope, table, index, rows)
 
     def scan(self, request: Json) -> Json:
         """Return a page of all items of a table."""
         _only(request, (_READ | _PLACEHOLDERS) - {"IndexName"})
         table = self._table(request)
-        return _page(request, _scope(request), table, None, table.all_rows(request.get("ExclusiveStartKey")))
+        return page(request, scope_of(request), table, None, table.all_rows(request.get("ExclusiveStartKey")))
 
     def _index(self, table: Table, request: Json) -> Index | None:
         name = request.get("IndexName")
@@ -450,20 +441,6 @@ def _only(request: Mapping[str, Any], known: Iterable[str]) -> None:
         raise NotImplementedError(f"the engine knows no {', '.join(sorted(unknown))}")
 
 
-def _scope(request: Mapping[str, Any]) -> Scope:
-    """Return the placeholders of a call; raise ``InvalidCallError`` for one that no expression uses."""
-    names, values = request.get("ExpressionAttributeNames", {}), request.get("ExpressionAttributeValues", {})
-    if names or values:
-        used = placeholders(tuple(request[name] for name in _EXPRESSIONS if name in request))
-        for member, given in (("ExpressionAttributeNames", names), ("ExpressionAttributeValues", values)):
-            unused = given.keys() - used
-            if unused:
-                raise InvalidCallError(
-                    f"Value provided in {member} unused in expressions: keys: {{{', '.join(unused)}}}"
-                )
-    return Scope(names, normal_item(values))
-
-
 def _conditional(
     request: Mapping[str, Any], table: Table, place: Key, scope: Scope, change: Callable[[Row | None], Row | None]
 ) -> Write:
@@ -485,67 +462,6 @@ def _check_distinct(places: Iterable[object], problem: str) -> None:
     every = list(places)
     if len(set(every)) < len(every):
         raise InvalidCallError(problem)
-
-
-def _bounds(request: Json, scope: Scope, keys: tuple[str, ...]) -> tuple[Any, Range | None]:
-    """Return the partition of a query, and the condition on its range key."""
-    partition: Any = None
-    bounds: Range | None = None
-    for one in key_conditions(request["KeyConditionExpression"]):
-        name, values = scope.name(one.name), tuple(sortable(scope.value(token)) for token in one.values)
-        if name == keys[0] and one.operator == "=" and partition is None:
-            partition = values[0]
-        elif name in keys[1:] and bounds is None:
-            bounds = Range(one.operator, values)
-        else:
-            raise InvalidCallError(f"Query condition missed key schema element: {keys[0]}, or has more than the keys")
-    if partition is None:
-        raise InvalidCallError(f"Query condition missed key schema element: {keys[0]}")
-    if bounds and bounds.operator == "BETWEEN" and bounds.values[0] > bounds.values[1]:  # type: ignore[operator]
-        raise InvalidCallError("The BETWEEN operator requires upper bound to be greater than or equal to lower bound")
-    return partition, bounds
-
-
-def _page(request: Json, scope: Scope, table: Table, index: Index | None, rows: Iterator[Row]) -> Json:
-    """Return rows up to the limit, or to 1 MB of what was read; a filter drops what it has read."""
-    limit = request.get("Limit")
-    if limit is not None and limit < 1:
-        raise InvalidCallError("Limit must be greater than or equal to 1")
-    keeps = condition(request["FilterExpression"]) if "FilterExpression" in request else None
-    items: list[Item] = []
-    count, size, last = 0, 0, None
-    for row in rows:
-        item = index.shown(row.item) if index else row.item
-        if size + row.size > _PAGE_BYTES and count:
-            break
-        count, size, last = count + 1, size + row.size, row.item
-        if keeps is None or keeps(item, scope):
-            items.append(_projected(request, item))
-        if count == limit:
-            break
-    else:
-        last = None
-    names = {*table.keys, *(index.keys if index else ())}
-    more = {"LastEvaluatedKey": {name: last[name] for name in names}} if last else {}
-    units = read_units(size, consistent=request.get("ConsistentRead", False))
-    shown = {} if request.get("Select") == "COUNT" else {"Items": items}
-    return {**shown, "Count": len(items), "ScannedCount": count, **more, **_capacity(request, {table.name: units})}
-
-
-def _projected(request: Mapping[str, Any], item: Item) -> Item:
-    """Return an item, or what a projection keeps of it."""
-    if "ProjectionExpression" not in request:
-        return item
-    scope = Scope(request.get("ExpressionAttributeNames", {}), {})
-    names = {scope.name(token) for token in projection(request["ProjectionExpression"])}
-    return {name: value for name, value in item.items() if name in names}
-
-
-def _capacity(request: Json, units: Mapping[str, float], *, many: bool = False) -> Json:
-    if request.get("ReturnConsumedCapacity", "NONE") == "NONE":
-        return {}
-    used = [{"TableName": table, "CapacityUnits": float(number)} for table, number in units.items()]
-    return {"ConsumedCapacity": used if many else used[0]}
 
 
 def _error(table: str, code: str, message: str) -> Json:

@@ -5,16 +5,28 @@ that is not known here is an error that names it.
 """
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
-from operator import ge, gt, le, lt
 from typing import Any, Final, NamedTuple
 
 from moto.dynamodb.parsing.reserved_keywords import ReservedKeywords
 
 from quarterhour_tools.emulator.dynamodb.errors import InvalidCallError
-from quarterhour_tools.emulator.dynamodb.sizes import item_size
-from quarterhour_tools.emulator.dynamodb.values import Item, Value, minus, plus, sortable
+from quarterhour_tools.emulator.dynamodb.operands import (
+    COMPARISONS,
+    FUNCTIONS,
+    OPERANDS,
+    Path,
+    added,
+    between,
+    computed,
+    last_number,
+    removed,
+    replaced,
+    value_at,
+    without_members,
+)
+from quarterhour_tools.emulator.dynamodb.values import Item, Value, minus, plus
 
 
 class Scope(NamedTuple):
@@ -41,15 +53,10 @@ class Scope(NamedTuple):
 Condition = Callable[[Item, Scope], bool]
 Operand = Callable[[Item, Scope], Value | None]
 """Returns the value of an operand; ``None`` for an attribute that the item lacks."""
-Path = tuple[str | int, ...]
-"""The tokens of an attribute's name, and of what is within it: names of a map, or numbers of a list."""
+
 
 _TOKEN: Final = re.compile(r"\s*(?:([#:]?\w+)|(<=|>=|<>|[=<>(),.\[\]+-]))")
 _RESERVED: Final = frozenset(ReservedKeywords.get_reserved_keywords())
-_ORDERED: Final = frozenset("SNB")
-_SET_TYPES: Final = frozenset({"SS", "NS", "BS"})
-_MEMBER_OF: Final = {"S": "SS", "N": "NS", "B": "BS"}
-_PREFIXED: Final = frozenset("SB")
 
 
 @lru_cache(maxsize=1000)
@@ -101,16 +108,16 @@ class Update(NamedTuple):
             value = operand(item, scope)
             if value is None:
                 raise InvalidCallError("The provided expression refers to an attribute that does not exist in the item")
-            found = _replaced(found, _names(path, scope), value)
+            found = replaced(found, _names(path, scope), value)
         for path, token in self.adds:
             names = _names(path, scope)
-            found = _replaced(found, names, _sum(_at(item, names), scope.value(token)))
+            found = replaced(found, names, added(value_at(item, names), scope.value(token)))
         for path, token in self.deletes:
             names = _names(path, scope)
-            found = _without_members(found, names, _at(item, names), scope.value(token))
+            found = without_members(found, names, value_at(item, names), scope.value(token))
         # The numbers of a list are those before the update: so the last of them goes first.
-        for names in sorted((_names(path, scope) for path in self.removes), key=_last_number, reverse=True):
-            found = _removed(found, names)
+        for names in sorted((_names(path, scope) for path in self.removes), key=last_number, reverse=True):
+            found = removed(found, names)
         item_after: Item = found
         return item_after
 
@@ -208,27 +215,25 @@ class _Reader:
         return self._comparison()
 
     def _comparison(self) -> Condition:
-        if self._peek(1) == "(" and self._next().lower() in _FUNCTIONS:
+        if self._peek(1) == "(" and self._next().lower() in FUNCTIONS:
             return self._function()
         left = self._operand()
         if self.takes("BETWEEN"):
             low = self._operand()
             self._expect("AND")
             high = self._operand()
-            return lambda item, scope: (
-                _ordered(ge, left(item, scope), low(item, scope)) and _ordered(le, left(item, scope), high(item, scope))
-            )
+            return lambda item, scope: between(left(item, scope), low(item, scope), high(item, scope))
         if self.takes("IN"):
             members = self._arguments()
             return lambda item, scope: left(item, scope) in [one(item, scope) for one in members]
-        compare = _COMPARISONS.get(self._take())
+        compare = COMPARISONS.get(self._take())
         if compare is None:
             raise self._error(-1)
         right = self._operand()
         return lambda item, scope: compare(left(item, scope), right(item, scope))
 
     def _function(self) -> Condition:
-        test, number = _FUNCTIONS[self._take().lower()]
+        test, number = FUNCTIONS[self._take().lower()]
         arguments = self._arguments()
         if len(arguments) != number:
             raise InvalidCallError(f"Incorrect number of operands for a function in: {self._text}")
@@ -244,7 +249,7 @@ class _Reader:
 
     def _operand(self) -> Operand:
         if self._peek(1) == "(":
-            function = _OPERANDS.get(self._take().lower())
+            function = OPERANDS.get(self._take().lower())
             if function is None:
                 raise InvalidCallError(f"Invalid function name; function: {self._tokens[self._at - 1]}")
             arguments = self._arguments()
@@ -256,7 +261,7 @@ class _Reader:
         if len(path) == 1:
             name = str(path[0])
             return lambda item, scope: item.get(scope.name(name))
-        return lambda item, scope: _at(item, _names(path, scope))
+        return lambda item, scope: value_at(item, _names(path, scope))
 
     def path(self) -> Path:
         """Read the path of an attribute."""
@@ -337,7 +342,7 @@ class _Reader:
         for sign, compute in (("+", plus), ("-", minus)):
             if self.takes(sign):
                 right = self._operand()
-                return lambda item, scope, compute=compute: _computed(  # type: ignore[misc] # of this turn
+                return lambda item, scope, compute=compute: computed(  # type: ignore[misc] # of this turn
                     compute, left(item, scope), right(item, scope)
                 )
         return left
@@ -363,169 +368,5 @@ class _Reader:
         )
 
 
-# ---------------------------------------------------------------- values
-
-
-def _ordered(compare: Callable[[Any, Any], bool], left: Value | None, right: Value | None) -> bool:
-    """Compare two values of one type that has an order; others are in none."""
-    if left is None or right is None or left.keys() != right.keys() or not left.keys() <= _ORDERED:
-        return False
-    return compare(sortable(left), sortable(right))
-
-
-def _between(value: Value | None, low: Value | None, high: Value | None) -> bool:
-    if _ordered(gt, low, high):
-        raise InvalidCallError("The BETWEEN operator requires upper bound to be greater than or equal to lower bound")
-    return _ordered(ge, value, low) and _ordered(le, value, high)
-
-
-def _comparing(compare: Callable[[Any, Any], bool]) -> Callable[[Value | None, Value | None], bool]:
-    return lambda left, right: _ordered(compare, left, right)
-
-
-_COMPARISONS: Final[Mapping[str, Callable[[Value | None, Value | None], bool]]] = {
-    "=": lambda left, right: left is not None and left == right,
-    "<>": lambda left, right: left != right,
-    "<": _comparing(lt),
-    "<=": _comparing(le),
-    ">": _comparing(gt),
-    ">=": _comparing(ge),
-}
-
-
-def _begins_with(value: Value | None, prefix: Value | None) -> bool:
-    if value is None or prefix is None or value.keys() != prefix.keys() or not value.keys() <= _PREFIXED:
-        return False
-    begun: Any = sortable(value)
-    return bool(begun.startswith(sortable(prefix)))
-
-
-def _contains(value: Value | None, member: Value | None) -> bool:
-    if value is None or member is None:
-        return False
-    ((kind, content),), ((kind_of_member, sought),) = value.items(), member.items()
-    if kind == "L":
-        return member in content
-    return kind in {kind_of_member, _MEMBER_OF.get(kind_of_member)} and kind != "N" and sought in content
-
-
-def _size(value: Value | None) -> Value | None:
-    """Return the size of a value: characters, bytes, or members."""
-    if value is None:
-        return None
-    ((kind, content),) = value.items()
-    return {"N": str(item_size({"": value}) if kind == "B" else len(content))}
-
-
-_FUNCTIONS: Final[Mapping[str, tuple[Callable[..., bool], int]]] = {
-    "attribute_exists": (lambda value: value is not None, 1),
-    "attribute_not_exists": (lambda value: value is None, 1),
-    "begins_with": (_begins_with, 2),
-    "contains": (_contains, 2),
-}
-
-
-def _list_append(one: Value | None, other: Value | None) -> Value | None:
-    if one is None or other is None:
-        return None
-    if "L" not in one or "L" not in other:
-        raise InvalidCallError("Incorrect operand type for a function; function: list_append")
-    return {"L": [*one["L"], *other["L"]]}
-
-
-_OPERANDS: Final[Mapping[str, Callable[..., Value | None]]] = {
-    "size": _size,
-    "if_not_exists": lambda value, other: other if value is None else value,
-    "list_append": _list_append,
-}
-
-
-def _computed(compute: Callable[[str, str], str], left: Value | None, right: Value | None) -> Value | None:
-    if left is None or right is None:
-        return None
-    if "N" not in left or "N" not in right:
-        raise InvalidCallError("An operand in the update expression has an incorrect data type")
-    return {"N": compute(left["N"], right["N"])}
-
-
-def _sum(value: Value | None, added: Value) -> Value:
-    """Return a number plus another one, or a set with more members."""
-    ((kind, content),) = added.items()
-    if kind != "N" and kind not in _SET_TYPES:
-        raise InvalidCallError("Incorrect operand type for operator or function; operator: ADD")
-    if value is None:
-        return added
-    if kind not in value:
-        raise InvalidCallError("An operand in the update expression has an incorrect data type")
-    return {"N": plus(value["N"], content)} if kind == "N" else {kind: sorted({*value[kind], *content})}
-
-
-# ---------------------------------------------------------------- paths
-
-
 def _names(path: Path, scope: Scope) -> Path:
     return tuple(scope.name(part) if isinstance(part, str) else part for part in path)
-
-
-def _at(item: Item, names: Path) -> Value | None:
-    """Return the value at a path; ``None`` if there is none."""
-    members: Any = item
-    value: Value | None = None
-    for number, name in enumerate(names):
-        if number:
-            members = value.get("M" if isinstance(name, str) else "L") if value else None
-        if isinstance(name, str):
-            value = members.get(name) if members else None
-        else:
-            value = members[name] if members and name < len(members) else None
-    return value
-
-
-def _within(value: Value | None, name: str | int) -> tuple[str, Any]:
-    """Return the type of what holds a name or a number, and its members."""
-    kind = "M" if isinstance(name, str) else "L"
-    if value is None or kind not in value:
-        raise InvalidCallError("The document path provided in the update expression is invalid for update")
-    return kind, value[kind]
-
-
-def _replaced(members: Any, names: Path, value: Value) -> Any:  # noqa: ANN401 - an item, a map or a list
-    """Return members with a value at a path; what is not on the path is shared with the old ones."""
-    name, rest = names[0], names[1:]
-    if rest:
-        inner = members.get(name) if isinstance(name, str) else (members[name] if name < len(members) else None)
-        kind, inner_members = _within(inner, rest[0])
-        value = {kind: _replaced(inner_members, rest, value)}
-    if isinstance(name, str):
-        return {**members, name: value}
-    return [*members[:name], value, *members[name + 1 :]]
-
-
-def _removed(members: Any, names: Path) -> Any:  # noqa: ANN401 - as above
-    """Return members without what is at a path."""
-    name, rest = names[0], names[1:]
-    if rest:
-        inner = members.get(name) if isinstance(name, str) else (members[name] if name < len(members) else None)
-        kind, inner_members = _within(inner, rest[0])
-        return _replaced(members, (name,), {kind: _removed(inner_members, rest)})
-    if isinstance(name, str):
-        return {other: value for other, value in members.items() if other != name}
-    return [*members[:name], *members[name + 1 :]]
-
-
-def _without_members(members: Any, names: Path, value: Value | None, deleted: Value) -> Any:  # noqa: ANN401 - as above
-    """Return an item without some members of a set; an empty set is no attribute."""
-    ((kind, content),) = deleted.items()
-    if kind not in _SET_TYPES:
-        raise InvalidCallError("Incorrect operand type for operator or function; operator: DELETE")
-    if value is None:
-        return members
-    if kind not in value:
-        raise InvalidCallError("An operand in the update expression has an incorrect data type")
-    left: Sequence[str] = [one for one in value[kind] if one not in content]
-    return _replaced(members, names, {kind: left}) if left else _removed(members, names)
-
-
-def _last_number(names: Path) -> int:
-    last = names[-1]
-    return last if isinstance(last, int) else -1

@@ -20,6 +20,7 @@ LARGEST_ITEM: Final = 400 << 10
 _MOST_BYTES: Final = (2048, 1024)
 """The most bytes of a hash key and of a range key."""
 _INVALID: Final = "One or more parameter values were invalid: "
+_EMPTY: Final = "The AttributeValue for a key attribute cannot contain an empty string value."
 _NOT_VALID: Final = "One or more parameter values are not valid. "
 
 
@@ -115,9 +116,7 @@ class Table:
                     f"{_INVALID}Type mismatch for key {name} expected: {self.types[name]} actual: {kind}"
                 )
             if not content:
-                raise InvalidCallError(
-                    f"{_NOT_VALID}The AttributeValue for a key attribute cannot contain an empty string value. Key: {name}"
-                )
+                raise InvalidCallError(f"{_NOT_VALID}{_EMPTY} Key: {name}")
             if item_size({"": item[name]}) > most:
                 raise InvalidCallError(f"{_INVALID}Size of the key {name} has exceeded the maximum of {most} bytes")
             parts.append(sortable(item[name]))
@@ -148,8 +147,8 @@ class Table:
             )
         if not content:
             raise InvalidCallError(
-                f"{_NOT_VALID}A value specified for a secondary index key is not supported. The AttributeValue for a "
-                f"key attribute cannot contain an empty string value. IndexName: {index.name}, IndexKey: {name}"
+                f"{_NOT_VALID}A value specified for a secondary index key is not supported. {_EMPTY} "
+                f"IndexName: {index.name}, IndexKey: {name}"
             )
 
     # ------------------------------------------------------------ writes

@@ -27,11 +27,10 @@ def open_dynamodb_local() -> None:
         pass
 
 
-def test_moto_is_embedded_and_takes_one_call_at_a_time() -> None:
+def test_an_engine_is_embedded_and_empty_if_no_other_is_named() -> None:
     with open_engine() as engine:
         assert (engine.name, engine.dynamodb_url, engine.embedded is None) == ("moto", "", False)
         assert engine.dynamodb().list_tables()["TableNames"] == []
-        assert engine.streams().list_streams()["Streams"] == []
 
 
 def test_functions_share_the_clients_of_the_same_settings_and_environment() -> None:
