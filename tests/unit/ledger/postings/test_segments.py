@@ -109,6 +109,7 @@ def test_what_compresses_well_is_cut_so_that_it_can_be_read() -> None:
     rows = [row(number, extra="x" * 40_000) for number in range(MAX_POSTINGS)]
     cut = list(parts(rows))
     assert sum(len(postings_of(segment_item(KEY, len(some), events))) for some, events in cut) == MAX_POSTINGS
+    assert max(len(zlib.decompress(events)) for _, events in cut) <= 8 << 20
 
 
 def test_a_single_posting_may_be_longer() -> None:
