@@ -357,8 +357,9 @@ def test_a_rebuild_writes_the_payments_that_name_a_statement_as_they_are_sealed(
     storage: Storage, account: Account, at: datetime
 ) -> None:
     """Of four payments, one is lost, one is damaged, one is right, and one names no statement."""
+    month = f"{at:%Y-%m}"
     sealed = [
-        line(at, f"p{number}", "-10.50", str(account), type=PAYMENT, commission="0", statement=statement)
+        line(at, f"p{number}", "-10.50", str(account), type=PAYMENT, commission="0", statement=statement, period=month)
         for number, statement in enumerate(("S-000001", "S-000002", "S-000003", ""))
     ]
     lines = [{"customer": "", **one} for one in sealed]
@@ -378,7 +379,7 @@ def test_a_rebuild_writes_the_payments_that_name_a_statement_as_they_are_sealed(
     assert repaired() > 0
     first = listed()
     assert first["p0"] == {
-        **keys[0], "source": "shop", "id": "p0", "period": f"{at:%Y-%m}", "statement": "S-000001", "amount": "-10.50",
+        **keys[0], "source": "shop", "id": "p0", "period": month, "statement": "S-000001", "amount": "-10.50",
     }  # fmt: skip
     assert sorted(first) == ["p0", "p1", "p2"]
     storage.dynamodb.delete_item(TableName=storage.entity_table, Key=to_item(keys[0]))

@@ -271,20 +271,22 @@ def test_items_are_changed_twenty_five_in_a_call_with_all_their_values_as_parame
     assert sent[7]["Parameters"] == [{"S": "new"}, {"N": "4"}, {"S": "it's 7"}, {"N": "3"}]
 
 
-@pytest.mark.usefixtures("hands")
-def test_a_change_that_failed_for_a_while_is_sent_again_and_one_that_is_refused_is_not() -> None:
+def test_changes_that_are_not_made_at_once_are_returned_without_a_pause() -> None:
     answers = ("ThrottlingError", "ConditionalCheckFailed", "ValidationError", None)
-    client: Any = Scripted(statements(*answers), statements(None))
-    some = [change(number) for number in range(4)]
-    assert update_items(client, "Entity", some, Workers(1)) == some[1:3]
-    assert [len(request["Statements"]) for _, request in client.calls] == [4, 1]
+    client: Any = Scripted(statements(*answers))
+    some, waits = [change(number) for number in range(4)], Waits()
+    with clock.using(waits):
+        assert update_items(client, "Entity", some, Workers(1)) == [some[1], some[2], some[0]]
+    assert (len(client.calls), waits.waited) == (1, [])
 
 
-def test_changes_that_are_never_made_are_returned() -> None:
-    client: Any = Scripted(statements(None, "ThrottlingError"), statements("ThrottlingError"))
-    some = [change(number) for number in range(2)]
-    with clock.using(Waits()):
-        assert update_items(client, "Entity", some, Workers(1)) == some[1:]
+@pytest.mark.parametrize("failure", [THROTTLED, TIMEOUT])
+def test_the_changes_of_a_call_that_failed_for_a_while_are_returned(failure: Exception) -> None:
+    client: Any = Scripted(failure)
+    some, waits = [change(number) for number in range(2)], Waits()
+    with clock.using(waits):
+        assert update_items(client, "Entity", some, Workers(1)) == some
+    assert (len(client.calls), waits.waited) == (1, [])
 
 
 @pytest.mark.parametrize("code", ["AccessDenied", "DuplicateItem", "NobodyKnows", "ResourceNotFound"])

@@ -30,6 +30,7 @@ UNKNOWN = (
     "the item of account 42#GBP cannot be read: "
     "UnknownSchemaError('the schema 2 is unknown: use the version that wrote it, or a later one')"
 )
+ACCOUNTS = ("7#GBP", "42#GBP", "9#GBP")
 DONE: dict[str, Any] = {"batchItemFailures": []}
 
 
@@ -92,7 +93,7 @@ def test_a_payment_is_listed_though_its_account_cannot_be_counted() -> None:
     table.items[LATEST] = {"pk": LATEST[0], "sk": LATEST[1], "schema": 99}
     paid = sold(1, type="payment.recorded", amount="7.50", commission="0", statement="S-000001")
     assert table.function(lot).apply([paid]) == DONE
-    assert [one["statement"] for one in table.listed] == ["S-000001"]
+    assert {one["statement"] for one in table.listed} == {"S-000001"}
 
 
 def test_a_customer_is_counted_with_the_record_that_set_the_marker_however_often_the_write_fails() -> None:
@@ -168,6 +169,27 @@ def test_an_account_that_loses_a_race_is_counted_again_by_itself_while_the_other
     assert function.apply([sold(seq, account) for seq, account in enumerate(accounts, 4)]) == DONE
     assert events(table) == {f"ACCOUNT#{account}": 2 for account in accounts}
     assert (table.reads - reads, waits.waited) == (1, []), "only the item of the lost race is read again"
+
+
+def test_an_account_that_is_throttled_delays_no_other_of_its_batch(waits: Waits) -> None:
+    table = failing(of_42=[])
+    function = table.function()
+    function.apply([sold(seq, account) for seq, account in enumerate(ACCOUNTS, 1)])
+    written: list[tuple[str, int]] = []
+
+    def throttle(writes: Sequence[CounterWrite]) -> None:
+        if place(writes[0])[0] == "ACCOUNT#42#GBP":
+            raise THROTTLED
+
+    table.before = throttle
+    table.after = lambda writes: written.append((place(writes[0])[0], len(waits.waited)))
+    again = [sold(seq, account) for seq, account in enumerate(ACCOUNTS, 5)]
+    assert function.apply(again) == {"batchItemFailures": [{"itemIdentifier": "6"}]}
+    assert written == [(f"ACCOUNT#{account}", 0) for account in ACCOUNTS if account != "42#GBP"]
+    assert len(waits.waited) == ATTEMPTS - 1, "the throttled account alone has waited"
+    table.before = table.after = lambda _: None
+    assert function.apply(again) == DONE
+    assert events(table) == {f"ACCOUNT#{account}": 2 for account in ACCOUNTS}
 
 
 def test_the_accounts_that_another_function_counts_too_are_read_together_and_after_some_writes_no_more() -> None:

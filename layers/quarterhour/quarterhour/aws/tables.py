@@ -150,23 +150,23 @@ class ItemUpdate(NamedTuple):
 def update_items(
     client: "DynamoDBClient", table: str, updates: Sequence[ItemUpdate], workers: Workers
 ) -> list[ItemUpdate]:
-    """Update items, each by itself; no key twice.
+    """Update items, each by itself and in one attempt; no key twice. Return the updates that were not made.
 
-    Returns the updates that were not made, and those that were made though the response was lost.
-
-    Retries as ``put_items`` does. Raises botocore's ``ClientError`` if DynamoDB refuses an update for another reason
-    than its condition or the size of the item.
+    One of these can have been made nevertheless, if its response was lost. Raises botocore's ``ClientError`` if
+    DynamoDB refuses an update for another reason than its condition or the size of the item.
     """
-    refused: list[ItemUpdate] = []
 
     def update(batch: Sequence[ItemUpdate]) -> list[ItemUpdate]:
         codes = {"ConditionalCheckFailed", "ValidationError"}
-        outcome = _execute(client, update_items_request(table, batch), batch, codes)
-        refused.extend(outcome.refused)
-        return outcome.failed
+        try:
+            outcome = _execute(client, update_items_request(table, batch), batch, codes)
+        except (ClientError, *NETWORK_ERRORS) as error:
+            if not is_transient(error):
+                raise
+            return list(batch)
+        return [*outcome.refused, *outcome.failed]
 
-    unwritten = _write_in_batches(update, updates, workers)
-    return [*refused, *unwritten]
+    return [one for unmade in workers.map(update, list(chunks(updates, BATCH_WRITE))) for one in unmade]
 
 
 class _Outcome(NamedTuple, Generic[W]):

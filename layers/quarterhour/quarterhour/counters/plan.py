@@ -310,6 +310,20 @@ CounterWrite = CounterChange | Addition | Listing
 """One write of a transaction, or a write by itself."""
 
 
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The state of an account that is stored next, and the writes that store it; none if all is counted already."""
+
+    stored: AccountState
+    writes: Sequence[CounterWrite]
+
+    @property
+    def of_item_alone(self) -> CounterChange | None:
+        """The change of the account item if nothing else is written; ``None`` if more is, or nothing."""
+        first = self.writes[0] if len(self.writes) == 1 else None
+        return first if isinstance(first, CounterChange) else None
+
+
 def paid_statements(group: Group) -> list[Listing]:
     """Return the items of a group's payments that name a statement. They are written before the group is counted."""
     return [

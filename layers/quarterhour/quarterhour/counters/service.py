@@ -1,15 +1,15 @@
 """Counts batches of ledger records: read the account items, plan their next states, write them.
 
-Accounts of which only the item changes are written together, the others one by one. One that loses a race
-is counted again by itself.
+Accounts of which only the item changes are written first, together, in one attempt. Then the others are counted side by
+side, each alone: those that need a transaction, have lost a race, or are throttled.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from botocore.exceptions import ClientError
 
@@ -19,12 +19,11 @@ from quarterhour.aws.streams import Poison, Record, failures, sequence
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import first_places, marker_sets, new_customers
-from quarterhour.counters.keys import account_pk, quarter_hour_key
+from quarterhour.counters.keys import account_of, account_pk, quarter_hour_key
 from quarterhour.counters.plan import (
-    CounterChange,
-    CounterWrite,
     Group,
     NewCustomers,
+    Plan,
     Retention,
     by_account,
     changes,
@@ -41,10 +40,13 @@ from quarterhour.counters.windows import AccountState
 from quarterhour.model.errors import AccountItemError, UnavailableError
 from quarterhour.model.identifiers import Account
 
-Update = tuple[AccountState, CounterChange]
-"""The next state of an account of which only the item changes, and the change of the item."""
-Defer = Callable[[Update], None]
-"""Takes an update that is to be made later."""
+
+class _Left(NamedTuple):
+    """The groups that are left of an account to be counted alone, and the plan of the first if it has one."""
+
+    groups: Sequence[Group]
+    plan: Plan | None
+
 
 MOST_CACHED: Final = 2_000
 """The most accounts of which a function remembers something between invocations: some 10 MB."""
@@ -113,48 +115,66 @@ class CounterUpdater:
     def apply(self, records: Sequence[Record]) -> dict[str, list[dict[str, str]]]:
         """Count a batch; return the records from which on Lambda must deliver again.
 
-        An account that fails does not stop the others. Its watermarks make a repeated delivery harmless. Poison is
-        parked at the end, so that a queue that does not answer delays only the response.
+        An account that fails, or must wait, delays no other. Its watermarks make a repeated delivery harmless. Poison
+        is parked at the end, so that a queue that does not answer delays only the response.
         """
         groups, poison = group(records)
         accounts = by_account(groups)
         with suppress(UnavailableError):  # then each account is read by itself
             self._cache.add(self._store.accounts(self._cache.lacking(accounts), self._workers))
-        updates: list[Update] = []
-        failed = self._count_all(accounts.values(), poison, updates.append)
-        failed += self._count_all([accounts[account] for account in self._write_together(updates)], poison)
+        left = self._count_together(accounts.values())
+        failed = [seq for some in self._workers.map(partial(self._count_alone, poison=poison), left) for seq in some]
         self._parking.park(poison)
         count(Metric.GROUPS_FAILED, len(failed))
         return failures(records, failed)
 
-    def _write_together(self, updates: Sequence[Update]) -> list[Account]:
-        """Write the items of accounts of which nothing else changes, 25 with one call; return those of lost races."""
-        lost = {one.values["pk"] for one in self._store.update([change for _, change in updates], self._workers)}
-        for state, change in updates:
-            if change.values["pk"] in lost:
-                self._cache.disable(state.account)
-            else:
-                self._cache.put(state)
-        return [state.account for state, change in updates if change.values["pk"] in lost]
+    def _count_together(self, accounts: Iterable[Sequence[Group]]) -> list[_Left]:
+        """Count the groups of accounts as long as only their items change; return what is left to be counted alone.
 
-    def _count_all(
-        self, accounts: Iterable[Sequence[Group]], poison: list[Poison], defer: Defer | None = None
-    ) -> list[str]:
-        """Count accounts, each by itself; return the first sequence number of each group that failed."""
-        count_account = partial(self._count_account, poison=poison, defer=defer)
-        return [seq for some in self._workers.map(count_account, accounts) for seq in some]
-
-    def _count_account(self, groups: Sequence[Group], poison: list[Poison], defer: Defer | None) -> list[str]:
-        """Count the groups of an account, usually one; return the first sequence number of each that failed.
-
-        ``poison`` takes the postings of an account whose item cannot be used. ``defer`` takes the last write if only
-        the item changes. After a failure nothing more of the account is counted: later records would move the watermark
-        past it. Nor is anything after poison, which is not parked yet.
+        Each write is tried once, so that no account waits for another.
         """
-        last = len(groups) - 1
+        left: list[_Left] = []
+        pending = list(accounts)
+        while pending:
+            plans = self._workers.map(lambda groups: self._plan_or_none(groups[0]), pending)
+            lost = self._write_together([plan for plan in plans if plan and plan.of_item_alone])
+            rest = []
+            for groups, plan in zip(pending, plans, strict=True):
+                if groups[0].account in lost:
+                    left.append(_Left(groups, None))
+                elif plan is None or (plan.writes and not plan.of_item_alone):
+                    left.append(_Left(groups, plan))
+                elif len(groups) > 1:
+                    rest.append(groups[1:])
+            pending = rest
+        return left
+
+    def _write_together(self, plans: Sequence[Plan]) -> set[Account]:
+        """Write the items of accounts of which nothing else changes, 25 with one call; return those not written."""
+        changes_ = [change for plan in plans if (change := plan.of_item_alone)]
+        unwritten = {account_of(one.values["pk"]) for one in self._store.update(changes_, self._workers)}
+        for plan in plans:
+            if plan.stored.account in unwritten:
+                self._cache.disable(plan.stored.account)
+            else:
+                self._cache.put(plan.stored)
+        return unwritten
+
+    def _count_alone(self, left: _Left, poison: list[Poison]) -> list[str]:
+        """Count the groups that are left of an account; return the first sequence number of each that failed.
+
+        ``poison`` takes the postings of an account whose item cannot be used. After a failure nothing more of the
+        account is counted: later records would move the watermark past it. Nor is anything after poison, which is not
+        parked yet.
+        """
+        groups, plans = left.groups, [left.plan]
         for number, one in enumerate(groups):
+
+            def attempt(one: Group = one) -> None:
+                self._write((plans.pop() if plans else None) or self._plan(one))
+
             try:
-                optimistically(partial(self._count, one, defer if number == last else None), account_pk(one.account))
+                optimistically(attempt, account_pk(one.account))
             except AccountItemError as error:
                 records = [record for rest in groups[number:] for record in each_alone(rest.postings)]
                 poison.extend([Poison(record, str(error)) for record in records])
@@ -165,33 +185,27 @@ class CounterUpdater:
                 return [sequence(failed.postings[0].record) for failed in groups[number:]]
         return []
 
-    def _count(self, group: Group, defer: Defer | None) -> None:
+    def _write(self, plan: Plan) -> None:
+        if not plan.writes:
+            return
+        try:
+            self._store.write(plan.writes)
+        except ClientError as error:
+            if is_failed_condition(error) or is_cancelled(error):
+                self._cache.disable(plan.stored.account)
+            raise
+        self._cache.put(plan.stored)
+
+    def _plan_or_none(self, group: Group) -> Plan | None:
+        with suppress(AccountItemError, UnavailableError):  # it is raised again where the account is counted alone
+            return self._plan(group)
+        return None
+
+    def _plan(self, group: Group) -> Plan:
+        """Return the writes that count a group; set the markers of its customers, and list its payments."""
         # Before anything can fail for good, so that no payment is counted and not listed, not even by a rebuild. Each
         # delivery writes the same items.
         self._store.list_items(paid_statements(group))
-        before, after = self._planned(group)
-        if after is before:
-            return
-        leaving = over(after)
-        own = self._store.read([{"pk": account_pk(after.account), "sk": sk} for sk in leaving]) if leaving else {}
-        stored, planned = changes(before, after, leaving, own, self._retention)
-        match planned:
-            case [CounterChange() as change] if defer:
-                defer((stored, change))
-            case _:
-                self._write(stored, planned)
-
-    def _write(self, stored: AccountState, planned: Sequence[CounterWrite]) -> None:
-        try:
-            self._store.write(planned)
-        except ClientError as error:
-            if is_failed_condition(error) or is_cancelled(error):
-                self._cache.disable(stored.account)
-            raise
-        self._cache.put(stored)
-
-    def _planned(self, group: Group) -> tuple[AccountState, AccountState]:
-        """Return the state of an account before and after a group; the same one twice if all of it is counted."""
         account = group.account
         # The account item is read first. If what is read after it changes meanwhile, its version does, too.
         state = self._cache.get(account) or self._store.account(account)
@@ -200,7 +214,12 @@ class CounterUpdater:
             key = quarter_hour_key(account, group.quarter_hour)
             own = self._store.read([key]).get(key["sk"], {})
         new = uncounted(group, state, own)
-        return state, counted(state, new, self._mark_customers(new)) if new else state
+        if new is None:
+            return Plan(state, ())
+        after = counted(state, new, self._mark_customers(new))
+        leaving = over(after)
+        found = self._store.read([{"pk": account_pk(account), "sk": sk} for sk in leaving]) if leaving else {}
+        return Plan(*changes(state, after, leaving, found, self._retention))
 
     def _mark_customers(self, new: Group) -> list[NewCustomers]:
         """Set the markers of customers that have none, and return the new customers that the group brings."""
