@@ -126,6 +126,7 @@ def test_the_first_day_without_a_tax_profile_is_named() -> None:
         return "tax", f"the agency has no tax profile on {day}: register one valid from then on"
 
     assert found(draft_item(days=days), until("2026-10-05")) == [message("2026-10-06")]
+    assert found(draft_item(days=days), until("2026-10-06")) == [message("2026-10-07")], "the last day of a span counts"
     assert found(draft_item(days=days), until("2026-10-07")) == [message("2026-10-20")]
     assert found(draft_item(days=days), until("2026-10-20")) == []
 
