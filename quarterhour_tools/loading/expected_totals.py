@@ -73,7 +73,7 @@ def _row(columns: Sequence[str], cells: Sequence[str]) -> tuple[AccountPeriod, d
 
 def _place(row: Mapping[str, str]) -> AccountPeriod:
     agency, currency = row["agency"], row["currency"]
-    if not fields.is_stored_name(agency):
+    if not fields.is_name(agency):
         raise _invalid("agency", agency, fields.NAME)
     if currency != money.NO_CURRENCY and not money.is_currency(currency):
         raise _invalid("currency", currency, fields.CURRENCY)

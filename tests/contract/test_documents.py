@@ -27,7 +27,6 @@ from quarterhour.registry.documents.keys import (
     agency_document,
     group_rate_card_name,
     latest_key,
-    metadata_key,
     rate_card_name,
 )
 from quarterhour.registry.documents.permissions import Permissions
@@ -234,19 +233,6 @@ def test_registered_agencies_are_listed_with_their_latest_version(archive: Archi
         (names[2], 1, "eu"),
     ]
     assert agencies.agency([names[1]], datetime(2026, 2, 1, tzinfo=UTC))[1]["content"] == '{"group":"eu"}'
-
-
-def test_a_document_that_0_1_0_wrote_is_listed_with_its_next_version(
-    archive: Archive, own: str, storage: Storage
-) -> None:
-    archive.write(own, 0, "a")
-    for key, names in ((latest_key(own), "listed"), (metadata_key(own), "gsi1pk, gsi1sk")):
-        storage.dynamodb.update_item(
-            TableName=storage.entity_table, Key=to_item(key), UpdateExpression=f"REMOVE {names}"
-        )
-    assert own not in listed(archive, "document", 100)
-    archive.write(own, 1, "b")
-    assert own in listed(archive, "document", 100)
 
 
 # ---------------------------------------------------------------- rate cards in force

@@ -16,7 +16,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.ledger.events.event import Event
 from quarterhour.ledger.keys import held_key, linked_event_of, linked_range
 from quarterhour.ledger.postings.partitions import partition_request
-from quarterhour.ledger.postings.segments import item_of, postings_of, segment_item
+from quarterhour.ledger.postings.segments import postings_of, segment_item
 from quarterhour.ledger.recording.claims import Claim, Claimed, Refundable
 from quarterhour.ledger.recording.held_event import Held, HeldEvent, HeldReason, Hold, Reservation
 from quarterhour.ledger.recording.linked import LinkedClaim, Lost
@@ -122,7 +122,7 @@ def test_a_claim_is_moved_once(storage: Storage, own: str, at: datetime) -> None
 
 def test_a_claim_that_is_moved_gets_and_loses_the_flag_of_a_prior_period(storage: Storage, own: str) -> None:
     sold = replace(event(own), time=datetime(2026, 9, 30, 12, tzinfo=UTC))
-    old = claim(sold, datetime(2026, 10, 3, 23, tzinfo=UTC))._replace(period=None)
+    old = claim(sold, datetime(2026, 10, 3, 23, tzinfo=UTC))
     claimed_by(storage, old)
     prior = alone(old.moved(sold, datetime(2026, 10, 4, tzinfo=UTC), settings()))
     assert storage.ledger.move([(old, prior)]) == [prior]
@@ -558,17 +558,11 @@ def test_nothing_is_appended_to_a_quarter_hour_that_is_not_open(storage: Storage
     assert not list(ledger(storage, claim(at=at)))
 
 
-def test_claims_are_looked_up_in_any_number_of_segments_and_items_of_0_2_0(
-    storage: Storage, own: str, at: datetime
-) -> None:
+def test_claims_are_looked_up_in_any_number_of_segments(storage: Storage, own: str, at: datetime) -> None:
     segments = [planned(f"{own}-{number}", at + timedelta(milliseconds=number), 2) for number in range(120)]
     storage.ledger.append([whole(one) for one in segments[:110]], always)
-    old = event(f"{own}-old")
-    single = claim(old, at)._replace(position=claim(old, at).position.of_item)
-    storage.dynamodb.put_item(TableName=storage.ledger_table, Item=item_of(ledger_values(old, single)))
     claims = [one for made in segments for one in made.claims]
-    found = storage.ledger.look_up([*claims, single])
-    assert found == Found([*claims[:220], single], [], claims[220:])
+    assert storage.ledger.look_up(claims) == Found(claims[:220], [], claims[220:])
     assert storage.ledger.look_up([]) == Found([], [], [])
 
 

@@ -12,7 +12,7 @@ from benchmarks.metering import Meter, Tables
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
-from quarterhour.ledger.postings.segments import item_of
+from quarterhour.ledger.postings.segments import segment_of
 from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import ConflictError
@@ -56,12 +56,12 @@ class Desk:
     def sold(self, id_: str) -> Identity:
         """Record an event of the agency in this month."""
         event = Identity(self.agency, id_)
-        key = {"quarter_hour": f"{QuarterHour.at(self.at)}#00", "position": str(Position.of(event.hash, self.at))}
+        key = {"quarter_hour": f"{QuarterHour.at(self.at)}#00", "position": str(Position.of(event.hash, self.at).at(0))}
         of_event = {"source": self.agency, "id": id_, "agency": self.agency, "currency": "GBP", "type": "sale.recorded"}
         facts = {**of_event, "period": str(self.period), "recorded_at": iso_millis(self.at), "amount": "1"}
         client = self.storage.dynamodb
         client.put_item(TableName=self.storage.identity_table, Item=to_item({"event": str(event), **key}))
-        client.put_item(TableName=self.storage.ledger_table, Item=item_of({**key, **facts}))
+        client.put_item(TableName=self.storage.ledger_table, Item=segment_of([{**key, **facts}]))
         return event
 
     def dispute(self, line: Identity, reason: str = "returned") -> bool:

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.postings.segments import item_of
+from quarterhour.aws.items import binary
+from quarterhour.ledger.postings.segments import packed, postings_of
 from quarterhour_tools.emulator.faults import FaultKind, Killed
 from tests.support.events import adjustment, refund, rerating, sale, void
 from tests.support.requests import post
 from tests.support.system import World, faulty, opened
-from tests.support.tables import ledger
 
 
 @pytest.fixture
@@ -211,23 +211,16 @@ def test_corrections_of_events_in_an_item_that_cannot_be_read_are_unavailable_an
     assert verdict(world, *recorded, *sent) == [*["duplicate"] * 2, *["recorded"] * 3, *["duplicate"] * 2]
 
 
-@pytest.mark.parametrize("lacking", ["source", "id", "agency", "currency", "amount", "type"])
-def test_a_damaged_item_of_an_earlier_version_fails_no_request(world: World, lacking: str) -> None:
+@pytest.mark.parametrize("lacking", ["source", "id", "agency", "currency", "amount", "type", "period"])
+def test_a_posting_that_lacks_a_value_fails_no_request(world: World, lacking: str) -> None:
     table, client = world.stack.ref("LedgerTable"), world.stack.dynamodb
     recorded = sale(commission_rate="0.1")
-    (receipt,) = [one["receipt"] for one in post(world, [recorded]).json()["items"]]
-    (posting,) = ledger(world)
-    single = item_of(posting | {"position": receipt["position"].rpartition(".")[0]})
-    client.delete_item(TableName=table, Key={name: single[name] for name in ("quarter_hour", "position")})
-    client.put_item(TableName=table, Item={name: value for name, value in single.items() if name != lacking})
-    client.update_item(
-        TableName=world.stack.ref("IdentityTable"),
-        Key={"event": {"S": "shop#order-1"}},
-        UpdateExpression="SET #position = :position",
-        ExpressionAttributeNames={"#position": "position"},
-        ExpressionAttributeValues={":position": single["position"]},
-    )
+    assert verdict(world, recorded) == ["recorded"]
+    (whole,) = client.scan(TableName=table)["Items"]
+    (posting,) = postings_of(whole)
+    damaged = packed([{name: value for name, value in posting.items() if name != lacking}])
+    client.put_item(TableName=table, Item={**whole, "events": binary(damaged)})
     corrections = [refund("r1", "-1"), void(), adjustment("a1", "-1", "order-1"), rerating()]
     assert verdict(world, *corrections, sale("new")) == [*["unavailable"] * 4, "recorded"]
-    client.put_item(TableName=table, Item=single)
+    client.put_item(TableName=table, Item=whole)
     assert verdict(world, recorded, *corrections[:2]) == ["duplicate", "recorded", "recorded"]

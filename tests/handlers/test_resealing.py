@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.postings.segments import item_of
+from quarterhour.ledger.postings.segments import segment_of
 from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.proof.reports import verify
 from tests.support.system import World, opened
@@ -78,7 +78,7 @@ def test_the_plan_of_the_run_is_used_after_later_runs(reported: World) -> None:
 
 def test_nothing_is_written_where_the_ledger_gives_other_bytes(reported: World) -> None:
     (line, *_) = ledger(reported)
-    changed = item_of({**line, "amount": "1.01"})
+    changed = segment_of([{**line, "amount": "1.01"}])
     reported.stack.dynamodb.put_item(TableName=reported.stack.ref("LedgerTable"), Item=changed)
     lose(reported, LINES[0])
     with pytest.raises(SealedFileError, match="restore its version"):

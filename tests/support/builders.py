@@ -9,7 +9,7 @@ from typing import Any, Final
 from hypothesis import strategies as st
 
 from quarterhour.ledger.events.event import Event, Rejection, read_event
-from quarterhour.ledger.postings.segments import SegmentKey, item_of
+from quarterhour.ledger.postings.segments import SegmentKey, postings_of, segment_of
 from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, Target, linked_claim
 from quarterhour.ledger.recording.pricing import has_terms_of_sale, terms_of
@@ -139,17 +139,18 @@ def linked_to(
     ``rate_cards``: those that a re-rating can name. ``facts``: those of the sale in the ledger.
     """
     recorded_at = iso_millis(sale.position.recorded_at)
-    target = Target(sale, {"type": "sale.recorded", "amount": "1", "recorded_at": recorded_at, **facts})
+    own = {"type": "sale.recorded", "amount": "1", "recorded_at": recorded_at, "tax_point": str(sale.tax_point)}
+    target = Target(sale, {**own, **facts})
     terms = {} if has_terms_of_sale(sent) else {sent.identity: terms_of(sent, (), settings().commission_rate)}
     return linked_claim(sent, target, Gathered({}, {}, terms, rate_cards or {}), at, settings())
 
 
 def posting_values(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, str]:
-    """Return the values of a posting."""
+    """Return the values of a posting; its period is the month of its position, unless it is given."""
     agency, currency = account.split("#")
-    return {
+    values = {
         "quarter_hour": str(Partition(QUARTER_HOUR, 0)),
-        "position": str(Position.of(Identity("shop", "order-1").hash, AT)),
+        "position": str(Position.of(Identity("shop", "order-1").hash, AT).at(0)),
         "recorded_at": iso_millis(AT),
         "source": "shop",
         "id": "order-1",
@@ -162,11 +163,18 @@ def posting_values(account: str = "42#GBP", amount: str = "12.50", **changed: st
         "period": changed.get("recorded_at", iso_millis(AT))[: len("2026-10")],
         **changed,
     }
+    return {"period": str(Period.of(Position.parse(values["position"]).recorded_at)), **values}
 
 
 def posting_item(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, Any]:
-    """Return a single posting as its ledger item, in attribute values."""
-    return item_of(posting_values(account, amount, **changed))
+    """Return the item of a segment with one posting."""
+    return segment_of([posting_values(account, amount, **changed)])
+
+
+def with_values(item: Mapping[str, Any], **changed: str | None) -> dict[str, Any]:
+    """Return the item of a segment with one posting with other values of the posting; ``None`` leaves one out."""
+    (posting,) = postings_of(dict(item))
+    return segment_of([{name: value for name, value in {**posting, **changed}.items() if value is not None}])
 
 
 def in_own_month(quarter_hour: QuarterHour, totals: Totals) -> PeriodTotals:

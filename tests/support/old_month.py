@@ -5,7 +5,7 @@ from typing import Any
 
 from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.ledger.keys import CHECKPOINT_KEY
-from quarterhour.ledger.postings.segments import item_of
+from quarterhour.ledger.postings.segments import segment_of
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.handlers.desk import paid
@@ -67,13 +67,14 @@ def release_october(world: World) -> None:
 
 
 def store_alone(world: World, id_: str, more: dict[str, str]) -> None:
-    """Store a sale like ``s3`` as 0.2.0 stored it: a claim, and an item for its posting."""
+    """Store a sale like ``s3`` in a segment of its own, with its claim."""
     like = next(one for one in ledger(world) if one["id"] == "s3")
     identity = Identity("shop", id_)
     at = Position.parse(like["position"]).recorded_at
-    place = {"quarter_hour": str(Partition.of(identity.hash, at, 2)), "position": str(Position.of(identity.hash, at))}
+    position = Position.of(identity.hash, at).at(0)
+    place = {"quarter_hour": str(Partition.of(identity.hash, at, 2)), "position": str(position)}
     put_item = world.stack.dynamodb.put_item
-    put_item(TableName=world.stack.ref("LedgerTable"), Item=item_of({**like, **more, **place, "id": id_}))
+    put_item(TableName=world.stack.ref("LedgerTable"), Item=segment_of([{**like, **more, **place, "id": id_}]))
     claims, key = world.stack.ref("IdentityTable"), {"event": {"S": "shop#s3"}}
     claim = world.stack.dynamodb.get_item(TableName=claims, Key=key)["Item"]
     event = read_event(alone(id_))

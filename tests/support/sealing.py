@@ -31,7 +31,7 @@ def line(at: datetime, id_: str, amount: str = "12.50", account: str = "42#GBP",
         amount,
         **{
             "quarter_hour": str(Partition(QuarterHour.at(at), 0)),
-            "position": str(Position.of(Identity(changed.get("source", "shop"), id_).hash, at)),
+            "position": str(Position.of(Identity(changed.get("source", "shop"), id_).hash, at).at(0)),
             "id": id_,
             "commission": f"{Decimal(amount) / 10:f}",
             **changed,

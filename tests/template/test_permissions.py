@@ -9,7 +9,7 @@ import pytest
 from moto import mock_aws
 
 from quarterhour.aws.entity import LATEST
-from quarterhour.ledger.postings.segments import ATTRIBUTES_OF_ARCHIVED
+from quarterhour.ledger.postings.segments import archived_item
 from quarterhour.messages.keys import SubjectKind, Thread
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.orders.keys import customer_pk
@@ -17,6 +17,7 @@ from quarterhour.reports.keys import PENDING
 from quarterhour.snapshots.keys import window_partitions
 from quarterhour_tools.emulator.direct import embedded
 from quarterhour_tools.emulator.template import Template
+from tests.support.builders import posting_item
 from tests.support.repository import ROOT
 from tests.template.calls import Call, World
 from tests.template.day import PARAMETERS, live_through
@@ -88,7 +89,8 @@ def grants(statements: list[Properties], call: Call) -> Iterator[Grant]:
 
 def test_the_archive_may_write_what_an_archived_item_holds_and_no_events(stack: Stack) -> None:
     (archive,) = (one for one in stack.statements("ReportFunction") if one["Sid"] == "Archive")
-    assert archive["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:Attributes": list(ATTRIBUTES_OF_ARCHIVED)}}
+    written = list(archived_item(posting_item(), 1, part=0))
+    assert archive["Condition"] == {"ForAllValues:StringEquals": {"dynamodb:Attributes": written}}
 
 
 def test_the_functions_are_those_known_here(world: World) -> None:

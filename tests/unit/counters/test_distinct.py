@@ -14,7 +14,7 @@ from quarterhour.counters.keys import customers_key, marker_key
 from quarterhour.counters.plan import group
 from quarterhour.model.identifiers import Account
 from quarterhour.model.quarter_hours import QuarterHour
-from tests.support.builders import accounts, names
+from tests.support.builders import accounts, names, with_values
 from tests.support.counter_table import RETENTION, CounterTable
 from tests.unit.counters.test_plan import PARTITIONS, apply, posting, stream
 
@@ -26,7 +26,7 @@ DAY = date(2026, 10, 23)
 def bought(customers: Sequence[tuple[str, str]]) -> list[dict[str, Any]]:
     """Return the stream's records of sales, each given by partition and customer."""
     return stream(
-        {**posting("42#GBP", partition, "1", "1", i), "customer": {"S": customer}}
+        with_values(posting("42#GBP", partition, "1", "1", i), customer=customer)
         for i, (partition, customer) in enumerate(customers)
     )
 

@@ -21,7 +21,7 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals, add_up, total
-from tests.support.builders import amounts
+from tests.support.builders import amounts, with_values
 from tests.support.clocks import Waits
 from tests.support.counter_table import CounterTable
 from tests.support.script import cancelled, service_error
@@ -187,7 +187,7 @@ def segment_of(sold: Sequence[tuple[str, str, Decimal, Decimal, str]], number: i
 def sale(one: tuple[str, str, Decimal, Decimal, str], i: int) -> dict[str, Any]:
     account, partition, amount, commission, customer = one
     image = posting(account, partition, amount, commission, i)
-    return {**image, "customer": {"S": customer}} if customer else image
+    return with_values(image, customer=customer) if customer else image
 
 
 def assert_counted(

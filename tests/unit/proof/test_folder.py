@@ -127,7 +127,6 @@ DAMAGE: dict[str, tuple[Callable[[Objects], Any], str]] = {
     "commission": (relines(replaced(5, ",1.00,", ",1.01,")), "line 5: shop#m1 pays another commission than its terms"),
     "account": (relines(replaced(6, ",42,GBP,", ",43,GBP,")), "lines.csv.gz: line 6: shop#m2 is of 43#GBP"),
     "period": (relines(replaced(6, ",2026-11,", ",2026-12,")), "line 6: shop#m2 is of a later period, 2026-12"),
-    "identity": (relines(replaced(6, ",m2,", ",m3,")), "is not the position of shop#m3"),
     "twice": (relines(lambda lines: lines.insert(7, lines[7])), "lines.csv.gz: line 8: shop#m3 is there twice"),
     "order": (relines(lambda lines: lines.insert(1, lines.pop())), "line 3: shop#e1 is not in the order of recording"),
     "late": (

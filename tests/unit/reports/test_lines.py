@@ -180,7 +180,7 @@ def plain_cell(name: str, text: str) -> str:
 def test_the_text_of_a_sealed_file_never_changes() -> None:
     odd = {"product": 'a "green", tea', "extra": '{"a":"b"}', "customer": "=Zo\u00eb\r\n", "location": "GB#London"}
     items = [line(AT, "a"), line(AT, "+b", "-3.20"), line(AT, "c", category="tea", terms="event", **odd)]
-    digest = "abb209eaf314d2e60a13be9bacda535171903a3c120a1297218622a63243656d"
+    digest = "208acd90cc933b688b0956c8a8bf5b92b260a52843884fb9f05cff66de6eceb7"
     assert sha256(gzip.decompress(sealed(items)[0])).hexdigest() == digest
 
 

@@ -41,7 +41,7 @@ from quarterhour.counters.keys import (
 )
 from quarterhour.counters.windows import AccountState, Counter, Window, other_periods
 from quarterhour.ledger.postings.posting import PaidStatement, Posting
-from quarterhour.ledger.postings.segments import item_of, postings_of
+from quarterhour.ledger.postings.segments import postings_of, segment_of
 from quarterhour.model import money
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import LedgerItemError
@@ -107,7 +107,7 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
             try:
                 posting = Posting.of(values)
             except ValueError as error:
-                poison.append(Poison(with_new_image(record, item_of(values)), str(error)))
+                poison.append(Poison(with_new_image(record, segment_of([values])), str(error)))
                 continue
             of = posting.account, posting.partition.quarter_hour
             seq = sequence(record) + values["position"][ITEM_POSITION_LENGTH:]
@@ -130,7 +130,7 @@ def each_alone(postings: Iterable[StreamPosting]) -> Iterator[Record]:
         record, indexes = some[0].record, {one.seq[SEQUENCE_DIGITS:] for one in some}
         for values in postings_of(new_image(record)):
             if values["position"][ITEM_POSITION_LENGTH:] in indexes:
-                yield with_new_image(record, item_of(values))
+                yield with_new_image(record, segment_of([values]))
 
 
 def _by_most_periods(postings: Iterable[StreamPosting]) -> Iterator[list[StreamPosting]]:

@@ -28,7 +28,7 @@ from quarterhour.counters.keys import (
 from quarterhour.counters.windows import AccountState
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.errors import NotFoundError
-from quarterhour.model.fields import is_stored_name, shown
+from quarterhour.model.fields import is_name, shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import rounded_up
 from quarterhour.model.money import NO_CURRENCY
@@ -114,9 +114,7 @@ class CounterQueries:
 
         Raises ``NotFoundError`` if no account exists.
         """
-        for account in (
-            Account(agency, currency) for agency in agencies if is_stored_name(agency) and is_stored_name(currency)
-        ):
+        for account in (Account(agency, currency) for agency in agencies if is_name(agency) and is_name(currency)):
             values = self.entities.get(latest_key(account))
             if values:
                 return account, values
@@ -180,11 +178,11 @@ class CounterQueries:
 
     def is_visible(self, agency: str, caller: Caller) -> bool:
         """Return whether an agency has an account, and the caller may see it."""
-        return is_stored_name(agency) and caller.may_see(agency) and self.has_accounts(agency)
+        return is_name(agency) and caller.may_see(agency) and self.has_accounts(agency)
 
     def found(self, text: str, caller: Caller, most: int) -> "api.FoundAccounts":
         """Return the accounts of the agency that a text names, at most some, if the caller may see it."""
-        if not (is_stored_name(text) and caller.may_see(text)):
+        if not (is_name(text) and caller.may_see(text)):
             return {"accounts": []}
         found = self.accounts_of(text, most)
         return {"accounts": [{"agency": one.agency, "currency": one.currency} for one in found]}

@@ -137,13 +137,8 @@ def _short(text: str, length: int) -> str:
 
 
 def is_name(value: str, most: int = MAX_TEXT) -> bool:
-    """Return whether something new that is part of a key, such as an agency, can have this name."""
-    return is_stored_name(value, most) and value == value.strip()
-
-
-def is_stored_name(value: str, most: int = MAX_TEXT) -> bool:
-    """Return whether a key can have this part: 0.1.0 stored names with blanks at their ends, which stay readable."""
-    return 1 <= len(value) <= most and value.isprintable() and SEPARATOR not in value
+    """Return whether a part of a key, such as an agency, can have this name."""
+    return 1 <= len(value) <= most and value.isprintable() and SEPARATOR not in value and value == value.strip()
 
 
 def name(value: object) -> str | None:

@@ -16,9 +16,9 @@ _INDEX_LENGTH: Final = 4
 MAX_INDEX: Final = 10**_INDEX_LENGTH - 1
 """The highest index of a posting in its segment that a position can name."""
 ITEM_POSITION_LENGTH: Final = len("2026-10-23T01:30:12.345Z.") + _SUFFIX_LENGTH
-"""The length of the position of a ledger item, be it a segment or a single posting."""
-POSITION_LENGTHS: Final = (ITEM_POSITION_LENGTH, ITEM_POSITION_LENGTH + 1 + _INDEX_LENGTH)
-"""The lengths of the position of a posting: of one that is a separate item, and of one in a segment."""
+"""The length of the position of a ledger item."""
+POSITION_LENGTH: Final = ITEM_POSITION_LENGTH + 1 + _INDEX_LENGTH
+"""The length of the position of a posting."""
 _BASE58: Final = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 _POWERS: Final = tuple(len(_BASE58) ** exponent for exponent in range(90))
 """Powers of 58 up to the largest digest of 64 bytes."""
@@ -55,7 +55,7 @@ class Identity(NamedTuple):
 
     @property
     def hash(self) -> bytes:
-        """The SHA-256 of the key. In earlier versions, it decided the shard and the position of the event."""
+        """The SHA-256 of the key."""
         return sha256(str(self).encode()).digest()
 
 
@@ -89,9 +89,8 @@ class Partition:
 class Position:
     """The place of an item or of a posting in its partition.
 
-    An item has the sort key ``2026-10-23T01:30:12.345Z.<16 base58 of a hash>``: the hash of the request that made a
-    segment, or of the identity of a single posting. A posting in a segment has the position of the segment and its
-    ``index`` there: ``….0017``.
+    A segment has the sort key ``2026-10-23T01:30:12.345Z.<16 base58 of a hash>``: the hash of the request that made
+    it. A posting has the position of its segment and its ``index`` there: ``….0017``.
     """
 
     recorded_at: datetime
@@ -130,7 +129,7 @@ class Position:
     def of(cls, digest: bytes, recorded_at: datetime) -> Self:
         """Return the position of an item that is recorded at this instant, which is cut to the millisecond.
 
-        ``digest``: the hash of the request, or of the identity of a single posting.
+        ``digest``: the hash of the request.
         """
         return cls(truncated(recorded_at), position_suffix(digest))
 

@@ -75,7 +75,7 @@ class Totals:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse the values that ``as_dict`` returns; totals stored before there were payments lack them."""
+        """Parse the values that ``as_dict`` or ``without_payments`` returns."""
         figures = values["gross"], values["refunds"], values["commission"], values.get("payments", "0")
         return cls(int(values["events"]), *(Decimal(str(figure)) for figure in figures))
 

@@ -14,7 +14,7 @@ from quarterhour.ledger.events.billed import MAX_ITEMS
 from quarterhour.model import clock
 from quarterhour.model.clock import MILLISECOND, iso_millis
 from quarterhour.model.errors import NotFoundError
-from quarterhour.model.fields import is_stored_name, shown
+from quarterhour.model.fields import is_name, shown
 from quarterhour.model.instants import ALWAYS, instant, rounded_up
 from quarterhour.orders.keys import (
     HEADER,
@@ -58,11 +58,11 @@ class OrderQueries:
 
     def is_visible(self, order: str, caller: Caller) -> bool:
         """Return whether an order exists; only for the marketplace, as its items can be of several agencies."""
-        return caller.is_of_marketplace and is_stored_name(order) and self._header(order) is not None
+        return caller.is_of_marketplace and is_name(order) and self._header(order) is not None
 
     def found(self, text: str, caller: Caller, _most: int) -> "FoundOrders":
         """Return the order and the customer that a text names; only for the marketplace."""
-        if not (caller.is_of_marketplace and is_stored_name(text)):
+        if not (caller.is_of_marketplace and is_name(text)):
             return {"orders": [], "customers": []}
         order = self._header(text)
         bought = self.of_customer([text], *ALWAYS, Paging(1, "")).items

@@ -8,7 +8,7 @@ from typing import Final
 from quarterhour.ledger.reading.explanation import commission_matches
 from quarterhour.model import exact_json
 from quarterhour.model.clock import parse_iso
-from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position, position_suffix
+from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position
 from quarterhour.model.periods import Period, time_zone
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, differences, shown_problems
@@ -126,8 +126,6 @@ class _LineCheck:
             yield f"{identity} is of a later period, {line['period']}"
         if position.recorded_at >= self._until:
             yield f"{identity} was recorded after the last line of the statement"
-        if position.index is None and position.suffix != position_suffix(identity.hash):
-            yield f"{line['position']} is not the position of {identity}"
         if quarter_hour < self._quarter_hour:
             yield f"{identity} is not in the order of recording"
         if quarter_hour > self._quarter_hour:

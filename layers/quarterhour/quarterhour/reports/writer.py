@@ -11,7 +11,7 @@ from typing import IO, Final, Self, cast
 
 from quarterhour.ledger.events.event import REFUND
 from quarterhour.model.errors import LedgerItemError
-from quarterhour.model.identifiers import POSITION_LENGTHS
+from quarterhour.model.identifiers import POSITION_LENGTH
 from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.lines import (
     COLUMNS,
@@ -114,7 +114,7 @@ def _check(posting: Line) -> None:
         _required(posting)
     except KeyError:
         raise ValueError(f"missing: {', '.join(sorted({*POSTING} - posting.keys()))}") from None
-    if len(posting["position"]) not in POSITION_LENGTHS:
+    if len(posting["position"]) != POSITION_LENGTH:
         raise ValueError(f"{posting['position']!r} is not a position")
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.model.fields import is_stored_name
+from quarterhour.model.fields import is_name
 from quarterhour.model.identifiers import SEPARATOR, Account
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import number_key, statement_key
@@ -28,7 +28,7 @@ class StatementLookup:
             account, month = Account.parse(names), Period.parse(period)
         except ValueError:
             return False
-        found = is_stored_name(account.agency) and is_stored_name(account.currency) and caller.may_see(account.agency)
+        found = is_name(account.agency) and is_name(account.currency) and caller.may_see(account.agency)
         return found and self.entities.get(statement_key(month, account)) is not None
 
     def found(self, text: str, caller: Caller, _most: int) -> "FoundStatements":

@@ -13,7 +13,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.model.errors import ForbiddenError, UnauthenticatedError
-from quarterhour.model.fields import NAME, is_stored_name, shown
+from quarterhour.model.fields import NAME, is_name, shown
 from quarterhour.model.settings import Environment
 from quarterhour.web import parameters
 from quarterhour.web.parameters import Parameters, invalid, spellings
@@ -194,7 +194,7 @@ class Gate:
 
     def _agencies(self, claims: Mapping[Any, Any]) -> frozenset[str]:
         values = _values(claims.get(self._agency_claim))
-        if not all(map(is_stored_name, values)):
+        if not all(map(is_name, values)):
             raise ForbiddenError(f"your token names no agency: its claim {self._agency_claim} must be the name of one")
         return values
 

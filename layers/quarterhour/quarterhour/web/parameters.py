@@ -11,7 +11,7 @@ from urllib.parse import quote, unquote
 
 from quarterhour.model import fields
 from quarterhour.model.errors import FieldProblem, InvalidError, in_words
-from quarterhour.model.fields import NAME, is_stored_name, named, shown
+from quarterhour.model.fields import NAME, is_name, named, shown
 from quarterhour.model.instants import YEARS
 from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT, Ordered, Paging, request_name
 
@@ -118,7 +118,7 @@ def among(choices: Mapping[str, T], name_: str) -> T:
 
 def name(text: str) -> str:
     """Return a name; raise ``ValueError`` if it cannot be a part of a key, or was decoded with a loss."""
-    if not is_stored_name(text) or _REPLACEMENT in text:
+    if not is_name(text) or _REPLACEMENT in text:
         raise ValueError(text)
     return text
 
@@ -178,7 +178,7 @@ def names(field: str, segment: str) -> tuple[str, ...]:
 
     Raises ``InvalidError`` if there is none. Only reads try several names; a write always uses ``decoded``.
     """
-    possible = tuple(filter(is_stored_name, spellings(segment)))
+    possible = tuple(filter(is_name, spellings(segment)))
     if not possible:
         raise invalid(field, f"is {shown(spellings(segment)[0])}", NAME)
     return possible

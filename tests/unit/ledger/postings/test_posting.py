@@ -1,19 +1,18 @@
 """Postings: the ledger item of an event, and reading it back."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import datetime
 from decimal import Decimal
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.ledger.postings.posting import Posting, tax_point_of
+from quarterhour.ledger.postings.posting import Posting
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.ledger.recording.pricing import CommissionTerms
 from quarterhour.model import clock
 from quarterhour.model.identifiers import Identity, Position
-from quarterhour.model.periods import Calendar, Period, time_zone
+from quarterhour.model.periods import Period
 from tests.support.builders import AT, claim, event, instants, utc
 
 
@@ -73,24 +72,6 @@ def test_a_ledger_item_is_read_back_as_a_posting_with_the_same_values() -> None:
     assert Posting.of(ledger_values(sold, claimed)) == Posting(
         claimed.partition, sold.account, Decimal("12.50"), Decimal("1.2500"), AT, "c7", Period(2026, 10)
     )
-
-
-def test_a_ledger_item_without_a_period_counts_in_its_month_in_utc() -> None:
-    values = ledger_values(event(), claim(event(), datetime(2026, 8, 31, 23, 59, tzinfo=UTC))._replace(period=None))
-    assert Posting.of(values).period == Period(2026, 8)
-
-
-@pytest.mark.parametrize(
-    ("values", "tax_point"),
-    [
-        ({"tax_point": "2026-10-05", "time": "2026-11-20T12:00:00Z"}, date(2026, 10, 5)),
-        ({"time": "2026-10-31T23:30:00Z"}, date(2026, 11, 1)),
-        ({}, date(2026, 10, 23)),
-    ],
-)
-def test_the_tax_point_of_a_posting_of_0_2_0_is_its_business_date(values: dict[str, str], tax_point: date) -> None:
-    amsterdam = Calendar(time_zone("Europe/Amsterdam"))
-    assert tax_point_of({"recorded_at": "2026-10-23T01:30:12.345Z", **values}, amsterdam) == tax_point
 
 
 def test_an_old_claim_without_an_origin_gives_the_ledger_item_of_its_time() -> None:

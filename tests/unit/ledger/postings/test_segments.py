@@ -13,12 +13,13 @@ from quarterhour.ledger.postings.segments import (
     MAX_BYTES,
     MAX_POSTINGS,
     SegmentKey,
-    item_of,
+    archived_item,
     packed,
     parts,
     posting_at,
     postings_of,
     segment_item,
+    segment_of,
     void_item,
 )
 from quarterhour.model.errors import LedgerItemError
@@ -64,13 +65,14 @@ def test_a_void_holds_no_posting() -> None:
     assert postings_of(void_item(KEY)) == []
 
 
-def test_a_single_posting_of_an_earlier_version_is_read_as_one_of_a_segment() -> None:
-    assert postings_of(item_of(row(1))) == [row(1)]
-
-
 def test_a_posting_that_was_parked_alone_keeps_its_position_in_the_segment() -> None:
     _, second = postings_of(segment(row(1), row(2)))
-    assert postings_of(item_of(second)) == [second]
+    assert postings_of(segment_of([second])) == [second]
+
+
+def test_a_segment_is_made_of_its_postings_again() -> None:
+    item = segment(None, row(1), None, None, row(2))
+    assert segment_of(postings_of(item)) == item
 
 
 def test_a_posting_is_found_by_its_position() -> None:
@@ -158,16 +160,14 @@ BAD: dict[str, tuple[Any, str]] = {
     "a posting with a number": (with_json([row(1), {**row(2), "quantity": 2}]), "other values"),
     "a posting with its own key": (with_json([{"position": "elsewhere"}, {"id": "b"}]), "other values"),
     "more indexes than a position can have": (with_json([{"id": "a"}, {"id": "b"}, *[None] * 500]), "other values"),
-    "an unknown schema": ({**GOOD, "schema": {"S": "4"}}, "schema '4'"),
-    "a schema that is a number": ({**GOOD, "schema": {"N": "2"}}, "schema None"),
+    "the schema of a later version": ({**GOOD, "schema": {"S": "2"}}, "the schema 2 is unknown: use the version"),
+    "an unknown schema": ({**GOOD, "schema": {"S": "one"}}, "the schema one is unknown"),
+    "a schema that is a number": ({**GOOD, "schema": {"N": "1"}}, "unknown"),
+    "an archived item": (archived_item(GOOD, 2, None), "it is archived"),
     "no schema": ({name: value for name, value in GOOD.items() if name != "schema"}, "schema"),
     "an attribute of another item": ({**GOOD, "agency": {"S": "42"}}, "agency"),
     "the position of a posting": ({**GOOD, "position": {"S": f"{KEY.position}.0001"}}, "key"),
-    "a single posting with a number": ({**item_of(row(1)), "quantity": {"N": "2"}}, "quantity"),
-    "a single posting without an id": (
-        {name: value for name, value in item_of(row(1)).items() if name != "id"},
-        "missing: id",
-    ),
+    "a posting without an id": (with_json([row(1), {"source": "shop"}]), "other values"),
 }
 
 

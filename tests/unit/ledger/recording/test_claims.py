@@ -1,7 +1,7 @@
 """Claims: position, period and terms of an event, fixed when it is claimed, and moved with it."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 
 import pytest
@@ -121,14 +121,6 @@ def test_a_claim_that_moves_past_the_cut_off_moves_to_the_next_period() -> None:
     assert (values["period"], values["prior_period"]) == ("2026-10", "1")
 
 
-def test_a_claim_of_an_earlier_version_gets_a_period_when_it_moves() -> None:
-    of_earlier = claim(IN_SEPTEMBER)._replace(period=None)
-    assert "period" not in ledger_values(IN_SEPTEMBER, of_earlier), "the same bytes as at the first try"
-    with_zone = settings(calendar=Calendar(timezone(timedelta(hours=12)), 0))
-    new = of_earlier.moved(IN_SEPTEMBER, datetime(2026, 10, 1, 12, tzinfo=UTC), with_zone)
-    assert (new.period, new.prior_period) == (Period(2026, 10), False), "12 hours ahead of UTC it is 1 October"
-
-
 # ---------------------------------------------------------------- tax points
 
 AMSTERDAM = Calendar(time_zone("Europe/Amsterdam"))
@@ -164,15 +156,6 @@ def test_a_claim_stores_a_tax_point_only_if_it_is_another_date_than_that_of_its_
     assert claim_values(earlier, "r1")["tax_point"] == "2026-10-22"
 
 
-def test_a_claim_of_0_2_0_has_no_tax_point_and_gets_one_when_it_moves() -> None:
-    item = to_item(claim_values(claim(), "r1"))
-    item["position"] = {"S": str(claim().position.of_item)}
-    of_earlier = claim_of(item)
-    assert of_earlier.tax_point is None
-    assert "tax_point" not in ledger_values(event(), of_earlier), "the same bytes as at the first try"
-    assert of_earlier.moved(event(), utc("02:00"), settings()).tax_point == date(2026, 10, 23)
-
-
 def test_a_claim_that_moves_past_midnight_has_the_date_of_its_new_recording_unless_the_event_has_a_time() -> None:
     after = AT + timedelta(days=1)
     assert claim().moved(event(), after, settings()).tax_point == date(2026, 10, 24)
@@ -187,10 +170,3 @@ def test_a_correction_has_the_tax_point_of_its_sale_also_after_it_has_moved() ->
     assert claimed.tax_point == date(2026, 10, 5)
     stored = claim_of(to_item(claim_values(claimed, "r1")))
     assert stored.moved(correction, later + timedelta(days=1), settings()).tax_point == date(2026, 10, 5)
-
-
-def test_a_correction_of_a_sale_of_0_2_0_has_the_business_date_of_that_sale() -> None:
-    later = AT + timedelta(days=30)
-    assert linked_of(void(), claim(event()), later).claim.tax_point == date(2026, 10, 23)
-    timed = linked_of(void(), claim(event()), later, time="2026-10-07T12:00:00Z")
-    assert timed.claim.tax_point == date(2026, 10, 7)

@@ -35,7 +35,8 @@ def against(sale: Claim, of: Event) -> LinkedClaim | Rejection:
 def planned(sent: Event, sale: Claim | Reservation | None, *existing: Reservation) -> object:
     """Return what becomes of an event, from the current claims or reservations of its sale and of itself."""
     known = {one.identity: one for one in (sale, *existing) if one}
-    facts = {SALE.identity: {"type": "sale.recorded", "amount": "12.50", "recorded_at": iso_millis(AT)}}
+    own = {"recorded_at": iso_millis(AT), "tax_point": AT.date().isoformat()}
+    facts = {SALE.identity: {"type": "sale.recorded", "amount": "12.50", **own}}
     terms = {} if has_terms_of_sale(sent) else {sent.identity: CommissionTerms(Decimal("0.1"), "default")}
     return plan_linked({SALE.identity: sent}, Gathered(known, facts, terms), AT, settings())[sent.identity]
 

@@ -37,17 +37,6 @@ def test_a_claim_without_its_event_is_fenced_waits_or_moves_by_the_phase_of_its_
     }
 
 
-@pytest.mark.parametrize(
-    ("now", "needs"), [(utc("01:30:30"), "wait"), (utc("01:46:59"), "wait"), (utc("01:47:00"), "move")]
-)
-def test_a_claim_of_0_2_0_waits_until_its_quarter_hour_is_final_as_no_void_keeps_0_2_0_from_appending(
-    now: datetime, needs: str
-) -> None:
-    made = claim()
-    absent = made._replace(position=made.position.of_item)
-    assert getattr(next_step([absent], now, settings()), needs) == [absent]
-
-
 @given(st.lists(instants, max_size=10), instants)
 def test_each_claim_has_exactly_one_next_step(made: list[datetime], now: datetime) -> None:
     absent = [claim(event(str(i)), at) for i, at in enumerate(made)]

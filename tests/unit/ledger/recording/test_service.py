@@ -21,7 +21,6 @@ from quarterhour.ledger.recording.plan import (
     NewSegment,
     PlannedSegment,
     RecordingRequest,
-    ledger_values,
     plan_segments,
 )
 from quarterhour.ledger.recording.service import Recorder
@@ -214,7 +213,7 @@ class Tables:
         if claims:
             self._begin("fence")
         for one in claims:
-            if one.segment and may_append(one.partition.quarter_hour):
+            if may_append(one.partition.quarter_hour):
                 self.segments.setdefault(one.segment, [])
         return self._found(claims)
 
@@ -566,26 +565,6 @@ def test_the_events_of_a_request_share_a_segment_in_the_order_of_their_indexes(d
     (key,) = desk.tables.segments
     assert [one["position"] for one in receipts] == [f"{key.position}.{index:04d}" for index in range(3)]
     assert {one["partition"] for one in receipts} == {str(key.partition)}
-
-
-def test_a_claim_of_0_2_0_without_its_event_waits_and_moves_when_its_quarter_hour_is_final(
-    desk: Desk, hands: ManualClock
-) -> None:
-    left = claim(SALE, AT)._replace(position=claim(SALE, AT).position.of_item)
-    desk.tables.claim_one(left, OTHER_REQUEST)
-    assert desk.verdicts(SALE) == [UNAVAILABLE]
-    assert desk.voids() == []
-    hands.advance_to(utc("01:47"))
-    assert desk.verdicts(SALE, request="request-2") == [DUPLICATE]
-    assert desk.in_ledger() == [("order-1", "10.00")]
-
-
-def test_an_event_that_0_2_0_has_recorded_keeps_its_receipt(desk: Desk) -> None:
-    old = claim(SALE, AT)._replace(position=claim(SALE, AT).position.of_item)
-    desk.tables.claim_one(old, OTHER_REQUEST)
-    desk.tables.singles[old.key] = ledger_values(SALE, old)
-    (outcome,) = desk.record(SALE)
-    assert (outcome.verdict, outcome.receipt) == (DUPLICATE, old.receipt)
 
 
 @pytest.mark.parametrize("at", [utc("01:46:25"), utc("01:46:59.999")])

@@ -9,7 +9,6 @@ from quarterhour.ledger.postings.segments import (
     SegmentKey,
     archived_item,
     count_of,
-    item_of,
     packed,
     part_of,
     postings_of,
@@ -51,7 +50,7 @@ def row(id_: str, **more: str) -> dict[str, str]:
 
 SEGMENT = segment_item(key("A"), 2, packed([row("e1"), None, row("e2", unregistered="1")]))
 VOID = void_item(key("B"))
-SINGLE = item_of({**row("e3"), **key("C").values})
+SINGLE = segment_item(key("C"), 1, packed([row("e3")]))
 KEPT = segment_item(key("D"), 1, packed([row("e4", recorded_by="fay")]))
 ITEMS = [SEGMENT, VOID, SINGLE, KEPT]
 

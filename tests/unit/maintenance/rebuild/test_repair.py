@@ -26,7 +26,7 @@ from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, add_up, total
-from tests.support.builders import AT, amounts
+from tests.support.builders import AT, amounts, with_values
 from tests.support.counter_table import RETENTION, CounterTable
 from tests.unit.counters.test_distinct import bought, customers_of
 from tests.unit.counters.test_plan import apply, posting, stream
@@ -54,8 +54,9 @@ def rebuild(
 ) -> int:
     """Rebuild from the sealed ones of some postings, day by day; return the number of repairs."""
     lines = [
-        {"customer": "", **{name: value["S"] for name, value in item.items()}}
+        {"customer": "", **one}
         for item in sorted(postings, key=lambda item: str(item["quarter_hour"]["S"]))
+        for one in postings_of(dict(item))
         if item["quarter_hour"]["S"] in SEALED
     ]
     with clock.using(ManualClock(now)):
@@ -76,10 +77,10 @@ def rebuild(
 
 def expected(postings: Iterable[Mapping[str, Any]], prefix: str = "") -> Totals:
     totals = Totals()
-    for item in postings:
-        if item["quarter_hour"]["S"].startswith(prefix):
-            amount, commission = Decimal(item["amount"]["S"]), Decimal(item["commission"]["S"])
-            totals = totals.plus(amount, commission, is_payment=item["type"]["S"] == PAYMENT)
+    for one in (one for item in postings for one in postings_of(dict(item))):
+        if one["quarter_hour"].startswith(prefix):
+            amount, commission = Decimal(one["amount"]), Decimal(one["commission"])
+            totals = totals.plus(amount, commission, is_payment=one["type"] == PAYMENT)
     return totals
 
 
@@ -152,7 +153,7 @@ def test_a_rebuild_corrects_any_counters_while_events_keep_arriving(
 
 def sold_or_paid(partition: str, amount: Decimal, i: int, *, is_payment: bool) -> dict[str, Any]:
     item = posting("42#GBP", partition, amount, amount, i)
-    return {**item, "type": {"S": PAYMENT}} if is_payment else item
+    return with_values(item, type=PAYMENT) if is_payment else item
 
 
 def deliver(table: CounterTable, records: Sequence[dict[str, Any]]) -> None:
@@ -241,7 +242,7 @@ def test_a_lifetime_is_not_repaired_where_unsealed_counters_have_expired() -> No
 
 def shopping(*customers: str) -> list[dict[str, Any]]:
     return [
-        {**posting("42#GBP", SEALED[1], "10.00", "1.00", i), "customer": {"S": customer}}
+        with_values(posting("42#GBP", SEALED[1], "10.00", "1.00", i), customer=customer)
         for i, customer in enumerate(customers)
     ]
 

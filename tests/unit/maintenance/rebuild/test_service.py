@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.postings.segments import item_of
+from quarterhour.ledger.postings.segments import segment_of
 from quarterhour.maintenance.rebuild import service
 from quarterhour.maintenance.rebuild.requests import RebuildRequest
 from quarterhour.maintenance.rebuild.service import RebuildResult, RebuildService
@@ -155,7 +155,7 @@ def test_before_the_first_report_there_is_nothing_to_rebuild(world: World) -> No
 
 
 def record(at: datetime, id_: str = "a", account: str = "42#GBP") -> Any:
-    return {"eventName": "INSERT", "dynamodb": {"NewImage": item_of(line(at, id_, account=account))}}
+    return {"eventName": "INSERT", "dynamodb": {"NewImage": segment_of([line(at, id_, account=account)])}}
 
 
 def test_parked_records_of_one_account_and_day_repair_that_day_once(world: World) -> None:

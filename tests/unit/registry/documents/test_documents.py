@@ -1,5 +1,6 @@
 """Documents, the pure part: keys, drafts and permissions."""
 
+import re
 from datetime import timedelta
 from decimal import Decimal
 from typing import Any
@@ -22,7 +23,7 @@ from quarterhour.registry.documents.keys import (
     version_of,
 )
 from quarterhour.registry.documents.permissions import Permissions, check_writer, may_read, permissions_values
-from quarterhour.registry.documents.plan import missing_listing, new_version, read_draft, repeated
+from quarterhour.registry.documents.plan import new_version, read_draft, repeated
 from quarterhour.registry.documents.timeline import Start, start_at, timeline_of, timeline_values, with_start
 from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
 from quarterhour.web.access import STAFF, Caller, Role
@@ -67,18 +68,10 @@ def test_a_new_version_replaces_the_latest_and_joins_the_history() -> None:
         read_draft("a", body(0, {"b": Decimal("1.0")}), [RATE_CARDS]), None, "shop", AT
     )
     assert (latest["sk"], history["sk"], metadata["sk"]) == ("v_0", "v_00000001", "metadata")
-    assert {**latest, "sk": ""} == {**history, "sk": "", "listed": 1}
+    assert {**latest, "sk": ""} == {**history, "sk": ""}
     assert latest["content"] == '{"b":1.0}'
     assert (metadata["gsi1pk"], metadata["gsi1sk"]) == ("DOCUMENTS#document", "a")
     assert len(new_version(read_draft("a", body(1, "c"), [RATE_CARDS]), latest, "shop", AT)) == 2
-
-
-def test_a_document_that_an_earlier_version_wrote_is_listed_with_its_next_version() -> None:
-    latest, *_ = new_version(read_draft("rate-card:42", body(0, content()), [RATE_CARDS]), None, "shop", AT)
-    draft = read_draft("rate-card:42", body(1, content()), [RATE_CARDS])
-    of_0_1_0 = {name: value for name, value in latest.items() if name != "listed"}
-    assert missing_listing(draft, of_0_1_0) == {"gsi1pk": "DOCUMENTS#rate-card", "gsi1sk": "rate-card:42"}
-    assert missing_listing(draft, latest) == missing_listing(draft, None) == {}
 
 
 @pytest.mark.parametrize("name", ["*", "", " 42", "42 ", "group/", "group/ eu", "group/eu ", "x" * 201])
@@ -100,7 +93,8 @@ def test_a_document_without_a_schema_is_refused_with_a_blank_at_either_end_of_it
     with pytest.raises(InvalidError) as raised:
         read_draft(name, body(0, "x"), [RATE_CARDS])
     assert [one.field for one in raised.value.problems] == ["document"]
-    assert document_name(name) == name, "an earlier version stored such names, which stay readable"
+    with pytest.raises(ValueError, match=re.escape(name)):
+        document_name(name)
 
 
 def test_the_timeline_keeps_the_label_of_each_version() -> None:

@@ -2,16 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import datetime
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final, NamedTuple, Self
 
 from quarterhour.ledger.events.event import PAYMENT, STATEMENT
 from quarterhour.model import money
-from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
-from quarterhour.model.periods import Calendar, Period
+from quarterhour.model.periods import Period
 
 Facts = Mapping[str, str]
 """The recorded attributes of an event, as text by name; an empty column of a sealed line counts as missing."""
@@ -39,7 +38,7 @@ class PaidStatement(NamedTuple):
         number = values.get(STATEMENT)
         if not number:
             return None
-        return cls(number, Identity(values["source"], values["id"]), values["position"], period_of(values))
+        return cls(number, Identity(values["source"], values["id"]), values["position"], Period.parse(values["period"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +69,7 @@ class Posting:
                 _decimal(values["commission"]),
                 Position.parse(values["position"]).recorded_at,
                 values.get("customer"),
-                period_of(values),
+                Period.parse(values["period"]),
                 values["type"] == PAYMENT,
                 PaidStatement.of(values),
             )
@@ -80,20 +79,6 @@ class Posting:
 
 # The postings of a batch are of few partitions.
 _partition = lru_cache(maxsize=256)(Partition.parse)
-
-
-def period_of(values: Mapping[str, str]) -> Period:
-    """Return the period of a posting: one of earlier versions, which has none, counts in its month in UTC."""
-    if "period" in values:
-        return Period.parse(values["period"])
-    return Period.of(Position.parse(values["position"]).recorded_at)
-
-
-def tax_point_of(values: Mapping[str, str], calendar: Calendar) -> date:
-    """Return the tax point of a posting: one of earlier versions, which has none, has its business date."""
-    if text := values.get(TAX_POINT):
-        return date.fromisoformat(text)
-    return calendar.day_of(parse_iso(values.get("time") or values["recorded_at"]))
 
 
 def _decimal(text: str) -> Decimal:

@@ -1,4 +1,4 @@
-"""Reading postings by their keys: from a separate item, from a segment, or from the sealed file of an archived item."""
+"""Reading postings by their keys: from a segment, or from the sealed file of an archived item."""
 
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING

@@ -3,8 +3,7 @@
 A segment holds up to ``MAX_POSTINGS`` postings as JSON, compressed. The position of a posting is that of the segment
 and its index there. A void is a segment without postings: it keeps every other segment from getting its key.
 
-Versions before 0.3.0 wrote an item for each posting. Such items are read here too, and written no more. Nothing outside
-``ledger/`` knows how postings are stored: all others get them as text by name.
+Nothing outside ``ledger/`` knows how postings are stored: all others get them as text by name.
 
 An archived item keeps its key and its count. Its postings are in the sealed file of its quarter-hour alone.
 """
@@ -18,19 +17,17 @@ from typing import Any, Final
 
 from quarterhour.aws.items import Item, binary, bytes_of
 from quarterhour.model.errors import LedgerItemError
-from quarterhour.model.identifiers import Identity, Partition, Position, item_position
+from quarterhour.model.identifiers import ITEM_POSITION_LENGTH, Identity, Partition, Position, item_position
+from quarterhour.model.schema import SCHEMA, check_schema
 
 MAX_POSTINGS: Final = 500
 """The most postings of a segment."""
 MAX_BYTES: Final = 64 << 10
 """The most bytes of a segment's postings, compressed; a single posting may have more."""
-SCHEMA: Final = "2"
-_SCHEMA_OF_SINGLE: Final = "1"
-_SCHEMA_OF_ARCHIVED: Final = "3"
-ATTRIBUTES_OF_ARCHIVED: Final = ("quarter_hour", "position", "count", "schema", "part")
-"""The attributes of an archived item: ``part`` is the number of its sealed file, if its quarter-hour has several."""
+_ARCHIVED: Final = "archived"
+"""What an archived item has as its ``schema``: so no reader takes it for a segment without postings."""
 _LARGEST_POSTING: Final = 400 << 10
-"""Bytes of JSON that a posting can have at most: a posting that was a separate item had no more."""
+"""Bytes of JSON that a posting can have at most."""
 _LARGEST_UNPACKED: Final = 8 << 20
 _LEVEL: Final = 1
 _OF_KEY: Final = frozenset({"quarter_hour", "position", "recorded_at"})
@@ -80,7 +77,11 @@ def segment_item(key: SegmentKey, count: int, events: bytes) -> Item:
 
 def void_item(key: SegmentKey) -> Item:
     """Return the item of a void."""
-    return {**{name: {"S": value} for name, value in key.values.items()}, "count": {"N": "0"}, "schema": {"S": SCHEMA}}
+    return {
+        **{name: {"S": value} for name, value in key.values.items()},
+        "count": {"N": "0"},
+        "schema": {"S": str(SCHEMA)},
+    }
 
 
 def archived_item(item: Item, count: int, part: int | None) -> Item:
@@ -90,7 +91,7 @@ def archived_item(item: Item, count: int, part: int | None) -> Item:
     """
     key = {name: item[name] for name in ("quarter_hour", "position")}
     of_part = {} if part is None else {"part": {"N": str(part)}}
-    return {**key, "count": {"N": str(count)}, "schema": {"S": _SCHEMA_OF_ARCHIVED}, **of_part}
+    return {**key, "count": {"N": str(count)}, "schema": {"S": _ARCHIVED}, **of_part}
 
 
 def parts(postings: Sequence[Mapping[str, str]]) -> Iterator[tuple[Sequence[Mapping[str, str]], bytes]]:
@@ -126,7 +127,7 @@ def postings_of(item: Item) -> list[PostingValues]:
 
 def is_archived(item: Item) -> bool:
     """Return whether the postings of a ledger item are in a sealed file, and no longer in the item."""
-    return bool(item.get("schema") == {"S": _SCHEMA_OF_ARCHIVED})
+    return bool(item.get("schema") == {"S": _ARCHIVED})
 
 
 def part_of(item: Item) -> int | None:
@@ -136,7 +137,7 @@ def part_of(item: Item) -> int | None:
 
 def count_of(item: Item) -> int:
     """Return how many postings a ledger item has, archived or not."""
-    return int(item["count"]["N"]) if "count" in item else 1
+    return int(item["count"]["N"])
 
 
 def unarchived_item(item: Item, postings: Sequence[PostingValues]) -> Item:
@@ -147,15 +148,18 @@ def unarchived_item(item: Item, postings: Sequence[PostingValues]) -> Item:
     if len(postings) != count_of(item):
         problem = ValueError(f"{len(postings)} of its {count_of(item)} postings are in the sealed file")
         raise LedgerItemError(place(item), problem)
-    if [posting["position"] for posting in postings] == [item["position"]["S"]]:
-        return item_of(postings[0])
-    rows: list[PostingValues | None] = [None] * MAX_POSTINGS
+    return segment_of(postings)
+
+
+def segment_of(postings: Sequence[PostingValues]) -> Item:
+    """Return the item of a segment that holds some of its postings alone, each at its index; they are in order."""
+    rows: list[PostingValues | None] = []
     for posting in postings:
-        rows[Position.parse(posting["position"]).index or 0] = posting
-    while rows[-1] is None:
-        rows.pop()
-    key = {name: item[name] for name in ("quarter_hour", "position")}
-    return {**key, "count": item["count"], "schema": {"S": SCHEMA}, "events": binary(packed(rows))}
+        index = int(posting["position"][ITEM_POSITION_LENGTH + 1 :])
+        rows += [None] * (index - len(rows))
+        rows.append(posting)
+    partition, position = item_key_of(postings[0])
+    return segment_item(SegmentKey(Partition.parse(partition), Position.parse(position)), len(postings), packed(rows))
 
 
 def posting_at(item: Item, position: str) -> PostingValues | None:
@@ -192,34 +196,12 @@ def place(item: Item) -> str:
     return " ".join(str(item.get(name, {}).get("S", "?")) for name in ("quarter_hour", "position"))
 
 
-def item_of(posting: Mapping[str, str]) -> Item:
-    """Return a posting as a separate item: only to park it alone, and as versions before 0.3.0 wrote it."""
-    return {name: {"S": value} for name, value in {**posting, "schema": _SCHEMA_OF_SINGLE}.items()}
-
-
 def _postings(item: Item) -> list[PostingValues]:
-    if "schema" not in item:
-        raise ValueError("missing: schema")
-    schema = item["schema"].get("S")
-    if schema == _SCHEMA_OF_SINGLE:
-        return [_single(item)]
-    if schema == _SCHEMA_OF_ARCHIVED:
+    if is_archived(item):
         raise ValueError("it is archived: its postings are in the sealed file of its quarter-hour")
-    if schema != SCHEMA:
-        raise ValueError(f"the schema {schema!r} is not known")
+    schema = item["schema"].get("S", "")
+    check_schema(int(schema) if schema.isdecimal() else schema)
     return list(_of_segment(item))
-
-
-def _single(item: Item) -> PostingValues:
-    try:
-        values = {name: value["S"] for name, value in item.items()}
-    except KeyError:
-        other = sorted(name for name, value in item.items() if "S" not in value)
-        raise ValueError(f"no text: {', '.join(other)}") from None
-    if missing := _IDENTITY - values.keys():
-        raise ValueError(f"missing: {', '.join(sorted(missing))}")
-    del values["schema"]
-    return values
 
 
 def _of_segment(item: Item) -> Iterator[PostingValues]:

@@ -97,8 +97,7 @@ class EventSpan:
 class PartitionPage:
     """Events of one partition, and the last item up to which they are complete; empty at the partition's end.
 
-    ``examined``: how many events were read for them; with a filter, more than ``events``. ``scanned``: of how many
-    items.
+    ``examined``: how many events were read for them. ``scanned``: of how many items.
     """
 
     events: Sequence[PostingValues]

@@ -43,7 +43,7 @@ from quarterhour.ledger.recording.store import is_reservation, rerated_terms
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import NotFoundError
-from quarterhour.model.fields import is_stored_name
+from quarterhour.model.fields import is_name
 from quarterhour.model.identifiers import SEPARATOR, Identity, Partition, item_position
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.rate_cards.plan import LookedAt
@@ -62,17 +62,10 @@ CHUNKS_A_PAGE: Final = 10
 """How many chunks of an index are read at a time."""
 
 
-def events_request(
-    table: str,
-    partition: Partition,
-    bounds: Bounds,
-    limit: int,
-    only: Mapping[str, str] | None = None,
-) -> Request:
+def events_request(table: str, partition: Partition, bounds: Bounds, limit: int) -> Request:
     """Build the Query that reads up to ``limit`` items of a partition within bounds, strongly consistent.
 
-    It returns all segments and archived items, and those single postings that have the attributes ``only``, or all. The
-    first item is the segment of the posting ``after``, whose further postings follow.
+    The first item is the segment of the posting ``after``, whose further postings follow.
     """
     within_segment = bounds.after != item_position(bounds.after)
     low = item_position(bounds.after) if within_segment else bounds.low
@@ -84,11 +77,6 @@ def events_request(
         "ConsistentRead": True,
         "Limit": limit,
     }
-    if only:
-        matches = " AND ".join(f"#{name} = :{name}" for name in only)
-        request["FilterExpression"] = f"attribute_exists(#count) OR ({matches})"
-        request["ExpressionAttributeNames"] |= {f"#{name}": name for name in ("count", *only)}
-        request["ExpressionAttributeValues"] |= to_item({f":{name}": value for name, value in only.items()})
     if within_segment or not bounds.after:
         return request
     return {**request, "ExclusiveStartKey": to_item({"quarter_hour": str(partition), "position": bounds.after})}
@@ -150,7 +138,7 @@ class EventLookup:
     def is_visible(self, name: str, caller: Caller) -> bool:
         """Return whether the event ``<source>#<id>`` is recorded and the caller may see its agency."""
         source, _, id_ = name.partition(SEPARATOR)
-        if not (is_stored_name(source) and is_stored_name(id_)):
+        if not (is_name(source) and is_name(id_)):
             return False
         found = self.find(Identity(source, id_))
         return found is not None and caller.may_see(found.facts["agency"])
@@ -281,7 +269,7 @@ class LedgerQueries:
         return Page(page.items)
 
     def _batches(self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
-        """Yield the events from a place to the end of the span: those in an index, if one helps, and those after it."""
+        """Yield the events from a place to the end of the span: those in an index, which has all sealed ones, first."""
         checkpoint = self.entities.get(CHECKPOINT_KEY)
         if checkpoint is None:  # nothing was ever recorded
             return
@@ -323,15 +311,13 @@ class LedgerQueries:
 
     def _from_partitions(self, page: EventPage, span_: EventSpan, begin: tuple[QuarterHour, str]) -> Iterator[Batch]:
         """Yield the events in the ledger's partitions, from a place to the end of the span."""
-        (at, after), last = begin, span_.last
-        shards = highest_shards(self.entities.client, self.entities.table) if at <= last else 0
-        while at <= last:
+        at, after = begin
+        shards = highest_shards(self.entities.client, self.entities.table) if at <= span_.last else 0
+        while at <= span_.last:
             bounds = replace(span_.bounds, after=after)
             each = -(-page.items_to_read(EXAMINED_AT_ONCE) // shards)
-            requests = [
-                events_request(self.ledger_table, Partition(at, shard), bounds, each, page.only)
-                for shard in range(shards)
-            ]
+            partitions = (Partition(at, shard) for shard in range(shards))
+            requests = [events_request(self.ledger_table, partition, bounds, each) for partition in partitions]
             pages = [self._page(response, after) for response in self.workers.map(self._query, requests)]
             page.examined += sum(one.examined for one in pages)
             page.scanned += sum(one.scanned for one in pages)
@@ -347,12 +333,11 @@ class LedgerQueries:
         """Return the events of a response that are after a position."""
         last = response.get("LastEvaluatedKey")
         events = [posting for item in self.unarchive(response["Items"]) for posting in postings_of(item)]
-        filtered = response["ScannedCount"] - len(response["Items"])
         return PartitionPage(
             [event for event in events if position_of(event) > after],
             last["position"]["S"] if last else "",
-            filtered + len(events),
-            response["ScannedCount"],
+            len(events),
+            len(response["Items"]),
         )
 
 

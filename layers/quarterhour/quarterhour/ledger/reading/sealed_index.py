@@ -46,10 +46,7 @@ _DIGITS: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz
 _CODES: Final = {f"{SEPARATOR}{shard:02d}": digit for shard, digit in enumerate(_DIGITS[:MAX_SHARDS])}
 """One character for each shard, by the end of its partitions."""
 _SHARDS: Final = {digit: shard for shard, digit in _CODES.items()}
-_INDEX_CODES: Final = {
-    "": "",
-    **{f".{n:04d}": _DIGITS[n // len(_DIGITS)] + _DIGITS[n % len(_DIGITS)] for n in range(MAX_POSTINGS)},
-}
+_INDEX_CODES: Final = {f".{n:04d}": _DIGITS[n // len(_DIGITS)] + _DIGITS[n % len(_DIGITS)] for n in range(MAX_POSTINGS)}
 """Two characters for each index of a posting in its segment, by the end of its position."""
 _INDEXES: Final = {code: index for index, code in _INDEX_CODES.items()}
 _BETWEEN: Final = " "
@@ -148,10 +145,7 @@ def _chunks(text: str) -> Iterator[str]:
 def _unpacked(packed: str, quarter_hour: str, hour: str) -> Iterator[LedgerKey]:
     for item in packed.split(_BETWEEN):
         partition, position = _key_of(item, quarter_hour, hour)
-        indexes = range(_KEY, len(item), _INDEX)
-        if not indexes:
-            yield partition, position
-        for at in indexes:
+        for at in range(_KEY, len(item), _INDEX):
             yield partition, position + _INDEXES[item[at : at + _INDEX]]
 
 

@@ -10,7 +10,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.reading.queries import EventLookup
 from quarterhour.ledger.reading.sealed_index import all_sources
-from quarterhour.model.fields import is_stored_name
+from quarterhour.model.fields import is_name
 from quarterhour.model.identifiers import SEPARATOR, Identity
 from quarterhour.web.access import Caller
 
@@ -64,7 +64,7 @@ def _found(event: Facts) -> "api.FoundEvent":
 def identities_in(text: str, sources: Iterable[str]) -> list[Identity]:
     """Return the events that a text can mean: a source and an id, or the id of an event of one of some sources."""
     found = chain(_split(text), ((source, text) for source in sources))
-    named = (Identity(*pair) for pair in found if all(map(is_stored_name, pair)))
+    named = (Identity(*pair) for pair in found if all(map(is_name, pair)))
     return list(islice(dict.fromkeys(named), MAX_IDENTITIES))
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from quarterhour.ledger.recording import api
 
 DIGEST_LENGTH: Final = 32
-"""The characters of an event's digest that its claim keeps: 16 bytes. Versions before 0.3.0 kept all of it."""
+"""The characters of an event's digest that its claim keeps: 16 bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,16 +41,14 @@ class Refundable:
 class Claim(NamedTuple):
     """The ledger position of an event, with everything that makes a repeated append write the same bytes.
 
-    ``digest`` is the beginning of the event's. ``amount`` is set if it differs from the event's: for a void, and
-    for a refund of the rest of its sale. ``rerated`` are the terms by the last re-rating of the event: later
-    refunds, voids and re-ratings take them, while every append of the event keeps ``terms``. ``period`` is missing
-    in claims of earlier versions. ``prior_period``: whether the event belongs to an earlier period, which is cut
-    off. ``unlinked`` marks an event that an operator released, and that is recorded without its reference to a
-    sale. ``attributes``, ``recorded_by`` and ``approved_by`` are those of the event that was claimed, as a retry
-    may have others.
-    ``tax_point`` is the date that decides the tax of the event; it is missing in claims of earlier versions.
-    ``category`` and ``kind`` are those of the event that a correction corrects, if it is recorded with them; empty
-    if it is recorded without any, whatever its sender named.
+    ``digest`` is the beginning of the event's. ``tax_point`` is the date that decides the tax of the event. ``amount``
+    is set if it differs from the event's: for a void, and for a refund of the rest of its sale. ``rerated`` are the
+    terms by the last re-rating of the event: later refunds, voids and re-ratings take them, while every append of the
+    event keeps ``terms``. ``prior_period``: whether the event belongs to an earlier period, which is cut off.
+    ``unlinked`` marks an event that an operator released, and that is recorded without its reference to a sale.
+    ``attributes``, ``recorded_by`` and ``approved_by`` are those of the event that was claimed, as a retry may have
+    others. ``category`` and ``kind`` are those of the event that a correction corrects, if it is recorded with them;
+    empty if it is recorded without any, whatever its sender named.
     """
 
     identity: Identity
@@ -59,15 +57,15 @@ class Claim(NamedTuple):
     digest: str
     terms: CommissionTerms
     expires_at: int | None
+    period: Period
+    tax_point: date
     refundable: Refundable | None = None
     amount: Decimal | None = None
-    period: Period | None = None
     prior_period: bool = False
     unlinked: bool = False
     rerated: CommissionTerms | None = None
     attributes: str | None = None
     recorded_by: str | None = None
-    tax_point: date | None = None
     category: str | None = None
     kind: str | None = None
     approved_by: str | None = None
@@ -95,13 +93,13 @@ class Claim(NamedTuple):
             event.digest[:DIGEST_LENGTH],
             terms,
             expires,
+            period,
+            tax_point or _business_date(event, position, settings),
             refundable,
-            period=period,
             prior_period=prior,
             attributes=event.attributes,
             recorded_by=event.recorded_by,
             approved_by=event.approved_by,
-            tax_point=tax_point or _business_date(event, position, settings),
         )
 
     def moved(self, event: Event, now: datetime, settings: RecordingSettings) -> "Claim":
@@ -155,9 +153,9 @@ class Claim(NamedTuple):
         return str(self.partition), str(self.position)
 
     @property
-    def segment(self) -> SegmentKey | None:
-        """The key of the segment; ``None`` if the event is a separate item, as versions before 0.3.0 wrote it."""
-        return None if self.position.index is None else SegmentKey(self.partition, self.position.of_item)
+    def segment(self) -> SegmentKey:
+        """The key of the segment."""
+        return SegmentKey(self.partition, self.position.of_item)
 
     @property
     def receipt(self) -> "api.Receipt":

@@ -5,12 +5,12 @@ A linked event is claimed in one transaction with the claim of its sale, which h
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import date, datetime
 from decimal import Decimal
 from typing import NamedTuple, assert_never
 
 from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, VOID, Event, Rejection, Rerating
-from quarterhour.ledger.postings.posting import Facts, tax_point_of
+from quarterhour.ledger.postings.posting import TAX_POINT, Facts
 from quarterhour.ledger.recording.claims import Claim, Refundable
 from quarterhour.ledger.recording.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.recording.outcomes import Result, Results, result_of
@@ -95,7 +95,7 @@ def linked_claim(
     change = _change(event, target, gathered)
     if isinstance(change, Rejection):
         return change
-    claim = Claim.of(event, now, settings, change.terms, tax_point_of(target.facts, settings.calendar))
+    claim = Claim.of(event, now, settings, change.terms, date.fromisoformat(target.facts[TAX_POINT]))
     category, kind = _taken(event, target.facts)
     claim = claim._replace(category=category, kind=kind)
     if change.amount != event.amount:

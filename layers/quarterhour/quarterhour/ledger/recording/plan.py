@@ -79,9 +79,9 @@ def ledger_values(event: Event, claim: Claim) -> dict[str, str]:
         RECORDED_BY: claim.recorded_by,
         APPROVED_BY: claim.approved_by,
         "time": event.time and iso_exact(event.time),
-        "period": claim.period and str(claim.period),
+        "period": str(claim.period),
         "prior_period": claim.prior_period and PRIOR,
-        TAX_POINT: claim.tax_point and claim.tax_point.isoformat(),
+        TAX_POINT: claim.tax_point.isoformat(),
         "unregistered": claim.terms.unregistered and UNREGISTERED,
     }
     return values | {name: text for name, text in optional.items() if text}
@@ -173,16 +173,13 @@ class NextStep:
 
 
 def next_step(absent: Iterable[Claim], now: datetime, settings: RecordingSettings) -> NextStep:
-    """Return the next step of each claim whose event is absent from the ledger, by the phase of its quarter-hour.
-
-    A version before 0.3.0 appends without a condition, so no void keeps it from appending: its claims wait.
-    """
+    """Return the next step of each claim whose event is absent from the ledger, by the phase of its quarter-hour."""
     step = NextStep([], [], [])
     for claim in absent:
         phase = settings.phase(claim.partition.quarter_hour, now)
         if phase is Phase.FINAL:
             step.move.append(claim)
-        elif phase is Phase.OPEN and claim.segment:
+        elif phase is Phase.OPEN:
             step.fence.append(claim)
         else:
             step.wait.append(claim)

@@ -79,7 +79,7 @@ def claim_values(claim: Claim, request_id: str) -> dict[str, Any]:
         "left": money.plain(sale.left) if sale else None,
         "voided": str(sale.voided) if sale and sale.voided else None,
         "amount": None if claim.amount is None else money.plain(claim.amount),
-        "period": str(claim.period) if claim.period else None,
+        "period": str(claim.period),
         "prior_period": PRIOR if claim.prior_period else None,
         "unlinked": claim.unlinked or None,
         "unregistered": UNREGISTERED if claim.terms.unregistered else None,
@@ -100,16 +100,12 @@ def _stored_tax_point(claim: Claim) -> str | None:
 
     Each byte of a claim is stored for ever.
     """
-    if claim.tax_point is None or claim.tax_point == claim.position.recorded_at.date():
-        return None
-    return claim.tax_point.isoformat()
+    return None if claim.tax_point == claim.position.recorded_at.date() else claim.tax_point.isoformat()
 
 
-def _tax_point(item: Item, position: Position) -> date | None:
-    """Return the tax point of a claim; ``None`` if a version before 0.3.0 has written or moved the claim."""
-    if text := _text(item, TAX_POINT):
-        return date.fromisoformat(text)
-    return None if position.index is None else position.recorded_at.date()
+def _tax_point(item: Item, position: Position) -> date:
+    text = _text(item, TAX_POINT)
+    return date.fromisoformat(text) if text else position.recorded_at.date()
 
 
 @lru_cache(maxsize=16)
@@ -134,15 +130,15 @@ def claim_of(item: Item) -> Claim:
             "unregistered" in item,
         ),
         int(expires["N"]) if expires else None,
+        Period.parse(item["period"]["S"]),
+        _tax_point(item, position),
         _refundable(item) if "left" in item else None,
         Decimal(item["amount"]["S"]) if "amount" in item else None,
-        Period.parse(item["period"]["S"]) if "period" in item else None,
         "prior_period" in item,
         "unlinked" in item,
         rerated_terms(item),
         _text(item, "attributes") or None,
         _text(item, RECORDED_BY) or None,
-        _tax_point(item, position),
         item["category"]["S"] if "category" in item else None,
         item["kind"]["S"] if "kind" in item else None,
         _text(item, APPROVED_BY) or None,
@@ -536,7 +532,7 @@ class LedgerStore:
         No other writer can append such a segment then. ``may_append`` as in ``append``. A claim stays absent if its
         void could not be put now.
         """
-        keys = list(dict.fromkeys(claim.segment for claim in claims if claim.segment))
+        keys = list(dict.fromkeys(claim.segment for claim in claims))
         items = self.workers.map(lambda key: self._insert(key, void_item(key), may_append), keys)
         return _found_in([item for item in items if item], claims)
 

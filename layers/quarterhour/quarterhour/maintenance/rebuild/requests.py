@@ -6,7 +6,7 @@ from datetime import date
 from typing import Any, Final
 
 from quarterhour.model import instants
-from quarterhour.model.fields import Fields, is_stored_name, refuse
+from quarterhour.model.fields import Fields, is_name, refuse
 from quarterhour.model.identifiers import Account
 
 _ACCOUNT: Final = "AGENCY#CURRENCY, such as 42#GBP"
@@ -86,7 +86,7 @@ def _account(value: object) -> Account | None:
         account = Account.parse(value) if isinstance(value, str) else None
     except ValueError:
         return None
-    return account if account and is_stored_name(account.agency) and is_stored_name(account.currency) else None
+    return account if account and is_name(account.agency) and is_name(account.currency) else None
 
 
 def _day(value: object) -> date | None:

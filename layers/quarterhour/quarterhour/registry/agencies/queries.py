@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity import Values
 from quarterhour.model.errors import NotFoundError
-from quarterhour.model.fields import is_stored_name, shown
+from quarterhour.model.fields import is_name, shown
 from quarterhour.registry.agencies.agency import AGENCIES
 from quarterhour.registry.agencies.responses import listed_agency
 from quarterhour.registry.documents.keys import AGENCY, agency_document, document_pk, latest_key
@@ -40,7 +40,7 @@ class AgencyQueries:
 
     def registered_name(self, agencies: Sequence[str]) -> str:
         """Return the first agency that is registered, or else the first; raise ``NotFoundError`` if none is a name."""
-        names = list(filter(is_stored_name, agencies))
+        names = list(filter(is_name, agencies))
         if not names:
             raise NotFoundError(f"there is no agency {shown(agencies[0])}")
         name, _ = self._registered(names) or (names[0], None)
@@ -66,7 +66,7 @@ class AgencyQueries:
         return {names[values["pk"]] for values in found}
 
     def _registered(self, agencies: Sequence[str]) -> tuple[str, Values] | None:
-        for agency in filter(is_stored_name, agencies):
+        for agency in filter(is_name, agencies):
             values = self.documents.entities.get(latest_key(agency_document(agency)))
             if values is not None:
                 return agency, values

@@ -3,7 +3,7 @@
 from typing import Final
 
 from quarterhour.aws.entity import IndexRange, Key
-from quarterhour.model.fields import MAX_TEXT, is_name, is_stored_name
+from quarterhour.model.fields import MAX_TEXT, is_name
 from quarterhour.model.identifiers import SEPARATOR
 
 DOCUMENTS: Final = f"DOCUMENT{SEPARATOR}"
@@ -79,7 +79,7 @@ def permissions_key(document: str) -> Key:
 
 def document_name(text: str) -> str:
     """Return a document's name; raise ``ValueError`` if the text is no valid name."""
-    if not is_stored_name(text, MAX_NAME):
+    if not is_name(text, MAX_NAME):
         raise ValueError(text)
     return text
 

@@ -135,8 +135,7 @@ def repeated(draft: WrittenDocument, existing: Values | None, latest: int) -> Va
 def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: datetime) -> list[Values]:
     """Return the items of a new version: the latest, the one of the history, and for a new document its metadata.
 
-    The latest version of a document with a schema also holds the timeline of all versions. ``listed`` in it says that
-    the metadata are in the index of their kind, where 0.1.0 did not put them.
+    The latest version of a document with a schema also holds the timeline of all versions.
     """
     version: Values = {
         "version": draft.version,
@@ -145,7 +144,7 @@ def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: dat
         "written_at": iso_millis(now),
         "written_by": by,
     }
-    only_latest: Values = {"listed": 1}
+    only_latest: Values = {}
     if draft.valid is not None:
         version["valid_from"] = iso_exact(draft.valid.valid_from)
         version |= {"label": draft.valid.label} if draft.valid.label else {}
@@ -166,11 +165,6 @@ def first_metadata(draft: WrittenDocument, by: str, now: datetime) -> Values:
     return {**metadata_key(draft.document), **listing(draft.kind, draft.document), **written}
 
 
-def missing_listing(draft: WrittenDocument, latest: Values | None) -> dict[str, str]:
-    """Return the index attributes that the metadata of a document of 0.1.0 lack; none for any other document."""
-    return {} if latest is None or "listed" in latest else listing(draft.kind, draft.document)
-
-
 def shown_version(document: str, values: Mapping[str, Any]) -> "api.DocumentVersion":
     """Return a version as the API shows it, without its content."""
     shown: api.DocumentVersion = {
@@ -187,6 +181,5 @@ def shown_version(document: str, values: Mapping[str, Any]) -> "api.DocumentVers
 
 def shown_metadata(document: str, values: Mapping[str, Any]) -> "api.DocumentMetadata":
     """Return a document's metadata as the API shows them."""
-    kind = values["kind"].replace(" ", "-")  # 0.1.0 wrote "rate card"
     created_at, created_by = values["created_at"], values["created_by"]
-    return {"document": document, "kind": kind, "created_at": created_at, "created_by": created_by}
+    return {"document": document, "kind": values["kind"], "created_at": created_at, "created_by": created_by}

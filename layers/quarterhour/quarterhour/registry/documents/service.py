@@ -8,9 +8,9 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import optimistically
 from quarterhour.model import clock
-from quarterhour.registry.documents.keys import latest_key, metadata_key, version_key
+from quarterhour.registry.documents.keys import latest_key, version_key
 from quarterhour.registry.documents.permissions import Permissions, permissions_values
-from quarterhour.registry.documents.plan import WrittenDocument, missing_listing, new_version, repeated
+from quarterhour.registry.documents.plan import WrittenDocument, new_version, repeated
 from quarterhour.registry.documents.store import DocumentStore
 
 
@@ -39,7 +39,7 @@ class DocumentService:
                 existing = self.entities.get(version_key(draft.document, draft.version))
                 return repeated(draft, existing, current), False
             items = new_version(draft, latest, by, clock.now())
-            self.store.add(items, draft.seen, metadata_key(draft.document), missing_listing(draft, latest))
+            self.store.add(items, draft.seen)
             return items[0], True
 
         return optimistically(attempt, draft.document)

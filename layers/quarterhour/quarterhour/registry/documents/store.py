@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quarterhour.aws.entity import Key, Values
+from quarterhour.aws.entity import Values
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.retries import with_retries
 
@@ -14,13 +14,8 @@ if TYPE_CHECKING:
 _TABLE = "the Entity table"
 
 
-def version_request(
-    table: str, items: Sequence[Values], seen: int, metadata: Key, listing: Mapping[str, str]
-) -> Request:
-    """Build the transaction that writes a version's items, on condition that the version seen is still the latest.
-
-    ``listing``: index attributes to add to the item with the key ``metadata``, if there are any.
-    """
+def version_request(table: str, items: Sequence[Values], seen: int) -> Request:
+    """Build the transaction that writes a version's items, on condition that the version seen is still the latest."""
     latest, *others = ({"TableName": table, "Item": to_item(item)} for item in items)
     unwritten = {"ConditionExpression": "attribute_not_exists(pk)"}
     unchanged = {
@@ -28,19 +23,7 @@ def version_request(
         "ExpressionAttributeValues": {":seen": {"N": str(seen)}},
     }
     first = {**latest, **(unchanged if seen else unwritten)}
-    actions = [{"Put": first}, *({"Put": {**other, **unwritten}} for other in others)]
-    return {"TransactItems": [*actions, *([_listing(table, metadata, listing)] if listing else [])]}
-
-
-def _listing(table: str, metadata: Key, listing: Mapping[str, str]) -> Request:
-    return {
-        "Update": {
-            "TableName": table,
-            "Key": to_item(metadata),
-            "UpdateExpression": "SET gsi1pk = :pk, gsi1sk = :sk",
-            "ExpressionAttributeValues": to_item({":pk": listing["gsi1pk"], ":sk": listing["gsi1sk"]}),
-        }
-    }
+    return {"TransactItems": [{"Put": first}, *({"Put": {**other, **unwritten}} for other in others)]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +33,9 @@ class DocumentStore:
     client: "DynamoDBClient"
     table: str
 
-    def add(self, items: Sequence[Values], seen: int, metadata: Key, listing: Mapping[str, str]) -> None:
+    def add(self, items: Sequence[Values], seen: int) -> None:
         """Write a version's items; raise botocore's ``ClientError`` if ``seen`` is no longer the latest version."""
-        request = version_request(self.table, items, seen, metadata, listing)
+        request = version_request(self.table, items, seen)
         with_retries(lambda: self.client.transact_write_items(**request), _TABLE)
 
     def put(self, values: Mapping[str, Any]) -> None:
