@@ -380,6 +380,7 @@ def test_a_rebuild_writes_the_payments_that_name_a_statement_as_they_are_sealed(
     first = listed()
     assert first["p0"] == {
         **keys[0], "source": "shop", "id": "p0", "period": month, "statement": "S-000001", "amount": "-10.50",
+        "counted_at": 0,
     }  # fmt: skip
     assert sorted(first) == ["p0", "p1", "p2"]
     storage.dynamodb.delete_item(TableName=storage.entity_table, Key=to_item(keys[0]))

@@ -13,6 +13,7 @@ from quarterhour.reports.lines import read_lines
 from quarterhour.statements.receivables.queries import ReceivableQueries
 from tests.handlers.test_statements import record
 from tests.support.agencies import OWNER, tax
+from tests.support.counted import let_windows_leave
 from tests.support.events import payment
 from tests.support.requests import post, verdicts
 from tests.support.stored_statements import end_of_october, register, seal_statements
@@ -128,9 +129,9 @@ def test_a_page_takes_one_request_for_each_account_and_period(
 
     monkeypatch.setattr(BaseClient, "_make_api_call", counted)
     assert len(open_items.read("/receivables")["items"]) == 2
-    lists_of_accounts, accounts, periods = 8, 3, 3
-    assert calls.count("Query") == lists_of_accounts + accounts + periods
-    assert calls.count("BatchGetItem") == 2, "the accounts, and again those with payments that name a statement"
+    list_of_accounts, accounts, periods = 4, 3, 3
+    assert calls.count("Query") == list_of_accounts + accounts + periods
+    assert calls.count("BatchGetItem") == 1, "the accounts"
     assert calls.count("GetItem") == 2, "the first period, for statements and for payments"
 
 
@@ -218,27 +219,35 @@ def test_a_payment_of_before_the_first_period_pays_no_statement() -> None:
         assert (account["open"], account["unallocated"], account["balance"]) == ("100.00", "0", "100.00")
 
 
-def test_a_payment_that_is_counted_between_two_reads_is_in_the_sum_and_on_the_list(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("leaves", [False, True], ids=["open", "left"])
+def test_a_payment_that_is_counted_between_two_reads_is_in_the_sum_and_paid_for_or_neither(
+    monkeypatch: pytest.MonkeyPatch, *, leaves: bool
 ) -> None:
-    """A payment for the second of three statements is counted after the sum was read, and before the list is."""
+    """A payment for the second of two statements is counted after the account item was read, and before the list is.
+
+    If its period leaves the account item with it, the period's own item has the payment.
+    """
     with october_and_november() as world:
         world.drain()
-        plain, late = ReceivableQueries._payments_of, ["30.00", "5.00"]
+        plain, late = ReceivableQueries._payments_of, ["35.00"]
 
         def payments_of(queries: ReceivableQueries, state: AccountState, first: Period | None) -> object:
             if late:
-                record(world, "payment.recorded", f"p{len(late)}", late.pop(), statement="S-000002")
+                record(world, "payment.recorded", "p1", late.pop(), statement="S-000002")
                 world.drain()
+                if leaves:
+                    let_windows_leave(world.stack.dynamodb, world.stack.ref("EntityTable"))
             return plain(queries, state, first)
 
         monkeypatch.setattr(ReceivableQueries, "_payments_of", payments_of)
-        (account,) = world.read("/receivables")["items"]
-    assert [(one["number"], one["paid"], one["open"]) for one in account["statements"]] == [
-        ("S-000001", "0", "100.00"),
-        ("S-000002", "35.00", "15.00"),
-    ]
-    assert (account["unallocated"], account["balance"], late) == ("0.00", "115.00", [])
+        (during,), (after,) = (world.read("/receivables")["items"] for _ in range(2))
+    paid = [("S-000001", "0", "100.00"), ("S-000002", "35.00", "15.00")]
+    before = [("S-000001", "0", "100.00"), ("S-000002", "0", "50.00")]
+    shown = [[(one["number"], one["paid"], one["open"]) for one in of["statements"]] for of in (during, after)]
+    assert shown == [paid if leaves else before, paid]
+    assert [of["balance"] for of in (during, after)] == ["115.00" if leaves else "150.00", "115.00"]
+    assert {during["unallocated"], after["unallocated"]} <= {"0", "0.00"}
+    assert late == []
 
 
 def test_only_a_payment_names_a_statement(open_items: World) -> None:

@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError, ReadTimeoutError
 
 from quarterhour.aws.retries import ATTEMPTS
 from quarterhour.aws.streams import Poison
-from quarterhour.counters.plan import MOST_PERIODS, CounterWrite
+from quarterhour.counters.plan import MOST_PAYMENTS, MOST_PERIODS, CounterWrite, Listing
 from quarterhour.counters.service import READ_WRITES, AccountCache
 from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock
@@ -75,27 +75,34 @@ def test_a_batch_is_counted_without_a_pause_where_no_call_fails(waits: Waits) ->
     assert (table.items[LATEST]["events"], table.reads, table.own_reads, waits.waited) == (2, 1, 1, [])
 
 
-def test_a_payment_that_names_a_statement_is_listed_before_it_is_counted() -> None:
+def test_a_payment_that_names_a_statement_is_listed_and_counted_in_one_transaction() -> None:
     table = failing(of_42=[STALE] * ATTEMPTS)
     paid = sold(1, type="payment.recorded", amount="7.50", commission="0", statement="S-000001")
     function = table.function()
     assert function.apply([paid, sold(2)]) == {"batchItemFailures": [{"itemIdentifier": "1"}]}
-    listed = {
-        "pk": "ACCOUNT#42#GBP", "sk": f"PAYS#{paid['dynamodb']['NewImage']['position']['S']}.0000",
-        "source": "shop", "id": "order-1", "period": "2026-10", "statement": "S-000001", "amount": "7.50",
-    }  # fmt: skip
     assert table.items == {}
-    assert {tuple(one.items()) for one in table.listed} == {tuple(listed.items())}
     assert [function.apply([paid, sold(2)]) for _ in range(2)] == [DONE, DONE]
     assert (table.items[LATEST]["payments"], table.items[LATEST]["events"]) == ("7.50", 2)
+    listed: dict[str, Any] = {
+        "pk": "ACCOUNT#42#GBP", "sk": f"PAYS#{paid['dynamodb']['NewImage']['position']['S']}.0000",
+        "source": "shop", "id": "order-1", "period": "2026-10", "statement": "S-000001", "amount": "7.50",
+        "counted_at": 1,
+    }  # fmt: skip
+    assert table.items[listed["pk"], listed["sk"]] == listed
+    (write,) = table.written
+    assert [place(one)[1] for one in write] == ["latest", "listed", listed["sk"]]
 
 
-def test_a_payment_is_listed_though_its_account_cannot_be_counted() -> None:
-    table, lot = CounterTable(), Lot()
-    table.items[LATEST] = {"pk": LATEST[0], "sk": LATEST[1], "schema": 99}
-    paid = sold(1, type="payment.recorded", amount="7.50", commission="0", statement="S-000001")
-    assert table.function(lot).apply([paid]) == DONE
-    assert {one["statement"] for one in table.listed} == {"S-000001"}
+def test_any_number_of_payments_that_name_a_statement_is_counted_in_transactions_of_at_most_100() -> None:
+    table = CounterTable()
+    paid = {"type": "payment.recorded", "amount": "1", "commission": "0", "statement": "S-000001"}
+    assert table.function().apply([sold(seq, **paid) for seq in range(1, 2 * MOST_PAYMENTS + 6)]) == DONE
+    assert [sum(isinstance(one, Listing) for one in write) for write in table.written] == [
+        MOST_PAYMENTS + 1,  # and the account's place in the list
+        MOST_PAYMENTS,
+        5,
+    ]
+    assert table.items[LATEST]["payments"] == str(2 * MOST_PAYMENTS + 5)
 
 
 def test_a_customer_is_counted_with_the_record_that_set_the_marker_however_often_the_write_fails() -> None:

@@ -60,6 +60,8 @@ MOST_OPEN_PERIODS: Final = 12
 """With more open periods than this, all but the newest leave at once."""
 MOST_LEAVING: Final = 98
 """The most windows that leave together: with the account item and its place in the list these are 100 items."""
+MOST_PAYMENTS: Final = 40
+"""The most payments that name a statement in one write. Each takes the place of a window that leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def group(records: Iterable[Record]) -> tuple[list[Group], list[Poison]]:
     groups = [
         Group(account, quarter_hour, tuple(part))
         for (account, quarter_hour), some in postings.items()
-        for part in _by_most_periods(sorted(some, key=lambda one: one.seq))
+        for part in _parts(sorted(some, key=lambda one: one.seq))
     ]
     return groups, poison
 
@@ -133,16 +135,23 @@ def each_alone(postings: Iterable[StreamPosting]) -> Iterator[Record]:
                 yield with_new_image(record, segment_of([values]))
 
 
-def _by_most_periods(postings: Iterable[StreamPosting]) -> Iterator[list[StreamPosting]]:
-    """Cut postings in the order of the stream, so that no part has more than ``MOST_PERIODS`` periods."""
+def _parts(postings: Iterable[StreamPosting]) -> Iterator[list[StreamPosting]]:
+    """Cut postings in the order of the stream, so that one write can count each part.
+
+    No part has more than ``MOST_PERIODS`` periods, or more than ``MOST_PAYMENTS`` payments that name a statement.
+    """
     part: list[StreamPosting] = []
     periods: set[Period] = set()
+    payments = 0
     for one in postings:
-        if len(periods) == MOST_PERIODS and one.posting.period not in periods:
+        pays = one.posting.pays is not None
+        has_all_periods = len(periods) == MOST_PERIODS and one.posting.period not in periods
+        if has_all_periods or (pays and payments == MOST_PAYMENTS):
             yield part
-            part, periods = [], set()
+            part, periods, payments = [], set(), 0
         part.append(one)
         periods.add(one.posting.period)
+        payments += pays
     yield part
 
 
@@ -258,8 +267,8 @@ def with_difference(  # noqa: PLR0913 - all that the windows of a quarter-hour h
 # ---------------------------------------------------------------- leaving
 
 
-def over(state: AccountState) -> list[str]:
-    """Return the sort keys of the windows that leave with the next write, at most ``MOST_LEAVING``.
+def over(state: AccountState, most: int = MOST_LEAVING) -> list[str]:
+    """Return the sort keys of the windows that leave with the next write, at most ``most``.
 
     A quarter-hour and a day are over ``LEAVE_AFTER`` their end, by the newest posting of the account: no clock decides.
     Whenever a window leaves, so do all periods but the newest, and with a day the lifetime's number of customers.
@@ -272,7 +281,7 @@ def over(state: AccountState) -> list[str]:
         ended += periods[:-1]
     if any(map(is_day, ended)):
         ended += [sk for sk in (customers_sk(None),) if sk in state.windows]
-    return ended[:MOST_LEAVING]
+    return ended[:most]
 
 
 def _ended(sk: str, first_quarter_hour: str, today: str) -> bool:
@@ -324,15 +333,17 @@ class Plan:
         return first if isinstance(first, CounterChange) else None
 
 
-def paid_statements(group: Group) -> list[Listing]:
-    """Return the items of a group's payments that name a statement. They are written before the group is counted."""
-    return [
-        paid_statement(group.account, paid, one.posting.amount) for one in group.postings if (paid := one.posting.pays)
-    ]
+def payments_in(group: Group) -> list[tuple[PaidStatement, Decimal]]:
+    """Return the payments of a group that name a statement, with their amounts."""
+    return [(paid, one.posting.amount) for one in group.postings if (paid := one.posting.pays)]
 
 
-def paid_statement(account: Account, paid: PaidStatement, amount: Decimal) -> Listing:
-    """Return the item of a payment that names a statement."""
+def paid_statement(account: Account, paid: PaidStatement, amount: Decimal, counted_at: int) -> Listing:
+    """Return the item of a payment that names a statement.
+
+    ``counted_at``: the version of the account item with which it is counted, in the same transaction; 0 if a rebuild
+    has listed it.
+    """
     return Listing(
         {
             **paid_statement_key(account, paid.position),
@@ -341,6 +352,7 @@ def paid_statement(account: Account, paid: PaidStatement, amount: Decimal) -> Li
             "period": str(paid.period),
             "statement": paid.number,
             "amount": money.plain(amount),
+            "counted_at": counted_at,
         }
     )
 

@@ -232,13 +232,6 @@ class CounterQueries:
         """Return an account's item: what it holds of the windows that have not left."""
         return AccountState.of(account, self.entities.get(latest_key(account)))
 
-    def states_of(self, accounts: Sequence[Account]) -> list[AccountState]:
-        """Return the items of those accounts that have one, in any order."""
-        return [
-            AccountState.of(account_of(values["pk"]), values)
-            for values in self.entities.get_many([latest_key(account) for account in accounts])
-        ]
-
     def counted(self, opened: AccountState, low: str, high: str, page_size: int) -> Iterator[Values]:
         """Yield what is counted of an account's windows with sort keys from ``low`` to ``high``, in their order.
 

@@ -21,6 +21,7 @@ from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import first_places, marker_sets, new_customers
 from quarterhour.counters.keys import account_of, account_pk, quarter_hour_key
 from quarterhour.counters.plan import (
+    MOST_LEAVING,
     Group,
     NewCustomers,
     Plan,
@@ -32,7 +33,8 @@ from quarterhour.counters.plan import (
     group,
     lacks_watermark,
     over,
-    paid_statements,
+    paid_statement,
+    payments_in,
     uncounted,
 )
 from quarterhour.counters.store import CounterStore
@@ -202,10 +204,7 @@ class CounterUpdater:
         return None
 
     def _plan(self, group: Group) -> Plan:
-        """Return the writes that count a group; set the markers of its customers, and list its payments."""
-        # Before anything can fail for good, so that no payment is counted and not listed, not even by a rebuild. Each
-        # delivery writes the same items.
-        self._store.list_items(paid_statements(group))
+        """Return the writes that count a group, and set the markers of its customers."""
         account = group.account
         # The account item is read first. If what is read after it changes meanwhile, its version does, too.
         state = self._cache.get(account) or self._store.account(account)
@@ -217,9 +216,11 @@ class CounterUpdater:
         if new is None:
             return Plan(state, ())
         after = counted(state, new, self._mark_customers(new))
-        leaving = over(after)
+        payments = payments_in(new)
+        leaving = over(after, MOST_LEAVING - len(payments))
         found = self._store.read([{"pk": account_pk(account), "sk": sk} for sk in leaving]) if leaving else {}
-        return Plan(*changes(state, after, leaving, found, self._retention))
+        stored, writes = changes(state, after, leaving, found, self._retention)
+        return Plan(stored, writes + [paid_statement(account, *one, stored.version) for one in payments])
 
     def _mark_customers(self, new: Group) -> list[NewCustomers]:
         """Set the markers of customers that have none, and return the new customers that the group brings."""

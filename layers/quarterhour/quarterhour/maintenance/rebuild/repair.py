@@ -85,18 +85,19 @@ class CounterRepair:
             if marker_set.counter_expires is None or (kept and young):
                 markers = optimistically(partial(self._store.count_new, marker_set), account_pk(account))
                 marked.append((marker_set, markers_by_quarter_hour(markers)))
-        repaired = self._repair_quarter_hours(account, day, sealed, marked)
+        # First, as a payment that is counted and not listed would pay another statement.
+        repaired = self._repair_payments(account, sealed) + self._repair_quarter_hours(account, day, sealed, marked)
         if kept:
             repaired += self._repair_figures(account, day, sealed)
         if kept and QuarterHour.last_of(day) <= self._final:
             repaired += self._repair_customers(account, day, len(sealed.customers))
-        return repaired + self._repair_payments(account, sealed)
+        return repaired
 
     def _repair_payments(self, account: Account, sealed: SealedDay) -> int:
-        """Write the payments that name a statement and are not listed as they are sealed; they never change."""
-        expected = [paid_statement(account, paid, amount) for paid, amount in sealed.payments]
+        """Write the payments that name a statement and are not listed as they are sealed."""
+        expected = [paid_statement(account, paid, amount, 0) for paid, amount in sealed.payments]
         listed = self._own(account, [one.values["sk"] for one in expected])
-        wrong = [one for one in expected if listed.get(one.values["sk"]) != one.values]
+        wrong = [one for one in expected if {**listed.get(one.values["sk"], {}), "counted_at": 0} != one.values]
         self._store.list_items(wrong)
         return len(wrong)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.resources import Resources
-from quarterhour.aws.retries import ATTEMPTS, pause
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.keys import is_period, payments_and_periods, period_of, period_sk_bounds
 from quarterhour.counters.queries import CounterQueries
@@ -148,34 +147,27 @@ class ReceivableQueries:
     def _payments(self, states: Sequence[AccountState]) -> dict[Account, _Payments]:
         """Return the payments of accounts, whose items were read before."""
         first = self.statements.first_period()
-        found: dict[Account, _Payments] = {}
-        for attempt in range(ATTEMPTS):
-            # A payment is listed by its statement before it is counted. So the counters are read first: all that they
-            # hold is on the list then. A payment that is counted meanwhile is on the list and not in the sum: it would
-            # clear its statement and be missing from the rest, so the account is read again.
-            read = self.workers.map(lambda state: self._payments_of(state, first), states)
-            found |= {state.account: one for state, one in zip(states, read, strict=True)}
-            counted = {one.account: one.totals.payments for one in states if found[one.account].named}
-            states = [
-                one for one in self.counters.states_of(list(counted)) if one.totals.payments != counted[one.account]
-            ]
-            if not states:
-                return found
-            pause(attempt)
-        raise UnavailableError("the payments of an account changed during each read: try again")
+        read = self.workers.map(lambda state: self._payments_of(state, first), states)
+        return {state.account: one for state, one in zip(states, read, strict=True)}
 
     def _payments_of(self, state: AccountState, first: Period | None) -> _Payments:
-        """Return the payments of an account; those before the first period pay nothing."""
+        """Return the payments of an account; those before the first period pay nothing.
+
+        A payment is listed by its statement and counted in one transaction. One that was counted since the account item
+        was read is on the list and not in the sum, unless its period has left the item with it since. It is left out.
+        """
         items = list(self.entities.read(payments_and_periods(state.account), _PAGE))[::-1]
         listed, own = ([one for one in items if is_period(one["sk"]) is counter] for counter in (False, True))
         counted = {
             period_of(values["sk"]): Totals.of(values)
             for values in state.counters_for_readers(own, *period_sk_bounds())
         }
+        left_at = {str(period_of(values["sk"])): values["left_at"] for values in own}
         named = (
             NamedPayment(Identity(values["source"], values["id"]), values["statement"], Decimal(values["amount"]))
             for values in listed
             if values["period"] >= str(first or "")
+            and values["counted_at"] <= max(state.version, left_at.get(values["period"], 0))
         )
         by_period = {period: one.payments for period, one in sorted(counted.items(), reverse=True) if one.payments}
         return _Payments(of_periods(counted, first).payments, tuple(named), by_period)
