@@ -6,12 +6,11 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws.items import binary
-from quarterhour.ledger.postings.segments import packed, postings_of
 from quarterhour_tools.emulator.faults import FaultKind, Killed
 from tests.support.events import adjustment, refund, rerating, sale, void
 from tests.support.requests import post
 from tests.support.system import World, faulty, opened
+from tests.support.tables import ledger, put_postings
 
 
 @pytest.fixture
@@ -213,14 +212,11 @@ def test_corrections_of_events_in_an_item_that_cannot_be_read_are_unavailable_an
 
 @pytest.mark.parametrize("lacking", ["source", "id", "agency", "currency", "amount", "type", "period"])
 def test_a_posting_that_lacks_a_value_fails_no_request(world: World, lacking: str) -> None:
-    table, client = world.stack.ref("LedgerTable"), world.stack.dynamodb
     recorded = sale(commission_rate="0.1")
     assert verdict(world, recorded) == ["recorded"]
-    (whole,) = client.scan(TableName=table)["Items"]
-    (posting,) = postings_of(whole)
-    damaged = packed([{name: value for name, value in posting.items() if name != lacking}])
-    client.put_item(TableName=table, Item={**whole, "events": binary(damaged)})
+    (posting,) = ledger(world)
+    put_postings(world, {name: value for name, value in posting.items() if name != lacking})
     corrections = [refund("r1", "-1"), void(), adjustment("a1", "-1", "order-1"), rerating()]
     assert verdict(world, *corrections, sale("new")) == [*["unavailable"] * 4, "recorded"]
-    client.put_item(TableName=table, Item=whole)
+    put_postings(world, posting)
     assert verdict(world, recorded, *corrections[:2]) == ["duplicate", "recorded", "recorded"]

@@ -5,11 +5,10 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.postings.segments import segment_of
 from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.proof.reports import verify
 from tests.support.system import World, opened
-from tests.support.tables import ledger
+from tests.support.tables import ledger, put_postings
 
 RUN = "2026-10-23T0130-0215"
 LINES = [f"ledger/dt=2026-10-23/quarter={start}/lines.csv.gz" for start in ("0130", "0145")]
@@ -78,8 +77,7 @@ def test_the_plan_of_the_run_is_used_after_later_runs(reported: World) -> None:
 
 def test_nothing_is_written_where_the_ledger_gives_other_bytes(reported: World) -> None:
     (line, *_) = ledger(reported)
-    changed = segment_of([{**line, "amount": "1.01"}])
-    reported.stack.dynamodb.put_item(TableName=reported.stack.ref("LedgerTable"), Item=changed)
+    put_postings(reported, {**line, "amount": "1.01"})
     lose(reported, LINES[0])
     with pytest.raises(SealedFileError, match="restore its version"):
         reseal(reported)

@@ -5,7 +5,6 @@ from typing import Any
 
 from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.ledger.keys import CHECKPOINT_KEY
-from quarterhour.ledger.postings.segments import segment_of
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.handlers.desk import paid
@@ -14,7 +13,7 @@ from tests.support.events import adjustment, payment, refund, sale, view
 from tests.support.month_to_close import decide, sealed
 from tests.support.requests import post, put, verdicts
 from tests.support.system import World
-from tests.support.tables import ledger
+from tests.support.tables import ledger, put_postings
 
 PARAMETERS: dict[str, str | int] = {
     "LedgerRetentionMonths": 1,
@@ -74,7 +73,7 @@ def store_alone(world: World, id_: str, more: dict[str, str]) -> None:
     position = Position.of(identity.hash, at).at(0)
     place = {"quarter_hour": str(Partition.of(identity.hash, at, 2)), "position": str(position)}
     put_item = world.stack.dynamodb.put_item
-    put_item(TableName=world.stack.ref("LedgerTable"), Item=segment_of([{**like, **more, **place, "id": id_}]))
+    put_postings(world, {**like, **more, **place, "id": id_})
     claims, key = world.stack.ref("IdentityTable"), {"event": {"S": "shop#s3"}}
     claim = world.stack.dynamodb.get_item(TableName=claims, Key=key)["Item"]
     event = read_event(alone(id_))

@@ -7,8 +7,8 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from quarterhour.aws.items import binary
-from quarterhour.ledger.postings.segments import postings_of
+from quarterhour.aws.items import binary, bytes_of
+from quarterhour.ledger.postings.segments import postings_of, segment_of
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.direct import REGION
 from tests.support.counted import counters, scan
@@ -110,3 +110,10 @@ def deliver(world: World, function: str, records: Sequence[Mapping[str, Any]]) -
 def number(record: Mapping[str, Any]) -> str:
     """Return a record's sequence number as it was delivered."""
     return str(record["dynamodb"]["SequenceNumber"])
+
+
+def put_postings(world: World, *postings: dict[str, str]) -> None:
+    """Put the segment that holds these postings alone into the ledger, in place of an existing one."""
+    item: dict[str, Any] = segment_of(postings)
+    item["events"] = {"B": bytes_of(item["events"])}
+    world.stack.dynamodb.put_item(TableName=world.stack.ref("LedgerTable"), Item=item)

@@ -76,7 +76,7 @@ class Event(Receipt):
     prior_period: NotRequired[Annotated[str, constrained(const="1")]]
     """Whether it belongs to an earlier month, which was cut off when the event came."""
     tax_point: NotRequired[Day]
-    """The date that decides its tax; missing in events that 0.1.0 or 0.2.0 recorded."""
+    """The date that decides its tax."""
     statement: NotRequired[Text]
     """The number of the statement that a payment names."""
 
