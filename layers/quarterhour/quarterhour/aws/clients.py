@@ -20,16 +20,17 @@ if TYPE_CHECKING:
     from mypy_boto3_stepfunctions import SFNClient
 
 # Tests validate the request builders, so botocore need not. A call that hangs must not use up the function's time.
+# Each call is sent once: ``retries.py`` repeats it, and two layers of retries would multiply.
 _CONFIG: Final = Config(
     parameter_validation=False,
     connect_timeout=2,
     read_timeout=10,
-    retries={"mode": "standard", "max_attempts": 3},
+    retries={"total_max_attempts": 1},
     max_pool_connections=32,
     # botocore would put its own together again for each request, character by character.
     user_agent=f"quarterhour Botocore/{botocore.__version__}",
 )
-_ONCE: Final = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2, retries={"total_max_attempts": 1}))
+_BRIEF: Final = _CONFIG.merge(Config(connect_timeout=1, read_timeout=2))
 
 
 @cache
@@ -51,7 +52,7 @@ def dynamodb_once() -> "DynamoDBClient":
 
     Requests that carry the current time need it: the write takes effect within 3 seconds of that time, or never.
     """
-    client: DynamoDBClient = _client("dynamodb", _ONCE)
+    client: DynamoDBClient = _client("dynamodb", _BRIEF)
     return client
 
 

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from botocore.exceptions import ClientError
@@ -99,7 +100,7 @@ class Parking:
                 hidden |= {message["ReceiptHandle"]: None for message in messages}
                 for message in messages:
                     if in_time() and apply(parse(message["Body"])["record"]):
-                        self._client.delete_message(QueueUrl=self._queue_url, ReceiptHandle=message["ReceiptHandle"])
+                        self._delete(message["ReceiptHandle"])
                         del hidden[message["ReceiptHandle"]]
                         applied += 1
         finally:
@@ -107,8 +108,11 @@ class Parking:
         return Unparked(applied, len(hidden))
 
     def _receive(self) -> Sequence["MessageTypeDef"]:
-        response = self._client.receive_message(QueueUrl=self._queue_url, MaxNumberOfMessages=_MAX_MESSAGES)
-        return response.get("Messages", [])
+        receive = partial(self._client.receive_message, QueueUrl=self._queue_url, MaxNumberOfMessages=_MAX_MESSAGES)
+        return with_retries(receive, "SQS").get("Messages", [])
+
+    def _delete(self, receipt: str) -> None:
+        with_retries(partial(self._client.delete_message, QueueUrl=self._queue_url, ReceiptHandle=receipt), "SQS")
 
     def _make_visible(self, receipts: Sequence[str]) -> None:
         hidden = sum(map(self._still_hidden, chunks(receipts, _MAX_MESSAGES)))
