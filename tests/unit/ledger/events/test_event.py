@@ -584,7 +584,7 @@ CHANGES: dict[str, Any] = {
     "commission": sale(type="adjustment.recorded", data=data(commission="1.50")),
     "another commission": sale(type="adjustment.recorded", data=data(commission="1.51")),
     "product": sale_of(product="tea"),
-    "the same text as another fact": sale_of(customer="tea"),
+    "the same text as another fact": sale_of(category="tea"),
     "extra": sale_of(extra={"a": Decimal(1)}),
     "another extra": sale_of(extra={"a": "1"}),
 }

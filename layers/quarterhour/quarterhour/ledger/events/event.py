@@ -1,7 +1,7 @@
 """Billing events: the schema of their CloudEvents, and the values read from them."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from decimal import Decimal
 from functools import cached_property
@@ -106,7 +106,7 @@ class Event:
     ``without_registration`` and ``without_sale`` mark an event that an operator lets be recorded though its agency is
     not registered or is closed, or though nobody knows its sale. ``recorded_by`` is the person who recorded it; an
     event of a machine has none. ``needs_approval`` marks an event that waits for a second person, and ``approved_by``
-    is that person. ``as_sent`` is the event with the customer's name, if a token stands in its place.
+    is that person.
     """
 
     identity: Identity
@@ -124,7 +124,6 @@ class Event:
     recorded_by: str | None = None
     needs_approval: bool = False
     approved_by: str | None = None
-    as_sent: "Event | None" = field(default=None, compare=False, repr=False)
 
     @property
     def customer_name(self) -> str | None:
@@ -134,7 +133,7 @@ class Event:
 
     def with_token(self, token: str) -> "Event":
         """Return the event with a token in place of its customer's name."""
-        return replace(self, details={**self.details, CUSTOMER: token}, as_sent=self)
+        return replace(self, details={**self.details, CUSTOMER: token})
 
     @property
     def linked_to(self) -> Identity | None:
@@ -157,37 +156,24 @@ class Event:
         """The SHA-256 of the content; a retry has the same digest as the first try.
 
         ``attributes`` are no content: a trace, for example, is another one with each try. Nor are ``recorded_by`` and
-        ``approved_by``. Nor is a token: a customer who was forgotten has another one later, and a hash of the name
+        ``approved_by``. Nor is the customer: one who was forgotten has another token later, and a hash of the name
         would show who it is to anybody who guesses.
         """
-        return self._digest_of(self.details if self.customer_name else self._without_customer)
-
-    def has_digest(self, stored: str) -> bool:
-        """Return whether stored content is the event's, by its digest or the beginning of that.
-
-        The content can be stored with the name of the customer, or without.
-        """
-        if self.digest.startswith(stored):
-            return True
-        other = self.as_sent.digest if self.as_sent else self._digest_of(self._without_customer)
-        return other.startswith(stored)
-
-    @property
-    def _without_customer(self) -> Mapping[str, str]:
-        return {name: text for name, text in self.details.items() if name != CUSTOMER}
-
-    def _digest_of(self, details: Mapping[str, str]) -> str:
         content: dict[str, Any] = {
             "type": self.type,
             "account": str(self.account),
             "amount": money.plain(self.amount),
             "commission_rate": None if self.commission_rate is None else money.plain(self.commission_rate),
             "time": None if self.time is None else self.time.isoformat(),
-            "details": dict(details),
+            "details": {name: text for name, text in self.details.items() if name != CUSTOMER},
         }
         if self.commission is not None:
             content["commission"] = money.plain(self.commission)
         return sha256(exact_json.canonical_texts(content).encode()).hexdigest()
+
+    def has_digest(self, stored: str) -> bool:
+        """Return whether stored content is the event's, by its digest or the beginning of that."""
+        return self.digest.startswith(stored)
 
 
 @dataclass(frozen=True, slots=True)

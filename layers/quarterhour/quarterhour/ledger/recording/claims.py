@@ -122,11 +122,6 @@ class Claim(NamedTuple):
         """Return the claim of the event as the posting with an index in a segment of the same instant."""
         return self._replace(partition=key.partition, position=key.position.at(index))
 
-    def in_place_of(self, digest: str) -> "Claim":
-        """Return the claim with the digest of the reservation that it replaces, which can be from before the vault."""
-        kept = digest[:DIGEST_LENGTH]
-        return self if self.digest == kept else self._replace(digest=kept)
-
     def is_of(self, event: Event) -> bool:
         """Return whether the event has the content that was claimed."""
         return event.has_digest(self.digest)

@@ -291,7 +291,7 @@ def _still_held(existing: Reservation, planned: LinkedClaim | Hold | Rejection |
     """Return what becomes of a held event: what was answered as held stays so, until it is posted or discarded."""
     match planned:
         case LinkedClaim():
-            return replace(planned, claim=planned.claim.in_place_of(existing.digest), was_held=True)
+            return replace(planned, was_held=True)
         case Rejection():
             return Held.waiting(existing, HeldReason.UNKNOWN_SALE, planned.problems)
         case Hold():

@@ -292,7 +292,7 @@ def _in_place(claim: Claim, event: Event, results: Results) -> Claim | None:
     held = results.held.get(claim.identity)
     if held is None or not held.reservation.may_become_claim(event):
         return None
-    return claim.in_place_of(held.reservation.digest)
+    return claim
 
 
 def _with_tokens(items: Sequence[Event | Rejection], tokens: Tokens) -> list[Event | Rejection]:
