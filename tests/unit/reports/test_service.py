@@ -365,6 +365,12 @@ def test_a_run_seals_at_least_one_quarter_hour_and_no_further_one_without_time(l
     assert result.complete == (sealed == 3)
 
 
+def test_a_quarter_hour_of_one_line_is_work_enough_without_time() -> None:
+    store = Store([line(utc("01:30:01"), "a"), line(utc("01:45:01"), "b")])
+    assert not report(store, lambda: 0.0).complete
+    assert len({one.quarter_hour for one in store.read_partitions}) == 1
+
+
 def test_a_run_that_is_out_of_time_is_completed_by_the_next_as_planned(hands: ManualClock) -> None:
     whole, store = Store(), Store()
     report(whole)
