@@ -22,7 +22,7 @@ from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import midnight
 from quarterhour.registry.agencies.rows import AgencyRow
-from quarterhour.statements.drafts.draft_items import DraftDecision, DraftItem, DraftState
+from quarterhour.statements.drafts.draft import DraftDecision, DraftItem, DraftState
 from quarterhour.statements.keys import open_drafts
 from quarterhour_tools.demo.year_agencies import OWNER
 from quarterhour_tools.emulator.server import Server

@@ -32,14 +32,14 @@ from quarterhour.reports.keys import Part, part_of_lines
 from quarterhour.reports.plan import Checkpoint, SealedFile
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.writer import SealedFileWriter
-from quarterhour.statements.document.statement import Parties, PartyVersions
-from quarterhour.statements.drafts.draft_items import DUE, DraftItem
+from quarterhour.statements.drafts.draft import DUE, DraftItem
 from quarterhour.statements.drafts.service import DraftRunner
+from quarterhour.statements.parties import Parties, PartyVersions
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
 from quarterhour.statements.releases.checks import DraftContext
 from quarterhour.statements.releases.plan import ReleasePlan, ReleaseProgress
 from quarterhour.statements.releases.run import ReleaseRunner
-from quarterhour.statements.store import Published, StatementStores
+from quarterhour.statements.store import StatementStores
 
 PERIOD: Final = Period(2026, 11)
 FIRST: Final = QuarterHour.parse("202611010000")
@@ -193,9 +193,10 @@ class _Table:
     def insert(self, drafts: Iterable[DraftItem]) -> None:
         self.decide_all(list(drafts))
 
-    def decide_all(self, drafts: Sequence[DraftItem]) -> None:
-        self._drafts |= {(one.period, one.account): one for one in drafts}
+    def decide_all(self, drafts: Sequence[DraftItem]) -> bool:
+        self._drafts |= {one.key: one for one in drafts}
         self.write(one.as_item() for one in drafts)
+        return True
 
     def write_later(self, items: Sequence[Mapping[str, Any]]) -> None:
         self.write(items)
@@ -243,8 +244,8 @@ class _Progress:
         self._plan = plan
         self._at = Progress(plan.first_period, plan=plan)
 
-    def finish(self, plan: StatementPlan, published: Published) -> None:
-        self._at = Progress(plan.first_period, plan.period, plan.bound, *published[:2])
+    def finish(self, plan: StatementPlan, manifest_sha256: str) -> None:
+        self._at = Progress(plan.first_period, plan.period, plan.bound, manifest_sha256)
 
     def plan_of(self, _: Period) -> StatementPlan | None:
         return self._plan
@@ -286,7 +287,7 @@ def _runners(bucket: _Bucket, table: _Table, progress: _Progress) -> tuple[Draft
         lambda: FIRST.start,
     )
     settings = StatementSettings(Calendar(UTC, first_period=PERIOD), "UTC", "bench")
-    releases = ReleaseRunner(made_up(table), files, made_up(progress), made_up(None), made_up(progress), settings)
+    releases = ReleaseRunner(made_up(table), files, made_up(None), made_up(progress), settings)
     return DraftRunner(stores, settings), releases
 
 

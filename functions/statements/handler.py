@@ -1,7 +1,7 @@
 """Makes the drafts of every period that is due, from sealed lines alone, and releases those that are decided.
 
 A state machine, which the watch starts, invokes it with `{}` until nothing is due. It makes a large period in parts:
-`{"collect": {"period": "2026-11", "day": "2026-11-03"}}` for each day, `{"number": "2026-11"}` to add up the accounts,
+`{"collect": {"period": "2026-11", "day": "2026-11-03"}}` for each day, `{"add_up": "2026-11"}` to add up the accounts,
 `{"write": {"period": "2026-11", "group": 3}}` for each group of accounts, and `{"publish": "2026-11"}`.
 
 An operator may invoke it with `{}`, or with `{"period": "2026-11"}`, which fails if that period is not the next one.
@@ -33,7 +33,6 @@ runner = DraftRunner(stores, settings)
 releaser = ReleaseRunner(
     ReleaseStore(dynamodb, table, workers),
     stores.files,
-    stores.progress,
     StatementStatusStore(dynamodb, entities),
     DraftContexts.of(resources),
     settings,
@@ -55,8 +54,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     if "collect" in event:
         runner.collect(**event["collect"])
         return event
-    if "number" in event:
-        runner.add_up(event["number"])
+    if "add_up" in event:
+        runner.add_up(event["add_up"])
         return event
     if "write" in event:
         runner.write(**event["write"])

@@ -20,11 +20,8 @@ OPENING: Final = "opening"
 PROCEEDS: Final = "proceeds"
 ACCOUNTS: Final = (PAYMENTS, OPENING, PROCEEDS)
 """The names in the table ``accounts``."""
-NONE: Final = "none"
-"""The scheme of a commission without a tax profile, which statements of 0.2.0 can have."""
 PLACE: Final = "{agency}"
 """What the agency replaces in a pattern of accounts."""
-_SCHEMES: Final = (*SCHEMES, NONE)
 _FISCAL_YEAR: Final = "the first day of the fiscal year as MM-DD, such as 01-01"
 _DAY: Final = re.compile(r"(\d{2})-(\d{2})", re.ASCII)
 _COMMON_YEAR: Final = 2001
@@ -81,11 +78,7 @@ class RevenueAccount(NamedTuple):
 
     def fits(self, row: TaxedBase, country: str | None) -> bool:
         """Return whether a row of tax of a customer in a country is of this kind."""
-        return (
-            self.scheme == (row.scheme or NONE)
-            and self.percent in {None, row.percent}
-            and self.country in {None, country}
-        )
+        return self.scheme == row.scheme and self.percent in {None, row.percent} and self.country in {None, country}
 
 
 class DatevSettings(NamedTuple):
@@ -180,7 +173,7 @@ def _revenue_accounts(top: Fields, form: AccountForm) -> Iterator[RevenueAccount
         table.report_unknown(frozenset({"scheme", "percent", "country", "account", "vat_account", "vat_code"}))
         one = RevenueAccount(
             key,
-            table.value("scheme", f"one of {', '.join(_SCHEMES)}", _one_of_schemes) or "",
+            table.value("scheme", f"one of {', '.join(SCHEMES)}", _one_of_schemes) or "",
             table.value("percent", fields.PERCENT, _percent, optional=True),
             table.value("country", COUNTRY, country_of, optional=True),
             table.value("account", form.expected, form.read) or "",
@@ -195,7 +188,7 @@ def _revenue_accounts(top: Fields, form: AccountForm) -> Iterator[RevenueAccount
 
 
 def _one_of_schemes(value: object) -> str | None:
-    return value if isinstance(value, str) and value in _SCHEMES else None
+    return value if isinstance(value, str) and value in SCHEMES else None
 
 
 def _percent(value: object) -> Decimal | None:

@@ -1,4 +1,4 @@
-"""A statement's document as accounting needs it: `statement.json` of every schema, parsed."""
+"""A statement's document as accounting needs it: `statement.json`, parsed."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,14 +9,14 @@ from typing import Any, NamedTuple, Self
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.registry.agencies.agency import BY_AGENCY
+from quarterhour.model.schema import check_schema
 from quarterhour.statements.drafts.figures import Kind
 
 
 class TaxedBase(NamedTuple):
-    """What a document charges by one scheme and percentage; ``scheme`` is ``None`` without a tax profile."""
+    """What a document charges by one scheme and percentage."""
 
-    scheme: str | None
+    scheme: str
     percent: Decimal
     base: Decimal
     tax: Decimal
@@ -63,8 +63,8 @@ class StatementDocument:
 
     Amounts are in the account's currency; those that the agency owes are above 0. ``issuer_currency``: ``None`` if the
     deployment has no base currency. ``sales`` and ``cancelled``: numbers of lines. ``cancels``: the number of the
-    document that this one reverses whole. ``release``: the number of its release, 0 for 0.2.0. ``revision``: its number
-    among the documents of the account and the period.
+    document that this one reverses whole. ``release``: the number of its release. ``revision``: its number among the
+    documents of the account and the period.
     """
 
     number: str
@@ -110,16 +110,16 @@ class StatementDocument:
         return self.period, self.release, self.revision
 
     @classmethod
-    def parse(cls, values: Mapping[str, Any], release: int = 0, revision: int = 1) -> Self:
+    def parse(cls, values: Mapping[str, Any], release: int = 1, revision: int = 1) -> Self:
         """Parse the content of ``statement.json``; the list that names it has ``release`` and ``revision``.
 
-        A document without a date of issue has the last day of its period. Raises ``KeyError``, ``TypeError``,
-        ``ValueError`` or ``ArithmeticError`` for any other content.
+        Raises ``KeyError``, ``TypeError``, ``ValueError`` or ``ArithmeticError`` for any other content.
         """
+        check_schema(values["schema"])
         period, currency = Period.parse(values["period"]), values["currency"]
-        names = ("opening", "brought_forward", "net", "commission", "tax", "payable", "payments", "closing")
+        names = ("opening", "brought_forward", "net", "commission", "tax", "payable", "proceeds", "payments", "closing")
         amounts = {name: Decimal(values[name]) for name in names}
-        issued_on, cancels, tax_in = values.get("issued_on"), values.get("cancels"), values.get("tax_in")
+        cancels, tax_in = values["cancels"], values["tax_in"]
         totals = IssuerTotals.parse(tax_in) if tax_in else None
         base = values["base"]
         return cls(
@@ -130,15 +130,17 @@ class StatementDocument:
             revision=revision,
             period=period,
             account=Account(values["agency"], currency),
-            issued_on=date.fromisoformat(issued_on) if issued_on else period.last_day,
+            issued_on=date.fromisoformat(values["issued_on"]),
             time_zone=values["time_zone"],
             owner=Party.parse(values["owner"]),
             customer=Party.parse(values["customer"]),
-            collects=values.get("collects", BY_AGENCY),
-            taxes=tuple(_taxes(values)),
+            collects=values["collects"],
+            taxes=tuple(
+                TaxedBase(row["scheme"], *(Decimal(row[name]) for name in ("percent", "base", "tax")))
+                for row in values["taxes"]
+            ),
             tax_in=totals,
             issuer_currency=totals.currency if totals else (base["currency"] if base else None),
-            proceeds=Decimal(values.get("proceeds", money.ZERO)),
             sales=int(values["by_kind"][Kind.SALES]["lines"]),
             cancelled=int(values["by_kind"][Kind.VOIDS]["lines"]),
             **amounts,
@@ -150,15 +152,3 @@ def in_force(documents: Iterable[StatementDocument]) -> list[StatementDocument]:
     found = list(documents)
     cancelled = {one.cancels for one in found if one.cancels}
     return [one for one in found if one.cancels is None and one.number not in cancelled]
-
-
-def _taxes(values: Mapping[str, Any]) -> list[TaxedBase]:
-    """Return the rows of tax; a document of schema 1 has one, by its tax profile."""
-    if "taxes" in values:
-        return [
-            TaxedBase(row["scheme"], *(Decimal(row[name]) for name in ("percent", "base", "tax")))
-            for row in values["taxes"]
-        ]
-    profile = values["tax_profile"] or {"scheme": None, "percent": "0"}
-    base, tax = Decimal(values["commission"]), Decimal(values["tax"])
-    return [TaxedBase(profile["scheme"], Decimal(profile["percent"]), base, tax)]

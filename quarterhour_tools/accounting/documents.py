@@ -30,10 +30,10 @@ def statement_documents(files: Objects, periods: Collection[Period]) -> Iterator
                 content = file.read()
         except FileNotFoundError as error:
             raise ToolError(f"{key} is listed and is missing") from error
-        if sha256(content).hexdigest() != one.listed.files[STATEMENT].sha256:
+        if sha256(content).hexdigest() != one.files[STATEMENT].sha256:
             raise ToolError(f"{key} is not the file that was sealed: its SHA-256 differs from the list's")
         try:
-            yield StatementDocument.parse(exact_json.parse_sealed(content), one.release, one.document.revision)
+            yield StatementDocument.parse(exact_json.parse_sealed(content), one.release, one.revision)
         except _MALFORMED as error:
             raise ToolError(f"{key} cannot be read: {error!r}") from error
 

@@ -10,7 +10,6 @@ from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import shown
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour_tools.accounting.account_map import (
-    NONE,
     OPENING,
     PAYMENTS,
     PROCEEDS,
@@ -161,7 +160,7 @@ class _Posting:
     def _revenue(self, document: StatementDocument, row: TaxedBase) -> Revenue:
         found = self._map.revenue_of(row, document.customer.country)
         if found is None:
-            scheme, percent, country = row.scheme or NONE, money.plain(row.percent), document.customer.country
+            scheme, percent, country = row.scheme, money.plain(row.percent), document.customer.country
             problem = f"has no entry for {scheme}, {percent} %, {country or 'no country'}"
             expected = f'[[revenue]] with scheme = "{scheme}" and percent = "{percent}"'
             self._lack(document, "revenue", problem, expected)

@@ -45,7 +45,6 @@ VAT_COLUMNS: Final = (
     *("issuer_currency", "issuer_base", "issuer_tax"),
 )
 SALES_COLUMNS: Final = ("country", "vat_id", "currency", "documents", "base", "issuer_currency", "issuer_base")
-_NO_SCHEME: Final = "none"
 
 
 class IssuerFigures(NamedTuple):
@@ -112,7 +111,7 @@ def vat_of(documents: Iterable[StatementDocument]) -> dict[TaxKind, TaxSums]:
     for document in documents:
         for row, issuer in _charged(document):
             country, currency = document.customer.country or "", document.account.currency
-            kind = TaxKind(country, row.scheme or _NO_SCHEME, row.percent.normalize(), currency)
+            kind = TaxKind(country, row.scheme, row.percent.normalize(), currency)
             _add(found, kind, row, issuer)
     return dict(sorted(found.items()))
 

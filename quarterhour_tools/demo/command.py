@@ -27,6 +27,7 @@ from rich.table import Column, Table
 from quarterhour.model.totals import Totals
 from quarterhour.reports.keys import MANIFEST, REPORTS, SUMMARY
 from quarterhour.reports.lines import read_lines
+from quarterhour.statements.listing import Document
 from quarterhour_tools.bucket import Objects, prepare_folder
 from quarterhour_tools.demo import local_api
 from quarterhour_tools.demo.marketplace import MIDNIGHT, DayLine, ExpectedSums, expected_accounts, marketplace_day
@@ -58,7 +59,6 @@ from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.replay.replay import Replay, replaying
 from quarterhour_tools.replay.result import ReplayResult
 from quarterhour_tools.statements.drafts import show_drafts
-from quarterhour_tools.statements.files import ListedStatement
 from quarterhour_tools.statements.tables import print_statements
 from quarterhour_tools.target.remote import segment
 
@@ -267,17 +267,17 @@ class MonthEnd:
         return {
             (
                 str(one.of_list.period),
-                one.of_list.listed.account.agency,
-                one.of_list.listed.account.currency,
-                one.of_list.document.revision,
-            ): StatementFigures(*(one.of_list.listed.figures[name] for name in StatementFigures._fields))
+                one.of_list.account.agency,
+                one.of_list.account.currency,
+                one.of_list.revision,
+            ): StatementFigures(*(one.of_list.figures[name] for name in StatementFigures._fields))
             for one in self.outcome.statements or ()
         }
 
-    def documents(self, month: str, agency: str | None = None) -> list[ListedStatement]:
+    def documents(self, month: str, agency: str | None = None) -> list[Document]:
         """Return the documents of a month at the end, of one agency or of all."""
         listed = [one.of_list for one in self.outcome.statements or () if str(one.of_list.period) == month]
-        return [one for one in listed if agency in {None, one.listed.account.agency}]
+        return [one for one in listed if agency in {None, one.account.agency}]
 
 
 def close_month(
@@ -290,7 +290,7 @@ def close_month(
         if draft["agency"] == LATE:
             local_api.put(stack, f"/agencies/{segment(LATE)}", {"seen": 0, "content": LATE_AGENCY})
             _decide(stack, draft, "release")
-    moved = [one.of_list.listed.account for one in made.statements or () if one.of_list.listed.account.agency == MOVED]
+    moved = [one.of_list.account for one in made.statements or () if one.of_list.account.agency == MOVED]
     for account in moved:
         draft = {"period": MONTH, "agency": account.agency, "currency": account.currency}
         _decide(stack, draft, "cancel", WRONG)

@@ -122,7 +122,7 @@ LISTED_STATEMENTS: Final = {
     "period": Parameter("Only those of this period.", Month, "2026-10"),
     "status": Parameter(
         "Only those in this status.",
-        Literal["not_issued", "issued", "accepted", "disputed", "resolved", "cancelled"],
+        Literal["issued", "accepted", "disputed", "resolved", "cancelled"],
     ),
 }
 """The parameters of the list of statements."""

@@ -18,9 +18,10 @@ from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import read_lines as read_sealed_lines
 from quarterhour.statements.drafts.draft import FIGURES
 from quarterhour.statements.keys import STATEMENT
+from quarterhour.statements.listing import Document
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.emulator.stack import Stack
-from quarterhour_tools.statements.files import ListedStatement, read_statements
+from quarterhour_tools.statements.files import read_statements, statement_as_dict
 
 VERDICTS: Final = ("recorded", "duplicate", "conflict", "rejected", "unavailable", "held")
 
@@ -35,13 +36,13 @@ Periods = Mapping[Account, PeriodTotals]
 class ReplayedStatement(NamedTuple):
     """A statement: what its list says, and its rows of tax as ``statement.json`` has them."""
 
-    of_list: ListedStatement
+    of_list: Document
     taxes: Sequence[Mapping[str, Any]]
 
     def as_dict(self) -> dict[str, Any]:
         """Return the statement as programs get it."""
         taxes = [{name: row[name] for name in _OF_TAX} for row in self.taxes]
-        return {**self.of_list.as_dict(), "taxes": taxes}
+        return {**statement_as_dict(self.of_list), "taxes": taxes}
 
 
 @dataclass(frozen=True, slots=True)

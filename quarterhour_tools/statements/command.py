@@ -15,11 +15,12 @@ from botocore.exceptions import BotoCoreError, ClientError
 from quarterhour.model.fields import printable
 from quarterhour.statements.document.invoice import why_no_invoice
 from quarterhour.statements.keys import PAGE, STATEMENT
+from quarterhour.statements.listing import Document
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import as_json, counted, plain_console
 from quarterhour_tools.statements import drafts
-from quarterhour_tools.statements.files import ListedStatement, read_statements, sealed_periods
+from quarterhour_tools.statements.files import read_statements, sealed_periods, statement_as_dict
 from quarterhour_tools.statements.invoice_cii import statement_cii
 from quarterhour_tools.statements.pdf import PDF, statement_pdf
 from quarterhour_tools.statements.tables import listed_statuses, print_statements
@@ -98,7 +99,7 @@ def run(args: argparse.Namespace) -> int:
         raise ToolError(f"{len(statements)} statements are too many to open: choose an --agency")
     code = 0
     if args.json:
-        print(as_json([one.as_dict() for one in statements]))
+        print(as_json(list(map(statement_as_dict, statements))))
     elif not statements:
         print("no statement is released yet: --drafts lists what waits, and why")
     elif args.folder:
@@ -111,7 +112,7 @@ def run(args: argparse.Namespace) -> int:
     return code
 
 
-def _write(args: argparse.Namespace, files: Objects, statements: Sequence[ListedStatement], folder: Path) -> None:
+def _write(args: argparse.Namespace, files: Objects, statements: Sequence[Document], folder: Path) -> None:
     """Download statements into a folder, unless it is that of the statements; print what to look at, and open it."""
     if folder != args.folder:
         for one in statements:
@@ -142,7 +143,7 @@ def _action(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | N
     return _run_due if args.run_due else None
 
 
-def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> int:
+def _show_current(args: argparse.Namespace, statements: Sequence[Document]) -> int:
     """Print the table with the current statuses; return 1 if they are missing because the API gives none."""
     code = 0
     try:
@@ -154,7 +155,7 @@ def _show_current(args: argparse.Namespace, statements: Sequence[ListedStatement
     return code
 
 
-def _chosen(args: argparse.Namespace, files: Objects) -> Iterator[ListedStatement]:
+def _chosen(args: argparse.Namespace, files: Objects) -> Iterator[Document]:
     """Yield the statements that the arguments choose; raise ``ToolError`` if there are none."""
     periods = sealed_periods(files)
     if not periods:
@@ -165,14 +166,14 @@ def _chosen(args: argparse.Namespace, files: Objects) -> Iterator[ListedStatemen
     found = [
         one
         for one in read_statements(files, [period])
-        if args.agency in {None, one.listed.account.agency} and args.currency in {None, one.listed.account.currency}
+        if args.agency in {None, one.account.agency} and args.currency in {None, one.account.currency}
     ]
     if args.agency and not found:
         raise ToolError(f"{period} has no statement of the agency {args.agency}")
     yield from found
 
 
-def _statuses(args: argparse.Namespace, statements: Sequence[ListedStatement]) -> dict[str, str]:
+def _statuses(args: argparse.Namespace, statements: Sequence[Document]) -> dict[str, str]:
     """Return the statuses of a period's statements from the API, by number."""
     if not statements:
         return {}
@@ -181,9 +182,9 @@ def _statuses(args: argparse.Namespace, statements: Sequence[ListedStatement]) -
     return {one["number"]: one["status"] for one in found}
 
 
-def _download(files: Objects, statement: ListedStatement, folder: Path) -> None:
+def _download(files: Objects, statement: Document, folder: Path) -> None:
     """Write the files of a statement below a folder; raise ``ToolError`` if one differs from its hash in the list."""
-    for name, sealed in statement.listed.files.items():
+    for name, sealed in statement.files.items():
         key = f"{statement.prefix}{name}"
         with files.open(key) as file:
             content = file.read()
@@ -194,12 +195,12 @@ def _download(files: Objects, statement: ListedStatement, folder: Path) -> None:
         path.write_bytes(content)
 
 
-def _write_pdf(folder: Path, statement: ListedStatement) -> Path:
+def _write_pdf(folder: Path, statement: Document) -> Path:
     """Write the PDF of a downloaded statement beside its page; say it if there is no invoice inside, and why."""
     place = folder / statement.prefix
     document = json.loads((place / STATEMENT).read_bytes())
     if why := why_no_invoice(document):
-        print(f"{statement.listed.number}: its PDF has no electronic invoice inside: {why}", file=sys.stderr)
+        print(f"{statement.number}: its PDF has no electronic invoice inside: {why}", file=sys.stderr)
     file = place / PDF
     file.write_bytes(statement_pdf((place / PAGE).read_bytes(), statement_cii(document)))
     return file

@@ -12,7 +12,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.model.fields import printable
-from quarterhour.statements.drafts.draft_items import DraftState
+from quarterhour.statements.drafts.draft import DraftState
 from quarterhour.statements.releases.checks import REFUSED, Level
 from quarterhour.statements.releases.requests import Desired
 from quarterhour.statements.status.plan import Status

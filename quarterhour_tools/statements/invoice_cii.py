@@ -17,7 +17,7 @@ from quarterhour.statements.document.invoice import (
     why_no_invoice,
 )
 from quarterhour.statements.document.invoice_xml import DECLARATION, email_of, group, text
-from quarterhour.statements.document.page import Document
+from quarterhour.statements.document.page import StatementContent
 
 _NAMESPACES: Final = "".join(
     f' xmlns:{prefix}="urn:un:unece:uncefact:data:standard:{name}:100"'
@@ -30,7 +30,7 @@ _NAMESPACES: Final = "".join(
 )
 
 
-def statement_cii(document: Document) -> bytes | None:
+def statement_cii(document: StatementContent) -> bytes | None:
     """Return the XML of a statement for its PDF, in UTF-8; ``None`` if EN 16931 cannot express the statement.
 
     ``document``: the content of ``statement.json``. The XML says the same as ``statement.xml``.

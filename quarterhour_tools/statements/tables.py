@@ -12,9 +12,9 @@ from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
+from quarterhour.statements.listing import Document
 from quarterhour.statements.status.plan import Status
 from quarterhour_tools.output import counted, print_table
-from quarterhour_tools.statements.files import ListedStatement
 
 _OF_STATEMENT: Final = ("net", "commission", "tax", "proceeds", "payments", "closing")
 _MOST_STATEMENTS: Final = 100
@@ -26,7 +26,7 @@ _LONGEST: Final = 200
 
 
 def print_statements(
-    console: Console, statements: Iterable[ListedStatement], statuses: Mapping[str, str] | None = None
+    console: Console, statements: Iterable[Document], statuses: Mapping[str, str] | None = None
 ) -> None:
     """Print a table of a period's statements; ``statuses``: the current ones by number, otherwise what lists say."""
     figures = (Column(name, justify="right") for name in _OF_STATEMENT)
@@ -48,25 +48,22 @@ def print_statements(
         if table.row_count == _MOST_STATEMENTS:
             further += 1
             continue
-        listed = one.listed
-        texts = (listed.number, printable(listed.account.agency, _LONGEST), listed.account.currency)
-        amounts = (money.plain(listed.figures[name]) for name in _OF_STATEMENT)
-        table.add_row(*map(Text, (*texts, *amounts, known[listed.number])))
+        texts = (one.number, printable(one.account.agency, _LONGEST), one.account.currency)
+        amounts = (money.plain(one.figures[name]) for name in _OF_STATEMENT)
+        table.add_row(*map(Text, (*texts, *amounts, known[one.number])))
         table.title = f"Statements of {one.period}"
     print_table(console, table)
     if further:
         console.print(f"... and {counted(further, 'more statement')}")
 
 
-def listed_statuses(statements: Iterable[ListedStatement]) -> dict[str, str]:
+def listed_statuses(statements: Iterable[Document]) -> dict[str, str]:
     """Return the statuses of a period's statements as its lists say, by number; a cancellation names its statement."""
     known: dict[str, str] = {}
     for one in statements:
-        listed, cancels = one.listed, one.document.cancels
-        first = Status.ISSUED if listed.issued else Status.NOT_ISSUED
-        known[listed.number] = f"cancels {cancels}" if cancels else first
-        if cancels:
-            known[cancels] = Status.CANCELLED
+        known[one.number] = f"cancels {one.cancels}" if one.cancels else Status.ISSUED
+        if one.cancels:
+            known[one.cancels] = Status.CANCELLED
     return known
 
 

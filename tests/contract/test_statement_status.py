@@ -28,7 +28,7 @@ from quarterhour_tools.emulator.engines import environment
 from tests.contract.paging import everything
 from tests.contract.storage import Storage
 from tests.support.builders import MACHINE
-from tests.support.stored_statements import listed, plan_of, sealed_items
+from tests.support.stored_statements import document, plan_of, sealed_items
 
 T = TypeVar("T")
 Record = Callable[[str, object], None]
@@ -106,7 +106,7 @@ def desk(storage: Storage, own: str, at: datetime) -> Desk:
     lookup = EventLookup(client, storage.identity_table, storage.ledger_table)
     service = StatementStatusService(StatementStatusStore(client, entities), lookup)
     period = Period.of(at)
-    for values in sealed_items(plan_of(str(period), str(QuarterHour.at(at))), listed(own), listed(own, "EUR")):
+    for values in sealed_items(plan_of(str(period), str(QuarterHour.at(at))), document(own), document(own, "EUR")):
         storage.write(values)
     return Desk(storage, meter, service, StatementStatusQueries(entities), own, period, at)
 

@@ -18,7 +18,6 @@ from quarterhour.model.identifiers import Account
 from quarterhour.notifications.subscription import Attempt, DeliveryOutcome
 from quarterhour.notifications.webhook import WebhookSender
 from quarterhour.statements.listing import ListTotals
-from quarterhour.statements.plan import SCHEMA
 from quarterhour.statements.releases.keys import release_key
 from quarterhour.statements.releases.plan import ReleasePlan
 from tests.handlers.described import ADDRESS, DOCUMENT, OPERATIONS, WRITES, closed, parameters, session
@@ -26,7 +25,7 @@ from tests.handlers.desk import place, send
 from tests.support.drafts import keep_draft
 from tests.support.events import refund, sale
 from tests.support.requests import LINES, post
-from tests.support.stored_statements import keep_sealed, listed, plan_of
+from tests.support.stored_statements import document, keep_sealed, plan_of
 from tests.support.system import World, opened
 
 CHECKS: Final = [
@@ -99,13 +98,13 @@ def described_system() -> Iterator[World]:
     with pytest.MonkeyPatch.context() as patch, opened({"BaseCurrency": "EUR", "Notifications": "on"}) as world:
         patch.setattr(WebhookSender, "send", lambda *_: Attempt(DeliveryOutcome.DELIVERED, 204))
         for period in ("2026-10", "2026-09"):
-            keep_sealed(world, plan_of(period, bound="202610230130"), listed(closing="10.00"))
+            keep_sealed(world, plan_of(period, bound="202610230130"), document(closing="10.00"))
         for agency in ("7", "42"):
-            keep_draft(world, plan_of("2026-10", bound="202610230130", schema=SCHEMA), Account(agency, "GBP"))
+            keep_draft(world, plan_of("2026-10", bound="202610230130"), Account(agency, "GBP"))
             decision = {"decision": "hold", "reason": "it is new", "seen": 0}
             assert send(world, "PUT", f"/drafts/{agency}/GBP/2026-10", decision).status == 200
-        release = ReleasePlan(1, "2026-10-23T01:30:00.000Z", "1.0.0", ("S-", "C-"), {}, "")
-        item = {**release_key(1), **release.as_dict(), **ListTotals().as_dict(), "manifest_sha256": "0" * 64}
+        release = ReleasePlan(1, "2026-10-23T01:30:00.000Z", "1.0", ("S-", "C-"), {}, "")
+        item = {**release_key(1), **release.as_dict(), **ListTotals.of_release().as_dict(), "manifest_sha256": "0" * 64}
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(item))
         assert post(world, refund("released", "-1.00", of="not sent yet")).status == 202
         for route in WRITES:

@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from quarterhour.aws.telemetry import logger
 from quarterhour.file_formats.bank.line import FILE
 from quarterhour.model.identifiers import Account
-from quarterhour.statements.plan import SCHEMA
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.test_rate_cards import keep as keep_rate_card
 from tests.support.agencies import FULL
@@ -27,7 +26,7 @@ from tests.support.events import refund, sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
 from tests.support.requests import BATCH, LINES, ONE, post
-from tests.support.stored_statements import keep_draft, keep_sealed, listed, plan_of
+from tests.support.stored_statements import document, keep_draft, keep_sealed, plan_of
 from tests.support.system import World, opened
 from tests.support.tables import items, ledger
 
@@ -476,8 +475,8 @@ def world() -> Iterator[World]:
         world.pass_time(hours=1)
         world.report()
         for period in ("2026-10", "2026-09"):
-            keep_sealed(world, plan_of(period, bound="202610230200"), listed())
-        keep_draft(world, plan_of("2026-10", bound="202610230200", schema=SCHEMA), Account("42", "GBP"))
+            keep_sealed(world, plan_of(period, bound="202610230200"), document())
+        keep_draft(world, plan_of("2026-10", bound="202610230200"), Account("42", "GBP"))
         assert post(world, refund("too early", "-1.00", of="not sent yet")).status == 202
         for route in sorted(GOOD, key=lambda route: route.startswith("GET")):
             response = world.stack.request(request(route, GOOD[route]))

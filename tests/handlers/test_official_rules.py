@@ -10,9 +10,9 @@ import pytest
 
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.currencies import MINOR_DIGITS
-from quarterhour.statements.document.files import PAGES
 from quarterhour.statements.document.invoice import why_no_invoice
 from quarterhour.statements.document.invoice_xml import statement_xml
+from quarterhour.statements.document.page import statement_page
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.statements.invoice_cii import statement_cii
 from quarterhour_tools.statements.pdf import statement_pdf
@@ -21,7 +21,6 @@ from tests.handlers.desk import send
 from tests.support.agencies import FULL, OWNER, tax
 from tests.support.invoices import BUYER, EXEMPT, every_kind, invoice_document, row
 from tests.support.official_rules import Finding, findings
-from tests.support.statement_documents import of_0_2_0
 from tests.support.statement_examples import EXAMPLES
 from tests.support.system import opened
 from tests.unit.statements.three_months import sealed
@@ -104,9 +103,9 @@ def a_wrong_sum_and_a_missing_name() -> Files:
 
 def pdfs() -> Files:
     names = ("German", "French", "Dutch credit note", "long names", "right to left", "nobody")
-    documents = {**{name: EXAMPLES[name] for name in names}, "of 0.2.0": of_0_2_0(None)}
-    assert [name for name, one in documents.items() if statement_cii(one) is None] == ["nobody", "of 0.2.0"]
-    return {name: statement_pdf(PAGES[one["schema"]](one), statement_cii(one)) for name, one in documents.items()}
+    documents = {name: EXAMPLES[name] for name in names}
+    assert [name for name, one in documents.items() if statement_cii(one) is None] == ["nobody"]
+    return {name: statement_pdf(statement_page(one), statement_cii(one)) for name, one in documents.items()}
 
 
 def a_pdf_that_is_no_pdf_a() -> Files:

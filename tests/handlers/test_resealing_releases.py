@@ -117,7 +117,7 @@ def test_no_file_is_written_if_the_draft_gives_other_bytes(shop: Marketplace, mo
     lost = DOCUMENTS[-3:]
     lose(shop, *lost)
     with monkeypatch.context() as changed:
-        changed.setattr("quarterhour.statements.document.files.PAGES", {2: lambda _: b"<!doctype html>"})
+        changed.setattr("quarterhour.statements.document.files.statement_page", lambda _: b"<!doctype html>")
         with pytest.raises(SealedFileError, match="restore its version"):
             reseal(shop)
     assert not set(lost) & set(shop.files())

@@ -354,7 +354,7 @@ def test_steps_that_come_again_or_late_change_nothing(shop: Marketplace, monkeyp
     monkeypatch.setattr(service, "GROUPS_OF_AN_INVOCATION", 1)
     parts = shop.seal()["parts"]
     steps: list[dict[str, Any]] = [{"collect": {"period": "2026-10", "day": day}} for day in reversed(parts["days"])]
-    steps.append({"number": "2026-10"})
+    steps.append({"add_up": "2026-10"})
     steps += [{"write": {"period": "2026-10", "group": group}} for group in parts["groups"]]
     for step in [*steps, *steps, {"publish": "2026-10"}]:
         shop.seal(step)
@@ -376,7 +376,7 @@ def test_a_part_that_is_missing_stops_the_run(shop: Marketplace, monkeypatch: py
     shop.lose(next(key for key in shop.files(WORK) if key.startswith(missing)))
     steps: list[dict[str, Any]] = [{"write": {"period": "2026-10", "group": one}} for one in parts["groups"]]
     refused = 0
-    for step in [{"number": "2026-10"}, *steps]:
+    for step in [{"add_up": "2026-10"}, *steps]:
         try:
             shop.seal(step)
         except SealedFileError:

@@ -18,9 +18,9 @@ from tests.support.copies import OnACopy
 from tests.support.events import adjustment, refund, sale, void
 from tests.support.requests import post
 from tests.support.stored_statements import (
+    document,
     end_of_october,
     keep_sealed,
-    listed,
     plan_of,
     register,
     seal_statements,
@@ -40,7 +40,7 @@ def with_a_statement() -> Iterator[World]:
         for amount, agency in (("100.00", "42"), ("50.00", "42"), ("7.00", "43")):
             world.sell(amount, agency=agency)
         world.pass_time(hours=1)
-        keep_sealed(world, plan_of(bound="202610230145"), listed("42"), listed("43"))
+        keep_sealed(world, plan_of(bound="202610230145"), document("42"), document("43"))
         world.sell("3.00")
         world.drain()
         yield world
@@ -201,18 +201,6 @@ def test_a_status_that_cannot_follow_is_a_conflict_that_says_what_can(
     assert response.json()["errors"][0]["expected"].startswith(f"{expected}, as the statement is")
 
 
-def test_a_statement_without_a_tax_profile_is_issued_by_the_marketplace() -> None:
-    with opened() as world:
-        keep_sealed(world, plan_of(), listed(issued=False))
-        world.sell("1.00")
-        world.drain()
-        assert world.read(OCTOBER)["status"] == "not_issued"
-        assert set_status(world, "accepted").status == 409
-        assert as_person(world, "PUT", STATUS, {"status": "issued", "reason": "please", "seen": 0})[0] == 403
-        assert set_status(world, "issued").status == 200
-        assert set_status(world, "accepted", 1).status == 200
-
-
 def overtaken(monkeypatch: pytest.MonkeyPatch, other: Callable[[], Response]) -> None:
     """Let another request be carried out between the reads and the write of the next one."""
     plain = StatementStatusStore.record
@@ -318,14 +306,9 @@ def test_a_line_is_disputed_once(world: World) -> None:
     assert "its dispute is resolved" in dispute(world, reason="another").json()["detail"]
 
 
-@pytest.mark.parametrize("status", ["accepted", "not issued"])
-def test_a_line_of_a_statement_that_cannot_be_disputed_is_a_conflict(world: World, status: str) -> None:
-    if status == "accepted":
-        assert set_status(world, "accepted").status == 200
-        assert dispute(world).status == 409
-    else:
-        keep_sealed(world, plan_of(bound="202610230145"), listed(issued=False))
-        assert "issued, as the statement is not_issued" in dispute(world).json()["errors"][0]["expected"]
+def test_a_line_of_a_statement_that_is_accepted_cannot_be_disputed(world: World) -> None:
+    assert set_status(world, "accepted").status == 200
+    assert dispute(world).status == 409
 
 
 def test_the_last_resolved_line_resolves_the_statement(world: World) -> None:
@@ -375,7 +358,7 @@ def test_a_resolution_is_repeated_without_effect_and_other_ones_conflict(world: 
 @pytest.mark.parametrize("call", range(6))
 def test_a_dispute_that_crashed_at_any_call_may_be_repeated(death: FaultKind, call: int) -> None:
     with faulty() as (world, faults):
-        keep_sealed(world, plan_of(), listed())
+        keep_sealed(world, plan_of(), document())
         world.sell("10.00")
         before = stored(world)
         faults.arm(death, call)
@@ -474,7 +457,7 @@ def test_the_watch_may_die_at_any_call_while_it_resolves_a_dispute(
             agency = f"agency-{call}"
             statement = f"/statements/{agency}/GBP/2026-10"
             world.sell("10.00", agency=agency)
-            keep_sealed(world, plan_of(), listed(agency))
+            keep_sealed(world, plan_of(), document(agency))
             assert dispute(world, f"e{call}", path=f"{statement}/disputes").status == 201
             world.pass_time(minutes=1)
             post(world, refund(f"r{call}", "-1", of=f"e{call}", agency=agency))

@@ -12,14 +12,14 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from quarterhour.reports.digests import hexdigest
-from quarterhour.statements.queries import StatementQueries
+from quarterhour.statements.previews.queries import PreviewQueries
 from tests.support.agencies import tax
 from tests.support.events import sale
 from tests.support.requests import post
 from tests.support.stored_statements import (
+    document,
     end_of_october,
     keep_sealed,
-    listed,
     plan_of,
     register,
     seal_statements,
@@ -186,7 +186,7 @@ def test_a_run_under_way_shows_in_the_state_of_its_period() -> None:
         world.sell("10.00")
         world.pass_time(hours=1)
         plan = plan_of(bound="202611010000")
-        keep_sealed(world, plan_of("2026-09"), listed())
+        keep_sealed(world, plan_of("2026-09"), document())
         progress = {"pk": {"S": "CONTROL"}, "sk": {"S": "statements"}}
         from quarterhour.aws.items import to_item  # noqa: PLC0415 - the only test that writes a plan
 
@@ -302,7 +302,7 @@ def test_a_past_balance_stays_the_same_while_events_are_counted(monkeypatch: pyt
     with end_of_october() as world:
         world.sell("10.00")
         world.pass_time(hours=1)
-        plain, reads = StatementQueries._counted, count()
+        plain, reads = PreviewQueries._counted, count()
 
         def counted(*arguments: Any) -> Any:
             """Count one more event after the periods are read, and before the days are."""
@@ -312,7 +312,7 @@ def test_a_past_balance_stays_the_same_while_events_are_counted(monkeypatch: pyt
                 world.drain()
             return found
 
-        monkeypatch.setattr(StatementQueries, "_counted", counted)
+        monkeypatch.setattr(PreviewQueries, "_counted", counted)
         assert world.read(BALANCE, at="2026-11-01T00:00:00Z")["balance"] == "1.25"
         assert next(reads) == 3, "read again until nothing was counted meanwhile"
 

@@ -10,7 +10,7 @@ import pytest
 
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.desk import place
-from tests.support.stored_statements import keep_sealed, listed, plan_of
+from tests.support.stored_statements import document, keep_sealed, plan_of
 from tests.support.system import World, opened
 
 LINE = "/threads/lines/shop%23e0/messages"
@@ -102,7 +102,7 @@ def test_messages_about_an_agency_need_a_registration_or_an_account(sold: World)
 def test_messages_about_a_statement_are_under_its_agency_currency_and_period(sold: World) -> None:
     path = "/threads/statements/42%23GBP%232026-09/messages"
     assert send_message(sold, path).status == 404, "the period is not sealed yet"
-    keep_sealed(sold, plan_of("2026-09", bound="202610230200"), listed("42"))
+    keep_sealed(sold, plan_of("2026-09", bound="202610230200"), document("42"))
     assert send_message(sold, path).status == 201
     assert len(sold.read(path)["items"]) == 1
     assert sold.missing("/threads/statements/42%23EUR%232026-09/messages")

@@ -30,7 +30,7 @@ from quarterhour.proof.verify import verify
 from quarterhour.registry.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
 from quarterhour.statements import plan
 from quarterhour.statements.drafts import day_lines, service
-from quarterhour.statements.drafts.draft_items import DraftItem
+from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.keys import STATEMENTS, statement_prefix
 from quarterhour.statements.plan import RELEASES, StatementSettings
 from quarterhour.statements.releases.keys import release_list_key
@@ -247,8 +247,8 @@ class Months(RuleBasedStateMachine):
             on.update(row["position"] for row in lines)
             charged = [row for row in lines if row["type"] != "payment.recorded" and row["kind"] != "opening"]
             exact = sum(Decimal(row["commission"]) for row in charged)
-            assert draft.facts.listed.figures["commission_exact"] == exact
-            assert draft.facts.listed.lines == len(lines) > 0
+            assert draft.listed.figures["commission_exact"] == exact
+            assert draft.listed.lines == len(lines) > 0
         assert on == expected
 
     def _check_documents(self) -> None:

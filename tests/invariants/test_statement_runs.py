@@ -107,7 +107,7 @@ class Marketplace:
     def _parts(self, parts: dict[str, Any]) -> None:
         period = parts["period"]
         steps: list[dict[str, Any]] = [{"collect": {"period": period, "day": day}} for day in parts["days"]]
-        steps += [{"number": period}, *({"write": {"period": period, "group": group}} for group in parts["groups"])]
+        steps += [{"add_up": period}, *({"write": {"period": period, "group": group}} for group in parts["groups"])]
         for step in [*steps, {"publish": period}]:
             if self.step(step) is None:
                 return

@@ -6,17 +6,16 @@ from collections import Counter
 from collections.abc import Iterable
 from decimal import Decimal
 from hashlib import sha256
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, Final
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT, list_key, manifest_key, statement_prefix
-from quarterhour.statements.listing import COLUMNS_OF_0_2, FIGURES, Listed, ListWriter, SealedObject
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, manifest_key
+from quarterhour.statements.listing import COLUMNS, FIGURES, Document, SealedObject, write_list
 from quarterhour.statements.releases.keys import release_list_key, release_manifest_key
-from quarterhour.statements.releases.listing import COLUMNS, ReleasedDocument
 from quarterhour_tools.accounting.account_map import AccountMap, read_account_map
 from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.journal import _FORMS
@@ -50,7 +49,7 @@ def content(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
     rows = list(taxes) or [tax("100.00", "19.00")]
     base, taxed = (_total(row[name] for row in rows) for name in ("base", "tax"))
     values: dict[str, Any] = {
-        "schema": 2,
+        "schema": 1,
         "document": "credit_note" if base < 0 else "statement",
         "number": "S-000001",
         "period": "2026-11",
@@ -110,43 +109,35 @@ def write_period(folder: Path, contents: Iterable[dict[str, Any]], period: str =
     """
     of = Period.parse(period)
     number = release or 12 * of.year + of.month
-    text = StringIO(newline="")
-    writer = ListWriter(text, COLUMNS)
+    rows: list[list[str]] = []
     revisions: Counter[Account] = Counter()
     for values in contents:
         account = Account(values["agency"], values["currency"])
         revisions[account] += 1
         bytes_ = json.dumps(values, ensure_ascii=False).encode()
-        file = folder / statement_prefix(of, account, revisions[account]) / STATEMENT
+        sealed = SealedObject(sha256(bytes_).hexdigest(), len(bytes_))
+        one = Document(
+            of,
+            account,
+            revisions[account],
+            values["number"],
+            values["document"],
+            values["cancels"]["number"] if isinstance(values["cancels"], dict) else "",
+            {name: Decimal(values.get(name, "0")) for name in FIGURES},
+            11,
+            0,
+            dict.fromkeys((PAGE, LINES), SealedObject("0" * 64, 0)) | {STATEMENT: sealed},
+        )
+        file = folder / one.prefix / STATEMENT
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_bytes(bytes_)
-        sealed = SealedObject(sha256(bytes_).hexdigest(), len(bytes_))
-        figures = {name: Decimal(values.get(name, "0")) for name in FIGURES}
-        files = dict.fromkeys((PAGE, LINES), SealedObject("0" * 64, 0)) | {STATEMENT: sealed}
-        listed = Listed(account, values["number"], values["document"], True, figures, 11, 0, files)  # noqa: FBT003
-        cancels = values["cancels"]["number"] if isinstance(values["cancels"], dict) else ""
-        writer.write(ReleasedDocument(of, revisions[account], cancels, listed).as_row())
-    for key, content_ in {release_list_key(number): text.getvalue(), release_manifest_key(number): "{}"}.items():
+        rows.append(one.as_row())
+    text = BytesIO()
+    write_list(text, COLUMNS, rows)
+    for key, content_ in {
+        release_list_key(number): text.getvalue().decode(),
+        release_manifest_key(number): "{}",
+    }.items():
         (folder / key).parent.mkdir(parents=True, exist_ok=True)
         (folder / key).write_text(content_, "utf-8")
-    (folder / manifest_key(of)).write_text("{}", "utf-8")
-
-
-def write_period_of_0_2(folder: Path, contents: Iterable[dict[str, Any]], period: str = "2026-11") -> None:
-    """Write the files of a period that 0.2.0 sealed into a folder, without pages and lines."""
-    of = Period.parse(period)
-    text = StringIO(newline="")
-    writer = ListWriter(text, COLUMNS_OF_0_2)
-    for values in contents:
-        account = Account(values["agency"], values["currency"])
-        bytes_ = json.dumps(values, ensure_ascii=False).encode()
-        file = folder / statement_prefix(of, account) / STATEMENT
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_bytes(bytes_)
-        sealed = SealedObject(sha256(bytes_).hexdigest(), len(bytes_))
-        figures = {name: Decimal(values.get(name, "0")) for name in FIGURES}
-        files = dict.fromkeys((PAGE, LINES), SealedObject("0" * 64, 0)) | {STATEMENT: sealed}
-        listed = Listed(account, values["number"], values["document"], values["issued"], figures, 11, 0, files)
-        writer.write(listed.as_row_of_0_2())
-    (folder / list_key(of)).write_text(text.getvalue(), "utf-8")
     (folder / manifest_key(of)).write_text("{}", "utf-8")

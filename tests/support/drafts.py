@@ -1,6 +1,7 @@
 """Drafts as a period's run leaves them: their items, and their files."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from decimal import Decimal
 from typing import Any, Final
@@ -11,8 +12,15 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.document.statement import as_bytes
-from quarterhour.statements.drafts.draft import FIGURES, Draft, DraftTotals, ListedDraft
-from quarterhour.statements.drafts.draft_items import DraftDecision, DraftFacts, DraftItem, DraftState
+from quarterhour.statements.drafts.draft import (
+    FIGURES,
+    Draft,
+    DraftDecision,
+    DraftItem,
+    DraftState,
+    ListedDraft,
+    draft_totals,
+)
 from quarterhour.statements.drafts.figures import AccountSums, Kind, Sum
 from quarterhour.statements.keys import DRAFT, LINES, period_key, statement_prefix
 from quarterhour.statements.listing import SealedObject
@@ -44,7 +52,9 @@ def draft_item(  # noqa: PLR0913 - the facts of a draft
     return DraftItem(
         Period.parse(period),
         QuarterHour.parse("202611040000"),
-        DraftFacts(listed, by_default, tax_points),
+        listed,
+        by_default,
+        tax_points,
         state,
         revision,
         number,
@@ -64,12 +74,10 @@ def keep_draft(world: World, plan: StatementPlan, account: Account) -> None:
     lines = SealedObject("0" * 64, 100)
     draft = Draft(account, sums, [], lines)
     content = as_bytes(draft.document(plan))
-    files = {DRAFT: SealedObject(hexdigest(content), len(content)), LINES: lines}
-    listed, totals = ListedDraft(account, draft.figures, 1, 0, files), DraftTotals()
-    totals.add(listed)
-    facts = DraftFacts(listed, 0, draft.tax_points)
+    item, totals = draft.item(plan, SealedObject(hexdigest(content), len(content))), draft_totals()
+    totals.add("drafts", account.currency, 1, draft.figures)
     items: list[dict[str, Any]] = [
-        DraftItem(plan.period, plan.bound, facts, DraftState.OPEN).as_item(),
+        replace(item, state=DraftState.OPEN).as_item(),
         {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64},
     ]
     for values in items:

@@ -44,7 +44,7 @@ def statement(**changed: Any) -> dict[str, Any]:
     """
     none = sums(0, "0", "0")
     return {
-        "schema": 2,
+        "schema": 1,
         "document": "statement",
         "number": "S-000017",
         "issued_on": "2026-12-04",
@@ -65,8 +65,6 @@ def statement(**changed: Any) -> dict[str, Any]:
         "recorded_until": "2026-12-04T00:15:00Z",
         "agency": "42",
         "currency": "GBP",
-        "issued": True,
-        "not_issued": None,
         "owner": {
             "legal_name": "Café Marché Ltd",
             "address": "1 Quay Street\nBristol BS1 4DJ",
@@ -156,36 +154,6 @@ def statement(**changed: Any) -> dict[str, Any]:
 
 PUBLISHED: Final = {"exchange_rate_source": "ecb", "exchange_rate_as_of": "2026-11-30T15:00:00.000Z"}
 """Who published the exchange rate of ``tax_in``, and since when it holds."""
-LATER: Final = (
-    *("taxes", "earlier_months", "issued_on", "due_on", "payment_days", "language", "collects", "proceeds", "tax_in"),
-    *("cancels", "replaces", "dispute_until"),
-)
-"""The members of a statement that schema 1 lacks."""
-
-
-def of_0_2_0(tax_profile: dict[str, Any] | None, **changed: Any) -> dict[str, Any]:
-    """Return a statement of schema 1, which 0.2.0 made: taxed by the profile at the cut-off."""
-    shown = {name: value for name, value in statement().items() if name not in LATER}
-    owner, customer = (
-        {name: value for name, value in shown[party].items() if name != "iban"} for party in ("owner", "customer")
-    )
-    orders = [
-        {"order": "o-1001", "product": "العربية للمبتدئين", **sums(3, "600.00", "60.0000", "net")},
-        {"order": "o-1002", "product": TORCH, **sums(8, "1645.675", "161.2675", "net")},
-        {"order": None, "product": None, **sums(1, "-45.50", "-4.55", "net")},
-    ]
-    previous = {name: value for name, value in shown["previous"].items() if name not in {"document", "issued_on"}}
-    return {
-        **shown,
-        "schema": 1,
-        "previous": previous,
-        "owner": owner,
-        "customer": customer,
-        "orders": orders,
-        "tax_profile": tax_profile,
-        **changed,
-    }
-
 
 NOBODY: Final[dict[str, Any]] = {**dict.fromkeys(statement()["customer"]), "registered": False}
 """The customer of a statement whose agency is not registered."""

@@ -51,6 +51,7 @@ def posting(number: int, at: datetime, **changed: str) -> dict[str, str]:
         "commission_rate": "0.125",
         "commission": "1.25",
         "period": "2026-11",
+        "tax_point": at.date().isoformat(),
         **changed,
     }
 

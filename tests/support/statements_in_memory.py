@@ -22,7 +22,6 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.identifiers import Account
-from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.agencies.agency import Agency, TaxProfile
 from quarterhour.registry.owner import Owner
@@ -32,27 +31,25 @@ from quarterhour.reports.keys import MANIFEST, REPORTS, part_of_lines, run_bound
 from quarterhour.reports.plan import Checkpoint, Run
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statements.document.files import rendered
-from quarterhour.statements.document.statement import Parties, PartyVersions
 from quarterhour.statements.drafts.draft import COLUMNS as DRAFT_COLUMNS
-from quarterhour.statements.drafts.draft_items import DraftItem
+from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.drafts.service import DraftRunner
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, draft_key, folder_of, period_of_manifest
-from quarterhour.statements.listing import COLUMNS_OF_0_2
-from quarterhour.statements.page_of_0_2 import page_of_0_2
-from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan, StatementSettings
+from quarterhour.statements.listing import COLUMNS
+from quarterhour.statements.parties import Parties, PartyVersions
+from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
 from quarterhour.statements.releases import context
 from quarterhour.statements.releases.checks import Check, failed
 from quarterhour.statements.releases.context import DraftContexts
 from quarterhour.statements.releases.decisions import Decider, planned_decision
-from quarterhour.statements.releases.keys import PROGRESS_KEY, RELEASES, release_of_manifest
-from quarterhour.statements.releases.listing import COLUMNS
+from quarterhour.statements.releases.keys import PROGRESS_KEY, release_of_manifest
 from quarterhour.statements.releases.plan import ReleasePlan, ReleaseProgress
 from quarterhour.statements.releases.requests import DraftRequest
 from quarterhour.statements.releases.run import ReleaseRunner
 from quarterhour.statements.releases.store import ReleaseStore
 from quarterhour.statements.status.plan import Dispute
 from quarterhour.statements.status.store import StatementStatusStore
-from quarterhour.statements.store import Published, StatementStores, plan_of_period
+from quarterhour.statements.store import StatementStores, plan_of_period
 from tests.support import sealing
 from tests.support.sealing import Objects
 
@@ -63,14 +60,12 @@ OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="GB", va
 class StatementRuns:
     """Makes drafts from the sealed reports among the objects, and releases them; ``profiles``: tax by agency.
 
-    ``at_once``: the last period whose statements are sealed at once, as 0.2.0 did; ``None`` without any. ``items``: the
-    items of drafts, statements and releases, by their keys. ``known``: the profiles at each run.
+    ``items``: those of drafts, statements and releases, by their keys. ``known``: the profiles at each run.
     """
 
     objects: Objects
     settings: StatementSettings
     profiles: Mapping[str, TaxProfile] = field(default_factory=dict)
-    at_once: Period | None = None
     progress: Progress = field(default_factory=Progress)
     items: dict[tuple[str, str], Values] = field(default_factory=dict)
     known: dict[datetime, Mapping[str, TaxProfile]] = field(default_factory=dict)
@@ -89,9 +84,7 @@ class StatementRuns:
             workers=Workers(1),
             began=lambda: run_bounds(self.runs[0]["sk"])[0],
         )
-        releaser = ReleaseRunner(
-            self.store, stores.files, stores.progress, self._statuses, self._contexts, self.settings
-        )
+        releaser = ReleaseRunner(self.store, stores.files, self._statuses, self._contexts, self.settings)
         with using(ManualClock(now)), self._with_parties():
             periods = DraftRunner(stores, self.settings).run(lambda: 900.0).periods
             releaser.run(lambda: 900.0)
@@ -202,20 +195,10 @@ class _Stores:
         return self.statements.progress
 
     def save_plan(self, progress: Progress, plan: StatementPlan) -> None:
-        if self.statements.at_once and plan.period <= self.statements.at_once:
-            plan = replace(plan, schema=AT_ONCE)
         self.statements.progress = replace(progress, first_period=plan.first_period, plan=plan)
 
-    def finish(self, plan: StatementPlan, published: Published) -> None:
-        drafted = self.statements.progress.drafted_from or (None if plan.schema == AT_ONCE else plan.period)
-        self.statements.progress = Progress(
-            plan.first_period,
-            plan.period,
-            plan.bound,
-            published.manifest_sha256,
-            published.numbers,
-            drafted_from=drafted,
-        )
+    def finish(self, plan: StatementPlan, manifest_sha256: str) -> None:
+        self.statements.progress = Progress(plan.first_period, plan.period, plan.bound, manifest_sha256)
 
 
 @dataclass(frozen=True, slots=True)
@@ -378,9 +361,7 @@ def write_rows(objects: Objects, key: str, rows: Iterable[Mapping[str, str]]) ->
 
 def _columns_of(key: str) -> Sequence[str]:
     """Return the columns of a list."""
-    if key.endswith("drafts.csv"):
-        return DRAFT_COLUMNS
-    return COLUMNS if key.startswith(RELEASES) else COLUMNS_OF_0_2
+    return DRAFT_COLUMNS if key.endswith("drafts.csv") else COLUMNS
 
 
 def edit_row(objects: Objects, key: str, agency: str, currency: str, **changed: str) -> None:
@@ -398,13 +379,9 @@ def cover_up(objects: Objects, *, pages: bool = True) -> None:
     previous = None
     for key in sorted(key for key in objects if period_of_manifest(key)):
         document = json.loads(objects[key])
-        is_of_0_2 = document["schema"] == AT_ONCE
-        listed = key.replace(MANIFEST, "statements.csv" if is_of_0_2 else "drafts.csv")
+        listed = key.replace(MANIFEST, "drafts.csv")
         if listed in objects:
-            if is_of_0_2:
-                _cover_up_statements_of_0_2(objects, listed, pages=pages)
-            else:
-                _cover_up_drafts(objects, listed)
+            _cover_up_drafts(objects, listed)
             document["files"] = [{"key": listed, **_sealed(objects[listed])}]
         document |= {"previous": previous, "report": {**document["report"], "sha256": runs[document["report"]["run"]]}}
         objects[key] = json.dumps(document).encode()
@@ -419,19 +396,6 @@ def cover_up(objects: Objects, *, pages: bool = True) -> None:
         document |= {"previous": before}
         objects[key] = json.dumps(document).encode()
         before = {"release": document["release"], "sha256": hexdigest(objects[key])}
-
-
-def _cover_up_statements_of_0_2(objects: Objects, key: str, *, pages: bool) -> None:
-    rows = read_rows(objects, key)
-    for row in rows:
-        folder = key.replace("statements.csv", f"{folder_of(row['agency'])}/{row['currency']}/")
-        document = json.loads(objects[folder + STATEMENT])
-        document["lines_file"] |= _sealed(objects[folder + LINES])
-        objects[folder + STATEMENT] = json.dumps(document).encode()
-        if pages:
-            objects[folder + PAGE] = page_of_0_2(document)
-        _cover_up_row(objects, folder, row, {STATEMENT: "json", PAGE: "html", LINES: "csv"})
-    write_rows(objects, key, rows)
 
 
 def _cover_up_drafts(objects: Objects, key: str) -> None:

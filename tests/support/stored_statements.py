@@ -2,7 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
@@ -13,12 +14,13 @@ from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.document.statement import as_bytes
-from quarterhour.statements.drafts.draft import Draft, DraftTotals, ListedDraft
-from quarterhour.statements.drafts.draft_items import DraftDecision, DraftFacts, DraftItem, DraftState
+from quarterhour.statements.drafts.draft import FIGURES as DRAFT_FIGURES
+from quarterhour.statements.drafts.draft import Draft, DraftDecision, DraftState
 from quarterhour.statements.drafts.figures import AccountSums
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, PROGRESS_KEY, STATEMENT, period_key, statement_prefix
-from quarterhour.statements.listing import FIGURES, FIGURES_OF_0_2, STATEMENT_DOCUMENT, Listed, ListTotals, SealedObject
-from quarterhour.statements.plan import AT_ONCE, StatementPlan
+from quarterhour.statements.listing import FIGURES, STATEMENT_DOCUMENT, Document, ListTotals, SealedObject
+from quarterhour.statements.plan import SEALED, StatementPlan
+from quarterhour.statements.releases.items import last_document_item, number_item, statement_item
 from quarterhour.statements.releases.keys import release_key
 from quarterhour.statements.releases.plan import ReleasePlan
 from tests.support.agencies import OWNER, tax
@@ -29,7 +31,7 @@ LAST_HOUR: Final = datetime(2026, 10, 31, 23, 30, tzinfo=UTC)
 
 
 def plan_of(period: str = "2026-10", bound: str = "202611040000", **changed: Any) -> StatementPlan:
-    """Return the plan of a run of 0.2.0, in UTC."""
+    """Return the plan of a run, in UTC."""
     month, calendar = Period.parse(period), Calendar()
     values: dict[str, Any] = {
         "period": month,
@@ -38,49 +40,68 @@ def plan_of(period: str = "2026-10", bound: str = "202611040000", **changed: Any
         "bound": QuarterHour.parse(bound),
         "after": None,
         "planned_at": iso_millis(QuarterHour.parse(bound).end),
-        "code_version": "0.2.0",
-        "schema": AT_ONCE,
+        "code_version": "1.0",
         "zone": "UTC",
         "cut_off": calendar.cut_off(month),
         "starts": calendar.starts(month),
         "ends": calendar.starts(month.next),
         "previous": ("", ""),
-        "numbers": (1, 1),
-        "prefixes": ("S-", "C-"),
         "report": ("2026-11-04T0000-0015", "0" * 64),
         **changed,
     }
     return StatementPlan(**values)
 
 
-def listed(agency: str = "42", currency: str = "GBP", *, issued: bool = True, **figures: str) -> Listed:
-    """Return a statement without lines, with some figures."""
-    all_figures = {name: Decimal(figures.get(name, "0")) for name in FIGURES}
-    files = {name: SealedObject("0" * 64, 100) for name in (STATEMENT, PAGE, LINES)}
-    return Listed(Account(agency, currency), "S-000001", STATEMENT_DOCUMENT, issued, all_figures, 0, 0, files)
+def document(
+    agency: str = "42", currency: str = "GBP", period: str = "2026-10", number: str = "S-000001", **figures: str
+) -> Document:
+    """Return a statement without lines, with some figures, as the first release makes it."""
+    return Document(
+        Period.parse(period),
+        Account(agency, currency),
+        1,
+        number,
+        STATEMENT_DOCUMENT,
+        "",
+        {name: Decimal(figures.get(name, "0")) for name in FIGURES},
+        0,
+        0,
+        {name: SealedObject("0" * 64, 100) for name in (STATEMENT, PAGE, LINES)},
+        1,
+        "2026-11-04T00:15:00.000Z",
+        date(2026, 11, 4),
+    )
 
 
-def sealed_items(plan: StatementPlan, *statements: Listed) -> list[dict[str, Any]]:
-    """Return the items that the run of a plan leaves: those of the statements, of the period, and of the progress."""
-    totals = ListTotals(FIGURES_OF_0_2)
-    for one in statements:
-        totals.add(one)
+def sealed_items(plan: StatementPlan, *statements: Document) -> list[dict[str, Any]]:
+    """Return the items that the run of a plan and a release of its drafts leave.
+
+    These are the items of the statements, of their accounts and numbers, of the period, and of the progress.
+    """
+    documents = [replace(one, period=plan.period, planned_at=plan.planned_at) for one in statements]
     return [
-        *({**one.as_item(plan.period), "bound": str(plan.bound)} for one in statements),
-        {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64},
+        *(statement_item(one, plan.bound) for one in documents),
+        *(last_document_item([one]) for one in documents),
+        *(number_item(one) for one in documents),
+        period_item(plan, len(statements)),
         {
             **PROGRESS_KEY,
             "first_period": str(plan.first_period),
-            "stated": str(plan.period),
+            SEALED: str(plan.period),
             "bound": str(plan.bound),
             "manifest_sha256": "0" * 64,
-            "numbers": [len(statements) + 1, 1],
         },
     ]
 
 
-def keep_sealed(world: World, plan: StatementPlan, *statements: Listed) -> None:
-    """Put into the Entity table what the run of a plan leaves there."""
+def period_item(plan: StatementPlan, drafts: int) -> dict[str, Any]:
+    """Return the item of a period with some drafts without lines."""
+    totals = ListTotals({"drafts": drafts}, DRAFT_FIGURES)
+    return {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": "0" * 64}
+
+
+def keep_sealed(world: World, plan: StatementPlan, *statements: Document) -> None:
+    """Put into the Entity table what the run of a plan, and a release of its drafts, leave there."""
     for values in sealed_items(plan, *statements):
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(values))
 
@@ -91,14 +112,12 @@ def keep_draft(world: World, plan: StatementPlan, account: Account) -> None:
     draft = Draft(account, AccountSums(), [], SealedObject("0" * 64, 100))
     content = as_bytes(draft.document(plan))
     s3.put_object(Bucket=bucket, Key=statement_prefix(plan.period, account) + DRAFT, Body=content)
-    files = {DRAFT: SealedObject(hexdigest(content), len(content)), LINES: draft.lines}
-    facts = DraftFacts(ListedDraft(account, draft.figures, 0, 0, files), 0, [])
-    release = ReleasePlan(1, plan.planned_at, "1.0.0", ("S-", "C-"), {}, "")
+    release = ReleasePlan(1, plan.planned_at, "1.0", ("S-", "C-"), {}, "")
     decided = DraftDecision(DraftState.OPEN, "release", plan.planned_at, "")
     for values in (
-        DraftItem(plan.period, plan.bound, facts, DraftState.NEW).decided(decided).as_item(),
-        {**period_key(plan.period), **plan.as_dict(), **DraftTotals(1).as_dict(), "manifest_sha256": "0" * 64},
-        {**release_key(1), **release.as_dict(), **ListTotals().as_dict(), "manifest_sha256": "0" * 64},
+        draft.item(plan, SealedObject(hexdigest(content), len(content))).decided(decided).as_item(),
+        period_item(plan, 1),
+        {**release_key(1), **release.as_dict(), **ListTotals.of_release().as_dict(), "manifest_sha256": "0" * 64},
     ):
         world.stack.dynamodb.put_item(TableName=world.stack.ref("EntityTable"), Item=to_item(values))
 

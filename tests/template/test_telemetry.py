@@ -36,7 +36,7 @@ AWS_OWN = {
     *("accountId", "apiId", "domainName", "domainPrefix", "method", "protocol", "requestId", "routeKey", "stage"),
     *("awsRegion", "eventID", "eventName", "eventSource", "eventSourceARN", "eventVersion", "SequenceNumber"),
     *("account", "detail-type", "id", "region", "resources", "source", "StreamViewType", "time", "version"),
-    *("publish", "reseal", "seal", "collect", "number", "write"),
+    *("publish", "reseal", "seal", "collect", "add_up", "write"),
 }
 """What AWS or an operator puts into an event, not a sender; not so in a body."""
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pytest
 
 from quarterhour.reports.lines import COLUMNS as OF_LINES
-from quarterhour.statements.releases.listing import COLUMNS as OF_DOCUMENTS
+from quarterhour.statements.listing import COLUMNS as OF_DOCUMENTS
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.warehouse.tables import SET_UP, Declared
 from tests.support.repository import ROOT

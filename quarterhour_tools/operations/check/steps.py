@@ -21,7 +21,7 @@ from quarterhour.model.totals import Totals
 from quarterhour.notifications.notification import NotificationKind
 from quarterhour.notifications.subscription import BUS, DeliveryOutcome
 from quarterhour.reports.keys import part_of_lines
-from quarterhour.statements.drafts.draft_items import DraftState
+from quarterhour.statements.drafts.draft import DraftState
 from quarterhour.web.static_files import origin
 from quarterhour_tools.operations.check import plan
 from quarterhour_tools.operations.check.outcome import NotDoneError, Outcome, StepFailedError

@@ -8,7 +8,7 @@ import pytest
 from quarterhour.ledger.recording.held_event import HeldReason
 from quarterhour.registry.agencies.agency import Registration
 from quarterhour.reports.plan import Proof
-from quarterhour.statements.drafts.draft_items import DraftState
+from quarterhour.statements.drafts.draft import DraftState
 from quarterhour.statements.queries import PeriodState
 from quarterhour.statements.receivables.plan import PaymentStatus
 from quarterhour.statements.releases.checks import Level

@@ -8,8 +8,8 @@ from hypothesis import given
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import (
+    draft_list_key,
     folder_of,
-    list_key,
     manifest_key,
     period_of_manifest,
     period_of_object,
@@ -53,7 +53,11 @@ def test_no_name_has_the_folder_of_a_longer_one() -> None:
 
 @pytest.mark.parametrize("agency", ["字" * 28, "字" * 29, "manifest.json", "statements.csv"])
 def test_the_files_of_a_period_can_be_kept_on_a_disk(agency: str, tmp_path: Path) -> None:
-    for key in (manifest_key(NOVEMBER), list_key(NOVEMBER), statement_prefix(NOVEMBER, Account(agency, "GBP")) + "a"):
+    for key in (
+        manifest_key(NOVEMBER),
+        draft_list_key(NOVEMBER),
+        statement_prefix(NOVEMBER, Account(agency, "GBP")) + "a",
+    ):
         file = tmp_path / key
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("")
@@ -61,6 +65,6 @@ def test_the_files_of_a_period_can_be_kept_on_a_disk(agency: str, tmp_path: Path
 
 def test_a_period_is_parsed_back_from_its_manifest() -> None:
     assert period_of_manifest(manifest_key(NOVEMBER)) == NOVEMBER
-    assert period_of_manifest(list_key(NOVEMBER)) is None
+    assert period_of_manifest(draft_list_key(NOVEMBER)) is None
     assert period_of_manifest("statements/2026-13/manifest.json") is None
     assert period_of_object("ledger/2026-11/x") is None

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from decimal import Decimal
 from functools import cache
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.periods import Calendar, Period, time_zone
@@ -35,9 +36,14 @@ def at(text: str) -> datetime:
 
 
 def sold(when: str, id_: str, amount: str = "12.50", account: str = "42#GBP", **changed: str) -> Any:
-    """Return the ledger item of a line; its period is the month of its recording, unless it says another."""
+    """Return the ledger item of a line; its period is the month of its recording, unless it says another.
+
+    Its tax point is its business date.
+    """
     recorded = at(when)
-    facts = {"recorded_at": iso_millis(recorded), "period": when[:7], **changed}
+    sold_at = datetime.fromisoformat(changed["time"]) if "time" in changed else recorded
+    tax_point = sold_at.astimezone(ZoneInfo(ZONE)).date().isoformat()
+    facts = {"recorded_at": iso_millis(recorded), "period": when[:7], "tax_point": tax_point, **changed}
     return line(recorded, id_, amount, account, **facts)
 
 
@@ -81,23 +87,10 @@ def decide(runs: StatementRuns, period: str, desired: Desired, now: datetime) ->
     runs.decide(draft, DraftRequest(desired, "a wrong name", len(draft.decisions)), now)
 
 
-@cache
-def sealed_after_0_2(prefixes: tuple[str, str] = ("S-", "C-")) -> Objects:
-    """Return the same months: 0.2.0 sealed October and November, and December is released; change a copy.
-
-    ``prefixes``: of the numbers from December on.
-    """
-    objects, _ = three_months(Period(2026, 11), prefixes)
-    return objects
-
-
-def three_months(
-    at_once: Period | None = None, prefixes: tuple[str, str] = ("S-", "C-")
-) -> tuple[Objects, StatementRuns]:
+def three_months() -> tuple[Objects, StatementRuns]:
     """Return the reports and the statements of three months, and what made them.
 
-    They have lines of all kinds and parts. The reports have gaps between them. ``at_once``: the last month of
-    0.2.0. ``prefixes``: of the numbers of the last month.
+    They have lines of all kinds and parts. The reports have gaps between them.
     """
     objects: Objects = {}
     old = [sold("2026-10-31 22:01", "o1"), sold("2026-10-31 22:20", "o2", "-3.005", f"{LONG}#GBP")]
@@ -112,7 +105,7 @@ def three_months(
     run = seal(objects, "202611030000", "202611030015", early, run, base="EUR", pins=PINS)
     cut_off = [sold("2026-11-04 00:05", "c1", "2.00", time="2026-10-30T10:00:00Z", prior_period="1")]
     run = seal(objects, "202611040000", "202611040015", cut_off, run, base="EUR", pins=PINS)
-    runs = StatementRuns(objects, SETTINGS, PROFILES, at_once)
+    runs = StatementRuns(objects, SETTINGS, PROFILES)
     assert runs.run(at("2026-11-04 00:32")) == ["2026-10"]
     middle = [
         sold("2026-11-15 09:00", "m1", "10.00", order_id="1", terms="card 1"),
@@ -134,6 +127,5 @@ def three_months(
     assert runs.run(at("2026-12-04 00:32")) == ["2026-11"]
     last = [sold("2027-01-05 00:01", "x1", "3", time="2026-12-24T00:00:00Z", prior_period="1")]
     run = seal(objects, "202701050000", "202701050000", last, run, base="EUR", pins=PINS)
-    runs.settings = replace(SETTINGS, prefixes=prefixes)
     assert runs.run(at("2027-01-05 00:17")) == ["2026-12"]
     return objects, runs

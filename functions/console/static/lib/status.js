@@ -8,7 +8,7 @@ const COLOURS = {
     "bad_status", "redirected", "timed_out", "disconnected", "bad_answer", "bad_certificate", "tls_failed",
     "unknown_host", "refused_address", "no_secret", "bus_failed",
   ],
-  bad: ["disputed", "not_issued", "cancelled", "held", "overdue", "drift", "failed", "late", "paused", "disabled"],
+  bad: ["disputed", "cancelled", "held", "overdue", "drift", "failed", "late", "paused", "disabled"],
   plain: ["issued", "open", "new", "pending", "closed", "running", "sealed", "active", "none", "unknown", "to_do"],
 };
 const WORDS = { none: "not registered", unknown: "not checked" };

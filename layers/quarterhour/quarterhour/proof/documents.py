@@ -13,8 +13,7 @@ from quarterhour.proof.period import SealedPeriod, Sources
 from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, differences, in_base, shown_problems
 from quarterhour.reports.lines import read_lines
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, statement_prefix
-from quarterhour.statements.listing import SealedObject
-from quarterhour.statements.releases.listing import ReleasedDocument
+from quarterhour.statements.listing import Document, SealedObject
 
 MADE: Final = (PAGE, XML)
 """The files that follow from ``statement.json`` alone. A document that makes no invoice has no XML."""
@@ -36,11 +35,11 @@ class ReleasedDraft:
     issued_on: str = ""
     cancelled: str = ""
 
-    def after(self, row: ReleasedDocument, issued_on: str) -> "ReleasedDraft":
+    def after(self, row: Document, issued_on: str) -> "ReleasedDraft":
         """Return what is released after one more document."""
         if row.cancels:
             return ReleasedDraft(row.revision, cancelled=row.cancels)
-        return ReleasedDraft(row.revision, row.listed.number, row.listed.document, issued_on)
+        return ReleasedDraft(row.revision, row.number, row.kind, issued_on)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +47,10 @@ class FoundDocument:
     """A document of a release: its row, the sealed lines and the period of its draft, and what must be right.
 
     ``released``: of the draft before. ``number`` and ``issued_on``: those that it must have. ``acceptance_days``: of
-    its release. ``previous``: the last document of the account, as this one must show it; ``knows_previous``: whether
-    that is known.
+    its release. ``previous``: the last document of the account, as this one must show it.
     """
 
-    row: ReleasedDocument
+    row: Document
     lines: SealedObject
     sealed: SealedPeriod
     released: ReleasedDraft
@@ -60,17 +58,16 @@ class FoundDocument:
     issued_on: str
     acceptance_days: int
     previous: Json | None
-    knows_previous: bool
 
     @property
     def draft_prefix(self) -> str:
         """The prefix of the keys of the draft and of its lines."""
-        return statement_prefix(self.row.period, self.row.listed.account)
+        return statement_prefix(self.row.period, self.row.account)
 
     @property
     def cancelled_key(self) -> str:
         """The key of the document that it cancels."""
-        return statement_prefix(self.row.period, self.row.listed.account, self.row.revision - 1) + STATEMENT
+        return statement_prefix(self.row.period, self.row.account, self.row.revision - 1) + STATEMENT
 
     def header(self, document: Json) -> dict[str, Any]:
         """Return the members that follow from the manifests, the list, and the documents before.
@@ -89,12 +86,12 @@ class FoundDocument:
             "time_zone": sealed.manifest["time_zone"],
             "cut_off": sealed.manifest["cut_off"],
             "recorded_until": iso_seconds(sealed.bound.end),
-            "agency": row.listed.account.agency,
-            "currency": row.listed.account.currency,
+            "agency": row.account.agency,
+            "currency": row.account.currency,
             "rounding": sealed.manifest["rounding"],
             "cancels": cancels if row.cancels else None,
             "replaces": None if row.cancels else released.cancelled or None,
-            **({"previous": self._previous_of(document)} if self.knows_previous else {}),
+            "previous": self._previous_of(document),
         }
 
     def _dispute_until(self) -> str | None:
@@ -118,11 +115,11 @@ class DocumentVerifier:
         """Verify the files of a document; return what its JSON must hold, ``None`` if a file cannot be read."""
         files, row = self._files, found.row
         key = row.prefix + STATEMENT
-        content = files.content(key, row.listed.files[STATEMENT])
-        listed = row.listed.files
+        content = files.content(key, row.files[STATEMENT])
+        listed = row.files
         made = {name: files.content(row.prefix + name, listed[name]) for name in MADE if name in listed}
-        if row.listed.files[LINES] != found.lines:
-            files.problem(found.draft_prefix + LINES, f"is not the file that {row.listed.number} names")
+        if row.files[LINES] != found.lines:
+            files.problem(found.draft_prefix + LINES, f"is not the file that {row.number} names")
         if content is None:
             return None
         try:

@@ -10,12 +10,12 @@ from quarterhour.model import exact_json
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position
 from quarterhour.model.periods import Period, time_zone
+from quarterhour.model.schema import check_schema
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, differences, shown_problems
 from quarterhour.proof.reports import OpenObject
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import Line, read_lines
-from quarterhour.statements.document.files import PAGES
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML
 from quarterhour.statements.listing import SealedObject
 
@@ -83,8 +83,7 @@ def verify_folder(open_object: OpenObject) -> FolderVerification:
 def _check_schema(document: Json) -> None:
     if document.get("preview"):
         raise ValueError("it is a preview: only sealed statements can be verified")
-    if document["schema"] not in PAGES:
-        raise ValueError(f"the schema {document['schema']} is unknown: use the version that wrote it")
+    check_schema(document["schema"])
 
 
 def _recompute(files: CheckedFiles, document: Json) -> Recomputation | None:

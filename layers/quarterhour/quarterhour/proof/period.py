@@ -16,6 +16,7 @@ from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.schema import check_schema
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
 from quarterhour.proof.recompute import (
     Json,
@@ -29,7 +30,6 @@ from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST as RUN_MANIFEST
 from quarterhour.reports.keys import part_of_lines, run_bounds, run_prefix
 from quarterhour.reports.lines import Line, read_lines
-from quarterhour.statements.document.files import PAGES
 from quarterhour.statements.keys import manifest_key
 from quarterhour.statements.listing import SealedObject
 
@@ -95,8 +95,7 @@ class SealedPeriod:
     def of(cls, period: Period, content: bytes) -> "SealedPeriod":
         """Parse a manifest; raise ``ValueError`` for an unknown schema."""
         manifest = exact_json.parse_sealed(content)
-        if manifest["schema"] not in PAGES:
-            raise ValueError(f"the schema {manifest['schema']} is unknown: use the version that wrote it")
+        check_schema(manifest["schema"])
         previous, after = manifest["previous"], manifest["previous_bound"]
         return cls(
             period,

@@ -15,12 +15,10 @@ from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
 from quarterhour.reports.lines import Line
-from quarterhour.statements.document.statement import BY_COLLECTOR, BY_KIND, BY_RELEASE, IN_PART, WITH_PAYMENT_TERMS
 from quarterhour.statements.document.tax import note_of
 from quarterhour.statements.drafts.figures import MAX_TERMS
 from quarterhour.statements.drafts.orders import GROUPED_LINES
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
-from quarterhour.statements.plan import BY_TAX_POINT
 
 Json = Mapping[str, Any]
 
@@ -44,8 +42,6 @@ _ROUNDINGS: Final = {
     name: Context(prec=200, rounding=mode, traps=[InvalidOperation, Overflow])
     for name, mode in (("half-even", ROUND_HALF_EVEN), ("half-up", ROUND_HALF_UP))
 }
-_OF_0_2: Final = "half-even"
-"""The rounding of statements that show none."""
 _SOLD: Final = {SALE: "sales", VOID: "voids", REFUND: "refunds", ADJUSTMENT: "adjustments"}
 _BROUGHT_FORWARD: Final = "brought_forward"
 _PAYMENTS: Final = "payments"
@@ -53,14 +49,13 @@ _OTHER: Final = "other"
 _KINDS: Final = (*_SOLD.values(), _BROUGHT_FORWARD, _PAYMENTS, _OTHER)
 _HEADER: Final = (
     *("schema", "number", "period", "from", "to", "time_zone", "cut_off", "recorded_until", "agency", "currency"),
+    *("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces", "collects"),
     *("owner", "customer", "previous"),
 )
 """The members of a statement that do not follow from its lines."""
-_TERMS_OF_PAYMENT: Final = ("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces")
-"""More of them, from ``WITH_PAYMENT_TERMS`` on; ``due_on`` follows from them and the closing balance."""
-_PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact")
+_PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact", "iban")
 _PARTIES: Final = {"owner": (*_PARTY, "logo"), "customer": (*_PARTY, "registered", "group")}
-"""The members of the parties; from ``WITH_PAYMENT_TERMS`` on, both have an IBAN, too."""
+"""The members of the parties."""
 _NUMBERS: Final = re.compile(r"(\d+)", re.ASCII)
 _SHOWN: Final = 100
 _NAMED: Final = ("kind", "category")
@@ -231,22 +226,23 @@ class Recomputation:
         the figures and the exchange rate of the base currency if ``base`` is empty.
         """
         unit = _Unit(header["currency"], _rounding_of(header))
-        taxes = None if header["schema"] < BY_TAX_POINT else self._taxes(header["taxes"], unit)
+        taxes = self._taxes(header["taxes"], unit)
         amounts = self._amounts(header, taxes, unit)
-        by_schema = self._by_schema(header, base, taxes, amounts)
-        if header["schema"] < BY_COLLECTOR:
-            del amounts["proceeds"]
-        orders = self._shown_orders(header)
+        orders = [] if header["cancels"] else self._orders()
         return {
             **{name: header[name] for name in _HEADER},
-            **by_schema,
             "document": _document_of(header, amounts, unit),
+            "due_on": _due_on(header, amounts["closing"]),
+            "rounding": _rounding_of(header),
+            "taxes": taxes,
+            "tax_in": self._tax_in(header, base, amounts["commission"], amounts["tax"]),
+            "earlier_months": self._earlier_months(),
             **{name: text_of(value) for name, value in amounts.items()},
             "lines": self.lines,
             "prior_period_lines": sum(some.lines for some in self._prior.values()),
             "by_kind": {name: some.shown("amount") for name, some in self._kinds.items()},
             "prior_period": {name: some.shown("amount") for name, some in self._prior.items()},
-            "base": self._in_base(unit._replace(currency=base), header["schema"]) if base else header["base"],
+            "base": self._in_base(unit._replace(currency=base)) if base else header["base"],
             "days": [
                 {"day": day or None, **some.shown("net")}
                 for day, some in sorted(self._days.items(), key=lambda entry: entry[0] or "~")
@@ -261,19 +257,12 @@ class Recomputation:
             "lines_file": dict(lines_file),
         }
 
-    def _amounts(self, header: Json, taxes: Sequence[Json] | None, unit: "_Unit") -> dict[str, Decimal]:
-        """Return the amounts of a statement by name, in the order in which it shows them.
-
-        ``taxes``: by tax point; ``None`` if the profile of the cut-off taxes everything.
-        """
+    def _amounts(self, header: Json, taxes: Sequence[Json], unit: "_Unit") -> dict[str, Decimal]:
+        """Return the amounts of a statement by name, in the order in which it shows them."""
         sold = {name: self._kinds[name].value for name in _SOLD.values()}
         net = _add(*sold.values())
         exact = _add(*(self._kinds[name].commission for name in (*_SOLD.values(), _OTHER)))
-        if taxes is None:
-            commission = unit.rounded(exact)
-            tax = _tax(commission, unit, header["tax_profile"])
-        else:
-            commission, tax = (_add(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
+        commission, tax = (_add(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
         previous = header["previous"]
         brought_forward = self._kinds[_BROUGHT_FORWARD].commission
         opening = _add(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
@@ -292,30 +281,6 @@ class Recomputation:
             "payments": payments,
             "closing": EXACT.subtract(_add(opening, commission, tax), _add(proceeds, payments)),
         }
-
-    def _by_schema(
-        self, header: Json, base: str, taxes: Sequence[Json] | None, amounts: Mapping[str, Decimal]
-    ) -> dict[str, Any]:
-        """Return the members that not every schema has."""
-        schema = header["schema"]
-        if taxes is None:
-            members = {"tax_profile": header["tax_profile"]}
-        else:
-            members = {
-                "rounding": _rounding_of(header),
-                "taxes": taxes,
-                "tax_in": self._tax_in(header, base, amounts["commission"], amounts["tax"]),
-                "earlier_months": self._earlier_months(),
-            }
-        if schema >= WITH_PAYMENT_TERMS:
-            members |= {name: header[name] for name in _TERMS_OF_PAYMENT}
-            members["due_on"] = _due_on(header, amounts["closing"])
-        if schema >= BY_COLLECTOR:
-            members["collects"] = header["collects"]
-        if schema < BY_RELEASE:
-            issued = header["tax_profile"] is not None
-            members |= {"issued": issued, "not_issued": None if issued else header["not_issued"] or "a reason"}
-        return members
 
     def draft(self, header: Json, lines_file: Json) -> dict[str, Any]:
         """Return what ``draft.json`` must hold, as ``comparable`` has it. ``header``: what the lines do not give."""
@@ -355,11 +320,6 @@ class Recomputation:
             "prior_period_lines": str(sum(some.lines for some in self._prior.values())),
         }
 
-    def _shown_orders(self, header: Json) -> list[dict[str, Any]]:
-        if header["schema"] < BY_KIND:
-            return self._orders_of_0_2()
-        return [] if header["cancels"] else self._orders()
-
     def _orders(self) -> list[dict[str, Any]]:
         """Return the sums by order: a correction without an order has that of its sale, if that is among the lines."""
         sales = {(line["source"], line["id"]): line for kind, line, _ in self._grouped if kind == "sales"}
@@ -379,15 +339,6 @@ class Recomputation:
                 **some.shown("net"),
             }
             for (order, sale, kind, product), some in rows
-        ]
-
-    def _orders_of_0_2(self) -> list[dict[str, Any]]:
-        sums: dict[tuple[str, str], _Sum] = {}
-        for _, line, some in self._grouped:
-            sums.setdefault((line["order_id"], line["product"]), _Sum()).add(some.value, some.commission)
-        return [
-            {"order": order or None, "product": product or None, **some.shown("net")}
-            for (order, product), some in sums.items()
         ]
 
     def _taxes(self, shown: Sequence[Json], unit: "_Unit") -> list[dict[str, Any]]:
@@ -447,13 +398,9 @@ class Recomputation:
                 months.setdefault(day[:7], _Sum()).add(some.value, some.commission, some.lines)
         return [{"month": month, **some.shown("net")} for month, some in months.items()]
 
-    def _in_base(self, unit: "_Unit", schema: int) -> dict[str, Any]:
-        missing = sorted(self._base.missing)
-        figures = {
-            name: None if missing and schema < IN_PART else text_of(unit.nearest(value))
-            for name, value in self._base.figures.items()
-        }
-        return {"currency": unit.currency, **figures, "missing": missing}
+    def _in_base(self, unit: "_Unit") -> dict[str, Any]:
+        figures = {name: text_of(unit.nearest(value)) for name, value in self._base.figures.items()}
+        return {"currency": unit.currency, **figures, "missing": sorted(self._base.missing)}
 
 
 def comparable(draft: Json) -> dict[str, Any]:
@@ -495,11 +442,8 @@ def _place(order: str, sale: str, kind: str, product: str) -> tuple[Any, ...]:
 
 def _document_of(header: Json, amounts: Mapping[str, Decimal], unit: "_Unit") -> str:
     """Return whether a document is a statement or a credit note."""
-    schema = header["schema"]
-    if schema >= BY_RELEASE and header["cancels"]:
+    if header["cancels"]:
         is_credit = header["cancels"]["document"] == STATEMENT_DOCUMENT
-    elif schema < BY_TAX_POINT:
-        is_credit = amounts["payable"] < 0
     else:
         is_credit = unit.rounded(amounts["commission_exact"]) < 0
     return CREDIT_NOTE if is_credit else STATEMENT_DOCUMENT
@@ -530,7 +474,7 @@ def _add(*values: Decimal) -> Decimal:
 
 def _rounding_of(header: Json) -> str:
     """Return the rounding that a statement shows; raise ``ValueError`` for an unknown one."""
-    rounding: str = _OF_0_2 if header["schema"] < BY_TAX_POINT else header["rounding"]
+    rounding: str = header["rounding"]
     if rounding not in _ROUNDINGS:
         raise ValueError(f"rounding: expected {' or '.join(_ROUNDINGS)}, found {_short(rounding)}")
     return rounding
@@ -538,8 +482,6 @@ def _rounding_of(header: Json) -> str:
 
 def _is_collected(header: Json) -> bool:
     """Return whether the marketplace holds the customers' money; raise ``ValueError`` if it is not clear who does."""
-    if header["schema"] < BY_COLLECTOR:
-        return False
     if header["collects"] not in COLLECTORS:
         raise ValueError(f"collects: expected {' or '.join(COLLECTORS)}, found {_short(header['collects'])}")
     return bool(header["collects"] == BY_MARKETPLACE)
@@ -557,18 +499,18 @@ class _Unit(NamedTuple):
     def nearest(self, value: Fraction) -> Decimal:
         units = value * 10**self._places
         up = int(abs(units) + Fraction(1, 2)) * (1 if units > 0 else -1)
-        return EXACT.scaleb(Decimal(round(units) if self.rounding == _OF_0_2 else up), -self._places)
+        return EXACT.scaleb(Decimal(round(units) if self.rounding == "half-even" else up), -self._places)
 
     @property
     def _places(self) -> int:
         return MINOR_DIGITS.get(self.currency, 0)
 
 
-def _tax(commission: Decimal, unit: _Unit, profile: Json | None) -> Decimal:
+def _tax(commission: Decimal, unit: _Unit, row: Json) -> Decimal:
     """Return the tax on a rounded commission by the scheme and percentage that the statement shows."""
-    if profile is None or profile["scheme"] != STANDARD:
+    if row["scheme"] != STANDARD:
         return unit.rounded(Decimal(0))
-    return unit.rounded(EXACT.multiply(commission, Decimal(profile["percent"]).scaleb(-2)))
+    return unit.rounded(EXACT.multiply(commission, Decimal(row["percent"]).scaleb(-2)))
 
 
 def text_of(value: Decimal) -> str:
@@ -586,21 +528,11 @@ def bounds_of(period: Period, zone: tzinfo) -> dict[str, str]:
 
 def shown_problems(document: Json) -> Iterator[str]:
     """Yield what is wrong with members that follow from no other file: the parties, the language and the taxes."""
-    has_terms = document["schema"] >= WITH_PAYMENT_TERMS
     for name, members in _PARTIES.items():
         party = document[name]
-        known = (*members, "iban") if has_terms else members
-        yield from differences(party, {member: party.get(member) for member in known}, name)
-    if has_terms and document["language"] not in LANGUAGES:
+        yield from differences(party, {member: party.get(member) for member in members}, name)
+    if document["language"] not in LANGUAGES:
         yield f"language: expected {' or '.join(LANGUAGES)}, found {_short(document['language'])}"
-    yield from _tax_problems(document)
-
-
-def _tax_problems(document: Json) -> Iterator[str]:
-    if document["schema"] < BY_TAX_POINT:
-        if document["tax_profile"] is not None:
-            yield from _profile_problems(document["tax_profile"], "tax_profile")
-        return
     for index, row in enumerate(document["taxes"]):
         yield from _profile_problems(row, f"taxes[{index}]")
 

@@ -12,21 +12,27 @@ from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in
+from quarterhour.model.schema import check_schema
 from quarterhour.proof.documents import MADE, DocumentVerifier, FoundDocument, ReleasedDraft
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE
 from quarterhour.proof.period import SealedPeriod, Sources
 from quarterhour.proof.recompute import EXACT, Json, differences, text_of
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML, manifest_key
-from quarterhour.statements.listing import CREDIT_NOTE, FIGURES, STATEMENT_DOCUMENT, SealedObject
+from quarterhour.statements.listing import (
+    CREDIT_NOTE,
+    FIGURES,
+    STATEMENT_DOCUMENT,
+    Document,
+    SealedObject,
+    read_release,
+)
 from quarterhour.statements.releases.keys import (
     release_list_key,
     release_manifest_key,
     release_of_list,
     release_of_manifest,
 )
-from quarterhour.statements.releases.listing import ReleasedDocument, read_release
-from quarterhour.statements.releases.plan import SCHEMA
 
 if TYPE_CHECKING:
     from quarterhour.model.periods import Period
@@ -35,8 +41,6 @@ _DIGITS: Final = 6
 _UNDER_WAY: Final = ": if a release is under way, verify again when it has ended"
 _COUNTS: Final = {STATEMENT_DOCUMENT: "statements", CREDIT_NOTE: "credit_notes"}
 _TOTALLED: Final = tuple(name for name in FIGURES if name != "commission_exact")
-_COPIED: Final = ("number", "document", *FIGURES, "lines", "prior_period_lines")
-"""The columns of the list that repeat members of a document."""
 _PREVIOUS: Final = ("number", "document", "net", "commission", "tax", "payments", "closing")
 _MEMBERS: Final = (
     *("schema", "release", "planned_at", "code_version", "previous", "acceptance_days", "prefixes", "numbers"),
@@ -58,18 +62,6 @@ class PeriodDrafts(NamedTuple):
     unlisted: set[str]
 
 
-@dataclass(frozen=True, slots=True)
-class Before:
-    """What 0.2.0 left: the next numbers by document, and the last statements as those that follow show them.
-
-    ``is_known``: whether the list of the last statements could be read.
-    """
-
-    numbers: Mapping[str, int] = field(default_factory=dict)
-    previous: Mapping[Account, Json] = field(default_factory=dict)
-    is_known: bool = True
-
-
 @dataclass(slots=True)
 class _Totals:
     """What a manifest counts and adds up of its list."""
@@ -77,14 +69,13 @@ class _Totals:
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys((*_COUNTS.values(), "lines"), 0))
     currencies: dict[str, dict[str, Decimal]] = field(default_factory=dict)
 
-    def add(self, row: ReleasedDocument) -> None:
+    def add(self, row: Document) -> None:
         """Add a document."""
-        listed = row.listed
-        self.counts[_COUNTS[listed.document]] += 1
-        self.counts["lines"] += listed.lines
-        sums = self.currencies.setdefault(listed.account.currency, dict.fromkeys(_TOTALLED, Decimal(0)))
+        self.counts[_COUNTS[row.kind]] += 1
+        self.counts["lines"] += row.lines
+        sums = self.currencies.setdefault(row.account.currency, dict.fromkeys(_TOTALLED, Decimal(0)))
         for name in _TOTALLED:
-            sums[name] = EXACT.add(sums[name], listed.figures[name])
+            sums[name] = EXACT.add(sums[name], row.figures[name])
 
     def as_dict(self) -> dict[str, Any]:
         """Return the counts and sums as the manifest holds them."""
@@ -102,8 +93,7 @@ class _Release:
     """
 
     def __init__(self, manifest: Json, series: Mapping[str, int]) -> None:
-        if manifest["schema"] != SCHEMA:
-            raise ValueError(f"the schema {manifest['schema']} is unknown: use the version that wrote it")
+        check_schema(manifest["schema"])
         self.manifest = manifest
         self.planned_at = parse_iso(manifest["planned_at"])
         self.totals = _Totals()
@@ -112,23 +102,23 @@ class _Release:
         self._prefixes = {document: str(manifest["prefixes"][name]) for document, name in _COUNTS.items()}
         self._last: tuple[Account, bool, Period] | None = None
 
-    def expected_number(self, row: ReleasedDocument) -> str:
+    def expected_number(self, row: Document) -> str:
         """Return the number that a document must have; the next one follows its own number, if that is of the series.
 
         So a gap is one problem, not one of every later document.
         """
-        prefix = self._prefixes[row.listed.document]
+        prefix = self._prefixes[row.kind]
         number = self.series.get(prefix, 1)
-        digits = row.listed.number.removeprefix(prefix)
-        resumed = row.listed.number.startswith(prefix) and digits.isascii() and digits.isdecimal()
+        digits = row.number.removeprefix(prefix)
+        resumed = row.number.startswith(prefix) and digits.isascii() and digits.isdecimal()
         self.series[prefix] = (int(digits) if resumed else number) + 1
         return f"{prefix}{number:0{_DIGITS}d}"
 
-    def out_of_order(self, row: ReleasedDocument) -> Iterator[str]:
+    def out_of_order(self, row: Document) -> Iterator[str]:
         """Yield what is wrong with the place of a document: by account, its cancellations first, then by period."""
-        place = row.listed.account, not row.cancels, row.period
+        place = row.account, not row.cancels, row.period
         if self._last is not None and place <= self._last:
-            yield f"{row.listed.number} is not after the documents before"
+            yield f"{row.number} is not after the documents before"
         self._last = place
 
     def expected(self, listed: SealedObject) -> dict[str, Any]:
@@ -146,13 +136,12 @@ class _Release:
 class ReleasesVerifier:
     """Verifies all releases in their order. Memory grows with the drafts, not with their lines."""
 
-    def __init__(self, sources: Sources, drafts: Iterable[PeriodDrafts], before: Before) -> None:
+    def __init__(self, sources: Sources, drafts: Iterable[PeriodDrafts]) -> None:
         self._files = sources.files
         self._documents = DocumentVerifier(sources)
         self._drafts = {one.sealed.period: one for one in drafts}
-        self._before = before
-        self._series: dict[str, int] | None = None
-        self._previous: dict[Account, Json] = dict(before.previous)
+        self._series: dict[str, int] = {}
+        self._previous: dict[Account, Json] = {}
         self._released: dict[tuple[Period, Account], ReleasedDraft] = {}
         self._lost: set[Period] = set()
         self._sha256 = ""
@@ -197,8 +186,7 @@ class ReleasesVerifier:
         self.releases += 1
         try:
             manifest = exact_json.parse_sealed(content)
-            series = self._first_series(manifest) if self._series is None else self._series
-            release = _Release(manifest, series)
+            release = _Release(manifest, self._series)
             listed = self._verify_list(number, release)
             self._series = release.series
             previous = {"release": number - 1, "sha256": self._sha256} if self._sha256 else None
@@ -212,22 +200,6 @@ class ReleasesVerifier:
         except UNREADABLE as error:
             files.unreadable(key, error)
         self._sha256 = hexdigest(content)
-
-    def _first_series(self, manifest: Json) -> dict[str, int]:
-        """Return the next numbers before the first release, by prefix: those after the statements of 0.2.0.
-
-        A series whose prefix has the year of issue begins with 1.
-        """
-        planned_at = parse_iso(manifest["planned_at"])
-        years = {str((planned_at + span).year) for span in (-_ZONES, _ZONES)}
-        series = {}
-        for document, name in _COUNTS.items():
-            prefix, number = manifest["prefixes"][name], self._before.numbers.get(document, 1)
-            shown = manifest["numbers"].get(prefix)
-            begins = shown is None or shown["first"] == 1
-            if not (begins and any(year in prefix for year in years)):
-                series[prefix] = number
-        return series
 
     def _check_time(self, key: str, release: _Release) -> None:
         """Check that a release is not planned before the one before it."""
@@ -245,7 +217,7 @@ class ReleasesVerifier:
             if listed is None:
                 return None
             try:
-                for line, row in enumerate(_rows(file), 2):
+                for line, row in enumerate(_rows(file, number), 2):
                     self._verify_row(key, line, row, release)
                     release.totals.add(row)
             except UNREADABLE as error:
@@ -253,13 +225,14 @@ class ReleasesVerifier:
                 return None
         return listed
 
-    def _verify_row(self, key: str, line: int, row: ReleasedDocument, release: _Release) -> None:
-        files, account, place = self._files, row.listed.account, f"{key}: line {line}: {row.listed.account}"
+    def _verify_row(self, key: str, line: int, row: Document, release: _Release) -> None:
+        files, account, place = self._files, row.account, f"{key}: line {line}: {row.account}"
         self.documents += 1
         number = release.expected_number(row)
         files.report(place, release.out_of_order(row))
-        cells = {name: text_of(value) for name, value in row.listed.figures.items()}
-        cells |= {name: str(getattr(row.listed, name)) for name in _COPIED if name not in FIGURES}
+        cells = {name: text_of(value) for name, value in row.figures.items()}
+        cells |= {"number": row.number, "document": row.kind}
+        cells |= {"lines": str(row.lines), "prior_period_lines": str(row.prior_period_lines)}
         drafts = self._drafts.get(row.period)
         if drafts is None:
             if row.period not in self._lost:
@@ -273,35 +246,34 @@ class ReleasesVerifier:
             files.problem(place, f"{row.period} has no draft of it")
             self._go_on(row, cells, {"issued_on": issued_on})
             return
-        drafts.unlisted.difference_update(row.prefix + name for name in {*_FILES, *row.listed.files} - {LINES})
+        drafts.unlisted.difference_update(row.prefix + name for name in {*_FILES, *row.files} - {LINES})
         released = self._released.get((row.period, account), ReleasedDraft())
         files.report(place, self._problems(row, released, drafts.sealed, release))
         self._released[row.period, account] = released.after(row, issued_on)
         expected: Json | None = None
-        if row.listed.files.keys() - {XML} == _FILES:
+        if row.files.keys() - {XML} == _FILES:
             previous = self._previous.get(account)
-            is_known = previous is not None or self._before.is_known
             days = int(release.manifest["acceptance_days"])
-            found = FoundDocument(row, lines, drafts.sealed, released, number, issued_on, days, previous, is_known)
+            found = FoundDocument(row, lines, drafts.sealed, released, number, issued_on, days, previous)
             expected = self._documents.verify(found)
         right = {**cells, "number": number} if expected is None else {name: str(expected[name]) for name in cells}
         files.report(place, differences(cells, right))
         self._go_on(row, right, {"issued_on": issued_on})
 
-    def _go_on(self, row: ReleasedDocument, right: Mapping[str, str], issued: Mapping[str, str]) -> None:
+    def _go_on(self, row: Document, right: Mapping[str, str], issued: Mapping[str, str]) -> None:
         """Keep a document as the next one of its account must show it: with the number that it has.
 
         ``issued``: its date of issue, empty if the time zone of its period is not known.
         """
-        shown = {**{name: right[name] for name in _PREVIOUS}, "number": row.listed.number, **issued}
-        self._previous[row.listed.account] = {"period": str(row.period), **shown, "lines": int(right["lines"])}
+        shown = {**{name: right[name] for name in _PREVIOUS}, "number": row.number, **issued}
+        self._previous[row.account] = {"period": str(row.period), **shown, "lines": int(right["lines"])}
 
     def _problems(
-        self, row: ReleasedDocument, released: ReleasedDraft, sealed: SealedPeriod, release: _Release
+        self, row: Document, released: ReleasedDraft, sealed: SealedPeriod, release: _Release
     ) -> Iterator[str]:
         """Yield what is wrong with a document at its place among those of its draft and of its account."""
-        if row.listed.files.keys() - {XML} != _FILES:
-            yield f"files: expected {', '.join(sorted(_FILES))}, found {', '.join(sorted(row.listed.files))}"
+        if row.files.keys() - {XML} != _FILES:
+            yield f"files: expected {', '.join(sorted(_FILES))}, found {', '.join(sorted(row.files))}"
         if release.planned_at < sealed.bound.end:
             planned_at = release.manifest["planned_at"]
             yield f"was released at {planned_at}, while lines were recorded until {iso_seconds(sealed.bound.end)}"
@@ -315,15 +287,15 @@ class ReleasesVerifier:
         elif earlier := self._unreleased_before(row):
             yield f"the draft of {earlier} comes first"
 
-    def _unreleased_before(self, row: ReleasedDocument) -> "Period | None":
+    def _unreleased_before(self, row: Document) -> "Period | None":
         """Return the first earlier period of the account whose draft was never released; ``None`` without one.
 
         A draft whose statement is cancelled may wait while later ones are released.
         """
-        account = row.listed.account
+        account = row.account
         earlier = (period for period, one in self._drafts.items() if period < row.period and account in one.found)
         return min((period for period in earlier if (period, account) not in self._released), default=None)
 
 
-def _rows(file: Any) -> Iterator[ReleasedDocument]:  # noqa: ANN401 - a temporary file
-    return read_release(io.TextIOWrapper(file, encoding="utf-8", newline=""))
+def _rows(file: Any, number: int) -> Iterator[Document]:  # noqa: ANN401 - a temporary file
+    return read_release(io.TextIOWrapper(file, encoding="utf-8", newline=""), number)

@@ -11,15 +11,13 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.proof.drafts import DraftsVerifier
 from quarterhour.proof.files import UNREADABLE, CheckedFiles
-from quarterhour.proof.of_0_2 import StatementsVerifier
 from quarterhour.proof.period import EARLIER, NO_LINES, Rates, SealedPeriod, Sources
 from quarterhour.proof.recompute import Json, PinnedRate
-from quarterhour.proof.releases import Before, PeriodDrafts, ReleasesVerifier
+from quarterhour.proof.releases import PeriodDrafts, ReleasesVerifier
 from quarterhour.proof.reports import Lines, OpenObject, ReportVerification
 from quarterhour.proof.reports import verify as verify_reports
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.statements.keys import STATEMENTS, manifest_key, period_of_manifest, period_of_object, period_prefix
-from quarterhour.statements.plan import AT_ONCE
 from quarterhour.statements.releases.keys import RELEASES
 
 if TYPE_CHECKING:
@@ -81,7 +79,6 @@ class _Verifier:
         self._last: SealedPeriod | None = None
         self._of_releases = {key for key in names if key.startswith(RELEASES)}
         self._drafts: list[PeriodDrafts] = []
-        self._before = Before()
 
     def _period(self, period: Period) -> SealedPeriod | None:
         """Read a period's manifest; if it cannot be read, leave out the period's files."""
@@ -128,7 +125,7 @@ class _Verifier:
             # A run publishes the manifest last, but a manifest that somebody deleted leaves the same files.
             hint = _UNDER_WAY if last is None or period > last else ""
             files.problem(manifest_key(period), f"is missing, so {len(keys)} files of {period} are in no list{hint}")
-        releases = ReleasesVerifier(self._sources, self._drafts, self._before)
+        releases = ReleasesVerifier(self._sources, self._drafts)
         releases.verify(self._of_releases)
         self._found.releases, self._found.waiting = releases.releases, releases.waiting
         self._found.documents = releases.documents
@@ -141,18 +138,11 @@ class _Verifier:
         sealed = self._periods.pop(0)
         what = self._sources, sealed, self._previous(sealed), self._chains.pop(sealed.period)
         keys = self._keys.pop(period_prefix(sealed.period))
-        if sealed.manifest["schema"] == AT_ONCE:
-            statements = StatementsVerifier(*what)
-            statements.verify(keys)
-            self._before = Before(statements.next_numbers, statements.last, statements.is_listed)
-            self._found.statements += statements.statements
-            self._found.lines += statements.lines
-        else:
-            drafts = DraftsVerifier(*what)
-            drafts.verify(keys)
-            self._drafts.append(PeriodDrafts(sealed, drafts.drafts, drafts.unlisted))
-            self._found.drafts += len(drafts.drafts)
-            self._found.lines += drafts.lines
+        drafts = DraftsVerifier(*what)
+        drafts.verify(keys)
+        self._drafts.append(PeriodDrafts(sealed, drafts.drafts, drafts.unlisted))
+        self._found.drafts += len(drafts.drafts)
+        self._found.lines += drafts.lines
         self._last = sealed
         self._found.periods += 1
         needed = min(sealed.bound.next, QuarterHour.first_of(sealed.period.next.first_day - EARLIER))

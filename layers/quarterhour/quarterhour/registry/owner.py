@@ -22,9 +22,9 @@ MAX_LOGO: Final = 50_000
 MAX_PAYMENT_DAYS: Final = 365
 PAYMENT_DAYS: Final = 30
 """The payment days of an owner who gives none; Directive 2011/7/EU has the same between businesses."""
-_SHOWN: Final = ("legal_name", "address", "country", "vat_id", "contact", "logo")
+_SHOWN: Final = ("legal_name", "address", "country", "vat_id", "contact", "logo", "iban")
 """The fields that a statement shows."""
-FIELDS: Final = (*_SHOWN, "iban", "payment_days", "valid_from")
+FIELDS: Final = (*_SHOWN, "payment_days", "valid_from")
 FOR_STATEMENTS: Final = ("legal_name", "address", "country", "vat_id", "iban", "payment_days")
 """The fields that a complete statement needs."""
 _PAYMENT_DAYS: Final = f"a whole number of days from 0 to {MAX_PAYMENT_DAYS}"
@@ -53,9 +53,9 @@ class Owner(NamedTuple):
         """The fields that a complete statement needs and that were not given."""
         return [name for name in FOR_STATEMENTS if getattr(self, name) is None]
 
-    def as_dict(self, *, with_iban: bool) -> dict[str, Any]:
-        """Return the data as a statement shows them; those of schema 1 have no IBAN."""
-        return {name: getattr(self, name) for name in (*_SHOWN, *(["iban"] if with_iban else []))}
+    def as_dict(self) -> dict[str, Any]:
+        """Return the data as a statement shows them."""
+        return {name: getattr(self, name) for name in _SHOWN}
 
 
 def read_owner(content: object, prefix: str = "content.") -> Owner | tuple[FieldProblem, ...]:

@@ -13,7 +13,7 @@ PeriodState = Annotated[str, one_of(["open", "closed", "running", "sealed"])]
 
 
 class DocumentSums(TypedDict):
-    """Sums over the documents of a release, or over the statements of a period of 0.2.0, in one currency."""
+    """Sums over the documents of a release in one currency."""
 
     opening: Decimal
     brought_forward: Decimal
@@ -24,8 +24,7 @@ class DocumentSums(TypedDict):
     net: Decimal
     commission: Decimal
     tax: Decimal
-    proceeds: NotRequired[Decimal]
-    """Statements of 0.2.0 have none."""
+    proceeds: Decimal
     payments: Decimal
     closing: Decimal
 
@@ -64,11 +63,8 @@ class PeriodOfStatements(From):
     code_version: NotRequired[str]
     manifest_sha256: NotRequired[Sha256]
     drafts: NotRequired[Count]
-    statements: NotRequired[Count]
-    """Of a period of 0.2.0, instead of `drafts`, as `credit_notes`."""
-    credit_notes: NotRequired[Count]
     lines: NotRequired[Count]
-    currencies: NotRequired[dict[str, DraftFigures | DocumentSums]]
+    currencies: NotRequired[dict[str, DraftFigures]]
 
 
 class NamedStatement(TypedDict):
@@ -85,10 +81,7 @@ class StatementFigures(NamedStatement):
     number: str
     """Without a gap in its series; credit notes are numbered separately."""
     document: DocumentKind
-    issued: bool
-    """False if it is of 0.2.0 and the agency had no tax profile at the cut-off."""
-    issued_on: Day | None
-    """Null for a statement of 0.2.0, as `due_on`."""
+    issued_on: Day
     due_on: Day | None
     """Null unless `closing` is owed by the agency."""
     dispute_until: Day | None
@@ -120,8 +113,7 @@ class ListedDocument(TypedDict):
 
     number: str
     document: DocumentKind
-    issued_on: Day | None
-    """Null for a statement of 0.2.0, as `due_on`."""
+    issued_on: Day
     due_on: Day | None
     cancels: str | None
     """The number of the statement that it cancels."""
@@ -226,9 +218,9 @@ class StatementDocument(TypedDict):
 
     number: str
     document: DocumentKind
-    release: Count | None
-    """The number of its release; null for a statement of 0.2.0, as `issued_on`."""
-    issued_on: Day | None
+    release: Count
+    """The number of its release."""
+    issued_on: Day
     cancels: str | None
     """The number of the statement that it cancels."""
     closing: Decimal

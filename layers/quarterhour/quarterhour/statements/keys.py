@@ -15,7 +15,7 @@ WORK: Final = "work/"
 """The prefix of work objects, which the steps of a run pass on; they are needed until the run is finished."""
 MANIFEST: Final = "manifest.json"
 LIST: Final = "statements.csv"
-"""The file of a release, and of a period of 0.2.0, that lists its statements with figures and hashes."""
+"""The file of a release that lists its statements, with their figures and the hashes of their files."""
 DRAFT: Final = "draft.json"
 DRAFT_LIST: Final = "drafts.csv"
 """The file of a period that lists its drafts, with their figures and the hashes of their files."""
@@ -57,11 +57,6 @@ def manifest_key(period: Period) -> str:
     return f"{period_prefix(period)}{MANIFEST}"
 
 
-def list_key(period: Period) -> str:
-    """Return the object key of the list of a period's statements: ``statements/2026-11/statements.csv``."""
-    return f"{period_prefix(period)}{LIST}"
-
-
 def draft_list_key(period: Period) -> str:
     """Return the object key of the list of a period's drafts: ``statements/2026-11/drafts.csv``."""
     return f"{period_prefix(period)}{DRAFT_LIST}"
@@ -100,7 +95,7 @@ def piece_key(period: Period, day: date, piece: int, group: int) -> str:
 
 
 def roster_key(period: Period) -> str:
-    """Return the object key of the numbered accounts of a period: ``work/2026-11/roster.jsonl.gz``."""
+    """Return the object key of the accounts of a period: ``work/2026-11/roster.jsonl.gz``."""
     return f"{WORK}{period}/roster.jsonl.gz"
 
 

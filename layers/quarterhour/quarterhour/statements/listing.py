@@ -1,16 +1,20 @@
-"""The lists of statements: one row of figures and file hashes each, in a CSV file and in the table."""
+"""Documents of releases, and the lists that hold a row of figures and file hashes for each draft or document."""
 
 import csv
+import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import date
 from decimal import Decimal
-from typing import Any, Final, NamedTuple, Self, TextIO
+from typing import IO, Any, Final, NamedTuple, Self
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
+from quarterhour.reports.digests import stream_digest
 from quarterhour.reports.lines import escape_formula, unescape_formula
-from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML, statement_index, statement_key
+from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML, statement_prefix
+from quarterhour.statements.parties import NO_VERSIONS, PartyVersions
 
 STATEMENT_DOCUMENT: Final = "statement"
 CREDIT_NOTE: Final = "credit_note"
@@ -19,8 +23,11 @@ FIGURES: Final = (
     *("opening", "brought_forward", "sales", "voids", "refunds", "adjustments", "net"),
     *("commission_exact", "commission", "tax", "proceeds", "payments", "closing"),
 )
-"""The figures of a statement in its list: decimals in the account's currency."""
-FIGURES_OF_0_2: Final = tuple(name for name in FIGURES if name != "proceeds")
+"""The figures of a document in its list: decimals in the account's currency."""
+ADDED_UP: Final = tuple(name for name in FIGURES if name != "commission_exact")
+"""The figures whose sums by currency are in the manifest."""
+FILES: Final = (STATEMENT, PAGE, XML, LINES)
+"""The names of the files of a document, in the order of its list."""
 
 
 def _hashes(files: Iterable[str]) -> tuple[str, ...]:
@@ -28,17 +35,12 @@ def _hashes(files: Iterable[str]) -> tuple[str, ...]:
     return tuple(f"{kind}_{what}" for kind in kinds for what in ("sha256", "size"))
 
 
-_FILES_OF_0_2: Final = (STATEMENT, PAGE, LINES)
-FILES: Final = (STATEMENT, PAGE, XML, LINES)
-"""The names of the files of a statement, in the order of its list."""
-_COUNTS: Final = ("lines", "prior_period_lines")
-COLUMNS_OF_0_2: Final = (
-    *("agency", "currency", "number", "document", "issued", *FIGURES_OF_0_2, *_COUNTS),
-    *_hashes(_FILES_OF_0_2),
+COLUMNS: Final = (
+    *("period", "revision", "cancels", "agency", "currency", "number", "document", *FIGURES),
+    *("lines", "prior_period_lines", *_hashes(FILES)),
 )
-"""The columns of the list of a period of 0.2.0."""
-COLUMNS: Final = ("agency", "currency", "number", "document", *FIGURES, *_COUNTS, *_hashes(FILES))
-"""The columns of a statement in the list of a release."""
+"""The columns of the list of a release."""
+_DATES: Final = ("due_on", "dispute_until")
 
 
 class SealedObject(NamedTuple):
@@ -54,21 +56,45 @@ class SealedObject(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Listed:
-    """A statement in a list.
+class Document:
+    """A document of a release: a statement or a credit note.
 
-    ``issued``: false for a statement of 0.2.0 without a tax profile. ``figures``: by the names in ``FIGURES``.
-    ``files``: by file name.
+    ``revision``: its number among the documents of the account and the period. ``kind``: ``statement`` or
+    ``credit_note``. ``cancels``: the number of the statement that it reverses whole, empty for any other. ``figures``:
+    by the names in ``FIGURES``. ``files``: by file name.
+
+    The list of a release, which names its files, holds none of what follows: ``release`` is its number, and
+    ``planned_at`` its instant. ``silence_at``: when silence accepts the document, the end of the day
+    ``dispute_until``; ``None`` for never. ``parties``: the versions that it shows.
     """
 
+    period: Period
     account: Account
+    revision: int
     number: str
-    document: str
-    issued: bool
+    kind: str
+    cancels: str
     figures: Mapping[str, Decimal]
     lines: int
     prior_period_lines: int
     files: Mapping[str, SealedObject]
+    release: int = 0
+    planned_at: str = ""
+    issued_on: date = date.min
+    due_on: date | None = None
+    dispute_until: date | None = None
+    silence_at: str | None = None
+    parties: PartyVersions = NO_VERSIONS
+
+    @property
+    def prefix(self) -> str:
+        """The prefix of the keys of its files."""
+        return statement_prefix(self.period, self.account, self.revision)
+
+    @property
+    def place(self) -> tuple[int, Account, bool, Period]:
+        """Its place among all documents: a release cancels statements of an account before it makes some."""
+        return self.release, self.account, not self.cancels, self.period
 
     @property
     def closing(self) -> Decimal:
@@ -77,165 +103,156 @@ class Listed:
 
     @property
     def amount(self) -> Decimal:
-        """What the statement adds to the balance: what it brings forward, commission and tax, less proceeds."""
+        """What the document adds to the balance: what it brings forward, commission and tax, less proceeds."""
         opening, brought_forward, payments = (self.figures[name] for name in ("opening", "brought_forward", "payments"))
         before = money.add(opening, money.negated(brought_forward))
         return money.add(money.add(self.closing, payments), money.negated(before))
 
+    @property
+    def reference(self) -> dict[str, str]:
+        """What the document that cancels it shows of it."""
+        return {"number": self.number, "document": self.kind, "issued_on": self.issued_on.isoformat()}
+
     def as_row(self) -> list[str]:
-        """Return the cells of the statement's row; those of a file that it does not have are empty."""
-        return self._row([], FIGURES, FILES)
-
-    def as_row_of_0_2(self) -> list[str]:
-        """Return the cells of the row in a list of 0.2.0."""
-        return self._row(["yes" if self.issued else "no"], FIGURES_OF_0_2, _FILES_OF_0_2)
-
-    def _row(self, issued: Sequence[str], figures: Iterable[str], files: Iterable[str]) -> list[str]:
-        hashes = (self.files.get(name, ("", "")) for name in files)
+        """Return the cells of the document's row; those of a file that it does not have are empty."""
+        hashes = (self.files.get(name, ("", "")) for name in FILES)
         return [
+            str(self.period),
+            str(self.revision),
+            escape_formula(self.cancels),
             escape_formula(self.account.agency),
             self.account.currency,
             escape_formula(self.number),
-            self.document,
-            *issued,
-            *(money.plain(self.figures[name]) for name in figures),
+            self.kind,
+            *(money.plain(self.figures[name]) for name in FIGURES),
             str(self.lines),
             str(self.prior_period_lines),
             *(str(value) for file in hashes for value in file),
         ]
 
     @classmethod
-    def of_row(cls, row: Sequence[str]) -> Self:
+    def of_row(cls, row: Sequence[str], release: int) -> Self:
         """Parse the cells of a row; raise ``ValueError`` or ``ArithmeticError`` for any others."""
-        return cls._of(dict(zip(COLUMNS, row, strict=True)), row, FILES)
-
-    @classmethod
-    def of_row_of_0_2(cls, row: Sequence[str]) -> Self:
-        """Parse the cells of a row of 0.2.0; raise ``ValueError`` or ``ArithmeticError`` for any others."""
-        values = dict(zip(COLUMNS_OF_0_2, row, strict=True))
-        if values["issued"] not in {"yes", "no"}:
-            raise ValueError(f"{row} is not the row of a statement")
-        return cls._of({**values, "proceeds": "0"}, row, _FILES_OF_0_2)
-
-    @classmethod
-    def _of(cls, values: Mapping[str, str], row: Sequence[str], files: Sequence[str]) -> Self:
+        values = dict(zip(COLUMNS, row, strict=True))
         if values["document"] not in {STATEMENT_DOCUMENT, CREDIT_NOTE}:
-            raise ValueError(f"{row} is not the row of a statement")
-        hashes = row[-2 * len(files) :]
-        pairs = zip(files, hashes[::2], hashes[1::2], strict=True)
+            raise ValueError(f"{row} is not the row of a document")
+        hashes = row[-2 * len(FILES) :]
+        pairs = zip(FILES, hashes[::2], hashes[1::2], strict=True)
         return cls(
+            Period.parse(values["period"]),
             Account(unescape_formula(values["agency"]), values["currency"]),
+            int(values["revision"]),
             unescape_formula(values["number"]),
             values["document"],
-            values.get("issued", "yes") == "yes",
+            unescape_formula(values["cancels"]),
             {name: Decimal(values[name]) for name in FIGURES},
             int(values["lines"]),
             int(values["prior_period_lines"]),
             {name: SealedObject(sha256, int(size)) for name, sha256, size in pairs if sha256},
+            release,
         )
 
-    def as_item(self, period: Period) -> dict[str, Any]:
-        """Return the attributes of the statement's item of the table that its list holds, too."""
+    def as_dict(self) -> dict[str, Any]:
+        """Return the document as plain values: as an item of the table, or a part of one."""
+        dates = {name: at.isoformat() if (at := getattr(self, name)) else None for name in _DATES}
         return {
-            **statement_key(period, self.account),
-            **statement_index(period, self.account),
-            "period": str(period),
+            "period": str(self.period),
             "agency": self.account.agency,
             "currency": self.account.currency,
+            "revision": self.revision,
             "number": self.number,
-            "document": self.document,
-            "issued": self.issued,
-            **{name: money.plain(value) for name, value in self.figures.items()},
+            "document": self.kind,
+            "cancels": self.cancels,
+            **{name: money.plain(self.figures[name]) for name in FIGURES},
             "lines": self.lines,
             "prior_period_lines": self.prior_period_lines,
             "files": {name: list(file) for name, file in self.files.items()},
+            "release": self.release,
+            "planned_at": self.planned_at,
+            "issued_on": self.issued_on.isoformat(),
+            **dates,
+            "silence_at": self.silence_at,
+            "parties": list(self.parties),
         }
 
     @classmethod
-    def of_item(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_item`` returned; an item of 0.2.0 has no proceeds."""
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse what ``as_dict`` returned; an item has no ``None``."""
+        due_on, dispute_until = (date.fromisoformat(values[name]) if values.get(name) else None for name in _DATES)
         return cls(
+            Period.parse(values["period"]),
             Account(values["agency"], values["currency"]),
+            int(values["revision"]),
             values["number"],
             values["document"],
-            bool(values["issued"]),
-            {name: Decimal(values.get(name, "0")) for name in FIGURES},
+            values["cancels"],
+            {name: Decimal(values[name]) for name in FIGURES},
             int(values["lines"]),
             int(values["prior_period_lines"]),
             SealedObject.by_name(values["files"]),
-        )
-
-    @classmethod
-    def of_document(cls, values: Mapping[str, Any], files: Mapping[str, SealedObject]) -> Self:
-        """Return the entry of a released document. ``values``: the content of its ``statement.json``."""
-        return cls(
-            Account(values["agency"], values["currency"]),
-            values["number"],
-            values["document"],
-            issued=True,
-            figures={name: Decimal(values[name]) for name in FIGURES},
-            lines=values["lines"],
-            prior_period_lines=values["prior_period_lines"],
-            files=files,
+            int(values["release"]),
+            values["planned_at"],
+            date.fromisoformat(values["issued_on"]),
+            due_on,
+            dispute_until,
+            values.get("silence_at"),
+            PartyVersions.of(values["parties"]),
         )
 
 
-class LastDocument(NamedTuple):
-    """The last document of an account: its closing balance is the opening balance of the next one.
+def documents_of(statement: Mapping[str, Any]) -> list[Document]:
+    """Return the documents of a draft from the item of its statement, in their order."""
+    return list(map(Document.of, statement["documents"]))
 
-    ``issued_on``: ISO 8601; ``None`` for a statement of 0.2.0, which shows no date of issue.
-    """
 
-    period: Period
-    listed: Listed
-    issued_on: str | None = None
+def statement_of(statement: Mapping[str, Any]) -> Document:
+    """Return the statement of an item: the last document that cancels no other."""
+    return next(one for one in reversed(documents_of(statement)) if not one.cancels)
 
-    @classmethod
-    def of(cls, values: Sequence[Any]) -> Self:
-        """Parse what ``as_list`` returned."""
-        period, row, issued_on = values
-        return cls(Period.parse(period), Listed.of_row(row), issued_on)
 
-    @classmethod
-    def of_item(cls, values: Mapping[str, Any]) -> Self:
-        """Parse the item of a statement, or that of an account's last document."""
-        return cls(Period.parse(values["period"]), Listed.of_item(values), values.get("issued_on"))
-
-    def as_list(self) -> list[Any]:
-        """Return the document as plain values."""
-        return [str(self.period), self.listed.as_row(), self.issued_on]
+def read_release(file: Iterable[str], release: int) -> Iterator[Document]:
+    """Yield the documents of a release's list; raise ``ValueError`` or ``ArithmeticError`` if it is malformed."""
+    return (Document.of_row(row, release) for row in read_rows(file, COLUMNS))
 
 
 @dataclass(slots=True)
 class ListTotals:
-    """The numbers of statements, credit notes and lines in a list, and the sums of its ``figures`` by currency."""
+    """The numbers of entries by kind and of lines in a list, and the sums of its ``figures`` by currency."""
 
-    figures: Sequence[str] = FIGURES
-    statements: int = 0
-    credit_notes: int = 0
+    kinds: dict[str, int]
+    figures: Sequence[str]
     lines: int = 0
     currencies: dict[str, dict[str, Decimal]] = field(default_factory=dict)
 
-    def add(self, listed: Listed) -> None:
-        """Add a statement."""
-        if listed.document == CREDIT_NOTE:
-            self.credit_notes += 1
-        else:
-            self.statements += 1
-        self.lines += listed.lines
-        sums = self.currencies.setdefault(listed.account.currency, dict.fromkeys(self._added, money.ZERO))
-        for name in self._added:
-            sums[name] = money.add(sums[name], listed.figures[name])
+    @classmethod
+    def of_release(cls) -> Self:
+        """Return the totals of a release without documents."""
+        return cls({"statements": 0, "credit_notes": 0}, ADDED_UP)
+
+    def add(self, kind: str, currency: str, lines: int, figures: Mapping[str, Decimal]) -> None:
+        """Add an entry."""
+        self.kinds[kind] += 1
+        self.lines += lines
+        sums = self.currencies.setdefault(currency, dict.fromkeys(self.figures, money.ZERO))
+        for name in self.figures:
+            sums[name] = money.add(sums[name], figures[name])
+
+    def counted(self, documents: Iterable[Document]) -> Iterator[Document]:
+        """Add documents; yield each of them."""
+        for one in documents:
+            kind = "credit_notes" if one.kind == CREDIT_NOTE else "statements"
+            self.add(kind, one.account.currency, one.lines, one.figures)
+            yield one
 
     @property
-    def _added(self) -> list[str]:
-        return [name for name in self.figures if name != "commission_exact"]
+    def entries(self) -> int:
+        """The number of entries."""
+        return sum(self.kinds.values())
 
     def as_dict(self) -> dict[str, Any]:
         """Return the totals as the manifest and the table hold them."""
         return {
-            "statements": self.statements,
-            "credit_notes": self.credit_notes,
+            **self.kinds,
             "lines": self.lines,
             "currencies": {
                 currency: {name: money.plain(value) for name, value in sums.items()}
@@ -244,17 +261,18 @@ class ListTotals:
         }
 
 
-class ListWriter:
-    """Writes a list: a header, and a row for each statement."""
-
-    def __init__(self, file: TextIO, columns: Sequence[str]) -> None:
-        """Write the header."""
-        self._writer = csv.writer(file, lineterminator="\n")
-        self._writer.writerow(columns)
-
-    def write(self, row: Sequence[str]) -> None:
-        """Write a row."""
-        self._writer.writerow(row)
+def write_list(file: IO[bytes], columns: Sequence[str], rows: Iterable[Sequence[str]]) -> SealedObject:
+    """Write a list: a header, and its rows. Return its hash; ``file`` is then at its beginning."""
+    text = io.TextIOWrapper(file, encoding="utf-8", newline="", write_through=True)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    text.detach()
+    size = file.tell()
+    file.seek(0)
+    listed = SealedObject(stream_digest(file), size)
+    file.seek(0)
+    return listed
 
 
 def read_rows(file: Iterable[str], columns: Sequence[str]) -> Iterator[list[str]]:
@@ -266,8 +284,3 @@ def read_rows(file: Iterable[str], columns: Sequence[str]) -> Iterator[list[str]
         yield from reader
     except csv.Error as error:
         raise ValueError(str(error)) from error
-
-
-def read_list_of_0_2(file: Iterable[str]) -> Iterator[Listed]:
-    """Yield the statements of a list of 0.2.0; raise ``ValueError`` or ``ArithmeticError`` if it is malformed."""
-    return map(Listed.of_row_of_0_2, read_rows(file, COLUMNS_OF_0_2))

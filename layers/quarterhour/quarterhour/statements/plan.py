@@ -1,6 +1,6 @@
 """Planning of a statement run, pure: the period that is due, its bounds, and the lines that belong to it."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
@@ -14,23 +14,16 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.money import Rounding
 from quarterhour.model.periods import PERIOD, Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.schema import SCHEMA, check_schema
 from quarterhour.model.settings import Environment, calendar_of, rounding_of
 from quarterhour.reports.plan import Checkpoint
 
-SCHEMA: Final = 2
-"""The schema of the files of a new run; a run under way keeps the schema of its plan.
-
-1: of 0.2.0, whose runs numbered and sealed statements at once. 2: a run makes drafts, which are released afterwards;
-the lines have the columns of schema 4 of the sealed lines; each tax point is taxed by the profile that is valid then.
-"""
+SEALED: Final = "sealed"
+"""The attribute of the control item with the last sealed period."""
 AUTOMATIC: Final = "automatic"
 MANUAL: Final = "manual"
 RELEASES: Final = (AUTOMATIC, MANUAL)
 """How drafts are released: those without a failed check at once, or all by a person's decision."""
-AT_ONCE: Final = 1
-"""The schema of 0.2.0."""
-BY_TAX_POINT: Final = 2
-"""The first schema whose statements are taxed by tax point. Before, all was taxed by the profile at the cut-off."""
 
 LINES_OF_A_GROUP: Final = 25_000
 """About the most lines of a group of accounts, and so the most statements: one invocation writes them in time."""
@@ -79,8 +72,8 @@ class StatementPlan:
 
     ``since`` is the first day, UTC, whose lines may belong to the period, and ``bound`` the last quarter-hour that is
     read. ``after`` is the bound of the previous period; ``None`` for the first. ``previous`` is the previous period and
-    the SHA-256 of its manifest; both are empty for the first. ``numbers`` are the next numbers of statements and of
-    credit notes. ``report`` is the last run of the reports up to the bound, and the SHA-256 of its manifest.
+    the SHA-256 of its manifest; both are empty for the first. ``report`` is the last run of the reports up to the
+    bound, and the SHA-256 of its manifest.
     """
 
     period: Period
@@ -95,12 +88,9 @@ class StatementPlan:
     starts: datetime
     ends: datetime
     previous: tuple[str, str]
-    numbers: tuple[int, int]
-    prefixes: tuple[str, str]
     report: tuple[str, str]
     base: str = ""
     groups: int = 1
-    schema: int = SCHEMA
     rounding: Rounding = Rounding.HALF_EVEN
     is_automatic: bool = False
 
@@ -113,7 +103,7 @@ class StatementPlan:
     @property
     def parties_at(self) -> datetime:
         """The instant whose parties the statements show: the last one of the period."""
-        return self.ends - _INSTANT if self.schema >= BY_TAX_POINT else self.cut_off
+        return self.ends - _INSTANT
 
     @property
     def previous_period(self) -> Period | None:
@@ -152,19 +142,18 @@ class StatementPlan:
             "starts": iso_millis(self.starts),
             "ends": iso_millis(self.ends),
             "previous": list(self.previous),
-            "numbers": list(self.numbers),
-            "prefixes": list(self.prefixes),
             "report": list(self.report),
             "base": self.base,
             "groups": self.groups,
-            "schema": self.schema,
+            "schema": SCHEMA,
             "rounding": self.rounding.value,
-            **({"automatic": True} if self.is_automatic else {}),
+            "automatic": self.is_automatic,
         }
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_dict`` returned; an item has no ``None``, and one of 0.2.0 no rounding and no days."""
+        """Parse what ``as_dict`` returned; an item has no ``None``. Raises ``UnknownSchemaError``."""
+        check_schema(values["schema"])
         return cls(
             Period.parse(values["period"]),
             Period.parse(values["first_period"]),
@@ -178,14 +167,11 @@ class StatementPlan:
             parse_iso(values["starts"]),
             parse_iso(values["ends"]),
             _pair(values["previous"]),
-            (int(values["numbers"][0]), int(values["numbers"][1])),
-            _pair(values["prefixes"]),
             _pair(values["report"]),
             values["base"],
             int(values["groups"]),
-            int(values["schema"]),
-            Rounding(values.get("rounding", Rounding.HALF_EVEN)),
-            bool(values.get("automatic")),
+            Rounding(values["rounding"]),
+            values["automatic"],
         )
 
 
@@ -196,38 +182,31 @@ def _pair(values: Sequence[str]) -> tuple[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The progress of the statements: the last sealed period, its bound and manifest, and the plan under way.
-
-    ``numbers`` are the next numbers of statements and of credit notes of 0.2.0. ``drafted_from`` is the first period
-    with drafts; 0.2.0 sealed the statements of those before at once.
-    """
+    """The progress of the statements: the last sealed period, its bound and manifest, and the plan under way."""
 
     first_period: Period | None = None
     sealed: Period | None = None
     bound: QuarterHour | None = None
     manifest_sha256: str = ""
-    numbers: tuple[int, int] = (1, 1)
     plan: StatementPlan | None = None
-    drafted_from: Period | None = None
 
     @property
-    def last_of_0_2(self) -> Period | None:
-        """The last period that 0.2.0 sealed; ``None`` if it sealed none."""
-        first, drafted = self.first_period, self.drafted_from
-        return drafted.previous if first and drafted and first < drafted else None
+    def drafted(self) -> list[Period]:
+        """The periods that have drafts, in order."""
+        return list(months(self.first_period, self.sealed)) if self.first_period and self.sealed else []
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
         """Parse the progress from its control item."""
-        plan = values.get("plan")
+        plan = StatementPlan.of(values["plan"]) if values.get("plan") else None
+        if SEALED not in values:
+            return cls(plan.first_period if plan else None, plan=plan)
         return cls(
             Period.parse(values["first_period"]),
-            Period.parse(values["stated"]) if values.get("stated") else None,
-            QuarterHour.parse(values["bound"]) if values.get("bound") else None,
-            values.get("manifest_sha256", ""),
-            (int(values["numbers"][0]), int(values["numbers"][1])),
-            StatementPlan.of(plan) if plan else None,
-            Period.parse(values["drafted_from"]) if values.get("drafted_from") else None,
+            Period.parse(values[SEALED]),
+            QuarterHour.parse(values["bound"]),
+            values["manifest_sha256"],
+            plan,
         )
 
     def next_period(self, calendar: Calendar, began: datetime) -> Period:
@@ -239,6 +218,13 @@ class Progress:
         if self.sealed:
             return self.sealed.next
         return calendar.first_period or calendar.earliest_open(began)
+
+
+def months(first: Period, last: Period) -> Iterator[Period]:
+    """Yield the periods from one to another."""
+    while first <= last:
+        yield first
+        first = first.next
 
 
 def due(period: Period, calendar: Calendar, sealed_through: QuarterHour) -> bool:
@@ -293,8 +279,6 @@ def next_plan(
         calendar.starts(period),
         calendar.starts(period.next),
         (str(progress.sealed), progress.manifest_sha256) if progress.sealed else ("", ""),
-        progress.numbers,
-        settings.prefixes,
         sealed.checkpoint.previous,
         settings.base,
         min(MOST_GROUPS, max(1, -(-sealed.lines // LINES_OF_A_GROUP))),

@@ -1,10 +1,9 @@
 """The routes of the statements: of periods and balances, and those of the folders in here."""
 
 from quarterhour.aws.resources import Resources
-from quarterhour.counters.queries import CounterQueries
 from quarterhour.model import instants
 from quarterhour.statements.lookup import StatementLookup
-from quarterhour.statements.queries import StatementQueries
+from quarterhour.statements.previews.queries import PreviewQueries
 from quarterhour.statements.receivables import routes as receivables
 from quarterhour.statements.releases import routes as releases
 from quarterhour.statements.status import routes as status
@@ -19,7 +18,7 @@ def read(routes: Routes, resources: Resources) -> None:
     receivables.read(routes, resources)
     status.read(routes, resources)
     releases.read(routes, resources)
-    statements, counters = StatementQueries.of(resources), CounterQueries(resources.entities)
+    previews = PreviewQueries.of(resources)
 
     @routes.get("/accounts/<agency>/<currency>/balance", allow=own_agency, query=("at",))
     def account_balance(agency: Spellings, currency: str) -> http.Response:
@@ -28,14 +27,14 @@ def read(routes: Routes, resources: Resources) -> None:
         Without ``at``, the balance now; with it, the balance as of the start of that quarter-hour.
         """
         at = routes.parameters().optional("at", INSTANT, instants.instant, None)
-        account, _ = counters.find(agency, parameters.decoded(currency))
-        return http.response(200, statements.balance(account, at))
+        account, _ = previews.counters.find(agency, parameters.decoded(currency))
+        return http.response(200, previews.balance(account, at))
 
     @routes.get("/periods", allow=everyone, query=PAGE)
     def periods() -> http.Response:
         """Return the periods, the newest first: those that are not sealed yet, then the sealed ones."""
         paging = routes.parameters().paging()
-        return http.response(200, paging.body(statements.periods(paging, routes.caller())))
+        return http.response(200, paging.body(previews.statements.periods(paging, routes.caller())))
 
 
 def write(routes: Routes, resources: Resources) -> None:

@@ -4,16 +4,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, partial
-from itertools import islice
-from typing import TYPE_CHECKING, Final, NamedTuple, Self
+from typing import TYPE_CHECKING, Final, Self
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.items import to_item
+from quarterhour.aws.plan_store import PlanStore
 from quarterhour.aws.resources import Resources
-from quarterhour.aws.tables import conditional_write, get_item, insert_items
+from quarterhour.aws.tables import insert_items
 from quarterhour.aws.workers import Workers
-from quarterhour.model.errors import NotFoundError, OvertakenError, UnavailableError
+from quarterhour.model.errors import NotFoundError, UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import Agency, TaxProfile, read_agency
@@ -23,61 +23,15 @@ from quarterhour.registry.documents.timeline import version_at
 from quarterhour.registry.owner import OWNER, Owner, read_owner
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore, began
-from quarterhour.statements.document.statement import Parties, PartyVersions
-from quarterhour.statements.drafts.draft_items import DraftItem
+from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.keys import PROGRESS_KEY, period_key
-from quarterhour.statements.plan import AT_ONCE, Progress, StatementPlan
+from quarterhour.statements.parties import Parties, PartyVersions
+from quarterhour.statements.plan import SEALED, Progress, StatementPlan
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _TABLE: Final = "the Entity table"
-_WRITTEN_AT_A_TIME: Final = 500
-
-
-class Published(NamedTuple):
-    """A published period: its manifest's SHA-256, and the next numbers of 0.2.0 after it."""
-
-    manifest_sha256: str
-    numbers: tuple[int, int]
-
-
-def plan_request(table: str, progress: Progress, plan: StatementPlan) -> Request:
-    """Build the UpdateItem that stores a plan, if the progress has not moved and holds no plan."""
-    at = "stated = :sealed" if progress.sealed else "attribute_not_exists(stated)"
-    values = {":plan": plan.as_dict(), ":first": str(plan.first_period), ":numbers": list(plan.numbers)}
-    return {
-        "TableName": table,
-        "Key": to_item(dict(PROGRESS_KEY)),
-        "UpdateExpression": "SET #plan = :plan, first_period = :first, numbers = :numbers",
-        "ConditionExpression": f"{at} AND attribute_not_exists(#plan)",
-        "ExpressionAttributeNames": {"#plan": "plan"},
-        "ExpressionAttributeValues": to_item(
-            {**values, **({":sealed": str(progress.sealed)} if progress.sealed else {})}
-        ),
-    }
-
-
-def finish_request(table: str, plan: StatementPlan, published: Published) -> Request:
-    """Build the UpdateItem that makes a plan's period the last sealed one, if the plan is the one under way."""
-    drafted = "" if plan.schema == AT_ONCE else " drafted_from = if_not_exists(drafted_from, :period),"
-    return {
-        "TableName": table,
-        "Key": to_item(dict(PROGRESS_KEY)),
-        "UpdateExpression": f"SET stated = :period, bound = :bound, manifest_sha256 = :sha256,{drafted}"
-        " numbers = :numbers REMOVE #plan",
-        "ConditionExpression": "#plan.period = :period AND #plan.planned_at = :planned_at",
-        "ExpressionAttributeNames": {"#plan": "plan"},
-        "ExpressionAttributeValues": to_item(
-            {
-                ":period": str(plan.period),
-                ":bound": str(plan.bound),
-                ":sha256": published.manifest_sha256,
-                ":numbers": list(published.numbers),
-                ":planned_at": plan.planned_at,
-            }
-        ),
-    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,25 +41,28 @@ class ProgressStore:
     client: "DynamoDBClient"
     table: str
 
+    @property
+    def _plans(self) -> PlanStore:
+        return PlanStore(self.client, self.table, PROGRESS_KEY, SEALED)
+
     def progress(self) -> Progress:
         """Return the progress; before the first plan, that of nothing."""
-        item = get_item(self.client, self.table, PROGRESS_KEY)
-        return Progress.of(from_item(item)) if item else Progress()
+        values = self._plans.read()
+        return Progress.of(values) if values else Progress()
 
     def save_plan(self, progress: Progress, plan: StatementPlan) -> None:
         """Store a plan, unless another run has stored one first."""
-        self._update(plan_request(self.table, progress, plan))
+        self._plans.save(plan.as_dict(), str(progress.sealed) if progress.sealed else None)
 
-    def finish(self, plan: StatementPlan, published: Published) -> None:
+    def finish(self, plan: StatementPlan, manifest_sha256: str) -> None:
         """Make a period the last sealed one; raise ``OvertakenError`` if its plan is not the one under way."""
-        if self._update(finish_request(self.table, plan, published)):
-            return
-        sealed = self.progress().sealed
-        if sealed is None or sealed < plan.period:
-            raise OvertakenError(f"the plan of the period {plan.period} is not the one under way")
-
-    def _update(self, request: Request) -> bool:
-        return conditional_write(lambda: self.client.update_item(**request), _TABLE).applied
+        done = {
+            SEALED: str(plan.period),
+            "first_period": str(plan.first_period),
+            "bound": str(plan.bound),
+            "manifest_sha256": manifest_sha256,
+        }
+        self._plans.finish(plan.as_dict(), plan.previous[0] or None, done)
 
 
 def sealed_period(entities: EntityReader, period: Period) -> Values:
@@ -130,14 +87,13 @@ class DraftStore:
     workers: Workers
 
     def insert(self, drafts: Iterable[DraftItem]) -> None:
-        """Insert drafts, some at a time; leave those that exist as they are.
+        """Insert drafts; leave those that exist as they are.
 
         Raises ``UnavailableError`` if some could not be written.
         """
-        items = (to_item(one.as_item()) for one in drafts)
-        while some := list(islice(items, _WRITTEN_AT_A_TIME)):
-            if insert_items(self.client, self.table, some, self.workers).unwritten:
-                raise UnavailableError(f"{_TABLE} did not take all items in time")
+        items = [to_item(one.as_item()) for one in drafts]
+        if insert_items(self.client, self.table, items, self.workers).unwritten:
+            raise UnavailableError(f"{_TABLE} did not take all items in time")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,17 +9,19 @@ from typing import Any
 
 import pytest
 
+from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendar, time_zone
 from quarterhour.registry.agencies.agency import OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
 from quarterhour.registry.owner import Owner
-from quarterhour.statements.document.statement import Parties, Statement, StatementEntry
+from quarterhour.statements.document.statement import Statement
 from quarterhour.statements.document.tax import Taxable, TaxNames
 from quarterhour.statements.drafts.figures import AccountSums, BaseFigures, Kind, LastRate, Sum
 from quarterhour.statements.listing import STATEMENT_DOCUMENT, SealedObject
-from quarterhour.statements.plan import StatementPlan, StatementSettings
-from tests.support.statement_plans import NOVEMBER, plan
+from quarterhour.statements.parties import Parties
+from quarterhour.statements.plan import StatementSettings
+from tests.support.statement_plans import NOVEMBER, PLANNED_AT, plan
 
 STANDARD_21, REVERSE = TaxProfile(STANDARD, Decimal(21)), TaxProfile(REVERSE_CHARGE)
 ZONE = "Europe/Amsterdam"
@@ -27,14 +29,14 @@ AMSTERDAM = StatementSettings(Calendar(time_zone(ZONE), first_period=NOVEMBER), 
 FILE = SealedObject("0" * 64, 100)
 
 
-def statement(profile_at: Callable[[datetime], TaxProfile | None], *days: str, schema: int = 2) -> Statement:
+def statement(profile_at: Callable[[datetime], TaxProfile | None], *days: str) -> Statement:
     """Return a statement of a sale of 100 at 10 % on each day."""
     sums = AccountSums()
     for day in days:
         sums.add((Kind.SALES, False), day, ("default", "0.10"), day, Sum(1, Decimal(100), Decimal(10)))
-    entry = StatementEntry(Account("42", "EUR"), "S-000001", STATEMENT_DOCUMENT, sums, None, None)
-    planned = replace(plan(settings=AMSTERDAM), schema=schema)
-    return Statement(planned, entry, Parties(Owner(), Agency(datetime(2026, 1, 1, tzinfo=UTC)), profile_at))
+    parties = Parties(Owner(), Agency(datetime(2026, 1, 1, tzinfo=UTC)), profile_at)
+    made = Statement(plan(settings=AMSTERDAM), Account("42", "EUR"), sums, parties, iso_millis(PLANNED_AT))
+    return replace(made, number="S-000001", kind=STATEMENT_DOCUMENT)
 
 
 def changing(since: datetime) -> Callable[[datetime], TaxProfile | None]:
@@ -43,7 +45,7 @@ def changing(since: datetime) -> Callable[[datetime], TaxProfile | None]:
 
 
 def document(of: Statement) -> dict[str, Any]:
-    return of.document([], FILE)
+    return of.content([], FILE)
 
 
 def taxes(of: Statement) -> list[tuple[str, str]]:
@@ -67,13 +69,11 @@ def test_a_profile_that_names_kinds_is_not_applied_without_the_kinds_of_the_line
     assert taxes(replace(without, named=fee)) == [("outside_scope", "0.00")]
 
 
-def test_the_parties_are_those_of_the_last_instant_of_the_period_and_in_0_2_0_those_of_the_cut_off() -> None:
-    planned = plan(settings=AMSTERDAM)
-    assert planned.parties_at == datetime(2026, 11, 30, 22, 59, 59, 999_999, tzinfo=UTC)
-    assert replace(planned, schema=1).parties_at == planned.cut_off == datetime(2026, 12, 3, 23, tzinfo=UTC)
+def test_the_parties_are_those_of_the_last_instant_of_the_period() -> None:
+    assert plan(settings=AMSTERDAM).parties_at == datetime(2026, 11, 30, 22, 59, 59, 999_999, tzinfo=UTC)
 
 
-def test_a_tax_point_without_a_profile_is_taxed_at_nothing_and_only_0_2_0_says_that_it_is_not_issued() -> None:
+def test_a_tax_point_without_a_profile_is_taxed_at_nothing() -> None:
     later = datetime(2026, 11, 9, 23, tzinfo=UTC)
     missing = document(statement(lambda at: STANDARD_21 if at >= later else None, "2026-11-09", "2026-11-10"))
     assert [(row["scheme"], row["base"], row["tax"]) for row in missing["taxes"]] == [
@@ -81,34 +81,22 @@ def test_a_tax_point_without_a_profile_is_taxed_at_nothing_and_only_0_2_0_says_t
         ("standard", "10.00", "2.10"),
     ]
     assert (missing["commission"], missing["tax"]) == ("20.00", "2.10")
-    assert not {"issued", "not_issued"} & set(missing)
 
 
 def test_a_cancellation_and_a_new_statement_name_the_statement_before_them() -> None:
     taxed = statement(lambda _: STANDARD_21, "2026-11-10")
     cancelled = {"number": "S-000001", "document": "statement", "issued_on": "2026-12-04"}
-    reversed_ = taxed.entry.sums.reversed()
-    entry = taxed.entry._replace(number="C-000001", document="credit_note", sums=reversed_, cancels=cancelled)
-    shown = document(replace(taxed, entry=entry))
+    reversed_ = replace(taxed, number="C-000001", kind="credit_note", sums=taxed.sums.reversed(), cancels=cancelled)
+    shown = document(reversed_)
     assert (shown["cancels"], shown["replaces"], shown["due_on"]) == (cancelled, None, None)
     assert (shown["commission"], shown["tax"], shown["closing"]) == ("-10.00", "-2.10", "-12.10")
-    again = document(replace(taxed, entry=taxed.entry._replace(number="S-000002", replaces="S-000001")))
+    again = document(replace(taxed, number="S-000002", replaces="S-000001"))
     assert (again["cancels"], again["replaces"], again["closing"]) == (None, "S-000001", "12.10")
-
-
-def test_a_statement_of_schema_1_is_taxed_as_a_whole_by_the_profile_at_the_cut_off() -> None:
-    of_0_2_0 = document(statement(changing(datetime(2026, 12, 1, tzinfo=UTC)), "2026-11-05", "2026-11-25", schema=1))
-    note = "Reverse charge: the recipient of the service accounts for the VAT."
-    assert of_0_2_0["tax_profile"] == {"scheme": "reverse_charge", "percent": "0", "note": note}
-    assert (of_0_2_0["commission"], of_0_2_0["tax"]) == ("20.00", "0.00")
-    assert not {"taxes", "earlier_months"} & set(of_0_2_0)
-    missing = document(statement(lambda _: None, "2026-11-05", schema=1))
-    assert (missing["tax_profile"], missing["not_issued"]) == (None, "the agency has no tax profile at the cut-off")
 
 
 def test_a_statement_is_issued_on_the_business_date_of_its_run_and_due_after_the_owners_payment_days() -> None:
     taxed = statement(lambda _: STANDARD_21, "2026-11-10")
-    late = replace(taxed, plan=replace(taxed.plan, planned_at="2026-12-04T23:30:00.000Z"))  # in Amsterdam the 5th
+    late = replace(taxed, at="2026-12-04T23:30:00.000Z")  # in Amsterdam the 5th
     for days, due_on in ((None, "2027-01-04"), (14, "2026-12-19"), (0, "2026-12-05")):
         of = replace(late, parties=replace(late.parties, owner=Owner(payment_days=days, iban="NL91ABNA0417164300")))
         shown = document(of)
@@ -127,13 +115,6 @@ def test_a_statement_is_in_the_language_of_its_agency_and_in_english_without_one
     assert document(replace(taxed, parties=replace(taxed.parties, agency=None)))["language"] == "en"
 
 
-def test_a_statement_of_schema_1_says_nothing_about_payment() -> None:
-    of_0_2_0 = document(statement(lambda _: STANDARD_21, "2026-11-05", schema=1))
-    assert not {"issued_on", "due_on", "payment_days", "language", "cancels", "replaces"} & set(of_0_2_0)
-    assert "iban" not in of_0_2_0["owner"]
-    assert "iban" not in of_0_2_0["customer"]
-
-
 def test_the_customer_of_a_statement_has_the_iban_of_its_registration() -> None:
     taxed = statement(lambda _: STANDARD_21, "2026-11-10")
     agency = Agency(datetime(2026, 1, 1, tzinfo=UTC), iban="NL91 ABNA 0417 1643 00")
@@ -146,35 +127,22 @@ def test_the_customer_of_a_statement_has_the_iban_of_its_registration() -> None:
 GAP = ["202611010130"]
 
 
-def planned(schema: int) -> StatementPlan:
-    return replace(plan(settings=replace(AMSTERDAM, base="EUR")), schema=schema)
-
-
-def in_base(schema: int, *missing: str) -> Any:
+def in_base(*missing: str) -> Any:
     """Return the figures in the base currency of a statement whose other lines are worth 8.931 euros."""
     sums = AccountSums(base=BaseFigures(net=Fraction("8.931"), commission=Fraction("0.89"), missing=set(missing)))
-    entry = StatementEntry(Account("42", "GBP"), "S-000001", "statement", sums, None, None)
-    document = Statement(planned(schema), entry, Parties(Owner(), None, lambda _: None)).document(
-        [], SealedObject("", 0)
-    )
-    return document["base"]
+    planned, parties = plan(settings=replace(AMSTERDAM, base="EUR")), Parties(Owner(), None, lambda _: None)
+    return document(Statement(planned, Account("42", "GBP"), sums, parties, iso_millis(PLANNED_AT)))["base"]
 
 
 CONVERTED = {"currency": "EUR", "net": "8.93", "commission": "0.89", "payments": "0.00"}
 
 
-@pytest.mark.parametrize("schema", [1, 2])
-def test_with_all_exchange_rates_every_line_is_converted(schema: int) -> None:
-    assert in_base(schema) == {**CONVERTED, "missing": []}
+def test_with_all_exchange_rates_every_line_is_converted() -> None:
+    assert in_base() == {**CONVERTED, "missing": []}
 
 
 def test_what_can_be_converted_is_shown_beside_the_quarter_hours_without_an_exchange_rate() -> None:
-    assert in_base(2, *GAP) == {**CONVERTED, "missing": GAP}
-
-
-def test_a_run_that_was_planned_by_an_earlier_version_converts_all_or_nothing() -> None:
-    nothing = dict.fromkeys(("net", "commission", "payments"))
-    assert in_base(1, *GAP) == {"currency": "EUR", **nothing, "missing": GAP}
+    assert in_base(*GAP) == {**CONVERTED, "missing": GAP}
 
 
 AS_OF = "2026-11-30T15:00:00.000Z"
@@ -184,9 +152,9 @@ RATE = LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0
 def tax_in(currency: str, base: str, figures: BaseFigures | None, rounding: Rounding = Rounding.HALF_EVEN) -> Any:
     """Return ``tax_in`` of a commission of 10 with 21 % tax."""
     made = statement(lambda _: STANDARD_21, "2026-11-05")
-    made.entry.sums.base = figures
-    entry = made.entry._replace(account=Account("42", currency))
-    return document(replace(made, plan=replace(made.plan, base=base, rounding=rounding), entry=entry))["tax_in"]
+    made.sums.base = figures
+    planned = replace(made.plan, base=base, rounding=rounding)
+    return document(replace(made, plan=planned, account=Account("42", currency)))["tax_in"]
 
 
 def test_the_tax_of_a_statement_in_a_foreign_currency_is_shown_in_the_issuer_s_too() -> None:

@@ -23,7 +23,7 @@ from tests.support.invoices import (
     invoice_document,
     row,
 )
-from tests.support.statement_documents import PUBLISHED, of_0_2_0, tax_row
+from tests.support.statement_documents import PUBLISHED, tax_row
 
 UBL: Final = "urn:oasis:names:specification:ubl:schema:xsd:"
 NAMES: Final = {"cac": f"{UBL}CommonAggregateComponents-2", "cbc": f"{UBL}CommonBasicComponents-2"}
@@ -85,8 +85,6 @@ def test_a_credit_note_refers_to_the_document_before_it_if_it_corrects_its_month
     credit = (row("-84.70", "-16.94"),)
     made = invoice_document(*credit, previous=previous, earlier_months=months)
     assert texts(parsed(made), references) == ["S-000009", "2026-11-04"]
-    of_0_2_0 = invoice_document(*credit, previous={**previous, "issued_on": None}, earlier_months=months)
-    assert texts(parsed(of_0_2_0), references) == ["S-000009"]
     assert not texts(parsed(invoice_document(*credit, previous=previous, earlier_months=months[1:])), references)
     statement = invoice_document(row("84.70", "16.94"), previous=previous, earlier_months=months)
     assert not texts(parsed(statement), references)
@@ -152,7 +150,6 @@ def test_a_credit_note_shows_its_tax_in_the_currency_of_the_issuer_too() -> None
 @pytest.mark.parametrize(
     ("document", "why"),
     [
-        (of_0_2_0(None), "statements made before version 0.3.0 have no date of issue"),
         (invoice_document(row("1.00", scheme=None)), "a tax profile is missing"),
         (
             invoice_document(row("1.00", "0.20"), row("1.00", **OUTSIDE_SCOPE)),

@@ -114,12 +114,6 @@ def test_a_credit_note_says_what_it_credits_what_is_still_owed_and_what_it_corre
         assert row in page.rows
 
 
-def test_a_credit_note_after_a_document_of_0_2_0_names_no_date_of_it() -> None:
-    example = EXAMPLES["credit note, still owed"]
-    of_0_2_0 = {**example, "previous": {**example["previous"], "document": "credit_note", "issued_on": None}}
-    assert "October 2026 (credit note S-000009)." in first_page(read(of_0_2_0))
-
-
 @pytest.mark.parametrize(
     ("language", "expected"),
     [

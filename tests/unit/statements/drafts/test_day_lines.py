@@ -21,11 +21,10 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.lines import COLUMNS, read_lines, read_raw, unescape_formula
 from quarterhour.statements.document.tax import Taxable, TaxNames
+from quarterhour.statements.document.taxed_lines import commissions
 from quarterhour.statements.drafts import day_lines
 from quarterhour.statements.drafts.day_lines import (
-    CSV_COLUMNS,
     Collector,
-    TaxedLines,
     pack_totals,
     read_blocks,
     read_pieces,
@@ -102,35 +101,31 @@ def test_a_day_is_that_of_business_time_in_the_zone() -> None:
     assert {day: one.lines for day, one in days.items()} == {"2026-11-23": 1, "2026-11-22": 1, OTHER_DAYS: 2}
 
 
-def test_a_tax_point_is_that_of_the_line_or_else_its_business_date() -> None:
+def test_lines_are_added_up_by_their_tax_points() -> None:
     items = [
         posting(1, minutes(0), tax_point="2026-10-05", time="2026-11-20T00:00:00Z"),
-        posting(2, minutes(1), time="2026-11-22T23:30:00Z"),
-        posting(3, minutes(2), time="2026-10-31T12:00:00Z"),
-        posting(4, minutes(3), tax_point="2026-11-23"),
-        posting(5, minutes(4), tax_point="2026-11-23", type="payment.recorded"),
-        posting(6, minutes(5), tax_point="2026-11-23", type="adjustment.recorded", kind="opening"),
+        posting(2, minutes(1), tax_point="2026-11-23"),
+        posting(3, minutes(2), tax_point="2026-11-23"),
+        posting(4, minutes(3), tax_point="2026-11-23", type="payment.recorded"),
+        posting(5, minutes(4), tax_point="2026-11-23", type="adjustment.recorded", kind="opening"),
     ]
-    collector = Collector(plan(), time_zone("Europe/Berlin"))
-    list(collector.add(QUARTER_HOUR, read_raw(sealed_file(items)), {}))
-    points = {day: one.lines for day, one in sums_of(collector)[GBP].tax_points.items()}
-    assert points == {"2026-10-05": 1, "2026-11-23": 2, "2026-10-31": 1}
+    points = {day: one.lines for day, one in sums_of(collected(items))[GBP].tax_points.items()}
+    assert points == {"2026-10-05": 1, "2026-11-23": 2}
 
 
 def test_the_tax_of_lines_is_decided_by_tax_point_and_by_the_named_kinds_and_categories() -> None:
     items = [
         posting(1, minutes(0), tax_point="2026-11-05", category="books"),
         posting(2, minutes(1), tax_point="2026-11-05", category="toys"),
-        posting(3, minutes(2), time="2026-11-05T23:30:00Z", category="=books"),
+        posting(3, minutes(2), tax_point="2026-11-06", category="=books"),
         posting(4, minutes(3), tax_point="2026-11-05", type="adjustment.recorded", kind="fee", commission="15"),
         posting(5, minutes(4), tax_point="2026-11-05", type="adjustment.recorded", kind="other", commission="2"),
         posting(6, minutes(5), tax_point="2026-11-05", type="adjustment.recorded", kind="opening", commission="9"),
         posting(7, minutes(6), tax_point="2026-11-05", type="payment.recorded", commission="0"),
     ]
     (text,) = texts_of(collected(items)).values()
-    found = TaxedLines(TaxNames(frozenset({"fee"}), frozenset({"books", "=books"})), time_zone("Europe/Berlin"))
-    found.add(io.StringIO(text, newline=""))
-    assert found.commissions == {
+    names = TaxNames(frozenset({"fee"}), frozenset({"books", "=books"}))
+    assert commissions(io.StringIO(text, newline=""), names) == {
         Taxable(date(2026, 11, 5), "", "books"): Decimal("1.25"),
         Taxable(date(2026, 11, 5)): Decimal("3.25"),
         Taxable(date(2026, 11, 6), "", "=books"): Decimal("1.25"),
@@ -170,13 +165,17 @@ def test_the_last_exchange_rate_is_that_of_the_last_quarter_hour_in_the_period_w
     assert sums_of(collected([posting(1, minutes(0))], planned))[GBP].base == BaseFigures(missing={"202611230130"})
 
 
-def test_lines_have_the_columns_of_the_statement() -> None:
-    items = [posting(1, minutes(0), product="a", category="b", tax_point="2026-11-22")]
-    collector = collected(items)
-    (row,) = csv.reader(io.StringIO(texts_of(collector)[GBP], newline=""))
+def test_the_text_of_a_line_is_that_of_the_sealed_file() -> None:
+    items = [posting(1, minutes(0), product="a", category="b")]
+    (row,) = csv.reader(io.StringIO(texts_of(collected(items))[GBP], newline=""))
     line = dict(zip(COLUMNS, row, strict=True))
-    assert (line["product"], line["amount"]) == ("a", "10.00")
-    assert sums_of(collector)[GBP].lines == 1
+    assert (line["product"], line["category"], line["amount"]) == ("a", "b", "10.00")
+
+
+def test_a_file_with_other_columns_is_refused() -> None:
+    rows = iter([("agency,currency\n", ["agency", "currency"])])
+    with pytest.raises(ValueError, match="the columns are"):
+        list(Collector(plan(), time_zone("UTC")).add(QUARTER_HOUR, rows, {}))
 
 
 def test_a_day_of_many_lines_is_collected_in_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -187,7 +186,7 @@ def test_a_day_of_many_lines_is_collected_in_pieces(monkeypatch: pytest.MonkeyPa
     texts = [texts_of(collector)[GBP] for _ in full]
     texts += texts_of(collector).values()
     assert collector.pieces == len(texts) > 2
-    header = len(",".join(CSV_COLUMNS[2])) + 1
+    header = len(",".join(COLUMNS)) + 1
     assert "".join(texts) == "".join(text for text, _ in read_raw(sealed_file(items)))[header:]
     assert sums_of(collector)[GBP].lines == 10
 
@@ -230,7 +229,7 @@ def test_raw_rows_have_the_cells_of_any_reader(values: list[tuple[str, str]]) ->
     lines = list(read_lines(sealed_file(items)))
     assert len(rows) == len(lines) + 1
     for (_, cells), line in zip(rows[1:], lines, strict=True):
-        assert [unescape_formula(cells[CSV_COLUMNS[2].index(name)]) for name in ("product", "customer")] == [
+        assert [unescape_formula(cells[COLUMNS.index(name)]) for name in ("product", "customer")] == [
             line["product"],
             line["customer"],
         ]

@@ -3,7 +3,7 @@
 from decimal import Decimal
 
 from quarterhour.ledger.events.event import PAYMENT, REFUND, SALE, VOID
-from quarterhour.statements.drafts.orders import OrderLine, orders_of, orders_of_0_2
+from quarterhour.statements.drafts.orders import OrderLine, orders_of
 
 
 def line(type_: str, id_: str, amount: str, **cells: str) -> OrderLine:
@@ -51,10 +51,3 @@ def test_a_sale_of_another_source_is_not_the_one_that_is_corrected() -> None:
 
 def test_payments_are_in_no_order() -> None:
     assert orders_of([line(PAYMENT, "p1", "5")]) == []
-    assert orders_of_0_2([line(PAYMENT, "p1", "5")]) == []
-
-
-def test_orders_of_schema_1_are_in_the_order_of_their_first_lines_and_have_no_kinds() -> None:
-    lines = [line(SALE, "s1", "5", order="b"), line(SALE, "s2", "1", order="a"), line(REFUND, "r1", "-5", order="b")]
-    assert [(one["order"], one["net"]) for one in orders_of_0_2(lines)] == [("b", "0"), ("a", "1")]
-    assert set(orders_of_0_2(lines)[0]) == {"order", "product", "lines", "net", "commission"}

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model.identifiers import Account
-from quarterhour.statements.drafts.draft import Draft, DraftTotals, ListedDraft
+from quarterhour.statements.drafts.draft import Draft, ListedDraft, draft_totals
 from quarterhour.statements.drafts.figures import AccountSums, Kind, Sum
 from quarterhour.statements.drafts.roster import pack_roster, read_roster, roster
 from quarterhour.statements.listing import SealedObject
@@ -58,9 +58,9 @@ def test_the_list_of_drafts_is_read_as_it_was_written_and_added_up() -> None:
     one = ListedDraft(draft.account, draft.figures, 1, 0, {"draft.json": FILE, "lines.csv.gz": FILE})
     assert ListedDraft.of_row(one.as_row()) == one
     assert one.as_row()[:6] == ["'=1+1", "GBP", "0", "10", "1.005", "0"]
-    totals = DraftTotals()
+    totals = draft_totals()
     for _ in range(2):
-        totals.add(one)
+        totals.add("drafts", "GBP", one.lines, one.figures)
     figures = {"brought_forward": "0", "net": "20", "commission_exact": "2.010", "payments": "0"}
     assert totals.as_dict() == {"drafts": 2, "lines": 2, "currencies": {"GBP": figures}}
 

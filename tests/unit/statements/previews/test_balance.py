@@ -1,5 +1,6 @@
 """Balances and previews, pure: every line is either in a closing balance or unbilled."""
 
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,17 +13,18 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.registry.agencies.agency import EXEMPT, STANDARD, TaxProfile
-from quarterhour.statements.drafts.figures import Amounts
+from quarterhour.statements.document.amounts import Amounts
+from quarterhour.statements.listing import Document
 from quarterhour.statements.previews.balance import (
     Balance,
     Billed,
-    LastBilled,
     OpenPeriod,
     Preview,
     not_drafted,
     of_periods,
     previews,
 )
+from tests.support import stored_statements as stored
 from tests.support.builders import amounts
 
 VAT = TaxProfile(STANDARD, Decimal(20))
@@ -37,22 +39,27 @@ def totals(commission: str, payments: str = "0", gross: str = "0", refunds: str 
 AT = datetime(2026, 12, 31, tzinfo=UTC)
 
 
-def item(period: Period, closing: str, commission: str, payments: str = "0", **more: Any) -> dict[str, Any]:
-    """Return the item of a statement of 0.2.0."""
-    figures = {"brought_forward": "0", "net": "0", "closing": closing, "number": "S-000001", "lines": 1, **more}
-    return {
-        "period": str(period),
-        "bound": "202611040000",
-        "commission_exact": commission,
-        "payments": payments,
-        **figures,
-    }
+def item(period: Period, *documents: Document) -> dict[str, Any]:
+    """Return the item of a statement with these documents."""
+    values = [replace(one, period=period).as_dict() for one in documents]
+    return {"period": str(period), "bound": str(BOUND), "documents": values}
 
 
-def document(number: str, release: int, closing: str, day: int, **more: str) -> dict[str, Any]:
-    at = f"2026-11-{day:02d}T10:00:00.000Z"
-    rest = {"cancels": "", "payments": "0", **more}
-    return {"number": number, "release": release, "closing": closing, "planned_at": at, **rest}
+def document(number: str, release: int, closing: str, day: int, **more: str) -> Document:
+    """Return a document over three lines that a release of a day in November makes."""
+    one = stored.document(number=number, closing=closing, **more)
+    return replace(one, release=release, planned_at=f"2026-11-{day:02d}T10:00:00.000Z", lines=3)
+
+
+def cancelling(one: Document, release: int, day: int) -> Document:
+    """Return the document that cancels another one, and leaves nothing to be paid."""
+    return replace(document("C-000001", release, "0.00", day), cancels=one.number)
+
+
+def stated(period: Period, closing: str, commission: str, payments: str = "0", **more: str) -> Billed:
+    """Return what an account was billed with one statement."""
+    one = document("S-000001", 1, closing, 5, commission_exact=commission, payments=payments, **more)
+    return billed(item(period, one), last=last_item(1, **{f"m{period.month:02d}": 1}))
 
 
 def last_item(release: int, **revisions: int) -> dict[str, Any]:
@@ -76,20 +83,19 @@ def test_before_the_first_statement_everything_is_unbilled() -> None:
 
 
 def test_after_a_statement_the_rest_is_rounded_and_taxed_as_its_own_statement_will_be() -> None:
-    october = item(OCTOBER, "10.81", "12.345", "4")
-    found = balance(billed(october), totals("13.455", "5"), percent=20)
+    found = balance(stated(OCTOBER, "10.81", "12.345", "4"), totals("13.455", "5"), percent=20)
     assert (found.commission, found.tax, found.payments) == (Decimal("1.11"), Decimal("0.22"), Decimal(1))
     assert found.amount == Decimal("11.14")  # 10.81 + 1.11 + 0.22 - 1
 
 
 def test_a_late_line_of_a_sealed_period_is_unbilled_until_the_next_statement() -> None:
     counted = of_periods({OCTOBER: totals("3"), OCTOBER.next: totals("2")}, OCTOBER)
-    assert balance(billed(item(OCTOBER, "1.00", "1")), counted).amount == Decimal("5.00")
+    assert balance(stated(OCTOBER, "1.00", "1"), counted).amount == Decimal("5.00")
 
 
 def test_what_was_brought_forward_is_in_the_closing_balance_alone() -> None:
-    october = item(OCTOBER, "107.20", "6", brought_forward="100")
-    assert balance(billed(october), totals("106")).amount == Decimal("107.20")
+    found = stated(OCTOBER, "107.20", "6", brought_forward="100")
+    assert balance(found, totals("106")).amount == Decimal("107.20")
 
 
 def test_what_a_draft_brings_forward_is_unbilled_and_untaxed() -> None:
@@ -102,26 +108,19 @@ def test_what_a_draft_brings_forward_is_unbilled_and_untaxed() -> None:
 
 
 def test_the_last_statement_counts_whatever_their_order() -> None:
-    both = billed(item(OCTOBER.next, "3.00", "2"), item(OCTOBER, "1.00", "1"))
-    assert both.last == LastBilled(OCTOBER.next, "S-000001", BOUND, Decimal("3.00"))
+    october = document("S-000001", 1, "1.00", 5, commission_exact="1")
+    november = document("S-000002", 2, "3.00", 6, commission_exact="2")
+    both = billed(item(OCTOBER.next, november), item(OCTOBER, october), last=last_item(2, m11=1))
+    assert both.last == replace(november, period=OCTOBER.next)
+    assert both.bound == BOUND
     assert sorted(both.with_statement) == [OCTOBER, OCTOBER.next]
     assert balance(both, totals("3")).amount == Decimal("3.00")
 
 
-def test_a_statement_of_0_2_0_counts_from_its_bound_on() -> None:
-    october = item(OCTOBER, "1.00", "1")
-    assert billed(october, at=BOUND.end).closing == 1
-    assert billed(october, at=BOUND.start) == Billed()
-
-
 def test_documents_count_from_their_releases_on_and_a_cancelled_statement_charges_nothing() -> None:
-    october = item(OCTOBER, "10.00", "10", number="S-000002", lines=3) | {
-        "documents": [
-            document("S-000001", 1, "12.00", 5, payments="4"),
-            document("C-000001", 2, "0.00", 6, cancels="S-000001"),
-            document("S-000002", 3, "10.00", 7),
-        ]
-    }
+    first = document("S-000001", 1, "12.00", 5, commission_exact="10", payments="4")
+    again = document("S-000002", 3, "10.00", 7, commission_exact="10")
+    october = item(OCTOBER, first, cancelling(first, 2, 6), again)
     last = last_item(3, m10=3)
 
     def at(day: int) -> tuple[object, ...]:
@@ -136,13 +135,13 @@ def test_documents_count_from_their_releases_on_and_a_cancelled_statement_charge
 
 
 def test_the_documents_of_a_release_count_together() -> None:
-    october = item(OCTOBER, "1.00", "1") | {"documents": [document("S-000001", 1, "1.00", 5)]}
-    november = item(OCTOBER.next, "3.00", "2") | {"documents": [document("S-000002", 2, "3.00", 6)]}
-    cancelled = document("C-000001", 2, "0.00", 6, cancels="S-000001")
+    made = document("S-000001", 1, "1.00", 5)
+    october, november = item(OCTOBER, made), item(OCTOBER.next, document("S-000002", 2, "3.00", 6))
+    cancelled = cancelling(made, 2, 6)
     last = last_item(2, m10=2, m11=1)
     assert billed(october, november, last=last).with_statement == {OCTOBER}, "the cancellation is not written yet"
     assert billed(october, last=last).closing == 1
-    october["documents"].append(cancelled)
+    october = item(OCTOBER, made, cancelled)
     complete = billed(october, november, last=last)
     assert (list(complete.with_statement), complete.closing) == ([OCTOBER.next], Decimal(3)), (
         "a release cancels before it states"
@@ -222,10 +221,10 @@ def test_a_preview_of_an_agency_whose_sales_the_marketplace_collects_takes_them_
 
 
 def test_a_balance_counts_the_sales_that_the_marketplace_collected_and_has_on_no_statement() -> None:
-    october = item(OCTOBER, "-87.90", "10.0005", net="100.005")
+    found = stated(OCTOBER, "-87.90", "10.0005", net="100.005")
     counted = totals("12.0005", "-87.90", "125.005", "-5")
-    by_marketplace = balance(billed(october), counted, "marketplace")
+    by_marketplace = balance(found, counted, "marketplace")
     assert by_marketplace.proceeds == Decimal("20.00")
     assert by_marketplace.amount == Decimal("-18.00")  # -87.90 + 2.00 - 20.00 + 87.90
-    by_agency = balance(billed(october), counted)
+    by_agency = balance(found, counted)
     assert (by_agency.proceeds, by_agency.amount) == (Decimal(0), Decimal("2.00"))

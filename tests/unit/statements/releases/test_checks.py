@@ -11,7 +11,7 @@ import pytest
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, Agency, TaxProfile, TaxRate
 from quarterhour.registry.owner import Owner
-from quarterhour.statements.drafts.draft_items import DraftItem, DraftState
+from quarterhour.statements.drafts.draft import DraftItem, DraftState
 from quarterhour.statements.releases.checks import DraftContext, Level, checks, failed
 from tests.support.drafts import decision, draft_item
 

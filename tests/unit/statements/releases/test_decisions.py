@@ -6,7 +6,7 @@ from itertools import product
 import pytest
 
 from quarterhour.model.errors import ConflictError, InvalidError
-from quarterhour.statements.drafts.draft_items import DraftDecision, DraftItem, DraftState
+from quarterhour.statements.drafts.draft import DraftDecision, DraftItem, DraftState
 from quarterhour.statements.releases.checks import Check, Level
 from quarterhour.statements.releases.decisions import Decider, planned_decision
 from quarterhour.statements.releases.requests import Desired, DraftRequest, read_decision

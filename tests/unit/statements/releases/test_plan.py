@@ -1,6 +1,7 @@
 """A release: which drafts it takes, in which order, and with which numbers."""
 
 from collections import defaultdict
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from typing import Any
@@ -13,39 +14,32 @@ from quarterhour.aws.items import from_item, to_item
 from quarterhour.model.identifiers import Account
 from quarterhour.model.money import Rounding
 from quarterhour.model.periods import Calendar, Period
-from quarterhour.statements.document.statement import PartyVersions
-from quarterhour.statements.drafts.draft_items import DraftItem, DraftState
-from quarterhour.statements.listing import LastDocument
+from quarterhour.statements.drafts.draft import DraftItem, DraftState
+from quarterhour.statements.listing import Document
+from quarterhour.statements.parties import PartyVersions
 from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.releases.plan import (
-    Action,
     PlannedDocument,
     Releasable,
     ReleaseEntry,
     ReleasePlan,
     ReleaseProgress,
-    document_of,
+    document_kind,
     next_numbers,
     next_plan,
     numbered,
 )
 from tests.support.drafts import decision, draft_item
-from tests.support.stored_statements import listed
+from tests.support.stored_statements import document
 
 NEW, HELD = DraftState.NEW, DraftState.HELD
 RELEASING, CANCELLING = DraftState.RELEASING, DraftState.CANCELLING
 NOW = datetime(2026, 11, 4, 0, 20, tzinfo=UTC)
-SETTINGS = StatementSettings(Calendar(), "UTC", "1.0.0")
-BY_YEAR = StatementSettings(Calendar(), "Europe/Amsterdam", "1.0.0", prefixes=("S-{year}-", "C-"))
+SETTINGS = StatementSettings(Calendar(), "UTC", "1.0")
+BY_YEAR = StatementSettings(Calendar(), "Europe/Amsterdam", "1.0", prefixes=("S-{year}-", "C-"))
 OCTOBER, FORTY_TWO = Period(2026, 10), Account("42", "GBP")
-STATEMENT = {
-    "number": "S-000001",
-    "document": "statement",
-    "issued_on": "2026-11-04",
-    "parties": [3, 7],
-    "closing": "12.50",
-}
-"""What a release reads of the item of a statement that it cancels or replaces."""
+STATEMENT = replace(document("42", closing="12.50"), parties=PartyVersions(3, 7))
+"""A statement that a release cancels or replaces."""
 PARTIES = {
     (Period.parse(period), Account(agency, "GBP")): PartyVersions(1, 2)
     for period in ("2026-10", "2026-11")
@@ -59,16 +53,16 @@ def half_even(_: Period) -> Rounding:
 
 def planned(settings: StatementSettings = SETTINGS, at: datetime = NOW, **changed: Any) -> ReleasePlan:
     """Return the plan of the first release, or of the one after a progress."""
-    return next_plan(ReleaseProgress(**changed), (1, 1), at, settings)
+    return next_plan(ReleaseProgress(**changed), at, settings)
 
 
-def entries(*drafts: DraftItem, **statements: dict[str, Any]) -> list[ReleaseEntry]:
-    """Return the documents of the first release. ``statements``: the item of an account's statement, as ``of_42``."""
+def entries(*drafts: DraftItem, **statements: Document) -> list[ReleaseEntry]:
+    """Return the documents of the first release. ``statements``: the statement of an account, as ``of_42``."""
     existing = {(OCTOBER, Account(name.removeprefix("of_"), "GBP")): one for name, one in statements.items()}
     return list(numbered(planned(), Releasable(drafts, PARTIES), existing, {}, half_even))
 
 
-def numbers(*drafts: DraftItem, **statements: dict[str, Any]) -> list[tuple[str, str, str]]:
+def numbers(*drafts: DraftItem, **statements: Document) -> list[tuple[str, str, str]]:
     return [
         (entry.account.agency, str(one.period), one.number)
         for entry in entries(*drafts, **statements)
@@ -113,9 +107,9 @@ def test_a_negative_commission_makes_a_credit_note_with_a_number_of_its_own(comm
 
 def test_what_is_a_credit_note_depends_on_the_rounding_and_the_currency() -> None:
     cent = Decimal("-0.005")
-    assert document_of(cent, "GBP", Rounding.HALF_EVEN) == "statement"
-    assert document_of(cent, "GBP", Rounding.HALF_UP) == "credit_note"
-    assert document_of(cent, "BHD", Rounding.HALF_EVEN) == "credit_note"
+    assert document_kind(cent, "GBP", Rounding.HALF_EVEN) == "statement"
+    assert document_kind(cent, "GBP", Rounding.HALF_UP) == "credit_note"
+    assert document_kind(cent, "BHD", Rounding.HALF_EVEN) == "credit_note"
 
 
 def test_a_cancellation_reverses_the_kind_of_its_document_and_comes_before_new_statements() -> None:
@@ -124,29 +118,29 @@ def test_a_cancellation_reverses_the_kind_of_its_document_and_comes_before_new_s
     cancels = {"number": "S-000001", "document": "statement", "issued_on": "2026-11-04"}
     of_cancelled, of_new = PartyVersions(3, 7), PartyVersions(1, 2)
     assert entry.documents == [
-        PlannedDocument(Action.CANCEL, OCTOBER, "C-000001", "credit_note", "d" * 64, 2, of_cancelled, cancels),
-        PlannedDocument(Action.STATE, Period(2026, 11), "S-000001", "statement", "d" * 64, 1, of_new),
+        PlannedDocument(OCTOBER, "C-000001", "credit_note", "d" * 64, 2, of_cancelled, cancels),
+        PlannedDocument(Period(2026, 11), "S-000001", "statement", "d" * 64, 1, of_new),
     ]
 
 
 @pytest.mark.parametrize(
-    ("commission", "document", "number"),
+    ("commission", "kind", "number"),
     [("-3", "credit_note", "S-000001"), ("0", "statement", "C-000001"), ("3", "statement", "C-000001")],
 )
-def test_a_cancelled_credit_note_is_reversed_by_a_statement(commission: str, document: str, number: str) -> None:
+def test_a_cancelled_credit_note_is_reversed_by_a_statement(commission: str, kind: str, number: str) -> None:
     draft = draft_item("42", "2026-10", CANCELLING, commission=commission, revision=1, number="X-1")
-    assert numbers(draft, of_42={**STATEMENT, "document": document}) == [("42", "2026-10", number)]
+    assert numbers(draft, of_42=replace(STATEMENT, kind=kind)) == [("42", "2026-10", number)]
 
 
 def test_a_new_statement_names_the_one_that_it_replaces() -> None:
     (entry,) = entries(draft_item("42", "2026-10", RELEASING, revision=2), of_42=STATEMENT)
-    (document,) = entry.documents
-    assert (document.number, document.revision, document.replaces) == ("S-000001", 3, "S-000001")
-    assert document.cancels is None
+    (again,) = entry.documents
+    assert (again.number, again.revision, again.replaces) == ("S-000001", 3, "S-000001")
+    assert again.cancels is None
 
 
 def test_an_entry_has_the_last_document_of_its_account_and_is_read_as_it_was_written() -> None:
-    last = LastDocument(Period(2026, 9), listed("42", closing="7.00"), "2026-10-02")
+    last = document("42", period="2026-09", closing="7.00")
     drafts = [draft_item("42", "2026-10", CANCELLING, revision=1), draft_item("7", "2026-10", RELEASING)]
     found = list(
         numbered(
@@ -160,23 +154,16 @@ def test_an_entry_has_the_last_document_of_its_account_and_is_read_as_it_was_wri
 # ---------------------------------------------------------------- series
 
 
-def test_the_first_release_continues_the_numbers_of_0_2_0() -> None:
-    plan = next_plan(ReleaseProgress(), (17, 4), NOW, SETTINGS)
-    assert (plan.number, plan.series, plan.prefixes) == (1, {"S-": 17, "C-": 4}, ("S-", "C-"))
-
-
 def test_a_prefix_with_the_year_of_issue_begins_with_1_each_year() -> None:
     """At 23:30 UTC on 31 December, Amsterdam has the next year."""
-    plan = next_plan(ReleaseProgress(), (17, 4), datetime(2026, 12, 31, 22, 30, tzinfo=UTC), BY_YEAR)
+    plan = next_plan(ReleaseProgress(series={"C-": 4}), datetime(2026, 12, 31, 22, 30, tzinfo=UTC), BY_YEAR)
     assert (plan.prefixes, plan.series) == (("S-2026-", "C-"), {"C-": 4})
     draft = draft_item("42", "2026-10", RELEASING)
     (entry,) = numbered(plan, Releasable([draft], PARTIES), {}, {}, half_even)
     assert entry.documents[0].number == "S-2026-000001"
     series = next_numbers(plan, ["statement", "statement"])
     assert series == {"S-2026-": 3, "C-": 4}
-    after = next_plan(
-        ReleaseProgress(1, "a" * 64, series), (17, 4), datetime(2026, 12, 31, 23, 30, tzinfo=UTC), BY_YEAR
-    )
+    after = next_plan(ReleaseProgress(1, "a" * 64, series), datetime(2026, 12, 31, 23, 30, tzinfo=UTC), BY_YEAR)
     assert (after.number, after.previous_sha256, after.prefixes[0]) == (2, "a" * 64, "S-2027-")
     (entry,) = numbered(after, Releasable([draft], PARTIES), {}, {}, half_even)
     assert entry.documents[0].number == "S-2027-000001"
@@ -212,11 +199,11 @@ def test_no_number_is_left_out_or_given_twice(
     given_: defaultdict[str, list[str]] = defaultdict(list)
     for some, days in releases:
         now += timedelta(days=days)
-        plan = next_plan(progress, (1, 1), now, settings)
+        plan = next_plan(progress, now, settings)
         drafts = [draft_item(name, period, state, commission=exact) for name, period, state, exact, _ in some]
         existing = {
-            (Period.parse(period), Account(name, "GBP")): {**STATEMENT, "document": document}
-            for name, period, state, _, document in some
+            (Period.parse(period), Account(name, "GBP")): replace(STATEMENT, kind=kind)
+            for name, period, state, _, kind in some
             if state is CANCELLING
         }
         documents = [
@@ -227,7 +214,7 @@ def test_no_number_is_left_out_or_given_twice(
         assert len(documents) == len(some)
         for one in documents:
             given_[one.number[:-6]].append(one.number)
-        series = next_numbers(plan, [one.document for one in documents])
+        series = next_numbers(plan, [one.kind for one in documents])
         assert all(series[prefix] == len(given_[prefix]) + 1 for prefix in series)
         progress = ReleaseProgress(plan.number, "a" * 64, series)
     for prefix, found in given_.items():

@@ -28,10 +28,10 @@ def test_a_calendar_quarter_has_three_months(period: Period, expected: str) -> N
 def test_the_months_of_a_calendar_quarter_are_added_up_by_currency() -> None:
     found = dac7_rows(
         [
-            document(period="2026-09", net="500.00", issued_on=None),
-            document(period="2026-10", issued_on=None),
-            document(period="2026-11", issued_on=None),
-            document(period="2026-11", issued_on=None, currency="GBP"),
+            document(period="2026-09", net="500.00"),
+            document(period="2026-10"),
+            document(period="2026-11"),
+            document(period="2026-11", currency="GBP"),
         ]
     )
     assert found == [
@@ -73,7 +73,7 @@ def test_the_command_needs_every_month_or_the_word_partial(tmp_path: Path, capsy
     arguments = ["dac7", str(tmp_path), "--year", "2026", "--out", str(out)]
     for month in range(1, 12):
         period = f"2026-{month:02d}"
-        write_period(tmp_path, [content(period=period, issued_on=None)], period)
+        write_period(tmp_path, [content(period=period)], period)
     assert main(arguments) == 2
     assert "2026-12 is not sealed: seal them first, or write what there is with --partial" in capsys.readouterr().err
     assert not out.exists()
@@ -83,7 +83,7 @@ def test_the_command_needs_every_month_or_the_word_partial(tmp_path: Path, capsy
         list(DAC7_COLUMNS[5:8]),
         *(["2026-Q1", "EUR", "27"], ["2026-Q2", "EUR", "27"], ["2026-Q3", "EUR", "27"], ["2026-Q4", "EUR", "18"]),
     ]
-    write_period(tmp_path, [content(period="2026-12", issued_on=None)], "2026-12")
+    write_period(tmp_path, [content(period="2026-12")], "2026-12")
     assert main(arguments) == 0
     assert rows_of(out.read_bytes())[-1][7] == "27"
 

@@ -1,7 +1,6 @@
 """The documents of a period: hash-checked, and of every schema."""
 
 from argparse import Namespace
-from datetime import date
 from decimal import Decimal
 from pathlib import Path
 
@@ -9,11 +8,11 @@ import pytest
 
 from quarterhour.model.periods import Period
 from quarterhour.statements.keys import STATEMENT
-from quarterhour_tools.accounting.document import StatementDocument, TaxedBase, in_force
+from quarterhour_tools.accounting.document import StatementDocument, in_force
 from quarterhour_tools.accounting.documents import choose, statement_documents
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.errors import ToolError
-from tests.support.accounting import content, document, tax, write_period, write_period_of_0_2
+from tests.support.accounting import content, document, tax, write_period
 
 NOVEMBER = Period(2026, 11)
 FILE = f"statements/2026-11/42/EUR/{STATEMENT}"
@@ -43,15 +42,6 @@ def test_a_cancellation_and_what_follows_are_read_from_their_own_releases(tmp_pa
     ]
 
 
-def test_the_documents_of_0_2_are_read_as_they_are_listed(tmp_path: Path) -> None:
-    write_period_of_0_2(tmp_path, [content(issued=True), content(issued=False, agency="43", number="S-000002")])
-    write_period(tmp_path, [content(period="2026-12", number="S-000003")], "2026-12")
-    assert [(one.number, one.release, one.revision) for one in read(tmp_path)] == [
-        ("S-000001", 0, 1),
-        ("S-000002", 0, 1),
-    ]
-
-
 def test_a_file_that_differs_from_its_hash_is_not_read(tmp_path: Path) -> None:
     write_period(tmp_path, [content()])
     (tmp_path / FILE).write_bytes((tmp_path / FILE).read_bytes().replace(b"119.00", b"118.00"))
@@ -73,25 +63,18 @@ def test_a_file_with_other_content_is_named(tmp_path: Path, changed: dict[str, o
         read(tmp_path)
 
 
-def test_a_statement_of_the_first_schema_has_one_row_of_tax_and_the_date_of_its_period() -> None:
-    values = content(schema=1, tax_profile={"scheme": "standard", "percent": "19"}, base=None)
-    for name in ("taxes", "issued_on", "collects", "proceeds", "tax_in", "cancels"):
-        del values[name]
-    found = StatementDocument.parse(values)
-    assert found.taxes == (TaxedBase("standard", Decimal(19), Decimal("100.00"), Decimal("19.00")),)
-    assert found.issued_on == date(2026, 11, 30)
-    assert (found.collects, found.proceeds, found.issuer_currency) == ("agency", Decimal(0), None)
-    values["tax_profile"] = None
-    assert StatementDocument.parse(values).taxes[0].scheme is None
+def test_a_statement_of_a_later_version_is_refused_with_what_can_read_it(tmp_path: Path) -> None:
+    write_period(tmp_path, [content(schema=2)])
+    with pytest.raises(ToolError, match=r"cannot be read: .*the schema 2 is unknown: use the version that wrote it"):
+        read(tmp_path)
 
 
 def test_the_parties_of_a_later_period_are_newer_and_then_those_of_a_later_release() -> None:
-    of_0_2 = document(release=0)
     first = document(release=1)
     replacing = document(release=3, revision=3)
     next_period = document(release=2, period="2026-12")
-    found = [next_period, replacing, first, of_0_2]
-    assert sorted(found, key=lambda one: one.age) == [of_0_2, first, replacing, next_period]
+    found = [next_period, replacing, first]
+    assert sorted(found, key=lambda one: one.age) == [first, replacing, next_period]
 
 
 def test_documents_in_force_are_not_cancelled_and_cancel_nothing() -> None:

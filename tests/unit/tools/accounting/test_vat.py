@@ -32,11 +32,13 @@ def test_documents_are_summed_up_by_country_scheme_percentage_and_currency() -> 
             document(),
             document(tax("50.00", "9.50", percent="19.0"), tax("10.00", scheme="exempt"), number="S-000002"),
             document(tax("-30.00", "-5.70"), number="C-000001"),
-            document(tax("8.00", scheme=None), tax("0.00", "0.00"), customer={}, base=None, number="S-000003"),
+            document(
+                tax("8.00", scheme="outside_scope"), tax("0.00", "0.00"), customer={}, base=None, number="S-000003"
+            ),
         ]
     )
     assert plain(found) == [
-        ("", "none", "0", "EUR", 1, "8.00", "0.00", None, None, None),
+        ("", "outside_scope", "0", "EUR", 1, "8.00", "0.00", None, None, None),
         ("DE", "exempt", "0", "EUR", 1, "10.00", "0.00", "EUR", "10.00", "0.00"),
         ("DE", "standard", "19", "EUR", 3, "120.00", "22.80", "EUR", "120.00", "22.80"),
     ]

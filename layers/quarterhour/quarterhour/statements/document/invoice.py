@@ -10,9 +10,8 @@ from typing import Final, NamedTuple
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
-from quarterhour.statements.document.page import Document
+from quarterhour.statements.document.page import StatementContent
 from quarterhour.statements.listing import CREDIT_NOTE
-from quarterhour.statements.plan import BY_TAX_POINT
 
 NORM: Final = "urn:cen.eu:en16931:2017"
 """The identifier of EN 16931."""
@@ -149,7 +148,7 @@ class Invoice:
         return money.add(self.total, money.negated(self.prepaid))
 
 
-def why_no_invoice(document: Document) -> str | None:
+def why_no_invoice(document: StatementContent) -> str | None:
     """Return why EN 16931 cannot express a statement; ``None`` if it can.
 
     ``document``: the content of ``statement.json``.
@@ -157,9 +156,7 @@ def why_no_invoice(document: Document) -> str | None:
     return next(_obstacles(document), None)
 
 
-def _obstacles(document: Document) -> Iterator[str]:
-    if document["schema"] < BY_TAX_POINT:
-        yield "statements made before version 0.3.0 have no date of issue"
+def _obstacles(document: StatementContent) -> Iterator[str]:
     schemes = {row["scheme"] for row in document["taxes"]}
     if None in schemes:
         yield "a tax profile is missing"
@@ -176,7 +173,7 @@ def _obstacles(document: Document) -> Iterator[str]:
             yield f"amounts in {currency} have more than the two decimal places of EN 16931"
 
 
-def _obstacles_of_parties(document: Document, schemes: Collection[str]) -> Iterator[str]:
+def _obstacles_of_parties(document: StatementContent, schemes: Collection[str]) -> Iterator[str]:
     demanded = {"owner": _OF_SELLER, "customer": (*_OF_BUYER, *(("vat_id",) if REVERSE_CHARGE in schemes else ()))}
     missing = [
         f"{party}.{name}"
@@ -191,7 +188,7 @@ def _obstacles_of_parties(document: Document, schemes: Collection[str]) -> Itera
             yield f"EN 16931 does not know the country {document[party]['country']}"
 
 
-def invoice_of(document: Document) -> Invoice:
+def invoice_of(document: StatementContent) -> Invoice:
     """Return a statement as an invoice or a credit note; ``why_no_invoice`` must have said that it can be one."""
     is_credit_note = document["document"] == CREDIT_NOTE
     rows = tuple(_row(one, is_credit_note=is_credit_note) for one in document["taxes"])
@@ -227,7 +224,7 @@ def _signed(amount: str, *, is_credit_note: bool) -> Decimal:
     return money.negated(Decimal(amount)) if is_credit_note else Decimal(amount)
 
 
-def _row(row: Document, *, is_credit_note: bool) -> InvoiceRow:
+def _row(row: StatementContent, *, is_credit_note: bool) -> InvoiceRow:
     scheme, percent = row["scheme"], row["percent"]
     is_standard = scheme == STANDARD
     return InvoiceRow(
@@ -244,7 +241,7 @@ def _span(first: str, last: str) -> str:
     return first if first == last else f"{first} to {last}"
 
 
-def _prepaid(document: Document, total: Decimal, *, is_credit_note: bool) -> Decimal:
+def _prepaid(document: StatementContent, total: Decimal, *, is_credit_note: bool) -> Decimal:
     """Return how much of the total the proceeds of sales cover, if the marketplace has them."""
     if is_credit_note or document["collects"] != BY_MARKETPLACE:
         return money.ZERO
@@ -259,7 +256,7 @@ def _terms(prepaid: Decimal, *, is_credit_note: bool) -> str:
     return "Nothing to pay: settled with the balance of the account."
 
 
-def _notes(document: Document) -> Iterator[str]:
+def _notes(document: StatementContent) -> Iterator[str]:
     """Yield what the invoice has no element for: the balance of the account, rates, and the document it refers to."""
     if cancels := document["cancels"]:
         yield f"Cancels {cancels['number']} of {cancels['issued_on']}."
@@ -275,7 +272,7 @@ def _notes(document: Document) -> Iterator[str]:
         yield f"In {tax_in['currency']}, at the exchange rate {published}: {amounts}."
 
 
-def _preceding(document: Document) -> Iterator[Preceding]:
+def _preceding(document: StatementContent) -> Iterator[Preceding]:
     if cancels := document["cancels"]:
         yield Preceding(cancels["number"], cancels["issued_on"])
     if document["replaces"]:
@@ -285,7 +282,7 @@ def _preceding(document: Document) -> Iterator[Preceding]:
         yield Preceding(before["number"], before["issued_on"])
 
 
-def _party(party: Document, identifier: str | None, *, is_taxed: bool) -> InvoiceParty:
+def _party(party: StatementContent, identifier: str | None, *, is_taxed: bool) -> InvoiceParty:
     lines = list(filter(None, map(str.strip, (party.get("address") or "").split("\n"))))
     head, tail = lines[: _ADDRESS_LINES - 1], lines[_ADDRESS_LINES - 1 :]
     return InvoiceParty(
@@ -298,7 +295,7 @@ def _party(party: Document, identifier: str | None, *, is_taxed: bool) -> Invoic
     )
 
 
-def _vat_id_of(party: Document) -> str | None:
+def _vat_id_of(party: StatementContent) -> str | None:
     vat_id = party.get("vat_id")
     return prefixed(vat_id, party.get("country")) if vat_id else None
 

@@ -17,14 +17,14 @@ from quarterhour.statements.document.invoice import (
     invoice_of,
     why_no_invoice,
 )
-from quarterhour.statements.document.page import Document
+from quarterhour.statements.document.page import StatementContent
 
 DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
 _NAMESPACES: Final = "urn:oasis:names:specification:ubl:schema:xsd:"
 
 
-def statement_xml(document: Document) -> bytes | None:
+def statement_xml(document: StatementContent) -> bytes | None:
     """Return the XML of a statement in UTF-8; ``None`` if EN 16931 cannot express it: ``why_no_invoice`` says why.
 
     ``document``: the content of ``statement.json``. The same document gives the same bytes.

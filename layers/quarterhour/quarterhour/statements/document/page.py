@@ -32,7 +32,7 @@ from quarterhour.web.html.markup import (
     table,
 )
 
-Document = Mapping[str, Any]
+StatementContent = Mapping[str, Any]
 
 _SOLD: Final = ("sales", "voids", "refunds", "adjustments")
 """The kinds of lines whose amounts are the net sales."""
@@ -53,7 +53,7 @@ _IBAN_GROUP: Final = 4
 _NONE: Final = "\N{EN DASH}"
 
 
-def statement_page(document: Document) -> bytes:
+def statement_page(document: StatementContent) -> bytes:
     """Return a statement as HTML in UTF-8; the same document gives the same bytes.
 
     ``document``: the content of ``statement.json``, of schema 2. Its ``language`` is that of the page.
@@ -64,7 +64,7 @@ def statement_page(document: Document) -> bytes:
 class _Page:
     """The page of a document."""
 
-    def __init__(self, document: Document) -> None:
+    def __init__(self, document: StatementContent) -> None:
         self._of = document
         self._in: Language = language_of(document["language"])
         self._currency: str = document["currency"]
@@ -186,10 +186,8 @@ class _Page:
         shown = escaped(words.month(month))
         if not before or before["period"] != month:
             return shown
-        kind, named = f"of_{before['document']}", {"month": shown, "number": name(before["number"])}
-        if before["issued_on"] is None:
-            return words.html(kind, **named)
-        return words.html(f"{kind}_dated", **named, date=escaped(words.full_date(before["issued_on"])))
+        issued_on = escaped(words.full_date(before["issued_on"]))
+        return words.html(f"of_{before['document']}", month=shown, number=name(before["number"]), date=issued_on)
 
     def _parties(self) -> Html:
         document, words, customer = self._of, self._in, self._of["customer"]
@@ -212,7 +210,7 @@ class _Page:
             ),
         )
 
-    def _party(self, party: Document) -> Iterator[Html]:
+    def _party(self, party: StatementContent) -> Iterator[Html]:
         """Yield what is known of the owner or the agency."""
         vat_id, country = party["vat_id"], party["country"]
         yield paragraph(name(party["legal_name"]), "lead")
@@ -243,7 +241,7 @@ class _Page:
         """Whether the document has a commission or a tax, or lines that come to none."""
         return any(self._of["by_kind"][kind]["lines"] for kind in _CHARGED)
 
-    def _is_shown(self, tax: Document) -> bool:
+    def _is_shown(self, tax: StatementContent) -> bool:
         return self._has_charge or bool(Decimal(tax["base"]))
 
     def _charged(self) -> Iterator[Row]:
@@ -272,7 +270,7 @@ class _Page:
             if paid := Decimal(document[key]):
                 yield Row([words.html(key)], [self._exact(money.plain(-paid))])
 
-    def _tax_name(self, tax: Document, base: str = "") -> str:
+    def _tax_name(self, tax: StatementContent, base: str = "") -> str:
         """Return the name of a tax: ``VAT 20 %``, ``VAT 0 %, reverse charge``; ``base``: what it is on."""
         words, scheme = self._in, tax["scheme"]
         if scheme is None:
@@ -304,7 +302,7 @@ class _Page:
         texts, figures = [words["tax"], words["tax_points"]], self._heads("tax_base", "tax_amount")
         return section(title, table(title, texts, figures, rows), paragraph(words.html("tax_note")))
 
-    def _exchange_rate(self, issued: Document) -> Html:
+    def _exchange_rate(self, issued: StatementContent) -> Html:
         """Return the issuer's currency with the exchange rate to it, who published that, and since which day it holds.
 
         ``issued``: the totals in that currency.
@@ -319,11 +317,11 @@ class _Page:
             date=escaped(words.full_date(since.isoformat())),
         )
 
-    def _spans(self, tax_points: Sequence[Document]) -> Html:
+    def _spans(self, tax_points: Sequence[StatementContent]) -> Html:
         """Return the tax points of a row, with the kind or the category by which they are taxed."""
         return Html("<br>".join(self._span(one) for one in tax_points))
 
-    def _span(self, one: Document) -> Html:
+    def _span(self, one: StatementContent) -> Html:
         named = (name(one[key]) for key in ("kind", "category") if key in one)
         return Html(", ".join([short(self._in.span(one["from"], one["to"])), *named]))
 
@@ -346,7 +344,7 @@ class _Page:
             *self._earlier_months(),
         )
 
-    def _kinds(self, sums: Document) -> Iterator[Row]:
+    def _kinds(self, sums: StatementContent) -> Iterator[Row]:
         """Yield a row for each kind that has lines."""
         for kind in _CHARGED:
             some = sums[kind]
@@ -472,13 +470,13 @@ class _Page:
         """The number of lines that are no part of an order: payments, and balances brought forward."""
         return sum(int(some["lines"]) for kind, some in self._of["by_kind"].items() if kind not in _CHARGED)
 
-    def _order_row(self, above: Document | None, one: Document) -> Row:
+    def _order_row(self, above: StatementContent | None, one: StatementContent) -> Row:
         words, kind = self._in, one["kind"]
         texts = [self._order(one), short(words[f"row_{kind}"]), name(one["product"]) or Html(_NONE)]
         is_below = above is not None and one["order"] is not None and above["order"] == one["order"] and kind != "sales"
         return Row(texts, self._sums(one), below=is_below)
 
-    def _order(self, row: Document) -> Html:
+    def _order(self, row: StatementContent) -> Html:
         words = self._in
         if row["sale"]:
             return words.html("of_sale", sale=name(row["sale"]))
@@ -525,7 +523,7 @@ class _Page:
     def _money(self, amount: str) -> Html:
         return short(self._in.money(amount, self._currency))
 
-    def _sums(self, some: Document) -> list[str]:
+    def _sums(self, some: StatementContent) -> list[str]:
         """Return the figures of some lines: their number, net sales and commission."""
         return [self._in.count(some["lines"]), self._rounded(some["net"]), self._rounded(some["commission"])]
 
@@ -549,7 +547,7 @@ def _titled(title: str, parts: Iterable[Html]) -> Iterator[Html]:
         yield from known
 
 
-def _rate(words: Language, terms: Document) -> str:
+def _rate(words: Language, terms: StatementContent) -> str:
     """Return a commission rate as a percentage; a dash if the terms name a commission and no rate."""
     rate = Decimal(terms["commission_rate"])
     return words.percent(rate.scaleb(2)) if rate or not Decimal(terms["commission"]) else _NONE

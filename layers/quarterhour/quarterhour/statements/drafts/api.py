@@ -3,7 +3,7 @@
 from typing_extensions import TypedDict
 
 from quarterhour.model.api import Instant
-from quarterhour.statements.drafts.draft_items import DraftState
+from quarterhour.statements.drafts.draft import DraftState
 
 
 class DraftDecision(TypedDict):

@@ -1,10 +1,9 @@
 """The lines of a day for their statements: sums by account, and the lines in pieces of bounded size."""
 
-import csv
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from datetime import date, tzinfo
+from datetime import tzinfo
 from decimal import Decimal
 from io import BytesIO
 from itertools import groupby
@@ -18,8 +17,7 @@ from quarterhour.model.periods import day_in
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.lines import COLUMNS, unescape_formula
-from quarterhour.statements.document.tax import Taxable, TaxNames
-from quarterhour.statements.drafts.figures import CHARGED, OTHER_DAYS, AccountSums, BaseFigures, LastRate, Sum, kind_of
+from quarterhour.statements.drafts.figures import OTHER_DAYS, AccountSums, BaseFigures, LastRate, Sum, kind_of
 from quarterhour.statements.drafts.work_objects import last_value, read_values, value_writer
 from quarterhour.statements.plan import StatementPlan
 
@@ -28,15 +26,9 @@ if TYPE_CHECKING:
 
 PIECE: Final = 8_000_000
 """Characters of lines in memory, after which they are a piece."""
-CSV_COLUMNS: Final[Mapping[int, tuple[str, ...]]] = {1: COLUMNS, 2: COLUMNS}
-"""The columns of a statement's lines, by the schema of the statement; sealed lines of fewer get empty cells."""
-
 _FACTS: Final = ("agency", "currency", "type", "commission_rate", "terms", "kind", "prior_period")
-_LINES: Final = 3
-"""The index of the lines in a running sum, after their number, amount and commission."""
-_LAST_IN_PERIOD: Final = 4
-"""The index of their last quarter-hour in the period; that of the last one after its end follows."""
-_BLOCK: Final = 1 << 20
+_READ: Final = ("amount", "commission", "currency", "time", "recorded_at", "tax_point", "period")
+_AMOUNT, _COMMISSION, _CURRENCY, _TIME, _RECORDED_AT, _TAX_POINT, _PERIOD = map(COLUMNS.index, _READ)
 
 Rows = Iterator[tuple[str, list[str]]]
 """The text of each row of a sealed file, and its cells."""
@@ -58,6 +50,22 @@ class _Key(NamedTuple):
     def account(self) -> tuple[str, str]:
         """The cells of agency and currency."""
         return self.facts[0], self.facts[1]
+
+
+class _Running:
+    """The sums of the lines with a key so far, and what else is known of them.
+
+    ``texts``: those of the account in the piece in memory; ``None`` before its first line. ``in_period`` and ``after``:
+    the last quarter-hours with such lines, before the end of the period and after it; empty for none.
+    """
+
+    __slots__ = ("after", "amount", "commission", "in_period", "lines", "texts")
+
+    def __init__(self) -> None:
+        self.lines = 0
+        self.amount = self.commission = money.ZERO
+        self.texts: list[str] | None = None
+        self.in_period = self.after = ""
 
 
 class Block(NamedTuple):
@@ -110,8 +118,7 @@ class Collector:
     def __init__(self, plan: StatementPlan, zone: tzinfo) -> None:
         self._plan = plan
         self._days = _BusinessDates(zone)
-        # Number, amount and commission of lines, their list in the piece, and their last quarter-hours.
-        self._sums: dict[_Key, list[Any]] = {}
+        self._sums: dict[_Key, _Running] = {}
         self._missing: dict[tuple[str, str], set[str]] = {}
         self._rates: dict[tuple[str, str], ExchangeRate] = {}
         """By quarter-hour and currency."""
@@ -128,8 +135,8 @@ class Collector:
         piece, self._piece = self._piece, Piece({})
         if not piece.lines:
             return None
-        for found in self._sums.values():
-            found[_LINES] = None
+        for running in self._sums.values():
+            running.texts = None
         self.pieces += 1
         return piece
 
@@ -139,41 +146,36 @@ class Collector:
         ``pins``: the exchange rates of the quarter-hour. Raises ``ValueError`` or ``ArithmeticError`` if the file is
         malformed.
         """
-        columns = next(rows)[1]
-        at = {name: columns.index(name) for name in columns}
-        more = len(CSV_COLUMNS[self._plan.schema]) - len(columns)
-        padding = "," * more + "\n"
-        facts = _facts(at)
-        amount, commission, recorded, time = (at[name] for name in ("amount", "commission", "recorded_at", "time"))
-        period, currency = at.get("period", recorded), at["currency"]
-        tax_point = at.get("tax_point")
-        priors = _Priors(self._plan, str(quarter_hour))
-        units = _Units(self._plan.base, pins)
-        at_quarter_hour = str(quarter_hour)
-        last = _LAST_IN_PERIOD if quarter_hour.start < self._plan.ends else _LAST_IN_PERIOD + 1
-        self._rates |= {(at_quarter_hour, code): rate for code, rate in pins.items() if rate}
-        sums, days, add, has_base = self._sums, self._days, money.add, bool(self._plan.base)
+        _, columns = next(rows)
+        if tuple(columns) != COLUMNS:
+            raise ValueError(f"the columns are {columns}")
+        at, is_in_period, has_base = str(quarter_hour), quarter_hour.start < self._plan.ends, bool(self._plan.base)
+        priors, units_of = _Priors(self._plan, at), _Units(self._plan.base, pins)
+        self._rates |= {(at, code): rate for code, rate in pins.items() if rate}
+        sums, days = self._sums, self._days
         for text, cells in rows:
-            prior = priors[cells[period][:7]]
+            prior = priors[cells[_PERIOD]]
             if prior is None:
                 continue
-            one = units[cells[currency]] if has_base else None
-            day = days[(cells[time] or cells[recorded])[:16]]
+            units = units_of[cells[_CURRENCY]] if has_base else None
+            day = days[(cells[_TIME] or cells[_RECORDED_AT])[:16]]
             # A tuple of the same shape as _Key, which would take longer to make.
-            key: Any = facts(cells), prior, day, (tax_point and cells[tax_point]) or day, one
-            found = sums.get(key)
-            if found is None:
-                found = sums[key] = [0, money.ZERO, money.ZERO, None, "", ""]
-            found[0] += 1
-            found[1] = add(found[1], Decimal(cells[amount]))
-            found[2] = add(found[2], Decimal(cells[commission]))
-            found[last] = at_quarter_hour
-            if one is None and has_base:
-                self._missing.setdefault(key[0][:2], set()).add(str(quarter_hour))
-            lines = found[_LINES]
-            if lines is None:
-                lines = found[_LINES] = self._piece.lines.setdefault(key[0][:2], [])
-            lines.append(text if more == 0 else text[:-1] + padding if more > 0 else _cut(text, -more))
+            key: Any = _facts(cells), prior, day, cells[_TAX_POINT], units
+            running = sums.get(key)
+            if running is None:
+                running = sums[key] = _Running()
+            running.lines += 1
+            running.amount = money.add(running.amount, Decimal(cells[_AMOUNT]))
+            running.commission = money.add(running.commission, Decimal(cells[_COMMISSION]))
+            if is_in_period:
+                running.in_period = at
+            else:
+                running.after = at
+            if has_base and units is None:
+                self._missing.setdefault(key[0][:2], set()).add(at)
+            if running.texts is None:
+                running.texts = self._piece.lines.setdefault(key[0][:2], [])
+            running.texts.append(text)
             self._piece.size += len(text)
             if self._piece.size > PIECE:
                 yield
@@ -184,20 +186,21 @@ class Collector:
             name: Account(unescape_formula(name[0]), name[1]) for name in {_Key(*key).account for key in self._sums}
         }
         entries = sorted(
-            ((_Key(*key), found) for key, found in self._sums.items()), key=lambda one: names[one[0].account]
+            ((_Key(*key), running) for key, running in self._sums.items()), key=lambda one: names[one[0].account]
         )
         for name, some in groupby(entries, lambda one: one[0].account):
             sums = AccountSums(base=BaseFigures(missing=self._missing.get(name, set())) if self._plan.base else None)
-            for key, (lines, amount, commission, _, in_period, after) in some:
-                self._add(sums, key, Sum(lines, amount, commission))
+            for key, running in some:
+                self._add(sums, key, Sum(running.lines, running.amount, running.commission))
                 if sums.base and key.units is not None:
-                    sums.base.see(self._last_rate(bool(in_period), in_period or after, name[1], key.units))
+                    sums.base.see(self._last_rate(running, name[1], key.units))
             yield names[name], sums
 
-    def _last_rate(self, is_in_period: bool, quarter_hour: str, currency: str, units: Decimal) -> LastRate:  # noqa: FBT001 - as the field
+    def _last_rate(self, running: _Running, currency: str, units: Decimal) -> LastRate:
+        quarter_hour = running.in_period or running.after
         rate = self._rates.get((quarter_hour, currency))
         published = (rate.source, iso_millis(rate.as_of)) if rate else ("", "")
-        return LastRate(is_in_period, quarter_hour, units, *published)
+        return LastRate(bool(running.in_period), quarter_hour, units, *published)
 
     def _add(self, sums: AccountSums, key: _Key, some: Sum) -> None:
         _, _, type_, rate, terms, kind, late = key.facts
@@ -208,20 +211,7 @@ class Collector:
             sums.base.add(found, some.amount, some.commission, key.units)
 
 
-def _cut(text: str, cells: int) -> str:
-    """Return the text of a row without its last cells.
-
-    A plan of 0.2.0 has lines with more columns than it knows only if it was stored while the stack was updated.
-    """
-    return text[:-1].rsplit(",", cells)[0] + "\n"
-
-
-def _facts(at: Mapping[str, int]) -> Callable[[list[str]], tuple[str, ...]]:
-    """Return a function that returns the cells of ``_FACTS``; those that an older schema lacks are empty."""
-    if all(name in at for name in _FACTS):
-        return itemgetter(*(at[name] for name in _FACTS))
-    columns = [at.get(name) for name in _FACTS]
-    return lambda cells: tuple("" if one is None else cells[one] for one in columns)
+_facts: Final = itemgetter(*map(COLUMNS.index, _FACTS))
 
 
 class _Priors(dict[str, int | None]):
@@ -290,34 +280,3 @@ def read_totals(file: IO[bytes]) -> Iterator[tuple[Account, AccountSums]]:
 def read_pieces(file: IO[bytes]) -> int:
     """Return the number of pieces of a day from the object of its totals."""
     return int(last_value(file))
-
-
-class TaxedLines:
-    """The commissions of a statement's lines by what decides their tax; ``names``: the kinds and categories that do."""
-
-    def __init__(self, names: TaxNames, zone: tzinfo) -> None:
-        self._kinds, self._categories = names
-        self._days = _BusinessDates(zone)
-        self.commissions: dict[Taxable, Decimal] = {}
-
-    def add(self, text: Iterable[str]) -> None:
-        """Add the lines of a text; those that are not charged are left out."""
-        for row in csv.reader(text, strict=True):
-            type_, kind, category, commission, tax_point, time, recorded = _TAXED_CELLS(row)
-            if kind_of(type_, kind) not in CHARGED:
-                continue
-            category = unescape_formula(category)
-            key = Taxable(
-                date.fromisoformat(tax_point or self._days[(time or recorded)[:16]]),
-                kind if kind in self._kinds else "",
-                category if category in self._categories else "",
-            )
-            self.commissions[key] = money.add(self.commissions.get(key, money.ZERO), Decimal(commission))
-
-
-_TAXED_CELLS: Final = itemgetter(
-    *(
-        CSV_COLUMNS[2].index(name)
-        for name in ("type", "kind", "category", "commission", "tax_point", "time", "recorded_at")
-    )
-)

@@ -1,23 +1,30 @@
-"""Drafts of statements, pure: the sums and the lines of an account for a period, before it is decided to release them.
+"""Drafts of statements, pure: the sums and the lines of an account for a period, and what is decided about them.
 
-A draft has no parties, no tax and no number. It depends on sealed lines alone, so it never changes.
+A draft has no parties, no tax and no number. It depends on sealed lines alone, so its content never changes.
 """
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from decimal import Decimal
-from typing import Any, Final, NamedTuple, Self
+from enum import StrEnum
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
 from quarterhour.ledger.recording.pricing import BY_DEFAULT
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
+from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.schema import SCHEMA, check_schema
 from quarterhour.reports.lines import escape_formula, unescape_formula
 from quarterhour.statements.drafts.figures import AccountSums
-from quarterhour.statements.keys import DRAFT, LINES
-from quarterhour.statements.listing import SealedObject, read_rows
+from quarterhour.statements.keys import DRAFT, LINES, draft_index, draft_key
+from quarterhour.statements.listing import ListTotals, SealedObject, read_rows
 from quarterhour.statements.plan import StatementPlan
+
+if TYPE_CHECKING:
+    from quarterhour.statements.drafts import api
 
 FIGURES: Final = ("brought_forward", "net", "commission_exact", "payments")
 """The exact figures of a draft in its list: decimals in the account's currency."""
@@ -28,6 +35,50 @@ COLUMNS: Final = (
 )
 """The columns of the list of a period's drafts."""
 _DAY: Final = timedelta(days=1)
+
+
+class DraftState(StrEnum):
+    """The state of a draft."""
+
+    NEW = "new"
+    """It was just made. The next run of the releases decides about it, as ``StatementRelease`` is ``automatic``."""
+    OPEN = "open"
+    HELD = "held"
+    """It is kept back, for a reason."""
+    PROPOSED = "proposed"
+    """A first person wants to release it; a second one must agree."""
+    RELEASING = "releasing"
+    """The next run of the releases releases it."""
+    RELEASED = "released"
+    CANCEL_PROPOSED = "cancel_proposed"
+    """A first person wants to cancel its statement; a second one must agree."""
+    CANCELLING = "cancelling"
+    """The next run of the releases cancels its statement. Then it is held."""
+
+
+DUE: frozenset[DraftState] = frozenset({DraftState.NEW, DraftState.RELEASING, DraftState.CANCELLING})
+"""The states that the next run of the releases changes."""
+DONE: frozenset[DraftState] = frozenset({DraftState.RELEASED, DraftState.CANCEL_PROPOSED, DraftState.CANCELLING})
+"""The states of a draft that has a statement."""
+
+
+class DraftDecision(NamedTuple):
+    """A decision about a draft: the state that it gave, who made it, when (ISO 8601) and why."""
+
+    state: DraftState
+    by: str
+    at: str
+    reason: str
+
+    @classmethod
+    def of(cls, values: Sequence[str]) -> Self:
+        """Parse the decision as the item holds it."""
+        state, by, at, reason = values
+        return cls(DraftState(state), by, at, reason)
+
+    def as_dict(self) -> "api.DraftDecision":
+        """Return the decision as the API shows it."""
+        return {"state": self.state, "by": self.by, "at": self.at, "reason": self.reason}
 
 
 class Draft(NamedTuple):
@@ -41,7 +92,7 @@ class Draft(NamedTuple):
     def document(self, plan: StatementPlan) -> dict[str, Any]:
         """Return the content of ``draft.json``."""
         return {
-            "schema": plan.schema,
+            "schema": SCHEMA,
             "period": str(plan.period),
             "recorded_until": str(plan.bound),
             "agency": self.account.agency,
@@ -53,8 +104,9 @@ class Draft(NamedTuple):
 
     @classmethod
     def of(cls, content: bytes) -> Self:
-        """Parse the content of ``draft.json``."""
+        """Parse the content of ``draft.json``; raise ``UnknownSchemaError`` for another schema."""
         values = json.loads(content)
+        check_schema(values["schema"])
         file = values["lines_file"]
         return cls(
             Account(values["agency"], values["currency"]),
@@ -73,6 +125,13 @@ class Draft(NamedTuple):
             "commission_exact": sums.commission,
             "payments": sums.payments,
         }
+
+    def item(self, plan: StatementPlan, file: SealedObject) -> "DraftItem":
+        """Return the item of the draft before the first decision; ``file``: that of its content."""
+        files = {DRAFT: file, LINES: self.lines}
+        listed = ListedDraft(self.account, self.figures, self.sums.lines, self.sums.prior_period_lines, files)
+        state = DraftState.NEW if plan.is_automatic else DraftState.OPEN
+        return DraftItem(plan.period, plan.bound, listed, self.default_rate_lines, self.tax_points, state)
 
     @property
     def default_rate_lines(self) -> int:
@@ -131,29 +190,99 @@ def read_drafts(file: Iterable[str]) -> Iterator[ListedDraft]:
     return map(ListedDraft.of_row, read_rows(file, COLUMNS))
 
 
-@dataclass(slots=True)
-class DraftTotals:
-    """The numbers of drafts and lines in a list, and the sums of its figures by currency."""
+def draft_totals() -> ListTotals:
+    """Return the totals of a list without drafts."""
+    return ListTotals({"drafts": 0}, FIGURES)
 
-    drafts: int = 0
-    lines: int = 0
-    currencies: dict[str, dict[str, Decimal]] = field(default_factory=dict)
 
-    def add(self, listed: ListedDraft) -> None:
-        """Add a draft."""
-        self.drafts += 1
-        self.lines += listed.lines
-        sums = self.currencies.setdefault(listed.account.currency, dict.fromkeys(FIGURES, money.ZERO))
-        for name in FIGURES:
-            sums[name] = money.add(sums[name], listed.figures[name])
+@dataclass(frozen=True, slots=True)
+class DraftItem:
+    """The item of a draft: its row in the list of its period, and what was decided about it.
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the totals as the manifest and the table hold them."""
+    ``bound``: the last quarter-hour whose lines it may have. ``default_rate_lines``: the number of lines whose
+    commission is by the default commission rate. ``tax_points``: as spans of days without a gap. ``revision``: the
+    number of its released documents. ``number``: of its statement, empty without one. ``decisions``: in their order.
+    """
+
+    period: Period
+    bound: QuarterHour
+    listed: ListedDraft
+    default_rate_lines: int
+    tax_points: Sequence[tuple[date, date]]
+    state: DraftState
+    revision: int = 0
+    number: str = ""
+    decisions: tuple[DraftDecision, ...] = ()
+
+    @property
+    def account(self) -> Account:
+        """The account."""
+        return self.listed.account
+
+    @property
+    def key(self) -> tuple[Period, Account]:
+        """Its period and its account."""
+        return self.period, self.account
+
+    @property
+    def comes_first(self) -> bool:
+        """Whether the later drafts of the account wait for it: nothing was ever released of it, or is to be now.
+
+        They do not wait for one whose statement is cancelled, as opening balances follow the documents of the account.
+        """
+        return self.revision == 0 and self.state is not DraftState.RELEASING
+
+    @property
+    def refusal(self) -> str:
+        """Why the last run of the releases has not released it; empty if it waits for a first decision."""
+        return self.decisions[-1].reason if self.state is DraftState.OPEN and self.decisions else ""
+
+    def decided(self, decision: DraftDecision) -> "DraftItem":
+        """Return the draft after a decision."""
+        return replace(self, state=decision.state, decisions=(*self.decisions, decision))
+
+    def as_item(self) -> dict[str, Any]:
+        """Return the item."""
+        listed = self.listed
+        due = self.state if self.state in DUE else ""
         return {
-            "drafts": self.drafts,
-            "lines": self.lines,
-            "currencies": {
-                currency: {name: money.plain(value) for name, value in sums.items()}
-                for currency, sums in sorted(self.currencies.items())
-            },
+            **draft_key(self.period, self.account),
+            **draft_index(self.period, self.account, is_open=self.state not in DONE, due=due),
+            "period": str(self.period),
+            "agency": self.account.agency,
+            "currency": self.account.currency,
+            "bound": str(self.bound),
+            **{name: money.plain(listed.figures[name]) for name in FIGURES},
+            "lines": listed.lines,
+            "prior_period_lines": listed.prior_period_lines,
+            "files": {name: list(file) for name, file in listed.files.items()},
+            "default_rate_lines": self.default_rate_lines,
+            "tax_points": [[first.isoformat(), last.isoformat()] for first, last in self.tax_points],
+            "state": self.state,
+            "revision": self.revision,
+            "number": self.number,
+            "decisions": [list(one) for one in self.decisions],
+            "changes": len(self.decisions),
         }
+
+    @classmethod
+    def of(cls, values: Mapping[str, Any]) -> Self:
+        """Parse what ``as_item`` returned."""
+        listed = ListedDraft(
+            Account(values["agency"], values["currency"]),
+            {name: Decimal(values[name]) for name in FIGURES},
+            int(values["lines"]),
+            int(values["prior_period_lines"]),
+            SealedObject.by_name(values["files"]),
+        )
+        return cls(
+            Period.parse(values["period"]),
+            QuarterHour.parse(values["bound"]),
+            listed,
+            int(values["default_rate_lines"]),
+            [(date.fromisoformat(first), date.fromisoformat(last)) for first, last in values["tax_points"]],
+            DraftState(values["state"]),
+            int(values["revision"]),
+            values["number"],
+            tuple(map(DraftDecision.of, values["decisions"])),
+        )

@@ -1,6 +1,6 @@
 """The figures of a statement, pure: sums of an account's lines by kind, and what is owed for them."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from enum import StrEnum
@@ -9,8 +9,6 @@ from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
 from quarterhour.model import money
-from quarterhour.registry.agencies.agency import BY_MARKETPLACE
-from quarterhour.statements.document.tax import TaxRow, base_and_tax
 
 K = TypeVar("K")
 
@@ -135,11 +133,11 @@ class BaseFigures:
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
-        """Parse what ``as_list`` returned; that of 0.2.0 has no rate."""
-        net, commission, payments, missing, *more = values
+        """Parse what ``as_list`` returned."""
+        net, commission, payments, missing, last = values
         rate = None
-        if more and more[0]:
-            is_in_period, quarter_hour, units, source, as_of = more[0]
+        if last:
+            is_in_period, quarter_hour, units, source, as_of = last
             rate = LastRate(is_in_period, quarter_hour, Decimal(units), source, as_of)
         return cls(Fraction(net), Fraction(commission), Fraction(payments), set(missing), rate)
 
@@ -280,70 +278,12 @@ class AccountSums:
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_dict`` returned; that of 0.2.0 has no tax points."""
+        """Parse what ``as_dict`` returned."""
         return cls(
             {(Kind(kind), prior): Sum.of(some) for kind, prior, *some in values["parts"]},
             {day: Sum.of(some) for day, some in values["days"].items()},
             {(origin, rate): Sum.of(some) for origin, rate, *some in values["terms"]},
             int(values["further_terms"]),
-            {tax_point: Sum.of(some) for tax_point, some in values.get("tax_points", {}).items()},
+            {tax_point: Sum.of(some) for tax_point, some in values["tax_points"].items()},
             BaseFigures.of(values["base"]) if values["base"] else None,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class Amounts:
-    """The amounts of a statement: commission and tax are sums of rounded ones, proceeds are rounded, all else is exact.
-
-    ``proceeds``: the net that the marketplace has collected and owes the agency; 0 if the agency collects it. Sales may
-    have more decimals than the currency, and a balance may not.
-    """
-
-    opening: Decimal
-    brought_forward: Decimal
-    net: Decimal
-    commission_exact: Decimal
-    commission: Decimal
-    tax: Decimal
-    payments: Decimal
-    proceeds: Decimal = money.ZERO
-
-    @property
-    def payable(self) -> Decimal:
-        """Commission and tax."""
-        return money.add(self.commission, self.tax)
-
-    @property
-    def closing(self) -> Decimal:
-        """The closing balance: what the agency owes, negative if it is owed."""
-        received = money.add(self.proceeds, self.payments)
-        return money.add(money.add(self.opening, self.payable), money.negated(received))
-
-    @classmethod
-    def of(
-        cls,
-        sums: AccountSums,
-        previous_closing: Decimal,
-        taxes: Iterable[TaxRow],
-        proceeds_of: Callable[[Decimal], Decimal] = lambda _: money.ZERO,
-    ) -> Self:
-        """Return the amounts of an account's sums after a closing balance.
-
-        ``taxes``: on what the sums charge. ``proceeds_of`` returns the proceeds of a net.
-        """
-        commission, tax = base_and_tax(taxes)
-        return cls(
-            money.add(previous_closing, sums.brought_forward),
-            sums.brought_forward,
-            sums.net,
-            sums.commission,
-            commission,
-            tax,
-            sums.payments,
-            proceeds_of(sums.net),
-        )
-
-
-def proceeds(net: Decimal, collects: str, currency: str, rounding: money.Rounding) -> Decimal:
-    """Return what the marketplace owes an agency for its net, rounded once; 0 if the agency collects it itself."""
-    return money.on_statement(net if collects == BY_MARKETPLACE else money.ZERO, currency, rounding)

@@ -11,9 +11,9 @@ from typing import Final, Self
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account
 from quarterhour.reports.digests import stream_digest
-from quarterhour.reports.lines import CsvWriter
+from quarterhour.reports.lines import COLUMNS, CsvWriter
 from quarterhour.reports.packing import QUICK, packed
-from quarterhour.statements.drafts.day_lines import CSV_COLUMNS, Block, read_blocks, read_pieces
+from quarterhour.statements.drafts.day_lines import Block, read_blocks, read_pieces
 from quarterhour.statements.drafts.orders import GROUPED_LINES, OrderLine, order_lines
 from quarterhour.statements.keys import day_totals_key, piece_key
 from quarterhour.statements.listing import SealedObject
@@ -57,18 +57,15 @@ class Blocks:
 
 
 class LinesFile:
-    """The compressed CSV file of an account's lines; the file is deleted when the block ends.
+    """The compressed CSV file of an account's lines; the file is deleted when the block ends."""
 
-    ``schema``: that of the statement.
-    """
-
-    def __init__(self, schema: int) -> None:
+    def __init__(self) -> None:
         self.file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - closed by __exit__
         self.number = 0
         self._first: list[bytes] = []
         self._packed = packed(self.file, QUICK)
         header = io.StringIO()
-        CsvWriter(header, CSV_COLUMNS[schema]).flush()
+        CsvWriter(header, COLUMNS).flush()
         self._packed.write(header.getvalue().encode())
 
     def __enter__(self) -> Self:

@@ -3,28 +3,18 @@
 from typing import Any
 
 from quarterhour.model.clock import iso_seconds
-from quarterhour.statements.drafts.draft import DraftTotals
+from quarterhour.model.schema import SCHEMA
 from quarterhour.statements.keys import draft_list_key
-from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.listing import ListTotals, SealedObject
 from quarterhour.statements.plan import StatementPlan
 
 
-def manifest(plan: StatementPlan, totals: DraftTotals, listed: SealedObject) -> dict[str, Any]:
-    """Return the manifest of a period; ``listed``: the file of the list."""
-    return {
-        **bounds(plan),
-        "rounding": plan.rounding.value,
-        **totals.as_dict(),
-        "files": [{"key": draft_list_key(plan.period), "sha256": listed.sha256, "size": listed.size}],
-    }
-
-
-def bounds(plan: StatementPlan) -> dict[str, Any]:
-    """Return the members of a manifest that say what was sealed, and what came before."""
+def manifest(plan: StatementPlan, totals: ListTotals, listed: SealedObject) -> dict[str, Any]:
+    """Return the manifest of a period: what was sealed, and what came before. ``listed``: the file of the list."""
     period, sha256 = plan.previous
     run, run_sha256 = plan.report
     return {
-        "schema": plan.schema,
+        "schema": SCHEMA,
         "period": str(plan.period),
         "first_period": str(plan.first_period),
         "from": iso_seconds(plan.starts),
@@ -38,4 +28,7 @@ def bounds(plan: StatementPlan) -> dict[str, Any]:
         "base_currency": plan.base or None,
         "previous": {"period": period, "sha256": sha256} if period else None,
         "report": {"run": run, "sha256": run_sha256},
+        "rounding": plan.rounding.value,
+        **totals.as_dict(),
+        "files": [{"key": draft_list_key(plan.period), "sha256": listed.sha256, "size": listed.size}],
     }

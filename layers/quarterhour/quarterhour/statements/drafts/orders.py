@@ -17,7 +17,6 @@ GROUPED_LINES: Final = 200
 
 _TEXTS: Final = ("type", "kind", "source", "id", "order_id", "product", "refers_to_source", "refers_to")
 _CELLS: Final = itemgetter(*(COLUMNS.index(name) for name in (*_TEXTS, "amount", "commission")))
-"""The columns of newer schemas begin with those of schema 3."""
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _KINDS: Final = tuple(Kind)
 
@@ -86,19 +85,6 @@ def orders_of(lines: Iterable[OrderLine]) -> list[dict[str, Any]]:
             **sums[group].as_dict("net"),
         }
         for group in sorted(sums, key=lambda group: group.rank)
-    ]
-
-
-def orders_of_0_2(lines: Iterable[OrderLine]) -> list[dict[str, Any]]:
-    """Return the sums of lines by order and product, in the order of their first lines, as schema 1 has them."""
-    sums: dict[tuple[str, str], Sum] = {}
-    for line in lines:
-        kind = kind_of(line.type, line.kind)
-        if kind in CHARGED:
-            sums.setdefault((line.order, line.product), Sum()).add(1, _net(kind, line), line.commission)
-    return [
-        {"order": order or None, "product": product or None, **some.as_dict("net")}
-        for (order, product), some in sums.items()
     ]
 
 

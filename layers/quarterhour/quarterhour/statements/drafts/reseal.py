@@ -8,10 +8,14 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.errors import SealedFileError
 from quarterhour.model.periods import Period
 from quarterhour.statements.drafts.collect import collect
-from quarterhour.statements.drafts.sealing import Sealable, Upload
-from quarterhour.statements.drafts.service import RESERVE_SECONDS, Steps
-from quarterhour.statements.keys import draft_key, manifest_key, statement_key, statement_prefix
-from quarterhour.statements.plan import AT_ONCE, StatementPlan
+from quarterhour.statements.drafts.draft import DraftItem
+from quarterhour.statements.drafts.publish import publish
+from quarterhour.statements.drafts.roster import add_up
+from quarterhour.statements.drafts.sealing import Upload
+from quarterhour.statements.drafts.service import RESERVE_SECONDS
+from quarterhour.statements.drafts.write import write
+from quarterhour.statements.keys import draft_key, manifest_key, statement_prefix
+from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.store import StatementStores, plan_of_period, sealed_period
 
 
@@ -39,13 +43,12 @@ class SameBytesSealer:
     entities: EntityReader
     result: StatementResealResult
 
-    def seal_files(self, plan: StatementPlan, listed: Sequence[Sealable], files: Sequence[Upload]) -> None:
+    def seal_files(self, plan: StatementPlan, drafts: Sequence[DraftItem], files: Sequence[Upload]) -> None:
         """Create the lost files of some drafts, side by side."""
-        key_of = statement_key if plan.schema == AT_ONCE else draft_key
-        items = self.entities.get_many([key_of(plan.period, one.account) for one in listed])
+        items = self.entities.get_many([draft_key(plan.period, one.account) for one in drafts])
         sealed = {values["sk"]: {name: sha256 for name, (sha256, _) in values["files"].items()} for values in items}
-        for one in listed:
-            if sealed.get(str(one.account)) != {name: file.sha256 for name, file in one.files.items()}:
+        for one in drafts:
+            if sealed.get(str(one.account)) != {name: file.sha256 for name, file in one.listed.files.items()}:
                 raise other_bytes(statement_prefix(plan.period, one.account))
         self._note(files, self.stores.workers.map(self._create, files))
 
@@ -85,15 +88,14 @@ class StatementResealer:
                 result.next = group
                 return result
             began |= collect(self.stores, plan, day)
-        steps = Steps.of(plan)
-        began |= steps.add_up(self.stores, plan)
+        began |= add_up(self.stores, plan)
         for one in range(group, plan.groups):
             if began and remaining_seconds() < RESERVE_SECONDS:
                 result.next = one
                 return result
-            steps.write(self.stores, plan, one, sealer)
+            write(self.stores, plan, one, sealer)
             began = True
-        steps.publish(self.stores, plan, sealer)
+        publish(self.stores, plan, sealer)
         return result
 
 

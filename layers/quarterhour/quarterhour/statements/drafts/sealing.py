@@ -1,13 +1,12 @@
 """Sealing the files of a period: how the steps of a run create what they have written."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import IO, NamedTuple, Protocol
 
 from quarterhour.aws.workers import Workers
-from quarterhour.model.identifiers import Account
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.listing import SealedObject
+from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.plan import StatementPlan
 
 
@@ -19,22 +18,10 @@ class Upload(NamedTuple):
     sha256: str
 
 
-class Sealable(Protocol):
-    """A draft in the list of its period, or a statement of 0.2.0: its account, and its files by name."""
-
-    @property
-    def account(self) -> Account:
-        """The account."""
-
-    @property
-    def files(self) -> Mapping[str, SealedObject]:
-        """The files."""
-
-
 class Sealer(Protocol):
     """Seals the files of a period."""
 
-    def seal_files(self, plan: StatementPlan, listed: Sequence[Sealable], files: Sequence[Upload]) -> None:
+    def seal_files(self, plan: StatementPlan, drafts: Sequence[DraftItem], files: Sequence[Upload]) -> None:
         """Create the files of some drafts, side by side."""
 
     def seal_period(self, plan: StatementPlan, manifest_sha256: str, files: Sequence[Upload]) -> None:
@@ -48,7 +35,7 @@ class FirstSealer:
     files: SealedFiles
     workers: Workers
 
-    def seal_files(self, _plan: StatementPlan, _listed: Sequence[Sealable], files: Sequence[Upload]) -> None:
+    def seal_files(self, _plan: StatementPlan, _drafts: Sequence[DraftItem], files: Sequence[Upload]) -> None:
         """Create the files of some drafts, side by side."""
         self.workers.map(lambda file: self.files.create(*file), files)
 

@@ -4,18 +4,16 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from quarterhour.model import clock
 from quarterhour.model.periods import Period
-from quarterhour.statements.drafts import publish, roster, write
 from quarterhour.statements.drafts.collect import collect
-from quarterhour.statements.drafts.sealing import FirstSealer, Sealer
-from quarterhour.statements.of_0_2 import number as of_0_2_number
-from quarterhour.statements.of_0_2 import publish as of_0_2_publish
-from quarterhour.statements.of_0_2 import write as of_0_2_write
+from quarterhour.statements.drafts.publish import publish
+from quarterhour.statements.drafts.roster import add_up
+from quarterhour.statements.drafts.sealing import FirstSealer
+from quarterhour.statements.drafts.write import is_written, write
 from quarterhour.statements.plan import (
-    AT_ONCE,
     Sealed,
     StatementPlan,
     StatementSettings,
@@ -30,21 +28,6 @@ RESERVE_SECONDS: Final = 300.0
 """With less time left than this, no further step begins: a day or a group of accounts takes less."""
 GROUPS_OF_AN_INVOCATION: Final = 8
 """The most groups that one invocation writes; more are written side by side."""
-
-
-class Steps(NamedTuple):
-    """The steps of a run after its days are collected."""
-
-    add_up: Callable[[StatementStores, StatementPlan], bool]
-    write: Callable[[StatementStores, StatementPlan, int, Sealer], None]
-    publish: Callable[[StatementStores, StatementPlan, Sealer], int]
-
-    @classmethod
-    def of(cls, plan: StatementPlan) -> "Steps":
-        """Return the steps of a plan: one of 0.2.0 numbers its statements, and seals them at once."""
-        if plan.schema == AT_ONCE:
-            return cls(of_0_2_number.number, of_0_2_write.write, of_0_2_publish.publish)
-        return cls(roster.add_up, write.write, publish.publish)
 
 
 @dataclass(slots=True)
@@ -102,7 +85,7 @@ class DraftRunner:
             if not in_time(self._steps(plan), remaining_seconds):
                 result.complete = False
                 return result
-            result.add(plan.period, Steps.of(plan).publish(self._stores, plan, self._sealer))
+            result.add(plan.period, publish(self._stores, plan, self._sealer))
         return result
 
     def collect(self, period: str, day: str) -> None:
@@ -113,7 +96,7 @@ class DraftRunner:
     def add_up(self, period: str) -> None:
         """Add up the accounts of the run under way, whose days are collected."""
         if plan := self._under_way(period):
-            Steps.of(plan).add_up(self._stores, plan)
+            add_up(self._stores, plan)
 
     def write(self, period: str, group: int) -> None:
         """Write the drafts of one group of accounts of the run under way, whose accounts are added up."""
@@ -124,7 +107,7 @@ class DraftRunner:
         """Publish and finish the run whose groups are written, if it is under way."""
         result = DraftResult()
         if plan := self._under_way(period):
-            result.add(plan.period, Steps.of(plan).publish(self._stores, plan, self._sealer))
+            result.add(plan.period, publish(self._stores, plan, self._sealer))
         return result
 
     def _check(self, period: Period) -> None:
@@ -156,15 +139,15 @@ class DraftRunner:
         """Yield the steps before publishing, in their order; each returns whether it had anything to do."""
         for day in plan.days:
             yield partial(collect, self._stores, plan, day)
-        yield partial(Steps.of(plan).add_up, self._stores, plan)
+        yield partial(add_up, self._stores, plan)
         for group in range(plan.groups):
             yield partial(self._write, plan, group)
 
     def _write(self, plan: StatementPlan, group: int) -> bool:
         """Write the drafts of a group, unless that is done already; return whether it was not."""
-        if write.is_written(self._stores, plan, group):
+        if is_written(self._stores, plan, group):
             return False
-        Steps.of(plan).write(self._stores, plan, group, self._sealer)
+        write(self._stores, plan, group, self._sealer)
         return True
 
 

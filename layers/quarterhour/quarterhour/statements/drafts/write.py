@@ -8,8 +8,7 @@ from tempfile import TemporaryFile
 from quarterhour.model.identifiers import Account
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.statements.document.statement import as_bytes
-from quarterhour.statements.drafts.draft import Draft, ListedDraft
-from quarterhour.statements.drafts.draft_items import DraftFacts
+from quarterhour.statements.drafts.draft import Draft, DraftItem
 from quarterhour.statements.drafts.figures import AccountSums
 from quarterhour.statements.drafts.line_files import WRITTEN_AT_A_TIME, Blocks, LinesFile, blocks_of
 from quarterhour.statements.drafts.orders import orders_of
@@ -28,7 +27,7 @@ def is_written(stores: StatementStores, plan: StatementPlan, group: int) -> bool
 
 
 def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Sealer) -> None:
-    """Write the drafts of a group; their rows of the list come last, so they say that the group is written."""
+    """Write the drafts of a group; their items come last, so they say that the group is written."""
     with ExitStack() as opened, TemporaryFile() as file:
         entries = (
             entry
@@ -38,35 +37,31 @@ def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Seal
         blocks = Blocks(blocks_of(stores, plan, group, opened))
         with value_writer(file) as write_value:
             while some := list(islice(entries, WRITTEN_AT_A_TIME)):
-                for facts in _write_drafts(plan, some, blocks, sealer):
-                    write_value(facts.as_list())
+                for draft in _write_drafts(plan, some, blocks, sealer):
+                    write_value(draft.as_item())
         file.seek(0)
         stores.files.create(written_key(plan.period, group), file, stream_digest(file))
 
 
 def _write_drafts(
     plan: StatementPlan, entries: Sequence[tuple[Account, AccountSums]], blocks: Blocks, sealer: Sealer
-) -> list[DraftFacts]:
-    """Write the files of some drafts side by side; return what the list and the table hold of them."""
-    written: list[DraftFacts] = []
+) -> list[DraftItem]:
+    """Write the files of some drafts side by side; return the items of the drafts."""
+    written: list[DraftItem] = []
     uploads: list[Upload] = []
     with ExitStack() as opened:
         for account, sums in entries:
             prefix = statement_prefix(plan.period, account)
-            lines = opened.enter_context(LinesFile(plan.schema))
+            lines = opened.enter_context(LinesFile())
             for block in blocks.of(account):
                 lines.write(block)
-            sealed = lines.seal(sums.lines, prefix)
-            draft = Draft(account, sums, orders_of(lines.first()), sealed)
+            draft = Draft(account, sums, orders_of(lines.first()), lines.seal(sums.lines, prefix))
             content = as_bytes(draft.document(plan))
             file = SealedObject(hexdigest(content), len(content))
             uploads += [
-                Upload(prefix + LINES, lines.file, sealed.sha256),
+                Upload(prefix + LINES, lines.file, draft.lines.sha256),
                 Upload(prefix + DRAFT, content, file.sha256),
             ]
-            listed = ListedDraft(
-                account, draft.figures, sums.lines, sums.prior_period_lines, {DRAFT: file, LINES: sealed}
-            )
-            written.append(DraftFacts(listed, draft.default_rate_lines, draft.tax_points))
-        sealer.seal_files(plan, [one.listed for one in written], uploads)
+            written.append(draft.item(plan, file))
+        sealer.seal_files(plan, written, uploads)
     return written

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Iterator, Mapping
 from datetime import date, datetime
 from decimal import Decimal
-from operator import itemgetter
 from typing import Any, NamedTuple, Self
 
 from quarterhour.model import money
@@ -12,27 +11,23 @@ from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.registry.agencies.agency import BY_AGENCY
+from quarterhour.statements.document.amounts import Amounts, proceeds
 from quarterhour.statements.document.tax import ProfileAt, Taxable, TaxRow, base_and_tax, taxed
-from quarterhour.statements.drafts.figures import SOLD, AccountSums, Amounts, proceeds
-
-
-class LastBilled(NamedTuple):
-    """The last document of an account: a statement, or a document that cancels one."""
-
-    period: Period
-    number: str
-    bound: QuarterHour
-    closing: Decimal
+from quarterhour.statements.drafts.draft import DraftItem
+from quarterhour.statements.drafts.figures import SOLD, AccountSums
+from quarterhour.statements.listing import Document, documents_of
 
 
 class Billed(NamedTuple):
     """What an account was billed by an instant.
 
-    ``with_statement``: the periods with a statement that is not cancelled. ``charged``: the lines, the net and the
-    exact commission of these statements, as counted, and the payments of all documents.
+    ``last``: its last document, and ``bound`` the last quarter-hour whose lines that may have. ``with_statement``: the
+    periods with a statement that is not cancelled. ``charged``: the lines, the net and the exact commission of these
+    statements, as counted, and the payments of all documents.
     """
 
-    last: LastBilled | None = None
+    last: Document | None = None
+    bound: QuarterHour | None = None
     with_statement: frozenset[Period] = frozenset()
     charged: Totals = Totals()
 
@@ -43,48 +38,29 @@ class Billed(NamedTuple):
 
     @classmethod
     def of(cls, statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] | None, at: datetime) -> Self:
-        """Return what an account was billed by an instant.
+        """Return what an account was billed by an instant; a document counts from its release on.
 
-        ``statements``: the items of its statements. ``last``: the item with its last document. A document counts from
-        its release on, a statement of 0.2.0 from the end of the last quarter-hour that it was made from.
+        ``statements``: the items of its statements. ``last``: the item with its last document.
         """
         items = list(statements)
         released = _released(items, last)
-        found: list[tuple[tuple[int, bool, Period], LastBilled]] = []
+        bounds: dict[Period, QuarterHour] = {}
+        found: list[Document] = []
         with_statement: set[Period] = set()
         sums: list[Totals] = []
         for values in items:
-            period, bound = Period.parse(values["period"]), QuarterHour.parse(values["bound"])
-            if "documents" not in values:  # of 0.2.0
-                if bound.end <= at:
-                    found.append(
-                        (
-                            (0, False, period),
-                            LastBilled(period, values["number"], bound, Decimal(values["closing"])),
-                        )
-                    )
-                    with_statement.add(period)
-                    sums.append(charged(values))
-                continue
             documents = [
-                one
-                for one in values["documents"]
-                if int(one["release"]) <= released and parse_iso(one["planned_at"]) <= at
+                one for one in documents_of(values) if one.release <= released and parse_iso(one.planned_at) <= at
             ]
-            # A release cancels statements of an account before it makes some.
-            found += [
-                (
-                    (int(one["release"]), not one["cancels"], period),
-                    LastBilled(period, one["number"], bound, Decimal(one["closing"])),
-                )
-                for one in documents
-            ]
-            sums += (Totals(payments=Decimal(one["payments"])) for one in documents)
-            if documents and not documents[-1]["cancels"]:
-                with_statement.add(period)
-                sums.append(charged({**values, "payments": "0"}))
-        newest = max(found, key=itemgetter(0), default=None)
-        return cls(newest[1] if newest else None, frozenset(with_statement), total(sums))
+            found += documents
+            sums += (Totals(payments=one.figures["payments"]) for one in documents)
+            if documents and not documents[-1].cancels:
+                one = documents[-1]
+                with_statement.add(one.period)
+                sums.append(charged(one.lines, {**one.figures, "payments": money.ZERO}))
+            bounds[Period.parse(values["period"])] = QuarterHour.parse(values["bound"])
+        newest = max(found, key=lambda one: one.place, default=None)
+        return cls(newest, bounds[newest.period] if newest else None, frozenset(with_statement), total(sums))
 
 
 def _released(statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] | None) -> int:
@@ -94,20 +70,21 @@ def _released(statements: Iterable[Mapping[str, Any]], last: Mapping[str, Any] |
     """
     if last is None:
         return 0
-    revisions = {values["period"]: len(values.get("documents", ())) for values in statements}
+    revisions = {values["period"]: len(values["documents"]) for values in statements}
     is_complete = all(revisions.get(period, 0) >= revision for period, revision in last["revisions"].items())
     return int(last["release"]) if is_complete else int(last["release"]) - 1
 
 
-def charged_by_draft(values: Mapping[str, Any]) -> Totals:
+def charged_by_draft(draft: DraftItem) -> Totals:
     """Return what a draft charges; its payments are on the first document that was released of it."""
-    return charged({**values, "payments": "0"} if int(values["revision"]) else values)
+    figures = draft.listed.figures
+    return charged(draft.listed.lines, {**figures, "payments": money.ZERO} if draft.revision else figures)
 
 
-def charged(values: Mapping[str, Any]) -> Totals:
+def charged(lines: int, figures: Mapping[str, Decimal]) -> Totals:
     """Return what a statement or a draft charges: its lines, its net, its exact commission and its payments."""
-    commission = money.add(Decimal(values["commission_exact"]), Decimal(values["brought_forward"]))
-    return Totals(int(values["lines"]), Decimal(values["net"]), money.ZERO, commission, Decimal(values["payments"]))
+    commission = money.add(figures["commission_exact"], figures["brought_forward"])
+    return Totals(lines, figures["net"], money.ZERO, commission, figures["payments"])
 
 
 class Balance(NamedTuple):

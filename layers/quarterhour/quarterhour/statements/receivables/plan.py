@@ -17,11 +17,12 @@ from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
 from enum import StrEnum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Self
 
 from quarterhour.model import money
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.periods import Period
+from quarterhour.statements.listing import Document
 
 if TYPE_CHECKING:
     from quarterhour.statements.receivables import api
@@ -68,6 +69,12 @@ class BilledDocument(NamedTuple):
     issued_on: date
     due_on: date | None = None
     cancels: str | None = None
+
+    @classmethod
+    def of(cls, document: Document) -> Self:
+        """Return what is allocated to a document of a release."""
+        dates = document.issued_on, document.due_on
+        return cls(document.period, document.number, document.kind, document.amount, *dates, document.cancels or None)
 
 
 class NamedPayment(NamedTuple):

@@ -1,10 +1,9 @@
 """Reads receivables: an account's documents, the payments that name them, and all of its payments."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 from decimal import Decimal
-from functools import cache
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 
@@ -15,19 +14,16 @@ from quarterhour.counters.keys import is_period, payments_and_periods, period_of
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.counters.windows import AccountState
 from quarterhour.model import clock, money
-from quarterhour.model.clock import parse_iso
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account, Identity
-from quarterhour.model.periods import Period, day_in, time_zone
+from quarterhour.model.periods import Period
 from quarterhour.model.totals import Totals
-from quarterhour.registry.owner import PAYMENT_DAYS
-from quarterhour.statements.keys import sealed_periods, statements_of_accounts, statements_of_agency
-from quarterhour.statements.listing import Listed
-from quarterhour.statements.plan import StatementPlan
+from quarterhour.statements.keys import statements_of_accounts, statements_of_agency
+from quarterhour.statements.listing import documents_of
+from quarterhour.statements.plan import months
 from quarterhour.statements.previews.balance import of_periods
 from quarterhour.statements.queries import StatementQueries
 from quarterhour.statements.receivables.plan import Allocation, BilledDocument, NamedPayment, allocate
-from quarterhour.statements.store import PartyReader
 from quarterhour.web.paging import MAX_LIMIT, RESERVE_SECONDS, Page, Paging
 
 if TYPE_CHECKING:
@@ -37,14 +33,6 @@ if TYPE_CHECKING:
 _PAGE: Final = 200
 
 
-class PeriodTerms(NamedTuple):
-    """When the statements of a period were issued, and in how many days they are due."""
-
-    issued_on: date
-    payment_days: int
-
-
-TermsOf = Callable[[Period], PeriodTerms]
 Documents = Mapping[Account, Sequence[BilledDocument]]
 """The statements and credit notes of accounts."""
 
@@ -95,58 +83,62 @@ class ReceivableQueries:
         ``agency`` selects its accounts, ``None`` all. A page can be short, or empty, though another follows.
         """
         page, states = self.counters.with_money(agency, paging, remaining_seconds)
-        found = self._accounts(states, agency, self._terms())
+        found = self._accounts(states, agency)
         items = [shown(one, on) for one in found if not one.allocation.is_cleared]
         return {"on": on.isoformat(), **paging.body(Page(items, page.after)), "totals": _totals(found, on)}
 
     def all_open(self, remaining_seconds: Callable[[], float]) -> list[tuple[Account, Allocation]]:
         """Return the accounts with something open; raise ``UnavailableError`` if there is not enough time for all."""
         found: list[OpenAccount] = []
-        terms_of = self._terms()
         page: Page[Any] = Page([], ())
         while page.after is not None:
             if remaining_seconds() < RESERVE_SECONDS:
                 raise UnavailableError("there are more accounts than can be read in the time of a request")
             paging = Paging(MAX_LIMIT, "", page.after or None)
             page, states = self.counters.with_money(None, paging, remaining_seconds)
-            found += self._accounts(states, None, terms_of)
+            found += self._accounts(states, None)
         return [(one.account, one.allocation) for one in found if not one.allocation.is_cleared]
 
     def payment(self, account: Account, number: str) -> "api.PaymentState | None":
         """Return whether a document is paid today; ``None`` if the index does not list it yet."""
-        documents = self._documents_of(account.agency, self._terms())
+        documents = self._documents_of(account.agency)
         (payments,) = self._payments([self.counters.state_of(account)]).values()
         found = _allocated(account, documents, payments).allocation.of(number)
         return found.payment(self.today()) if found else None
 
-    def _accounts(self, states: Sequence[AccountState], agency: str | None, terms_of: TermsOf) -> list[OpenAccount]:
+    def _accounts(self, states: Sequence[AccountState], agency: str | None) -> list[OpenAccount]:
         """Return the accounts of these items, which follow each other in the list of an agency's, or of all."""
         if not states:
             return []
         documents = (
-            self._documents_between(states[0].account, states[-1].account, terms_of)
+            self._documents_between(states[0].account, states[-1].account)
             if agency is None
-            else self._documents_of(agency, terms_of)
+            else self._documents_of(agency)
         )
         payments = self._payments(states)
         return [_allocated(one.account, documents, payments[one.account]) for one in states]
 
-    def _documents_of(self, agency: str, terms_of: TermsOf) -> Documents:
+    def _documents_of(self, agency: str) -> Documents:
         """Return the statements and credit notes of an agency by account."""
-        return _documents(self.entities.read_index(statements_of_agency(agency), _PAGE), terms_of)
+        return _documents(self.entities.read_index(statements_of_agency(agency), _PAGE))
 
-    def _documents_between(self, first: Account, last: Account, terms_of: TermsOf) -> Documents:
+    def _documents_between(self, first: Account, last: Account) -> Documents:
         """Return the statements and credit notes of all accounts from one to another.
 
         They are read period by period: a request for each period costs less than one for each agency.
         """
-        ranges = [statements_of_accounts(one, first, last) for one in self.statements.statement_periods()]
+        ranges = [statements_of_accounts(one, first, last) for one in self._periods()]
         found = self.workers.map(lambda one: list(self.entities.read(one, MAX_LIMIT)), ranges)
-        return _documents(chain.from_iterable(found), terms_of)
+        return _documents(chain.from_iterable(found))
+
+    def _periods(self) -> Iterator[Period]:
+        """Yield the periods that may have statements, up to the present one; none before the first run."""
+        first = self.statements.progress().first_period
+        return months(first, Period.of(self.today())) if first else iter(())
 
     def _payments(self, states: Sequence[AccountState]) -> dict[Account, _Payments]:
         """Return the payments of accounts, whose items were read before."""
-        first = self.statements.first_period()
+        first = self.statements.first_period(self.statements.progress())
         read = self.workers.map(lambda state: self._payments_of(state, first), states)
         return {state.account: one for state, one in zip(states, read, strict=True)}
 
@@ -171,29 +163,6 @@ class ReceivableQueries:
         )
         by_period = {period: one.payments for period, one in sorted(counted.items(), reverse=True) if one.payments}
         return _Payments(of_periods(counted, first).payments, tuple(named), by_period)
-
-    def _terms(self) -> TermsOf:
-        """Return a function that returns the terms of a period of 0.2.0, each of which is read once.
-
-        Its statements show none; they are those that later statements would show.
-        """
-        parties = PartyReader(self.entities)
-
-        @cache
-        def plans() -> Mapping[str, StatementPlan]:
-            sealed = self.entities.read(sealed_periods(), _PAGE)
-            return {values["sk"]: StatementPlan.of(values) for values in sealed}
-
-        @cache
-        def of(period: Period) -> PeriodTerms:
-            plan = plans().get(str(period))
-            if plan is None:  # its statements are listed before the period is
-                return PeriodTerms(self.today(), PAYMENT_DAYS)
-            planned_at = parse_iso(plan.planned_at)
-            days = parties.owner(plan.parties_at, planned_at).payment_days
-            return PeriodTerms(day_in(time_zone(plan.zone), planned_at), PAYMENT_DAYS if days is None else days)
-
-        return of
 
 
 def shown(one: OpenAccount, on: date) -> "api.AccountReceivables":
@@ -225,39 +194,13 @@ def _allocated(account: Account, documents: Documents, payments: _Payments) -> O
     return OpenAccount(account, allocation, payments.by_period)
 
 
-def _documents(items: Iterable[Mapping[str, Any]], terms_of: TermsOf) -> Documents:
+def _documents(items: Iterable[Mapping[str, Any]]) -> Documents:
     """Return the documents of the items of statements, by account."""
     found: dict[Account, list[BilledDocument]] = {}
     for values in items:
-        if "number" in values:  # a change of a status has none
-            documents = _released(values) if "documents" in values else [_of_0_2(values, terms_of)]
-            found.setdefault(Account.parse(values["sk"]), []).extend(documents)
+        if "documents" in values:  # a change of a status has none
+            found.setdefault(Account.parse(values["sk"]), []).extend(map(BilledDocument.of, documents_of(values)))
     return found
-
-
-def _released(values: Mapping[str, Any]) -> list[BilledDocument]:
-    """Return the documents of a draft from the item of its statement."""
-    return [
-        BilledDocument(
-            Period.parse(values["period"]),
-            one["number"],
-            one["document"],
-            Decimal(one["amount"]),
-            date.fromisoformat(one["issued_on"]),
-            date.fromisoformat(one["due_on"]) if one.get("due_on") else None,
-            one["cancels"] or None,
-        )
-        for one in values["documents"]
-    ]
-
-
-def _of_0_2(values: Mapping[str, Any], terms_of: TermsOf) -> BilledDocument:
-    """Return the document that an item of 0.2.0 has."""
-    listed, period = Listed.of_item(values), Period.parse(values["period"])
-    terms = terms_of(period)
-    due_on = terms.issued_on + timedelta(days=terms.payment_days) if listed.closing > 0 else None
-    # What was open before is on earlier documents, and payments are allocated here.
-    return BilledDocument(period, listed.number, listed.document, listed.amount, terms.issued_on, due_on, None)
 
 
 def _totals(accounts: Iterable[OpenAccount], on: date) -> "list[api.CurrencyReceivables]":

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 from quarterhour.model.api import Count, Decimal, Instant, Sha256, Text, one_of
 from quarterhour.statements.api import DocumentSums, DraftFigures, NamedStatement
 from quarterhour.statements.drafts.api import DraftDecision
-from quarterhour.statements.drafts.draft_items import DraftState
+from quarterhour.statements.drafts.draft import DraftState
 from quarterhour.statements.releases.checks import Level
 from quarterhour.web.api import Page
 

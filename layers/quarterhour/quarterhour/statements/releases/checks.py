@@ -11,8 +11,8 @@ from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import REVERSE_CHARGE, STANDARD, Agency, TaxProfile
 from quarterhour.registry.owner import Owner
-from quarterhour.statements.document.statement import NO_VERSIONS, PartyVersions
-from quarterhour.statements.drafts.draft_items import DraftItem, DraftState
+from quarterhour.statements.drafts.draft import DraftItem, DraftState
+from quarterhour.statements.parties import NO_VERSIONS, PartyVersions
 
 if TYPE_CHECKING:
     from quarterhour.statements.releases import api
@@ -110,7 +110,7 @@ def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[st
     untaxed: date | None = None
     schemes: set[str] = set()
     last_day = draft.period.last_day
-    for first, last in draft.facts.tax_points or [(last_day, last_day)]:
+    for first, last in draft.tax_points or [(last_day, last_day)]:
         for number in range((last - first).days + 1):
             day = first + timedelta(days=number)
             profile = context.profile_on(day)
@@ -121,7 +121,7 @@ def _taxes(draft: DraftItem, context: DraftContext) -> tuple[date | None, set[st
 
 
 def _warnings(draft: DraftItem, context: DraftContext) -> Iterator[Check]:
-    lines, commission = draft.facts.default_rate_lines, draft.facts.listed.figures["commission_exact"]
+    lines, commission = draft.default_rate_lines, draft.listed.figures["commission_exact"]
     if lines:
         message = f"the draft has {_counted(lines, 'line')} at the default commission rate, as no rate card applies"
         yield Check("default_rate", Level.WARNING, message)

@@ -18,9 +18,9 @@ from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.registry.agencies.agency import TaxProfile
-from quarterhour.statements.document.statement import Parties
-from quarterhour.statements.drafts.draft_items import DraftItem
+from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.keys import draft_key, draft_place, open_drafts
+from quarterhour.statements.parties import Parties
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.releases.checks import DraftContext
 from quarterhour.statements.status.keys import LOWEST, disputes_by_age

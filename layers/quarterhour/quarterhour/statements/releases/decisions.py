@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 
 from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import shown
-from quarterhour.statements.drafts.draft_items import DraftDecision, DraftItem, DraftState
+from quarterhour.statements.drafts.draft import DraftDecision, DraftItem, DraftState
 from quarterhour.statements.releases.checks import Check
 from quarterhour.statements.releases.requests import Desired, DraftRequest
 

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from quarterhour.model.schema import SCHEMA
 from quarterhour.statements.listing import ListTotals, SealedObject
 from quarterhour.statements.releases.keys import release_list_key
 from quarterhour.statements.releases.plan import ReleasePlan
@@ -11,7 +12,7 @@ from quarterhour.statements.releases.plan import ReleasePlan
 def manifest(plan: ReleasePlan, totals: ListTotals, series: Mapping[str, int], listed: SealedObject) -> dict[str, Any]:
     """Return the manifest of a release. ``series``: the next numbers after it; ``listed``: the file of the list."""
     return {
-        "schema": plan.schema,
+        "schema": SCHEMA,
         "release": plan.number,
         "planned_at": plan.planned_at,
         "code_version": plan.code_version,

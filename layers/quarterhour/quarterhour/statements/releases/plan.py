@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from decimal import Decimal
-from enum import StrEnum
 from itertools import groupby
 from typing import Any, Final, NamedTuple, Self
 
@@ -12,13 +11,15 @@ from quarterhour.model import money
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period, day_in, time_zone
-from quarterhour.statements.document.statement import PartyVersions
-from quarterhour.statements.drafts.draft_items import DraftItem, DraftState
+from quarterhour.model.schema import SCHEMA, check_schema
+from quarterhour.statements.drafts.draft import DraftItem, DraftState
 from quarterhour.statements.keys import DRAFT
-from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, LastDocument
+from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT, Document
+from quarterhour.statements.parties import PartyVersions
 from quarterhour.statements.plan import StatementSettings
 
-SCHEMA: Final = 2
+LAST: Final = "last"
+"""The attribute of the control item with the number of the last release."""
 DOCUMENTS_OF_A_GROUP: Final = 1_000
 """The most documents that are written between two looks at the time that is left."""
 YEAR: Final = "{year}"
@@ -54,7 +55,6 @@ class ReleasePlan:
     series: Mapping[str, int]
     previous_sha256: str
     acceptance_days: int = 0
-    schema: int = SCHEMA
 
     @property
     def prefix_by_document(self) -> dict[str, str]:
@@ -71,12 +71,13 @@ class ReleasePlan:
             "series": dict(self.series),
             "previous_sha256": self.previous_sha256,
             "acceptance_days": self.acceptance_days,
-            "schema": self.schema,
+            "schema": SCHEMA,
         }
 
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> Self:
-        """Parse what ``as_dict`` returned."""
+        """Parse what ``as_dict`` returned; raise ``UnknownSchemaError`` for another schema."""
+        check_schema(values["schema"])
         statements, credit_notes = values["prefixes"]
         return cls(
             int(values["number"]),
@@ -86,7 +87,6 @@ class ReleasePlan:
             {prefix: int(number) for prefix, number in values["series"].items()},
             values["previous_sha256"],
             int(values["acceptance_days"]),
-            int(values["schema"]),
         )
 
 
@@ -104,63 +104,40 @@ class ReleaseProgress:
         """Parse the progress from its control item."""
         plan = values.get("plan")
         return cls(
-            int(values.get("last", 0)),
+            int(values.get(LAST, 0)),
             values.get("manifest_sha256", ""),
             {prefix: int(number) for prefix, number in values.get("series", {}).items()},
             ReleasePlan.of(plan) if plan else None,
         )
 
 
-def next_plan(
-    progress: ReleaseProgress, numbers_of_0_2: tuple[int, int], now: datetime, settings: StatementSettings
-) -> ReleasePlan:
-    """Plan a release.
-
-    ``numbers_of_0_2``: the next numbers after the statements of 0.2.0. The first release continues them, unless its
-    prefixes have the year of issue: then a series begins with 1 each year.
-    """
+def next_plan(progress: ReleaseProgress, now: datetime, settings: StatementSettings) -> ReleasePlan:
+    """Plan a release. With the year of issue in its prefix, a series begins with 1 each year."""
     year = f"{day_in(time_zone(settings.zone), now).year}"
     prefixes = tuple(prefix.replace(YEAR, year) for prefix in settings.prefixes)
-    series = dict(progress.series)
-    if progress.last == 0:
-        series = {
-            prefix: number
-            for prefix, number in zip(settings.prefixes, numbers_of_0_2, strict=True)
-            if YEAR not in prefix
-        }
     return ReleasePlan(
         progress.last + 1,
         iso_millis(now),
         settings.code_version,
         (prefixes[0], prefixes[1]),
-        series,
+        dict(progress.series),
         progress.manifest_sha256,
         settings.acceptance_days,
     )
 
 
-class Action(StrEnum):
-    """What a release does with a draft."""
-
-    STATE = "state"
-    """Make a statement of it."""
-    CANCEL = "cancel"
-    """Cancel its statement with a document that reverses it whole."""
-
-
 class PlannedDocument(NamedTuple):
-    """A document of a release.
+    """A document of a release, before it is written.
 
-    ``document``: a statement or a credit note. ``draft_sha256``: of ``draft.json``. ``revision``: its number among the
-    documents of the draft. ``parties``: the versions that it shows. ``cancels``: for a cancellation, the number, the
-    document and the date of issue of the statement. ``replaces``: the number of the cancelled statement of the same
-    draft, empty without one.
+    ``kind``: ``statement`` or ``credit_note``. ``draft_sha256``: of ``draft.json``. ``revision``: its number among the
+    documents of the draft. ``parties``: the versions that it shows. ``cancels``: what a cancellation shows of the
+    statement that it reverses whole, ``None`` for a statement. ``replaces``: the number of the cancelled statement of
+    the same draft, empty without one.
     """
 
-    action: Action
     period: Period
     number: str
-    document: str
+    kind: str
     draft_sha256: str
     revision: int
     parties: PartyVersions
@@ -169,35 +146,26 @@ class PlannedDocument(NamedTuple):
 
     def as_list(self) -> list[Any]:
         """Return the document as plain values."""
-        return [self.action, str(self.period), *self[2:]]
+        return [str(self.period), *self[1:]]
 
     @classmethod
     def of(cls, values: Sequence[Any]) -> Self:
         """Parse what ``as_list`` returned."""
-        action, period, number, document, draft_sha256, revision, parties, cancels, replaces = values
-        return cls(
-            Action(action),
-            Period.parse(period),
-            number,
-            document,
-            draft_sha256,
-            int(revision),
-            PartyVersions.of(parties),
-            cancels,
-            replaces,
-        )
+        period, number, kind, draft_sha256, revision, parties, cancels, replaces = values
+        versions = PartyVersions.of(parties)
+        return cls(Period.parse(period), number, kind, draft_sha256, int(revision), versions, cancels, replaces)
 
 
 class ReleaseEntry(NamedTuple):
     """The documents of an account in a release, in their order, and its last document before."""
 
     account: Account
-    last: LastDocument | None
+    last: Document | None
     documents: Sequence[PlannedDocument]
 
     def as_list(self) -> list[Any]:
         """Return the entry as plain values."""
-        last = self.last.as_list() if self.last else None
+        last = self.last.as_dict() if self.last else None
         return [self.account.agency, self.account.currency, last, [one.as_list() for one in self.documents]]
 
     @classmethod
@@ -206,7 +174,7 @@ class ReleaseEntry(NamedTuple):
         agency, currency, last, documents = values
         return cls(
             Account(agency, currency),
-            LastDocument.of(last) if last else None,
+            Document.of(last) if last else None,
             list(map(PlannedDocument.of, documents)),
         )
 
@@ -218,7 +186,7 @@ class Releasable(NamedTuple):
     parties: Mapping[tuple[Period, Account], PartyVersions]
 
 
-def document_of(commission: Decimal, currency: str, rounding: money.Rounding) -> str:
+def document_kind(commission: Decimal, currency: str, rounding: money.Rounding) -> str:
     """Return whether an exact commission makes a statement, or a credit note: rounded, it is negative.
 
     Tax does not decide: the number of a document does not depend on a tax profile.
@@ -229,39 +197,36 @@ def document_of(commission: Decimal, currency: str, rounding: money.Rounding) ->
 def numbered(
     plan: ReleasePlan,
     releasable: Releasable,
-    statements: Mapping[tuple[Period, Account], Mapping[str, Any]],
-    last: Mapping[Account, LastDocument],
+    statements: Mapping[tuple[Period, Account], Document],
+    last: Mapping[Account, Document],
     rounding_of: Callable[[Period], money.Rounding],
 ) -> Iterator[ReleaseEntry]:
     """Yield the documents of a release by account: its cancellations first, then its statements by period.
 
-    ``statements``: the items of the statements that are cancelled or replaced. ``last``: the last documents.
-    ``rounding_of``: returns the rounding of a period. A cancellation shows the parties of its statement.
+    ``statements``: those that are cancelled or replaced. ``last``: the last documents. ``rounding_of``: returns the
+    rounding of a period. A cancellation shows the parties of its statement.
     """
     numbers = SeriesNumbers(dict(plan.series))
     prefixes = plan.prefix_by_document
 
     def planned(one: DraftItem) -> PlannedDocument:
-        commission = one.facts.listed.figures["commission_exact"]
-        statement = statements.get((one.period, one.account))
-        cancels = one.state is DraftState.CANCELLING
-        exact = money.negated(commission) if cancels else commission
-        document = document_of(exact, one.account.currency, rounding_of(one.period))
-        if cancels and statement:
+        statement = statements.get(one.key)
+        cancelled = statement if one.state is DraftState.CANCELLING else None
+        if cancelled:
             # What reverses a statement over nothing is a credit note, too.
-            document = CREDIT_NOTE if statement["document"] == STATEMENT_DOCUMENT else STATEMENT_DOCUMENT
+            kind = CREDIT_NOTE if cancelled.kind == STATEMENT_DOCUMENT else STATEMENT_DOCUMENT
+        else:
+            commission = one.listed.figures["commission_exact"]
+            kind = document_kind(commission, one.account.currency, rounding_of(one.period))
         return PlannedDocument(
-            Action.CANCEL if cancels else Action.STATE,
             one.period,
-            numbers.take(prefixes[document]),
-            document,
-            one.facts.listed.files[DRAFT].sha256,
+            numbers.take(prefixes[kind]),
+            kind,
+            one.listed.files[DRAFT].sha256,
             one.revision + 1,
-            PartyVersions.of(statement["parties"])
-            if cancels and statement
-            else releasable.parties[one.period, one.account],
-            {name: statement[name] for name in CANCELLED} if cancels and statement else None,
-            statement["number"] if statement and not cancels else "",
+            cancelled.parties if cancelled else releasable.parties[one.key],
+            cancelled.reference if cancelled else None,
+            statement.number if statement and not cancelled else "",
         )
 
     ordered = sorted(
@@ -271,15 +236,11 @@ def numbered(
         yield ReleaseEntry(account, last.get(account), list(map(planned, some)))
 
 
-CANCELLED: Final = ("number", "document", "issued_on")
-"""What a cancellation shows of the statement."""
-
-
-def next_numbers(plan: ReleasePlan, documents: Iterable[str]) -> dict[str, int]:
-    """Return the next numbers after a release, by prefix. ``documents``: whether each is a statement or credit note."""
+def next_numbers(plan: ReleasePlan, kinds: Iterable[str]) -> dict[str, int]:
+    """Return the next numbers after a release, by prefix. ``kinds``: whether each is a statement or a credit note."""
     series = dict(plan.series)
     prefixes = plan.prefix_by_document
-    for one in documents:
+    for one in kinds:
         prefix = prefixes[one]
         series[prefix] = series.get(prefix, 1) + 1
     return series

@@ -14,16 +14,15 @@ from quarterhour.model.errors import NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.reports.sealed_files import SealedFiles
-from quarterhour.statements.drafts.draft_items import DraftItem
+from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.keys import draft_place, open_drafts
+from quarterhour.statements.previews.queries import PreviewQueries
 from quarterhour.statements.previews.unreleased import UnreleasedStatements
-from quarterhour.statements.queries import StatementQueries
 from quarterhour.statements.releases.checks import Check, checks
 from quarterhour.statements.releases.context import DraftContexts
 from quarterhour.statements.releases.keys import releases
-from quarterhour.statements.releases.plan import document_of
+from quarterhour.statements.releases.plan import document_kind
 from quarterhour.statements.releases.store import ReleaseStore
-from quarterhour.statements.store import ProgressStore
 from quarterhour.web.paging import Page, Paging
 
 if TYPE_CHECKING:
@@ -43,21 +42,18 @@ class DraftQueries:
     store: ReleaseStore
     contexts: DraftContexts
     files: SealedFiles
-    progress: ProgressStore
-    statements: StatementQueries
+    previews: PreviewQueries
     workers: Workers
 
     @classmethod
     def of(cls, resources: Resources) -> Self:
         """Return the queries of a function."""
-        dynamodb, table, workers = resources.dynamodb, resources.entity_table, resources.workers
         return cls(
-            ReleaseStore(dynamodb, table, workers),
+            ReleaseStore(resources.dynamodb, resources.entity_table, resources.workers),
             DraftContexts.of(resources),
             SealedFiles.of(resources),
-            ProgressStore(dynamodb, table),
-            StatementQueries.of(resources),
-            workers,
+            PreviewQueries.of(resources),
+            resources.workers,
         )
 
     def drafts(
@@ -99,7 +95,7 @@ class DraftQueries:
     def _preview(self, draft: DraftItem) -> tuple[str | None, str | None, str | None]:
         """Return commission, tax and closing balance of a draft's statement; ``None`` if a release has just made it."""
         try:
-            preview = self.statements.preview(draft.account, draft.period)
+            preview = self.previews.preview(draft.account, draft.period)
         except NotFoundError:
             return None, None, None
         return preview["commission"], preview["tax"], preview["closing"]
@@ -119,15 +115,14 @@ class DraftQueries:
             "statement": None if draft.number else self._statement(draft, now),
         }
 
-    def _statement(self, draft: DraftItem, now: datetime) -> dict[str, Any]:
+    def _statement(self, item: DraftItem, now: datetime) -> dict[str, Any]:
         """Return the content of ``statement.json`` as it would be without a number, if it were released now."""
-        account = draft.account
-        last = self.store.last_documents([account], self.progress.progress().last_of_0_2).get(account)
+        account = item.account
+        last = self.store.last_documents([account]).get(account)
         unreleased = UnreleasedStatements(self.store.entities, self.files, self.contexts.plan_of)
-        content, statement = unreleased.read(draft.period, account, now, last, is_reissued=draft.revision > 0)
-        document = document_of(content.sums.commission, account.currency, statement.plan.rounding)
-        named = replace(statement, entry=statement.entry._replace(document=document))
-        return named.document(content.orders, content.lines)
+        draft, statement = unreleased.read(item.period, account, now, last, is_reissued=item.revision > 0)
+        kind = document_kind(draft.sums.commission, account.currency, statement.plan.rounding)
+        return replace(statement, kind=kind).content(draft.orders, draft.lines)
 
     def releases(self, paging: Paging) -> "Page[api.ReleasedDocuments]":
         """Return a page of the releases, the newest first."""
@@ -142,7 +137,7 @@ def _place(draft: DraftItem) -> str:
 
 def shown_draft(draft: DraftItem, found: Sequence[Check]) -> "api.ListedDraft":
     """Return a draft as lists show it."""
-    listed = draft.facts.listed
+    listed = draft.listed
     return {
         "period": str(draft.period),
         "agency": draft.account.agency,

@@ -35,7 +35,7 @@ def write_roster(files: SealedFiles, plan: ReleasePlan, entries: Sequence[Releas
         with value_writer(file) as write:
             for one in entries:
                 write(one.as_list())
-            series = next_numbers(plan, (one.document for entry in entries for one in entry.documents))
+            series = next_numbers(plan, (one.kind for entry in entries for one in entry.documents))
             write({"accounts": len(entries), "series": series})
         file.seek(0)
         with suppress(SealedFileError):

@@ -12,7 +12,7 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.statements.drafts.draft_items import DraftItem
+from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.releases.checks import Check, failed
 from quarterhour.statements.releases.context import DraftContexts
 from quarterhour.statements.releases.decisions import Decider, planned_decision

@@ -5,52 +5,26 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.plan_store import PlanStore
 from quarterhour.aws.retries import with_retries
-from quarterhour.aws.tables import conditional_write, get_item
+from quarterhour.aws.tables import conditional_write
 from quarterhour.aws.workers import Workers
-from quarterhour.model.errors import NotFoundError, OvertakenError
+from quarterhour.model.errors import NotFoundError
 from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.statements.drafts.draft_items import DUE, DraftItem
+from quarterhour.statements.drafts.draft import DUE, DraftItem
 from quarterhour.statements.keys import draft_key, due_drafts, last_document_key, open_drafts, statement_key
-from quarterhour.statements.listing import LastDocument
+from quarterhour.statements.listing import Document
 from quarterhour.statements.releases.keys import PROGRESS_KEY
-from quarterhour.statements.releases.plan import ReleasePlan, ReleaseProgress
+from quarterhour.statements.releases.plan import LAST, ReleasePlan, ReleaseProgress
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
 _TABLE: Final = "the Entity table"
 _PAGE: Final = 200
-
-
-def plan_request(table: str, progress: ReleaseProgress, plan: ReleasePlan) -> Request:
-    """Build the UpdateItem that stores a plan, if the last release is the one before and no plan is under way."""
-    before = "#last = :last" if progress.last else "attribute_not_exists(#last)"
-    return {
-        "TableName": table,
-        "Key": to_item(dict(PROGRESS_KEY)),
-        "UpdateExpression": "SET #plan = :plan",
-        "ConditionExpression": f"{before} AND attribute_not_exists(#plan)",
-        "ExpressionAttributeNames": {"#plan": "plan", "#last": "last"},
-        "ExpressionAttributeValues": to_item(
-            {":plan": plan.as_dict(), **({":last": progress.last} if progress.last else {})}
-        ),
-    }
-
-
-def finish_request(table: str, plan: ReleasePlan, sha256: str, series: dict[str, int]) -> Request:
-    """Build the UpdateItem that makes a plan's release the last one, if the plan is the one under way."""
-    return {
-        "TableName": table,
-        "Key": to_item(dict(PROGRESS_KEY)),
-        "UpdateExpression": "SET #last = :number, manifest_sha256 = :sha256, series = :series REMOVE #plan",
-        "ConditionExpression": "#plan.#number = :number",
-        "ExpressionAttributeNames": {"#plan": "plan", "#last": "last", "#number": "number"},
-        "ExpressionAttributeValues": to_item({":number": plan.number, ":sha256": sha256, ":series": series}),
-    }
 
 
 def decide_request(table: str, draft: DraftItem, seen: int) -> Request:
@@ -87,23 +61,23 @@ class ReleaseStore:
         """The reader of the table."""
         return EntityReader(self.client, self.table)
 
+    @property
+    def _plans(self) -> PlanStore:
+        return PlanStore(self.client, self.table, PROGRESS_KEY, LAST)
+
     def progress(self) -> ReleaseProgress:
         """Return the progress; before the first plan, that of nothing."""
-        item = get_item(self.client, self.table, PROGRESS_KEY)
-        return ReleaseProgress.of(from_item(item)) if item else ReleaseProgress()
+        values = self._plans.read()
+        return ReleaseProgress.of(values) if values else ReleaseProgress()
 
     def save_plan(self, progress: ReleaseProgress, plan: ReleasePlan) -> None:
         """Store a plan, unless another run has stored one first."""
-        request = plan_request(self.table, progress, plan)
-        conditional_write(lambda: self.client.update_item(**request), _TABLE)
+        self._plans.save(plan.as_dict(), progress.last or None)
 
     def finish(self, plan: ReleasePlan, sha256: str, series: dict[str, int]) -> None:
         """Make a release the last one; raise ``OvertakenError`` if its plan is not the one under way."""
-        request = finish_request(self.table, plan, sha256, series)
-        if conditional_write(lambda: self.client.update_item(**request), _TABLE).applied:
-            return
-        if self.progress().last < plan.number:
-            raise OvertakenError(f"the plan of the release {plan.number} is not the one under way")
+        done = {LAST: plan.number, "manifest_sha256": sha256, "series": series}
+        self._plans.finish(plan.as_dict(), plan.number - 1 or None, done)
 
     # ------------------------------------------------------------ drafts
 
@@ -143,9 +117,12 @@ class ReleaseStore:
         request = decide_request(self.table, draft, seen)
         return conditional_write(lambda: self.client.put_item(**request), _TABLE).applied
 
-    def decide_all(self, drafts: Sequence[DraftItem]) -> None:
-        """Write drafts after a decision each, side by side, unless somebody has decided about one since."""
-        self.workers.map(lambda draft: self.decide(draft, len(draft.decisions) - 1), drafts)
+    def decide_all(self, drafts: Sequence[DraftItem]) -> bool:
+        """Write drafts after a decision each, side by side; return whether all are written.
+
+        One is not if somebody has decided about it since it was read.
+        """
+        return all(self.workers.map(lambda draft: self.decide(draft, len(draft.decisions) - 1), drafts))
 
     # ------------------------------------------------------------ statements
 
@@ -154,21 +131,12 @@ class ReleaseStore:
         items = self.entities.get_many([statement_key(*key) for key in keys])
         return {(Period.parse(one["period"]), Account(one["agency"], one["currency"])): one for one in items}
 
-    def last_documents(self, accounts: Sequence[Account], of_0_2: Period | None) -> dict[Account, LastDocument]:
-        """Return the last document of each account that has one, read with strong consistency.
-
-        ``of_0_2``: the last period that 0.2.0 sealed. Its statement is the last document of an account without a later
-        one.
-        """
-        found = {
-            Account(one["agency"], one["currency"]): LastDocument.of_item(one)
+    def last_documents(self, accounts: Sequence[Account]) -> dict[Account, Document]:
+        """Return the last document of each account that has one, read with strong consistency."""
+        return {
+            Account(one["agency"], one["currency"]): Document.of(one)
             for one in self.entities.get_many([last_document_key(account) for account in accounts])
         }
-        others = [account for account in accounts if account not in found] if of_0_2 else []
-        if of_0_2 and others:
-            items = self.statements((of_0_2, account) for account in others)
-            found |= {account: LastDocument.of_item(one) for (_, account), one in items.items()}
-        return found
 
     def write_later(self, items: Sequence[dict[str, Any]]) -> None:
         """Write items of a release side by side; leave those of a later release as they are."""

@@ -2,11 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import date, timedelta
-from decimal import Decimal
+from datetime import timedelta
 from itertools import chain, groupby, islice
 from tempfile import TemporaryFile
-from typing import Final, NamedTuple
+from typing import Final
 
 from quarterhour.model import money
 from quarterhour.model.clock import iso_millis
@@ -16,32 +15,23 @@ from quarterhour.model.periods import Period, start_of, time_zone
 from quarterhour.reports.digests import hexdigest, stream_digest
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.statements.document.files import rendered
-from quarterhour.statements.document.statement import Parties, PartyVersions, Statement, StatementEntry, as_bytes
-from quarterhour.statements.document.tax import Taxable
+from quarterhour.statements.document.statement import Statement, as_bytes
+from quarterhour.statements.document.taxed_lines import read_taxed_lines
 from quarterhour.statements.drafts.draft import Draft
 from quarterhour.statements.drafts.line_files import WRITTEN_AT_A_TIME
 from quarterhour.statements.drafts.work_objects import value_writer
 from quarterhour.statements.keys import DRAFT, LINES, STATEMENT, statement_prefix
-from quarterhour.statements.listing import LastDocument, SealedObject
-from quarterhour.statements.previews.unreleased import taxed_lines
+from quarterhour.statements.listing import FIGURES, Document, SealedObject
+from quarterhour.statements.parties import Parties, PartyVersions
 from quarterhour.statements.releases.context import DraftContexts
 from quarterhour.statements.releases.keys import release_written_key
-from quarterhour.statements.releases.listing import ReleasedDocument
 from quarterhour.statements.releases.plan import PlannedDocument, ReleaseEntry, ReleasePlan
-from quarterhour.statements.releases.released import Released
 from quarterhour.statements.releases.roster import read_entries
 from quarterhour.statements.releases.store import ReleaseStore
 
 _DAY: Final = timedelta(days=1)
-
-
-class _Source(NamedTuple):
-    """What a document is made of: its account, plan and draft, and the parties to it."""
-
-    account: Account
-    planned: PlannedDocument
-    draft: Draft
-    parties: Parties
+Written = tuple[Document, dict[str, bytes]]
+"""A document, and its files by name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +45,7 @@ class ReleaseWriter:
     def write(self, plan: ReleasePlan, group: int) -> bool:
         """Write the documents of a group of accounts, unless that is done already; return whether it was not.
 
-        Their rows come last, so they say that the group is written.
+        Their values come last, so they say that the group is written.
         """
         key = release_written_key(plan.number, group)
         if self.files.exists(key):
@@ -64,49 +54,39 @@ class ReleaseWriter:
         with TemporaryFile() as file:
             with value_writer(file) as write:
                 while some := list(islice(entries, WRITTEN_AT_A_TIME)):
-                    for released in self._write_entries(plan, some):
-                        write([one.as_list() for one in released])
+                    for documents in self._write_entries(plan, some):
+                        write([one.as_dict() for one in documents])
             file.seek(0)
             self.files.create(key, file, stream_digest(file))
         return True
 
-    def _write_entries(self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]) -> list[list[Released]]:
+    def _write_entries(self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]) -> list[list[Document]]:
         """Write the files of some accounts' documents side by side; return the documents of each account."""
         made = self.documents(plan, entries)
         uploads = [
-            (one.document.prefix + name, content, hexdigest(content))
+            (one.prefix + name, content, hexdigest(content))
             for one, files in chain.from_iterable(made)
             for name, content in files.items()
         ]
         self.store.workers.map(lambda file: self.files.create(*file), uploads)
         return [[one for one, _ in some] for some in made]
 
-    def documents(
-        self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]
-    ) -> list[list[tuple[Released, dict[str, bytes]]]]:
+    def documents(self, plan: ReleasePlan, entries: Sequence[ReleaseEntry]) -> list[list[Written]]:
         """Return the documents of each account, with their files by name; nothing is written."""
-        sources = iter(self._sources(entries))
-        made: list[list[tuple[Released, dict[str, bytes]]]] = []
+        planned = [(entry.account, one) for entry in entries for one in entry.documents]
+        drafts = iter(self.store.workers.map(lambda pair: self._draft(*pair), planned))
+        parties = self._parties(planned)
+        made: list[list[Written]] = []
         for entry in entries:
             last = entry.last
             made.append([])
-            for _ in entry.documents:
-                source = next(sources)
-                released, files = self._statement(plan, source, last)
-                made[-1].append((released, files))
-                last = LastDocument(source.planned.period, released.document.listed, released.issued_on)
+            for one in entry.documents:
+                document, files = self._document(plan, one, next(drafts), parties[entry.account, one.number], last)
+                made[-1].append((document, files))
+                last = document
         return made
 
     # ------------------------------------------------------------ what they are made of
-
-    def _sources(self, entries: Iterable[ReleaseEntry]) -> list[_Source]:
-        planned = [(entry.account, one) for entry in entries for one in entry.documents]
-        drafts = self.store.workers.map(lambda pair: self._draft(*pair), planned)
-        parties = self._parties(planned)
-        return [
-            _Source(account, one, draft, parties[account, one.number])
-            for (account, one), draft in zip(planned, drafts, strict=True)
-        ]
 
     def _draft(self, account: Account, planned: PlannedDocument) -> Draft:
         key = statement_prefix(planned.period, account) + DRAFT
@@ -131,39 +111,57 @@ class ReleaseWriter:
 
     # ------------------------------------------------------------ a document
 
-    def _statement(
-        self, plan: ReleasePlan, source: _Source, last: LastDocument | None
-    ) -> tuple[Released, dict[str, bytes]]:
-        """Return a document and its files by name."""
-        account, planned, draft, parties = source
-        cancels = planned.cancels
-        sums = draft.sums if planned.revision == 1 else draft.sums.reissued()
-        entry = StatementEntry(
-            account,
+    def _document(
+        self, plan: ReleasePlan, planned: PlannedDocument, draft: Draft, parties: Parties, last: Document | None
+    ) -> Written:
+        """Return a document and its files; ``last``: the account's document before."""
+        statement = self._statement(plan, planned, draft, parties, last)
+        content = statement.content([] if planned.cancels else draft.orders, draft.lines)
+        files = {STATEMENT: as_bytes(content), **rendered(content)}
+        sealed = {name: SealedObject(hexdigest(some), len(some)) for name, some in files.items()}
+        until, zone = statement.dispute_until, time_zone(statement.plan.zone)
+        document = Document(
+            planned.period,
+            draft.account,
+            planned.revision,
             planned.number,
-            planned.document,
-            sums.reversed() if cancels else sums,
+            planned.kind,
+            planned.cancels["number"] if planned.cancels else "",
+            {name: statement.shown_amounts[name] for name in FIGURES},
+            statement.sums.lines,
+            statement.sums.prior_period_lines,
+            {**sealed, LINES: draft.lines},
+            plan.number,
+            plan.planned_at,
+            statement.issued_on,
+            statement.due_on,
+            until,
+            iso_millis(start_of(until + _DAY, zone)) if until else None,
+            planned.parties,
+        )
+        return document, files
+
+    def _statement(
+        self, plan: ReleasePlan, planned: PlannedDocument, draft: Draft, parties: Parties, last: Document | None
+    ) -> Statement:
+        """Return what a document states."""
+        sums = draft.sums if planned.revision == 1 else draft.sums.reissued()
+        statement = Statement(
+            self.contexts.plan_of(planned.period),
+            draft.account,
+            sums.reversed() if planned.cancels else sums,
+            parties,
+            plan.planned_at,
             last,
-            cancels,
+            planned.number,
+            planned.kind,
+            planned.cancels,
             planned.replaces or None,
             plan.acceptance_days,
         )
-        made = replace(
-            self.contexts.plan_of(planned.period), planned_at=plan.planned_at, code_version=plan.code_version
-        )
-        statement = Statement(made, entry, parties)
-        if any(statement.names):
-            statement = replace(statement, named=self._named(statement, draft))
-        content = statement.document([] if cancels else draft.orders, draft.lines)
-        files = {STATEMENT: as_bytes(content), **rendered(content)}
-        sealed = {name: SealedObject(hexdigest(some), len(some)) for name, some in files.items()}
-        listed = statement.listed({**sealed, LINES: draft.lines})
-        document = ReleasedDocument(planned.period, planned.revision, cancels["number"] if cancels else "", listed)
-        until = content["dispute_until"]
-        silence_at = iso_millis(start_of(date.fromisoformat(until) + _DAY, time_zone(made.zone))) if until else None
-        return Released(planned, document, content["issued_on"], content["due_on"], silence_at), files
-
-    def _named(self, statement: Statement, draft: Draft) -> dict[Taxable, Decimal]:
-        """Return the commissions of a draft's lines by what decides their tax; those of a cancellation are negated."""
-        found = taxed_lines(self.files, statement, draft)
-        return {key: money.negated(one) for key, one in found.items()} if statement.entry.cancels else found
+        if not any(statement.names):
+            return statement
+        named = read_taxed_lines(self.files, planned.period, draft, statement.names)
+        if planned.cancels:
+            named = {key: money.negated(one) for key, one in named.items()}
+        return replace(statement, named=named)

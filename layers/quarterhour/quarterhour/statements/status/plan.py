@@ -17,6 +17,7 @@ from quarterhour.model.fields import shown
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.statements.listing import statement_of
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.status.keys import change_index, change_key, dispute_index, dispute_key, dispute_place
 from quarterhour.web.access import Caller, Role
@@ -31,10 +32,8 @@ MOST_CHANGES_BEFORE_DISPUTE: Final = 400
 
 
 class Status(StrEnum):
-    """The status of a statement: whether it was issued, and whether the agency agrees with it."""
+    """The status of a statement: whether the agency agrees with it."""
 
-    NOT_ISSUED = "not_issued"
-    """It is one of 0.2.0, sealed without a tax profile, and not sent to the agency yet."""
     ISSUED = "issued"
     ACCEPTED = "accepted"
     DISPUTED = "disputed"
@@ -63,7 +62,6 @@ class Party(StrEnum):
 
 
 FOLLOWING: Final[Mapping[Status, tuple[Status, ...]]] = {
-    Status.NOT_ISSUED: (Status.ISSUED,),
     Status.ISSUED: (Status.ACCEPTED, Status.DISPUTED),
     Status.ACCEPTED: (),
     Status.DISPUTED: (Status.RESOLVED,),
@@ -199,9 +197,7 @@ class StatementHistory:
     @property
     def status(self) -> Status:
         """The current status."""
-        if self.changes:
-            return self.changes[-1].status
-        return Status.ISSUED if self.statement["issued"] else Status.NOT_ISSUED
+        return self.changes[-1].status if self.changes else Status.ISSUED
 
     @property
     def is_disputed_itself(self) -> bool:
@@ -233,10 +229,11 @@ class StatementHistory:
 
         The days for an answer are those of the statement. The last one ends with the day that the statement shows.
         """
-        at = self.statement.get("silence_at")
-        if at is None or self.status is not Status.ISSUED or now < parse_iso(at):
+        statement = statement_of(self.statement)
+        at, until = statement.silence_at, statement.dispute_until
+        if not (at and until) or self.status is not Status.ISSUED or now < parse_iso(at):
             return self
-        days = int(self.statement["acceptance_days"])
+        days = (until - statement.issued_on).days
         reason = f"not answered within {days} {'day' if days == 1 else 'days'}"
         decision = StatementDecision(SILENCE, Party.AGENCY, at, reason)
         return replace(self, changes=(*self.changes, StatementChange(Status.ACCEPTED, decision)), by_silence=True)
@@ -436,9 +433,7 @@ def is_on(plan: StatementPlan, name: StatementName, facts: Facts) -> bool:
     if Account(facts["agency"], facts["currency"]) != name.account:
         return False
     quarter_hour = QuarterHour.at(parse_iso(facts["recorded_at"]))
-    # An event that 0.1.0 recorded counts in the month in which it was recorded.
-    period = facts.get("period") or facts["recorded_at"][:7]
-    return quarter_hour <= plan.bound and plan.is_prior(period, str(quarter_hour)) is not None
+    return quarter_hour <= plan.bound and plan.is_prior(facts["period"], str(quarter_hour)) is not None
 
 
 def correction_of(dispute: Dispute, linked: Iterable[Facts]) -> Facts | None:

@@ -7,6 +7,7 @@ from quarterhour.model import instants
 from quarterhour.model.fields import CURRENCY, NAME, currency_of_account
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import PERIOD
+from quarterhour.statements.previews.queries import PreviewQueries
 from quarterhour.statements.queries import shown_statement
 from quarterhour.statements.receivables.queries import ReceivableQueries
 from quarterhour.statements.status.plan import MAY_DISPUTE, MAY_RESOLVE, DisputeStatus, StatementName, Status
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
     statuses, receivables = StatementStatusQueries(resources.entities), ReceivableQueries.of(resources)
-    statements, counters = receivables.statements, receivables.counters
+    previews = PreviewQueries.of(resources)
 
     @routes.get("/statements", allow=everyone, query=("period", "agency", "status", *PAGE))
     def list_statements() -> http.Response:
@@ -41,17 +42,17 @@ def read(routes: Routes, resources: Resources) -> None:
     def statement(agency: Spellings, currency: str, period: str) -> http.Response:
         """Return a statement with its status, payment, history and links, or a preview of a period without one."""
         month = parameters.parsed("period", parameters.decoded(period), PERIOD, instants.month)
-        account, _ = counters.find(agency, parameters.decoded(currency))
+        account, _ = previews.counters.find(agency, parameters.decoded(currency))
         history = statuses.history(month, account)
         if history is None:
-            return http.response(200, statements.preview(account, month))
-        item = history.statement
+            return http.response(200, previews.preview(account, month))
+        figures = shown_statement(history.statement)
         shown: api.StatementWithFiles = {
-            **shown_statement(item),
+            **figures,
             "preview": False,
             **history.shown_to(routes.caller()),
-            "payment": receivables.payment(account, item["number"]),
-            **statements.files_of(item),
+            "payment": receivables.payment(account, figures["number"]),
+            **previews.statements.files_of(history.statement),
         }
         return http.response(200, shown)
 
@@ -73,7 +74,7 @@ def write(routes: Routes, resources: Resources) -> None:
     def change_status(agency: str, currency: str, period: str) -> http.Response:
         """Change the status of a statement, after the changes that were seen.
 
-        People accept or dispute a statement of their own agency. Machines and finance also issue and resolve it.
+        People accept or dispute a statement of their own agency. Machines and finance also resolve it.
         """
         caller = routes.caller()
         name = _statement(agency, currency, period, caller)
