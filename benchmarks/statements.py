@@ -110,7 +110,7 @@ def _files(lines: int, accounts: int) -> list[tuple[SealedFile, bytes]]:
 
 
 def _posting(number: int, at: datetime, account: int, choose: random.Random) -> dict[str, str]:
-    position = Position.of(Identity("shop-1", f"order-{number}:1").hash, at)
+    position = Position.of(Identity("shop-1", f"order-{number}:1").hash, at).at(0)
     return {
         "quarter_hour": f"{FIRST}#00",
         "position": str(position),
@@ -249,6 +249,9 @@ class _Progress:
 
     def plan_of(self, _: Period) -> StatementPlan | None:
         return self._plan
+
+    def is_published(self, period: Period) -> bool:
+        return self._at.sealed == period
 
     def gather(self, drafts: Sequence[DraftItem], *_: datetime, counted: bool) -> list[DraftContext]:
         _expect(counted, 0)

@@ -37,7 +37,7 @@ def plan(
 
 def posting(number: int, at: datetime, **changed: str) -> dict[str, str]:
     """Return the posting of a sale of 10.00 with a commission of 1.25, recorded at an instant."""
-    position = Position.of(Identity("shop", f"e{number}").hash, at)
+    position = Position.of(Identity("shop", f"e{number}").hash, at).at(0)
     return {
         "quarter_hour": f"{QuarterHour.at(at)}#00",
         "position": str(position),
