@@ -8,9 +8,12 @@ from typing import Any, Final
 
 from quarterhour.model import exact_json
 from quarterhour.model.clock import iso_seconds
+from quarterhour.proof.arithmetic import bounds_of
+from quarterhour.proof.compare import Json, differences
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
+from quarterhour.proof.line_sums import LineSums, Signs
 from quarterhour.proof.period import SealedPeriod, Sources
-from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, differences, in_base, shown_problems
+from quarterhour.proof.statement import in_base, shown_problems, statement_of
 from quarterhour.reports.lines import read_lines
 from quarterhour.statements.keys import DRAFT, LINES, PAGE, STATEMENT, XML, statement_prefix
 from quarterhour.statements.listing import Document, SealedObject
@@ -146,7 +149,7 @@ class DocumentVerifier:
         draft = before.content(found.draft_prefix + DRAFT)
         header = {**document, **found.header(document)}
         signs = Signs.of(header)
-        recomputed = Recomputation(str(sealed.period), sealed.zone, taxes=document["taxes"], signs=signs)
+        recomputed = LineSums(str(sealed.period), sealed.zone, taxes=document["taxes"], signs=signs)
         with SpooledTemporaryFile(IN_MEMORY) as file:
             if draft is None or before.copy(found.draft_prefix + LINES, file) is None:
                 return None
@@ -155,7 +158,7 @@ class DocumentVerifier:
         sums = exact_json.parse_sealed(draft)["sums"]
         base, tax_in = in_base(sums, header, sealed.base, signs)
         header |= {"base": base, "tax_in": tax_in}
-        return recomputed.document(header, "", {"name": LINES, **found.lines._asdict()})
+        return statement_of(recomputed, header, "", {"name": LINES, **found.lines._asdict()})
 
     def _cancelled_problems(self, found: FoundDocument, document: Json) -> Iterator[str]:
         """Yield what a cancellation does not have in common with the document that it cancels."""

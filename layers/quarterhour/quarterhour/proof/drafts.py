@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.model import exact_json
 from quarterhour.model.identifiers import Account
+from quarterhour.proof.arithmetic import EXACT, text_of
+from quarterhour.proof.compare import differences
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE
+from quarterhour.proof.line_sums import LineSums
 from quarterhour.proof.period import NO_LINES, AccountLines, Chains, PeriodVerifier, SealedPeriod, Sources
-from quarterhour.proof.recompute import EXACT, Recomputation, comparable, differences, text_of
+from quarterhour.proof.statement import comparable, draft_figures, draft_of
 from quarterhour.statements.drafts.draft import FIGURES, ListedDraft, read_drafts
 from quarterhour.statements.keys import DRAFT, LINES, draft_list_key, statement_prefix
 
@@ -83,12 +86,12 @@ class DraftsVerifier(PeriodVerifier):
             files.problem(place, "has no sealed lines")
         self.unlisted -= {prefix + DRAFT, prefix + LINES}
         self.drafts[row.account] = row.files[LINES]
-        recomputed = Recomputation(str(sealed.period), sealed.zone, self._rate_of if sealed.base else None)
+        recomputed = LineSums(str(sealed.period), sealed.zone, self._rate_of if sealed.base else None)
         content = files.content(prefix + DRAFT, row.files[DRAFT])
         if not self._recompute(AccountLines(row.account, prefix + LINES, row.files[LINES], chain), recomputed):
             return
         self.lines += recomputed.lines
-        figures = recomputed.figures()
+        figures = draft_figures(recomputed)
         found = dict(zip((*FIGURES, *_COUNTS), row.as_row()[2:], strict=False))
         files.report(place, differences(found, figures))
         sums = self._sums.setdefault(row.account.currency, dict.fromkeys(FIGURES, Decimal(0)))
@@ -97,7 +100,7 @@ class DraftsVerifier(PeriodVerifier):
         if content is not None:
             self._verify_draft(prefix + DRAFT, content, row, recomputed)
 
-    def _verify_draft(self, key: str, content: bytes, row: ListedDraft, recomputed: Recomputation) -> None:
+    def _verify_draft(self, key: str, content: bytes, row: ListedDraft, recomputed: LineSums) -> None:
         sealed = self._sealed
         header = {
             "schema": sealed.manifest["schema"],
@@ -108,7 +111,7 @@ class DraftsVerifier(PeriodVerifier):
         }
         try:
             found = comparable(exact_json.parse_sealed(content))
-            expected = recomputed.draft(header, {"name": LINES, **row.files[LINES]._asdict()})
+            expected = draft_of(recomputed, header, {"name": LINES, **row.files[LINES]._asdict()})
             self._files.report(key, differences(found, expected))
         except UNREADABLE as error:
             self._files.unreadable(key, error)

@@ -11,9 +11,12 @@ from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import SEPARATOR, Account, Identity, Position
 from quarterhour.model.periods import Period, time_zone
 from quarterhour.model.schema import check_schema
+from quarterhour.proof.arithmetic import bounds_of
+from quarterhour.proof.compare import Json, differences
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
-from quarterhour.proof.recompute import Json, Recomputation, Signs, bounds_of, differences, shown_problems
+from quarterhour.proof.line_sums import LineSums, Signs
 from quarterhour.proof.reports import OpenObject
+from quarterhour.proof.statement import shown_problems, statement_of
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.lines import Line, read_lines
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML
@@ -71,7 +74,7 @@ def verify_folder(open_object: OpenObject) -> FolderVerification:
         if recomputed:
             found.lines = recomputed.lines
             header = {**document, **bounds_of(Period.parse(found.period), time_zone(document["time_zone"]))}
-            files.report(STATEMENT, differences(document, recomputed.document(header, "", document["lines_file"])))
+            files.report(STATEMENT, differences(document, statement_of(recomputed, header, "", document["lines_file"])))
         files.report(STATEMENT, shown_problems(document))
         found_xml = {XML: files.content(XML)} if files.has(XML) else {}
         files.check_rendered("", document, {PAGE: page, **found_xml})
@@ -86,10 +89,10 @@ def _check_schema(document: Json) -> None:
     check_schema(document["schema"])
 
 
-def _recompute(files: CheckedFiles, document: Json) -> Recomputation | None:
+def _recompute(files: CheckedFiles, document: Json) -> LineSums | None:
     """Check each line, and add up all of them; return ``None`` if they cannot be read."""
     zone, taxes = time_zone(document["time_zone"]), document.get("taxes", ())
-    recomputed = Recomputation(document["period"], zone, taxes=taxes, signs=Signs.of(document))
+    recomputed = LineSums(document["period"], zone, taxes=taxes, signs=Signs.of(document))
     lines_file = document["lines_file"]
     with SpooledTemporaryFile(IN_MEMORY) as file:
         if files.copy(LINES, file, SealedObject(lines_file["sha256"], lines_file["size"])) is None:

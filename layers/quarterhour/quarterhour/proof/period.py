@@ -17,14 +17,10 @@ from quarterhour.model.money import NO_CURRENCY
 from quarterhour.model.periods import Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.schema import check_schema
+from quarterhour.proof.arithmetic import bounds_of
+from quarterhour.proof.compare import Json, differences
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE, CheckedFiles
-from quarterhour.proof.recompute import (
-    Json,
-    PinnedRate,
-    Recomputation,
-    bounds_of,
-    differences,
-)
+from quarterhour.proof.line_sums import LineSums, PinnedRate
 from quarterhour.proof.reports import OpenObject
 from quarterhour.reports.digests import hexdigest
 from quarterhour.reports.keys import MANIFEST as RUN_MANIFEST
@@ -201,7 +197,7 @@ class PeriodVerifier(ABC):
 
     # ------------------------------------------------------------ the lines of an account
 
-    def _recompute(self, lines: AccountLines, recomputed: Recomputation) -> bool:
+    def _recompute(self, lines: AccountLines, recomputed: LineSums) -> bool:
         """Add up the lines of an account, and compare them with the sealed ones; return whether they can be read."""
         found = NO_LINES
         with SpooledTemporaryFile(IN_MEMORY) as file:

@@ -13,10 +13,11 @@ from quarterhour.model.clock import iso_seconds, parse_iso
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import day_in
 from quarterhour.model.schema import check_schema
+from quarterhour.proof.arithmetic import EXACT, text_of
+from quarterhour.proof.compare import Json, differences
 from quarterhour.proof.documents import MADE, DocumentVerifier, FoundDocument, ReleasedDraft
 from quarterhour.proof.files import IN_MEMORY, UNREADABLE
 from quarterhour.proof.period import SealedPeriod, Sources
-from quarterhour.proof.recompute import EXACT, Json, differences, text_of
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.keys import LINES, PAGE, STATEMENT, XML, manifest_key
 from quarterhour.statements.listing import (

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.proof.compare import Json
 from quarterhour.proof.drafts import DraftsVerifier
 from quarterhour.proof.files import UNREADABLE, CheckedFiles
+from quarterhour.proof.line_sums import PinnedRate
 from quarterhour.proof.period import EARLIER, NO_LINES, Rates, SealedPeriod, Sources
-from quarterhour.proof.recompute import Json, PinnedRate
 from quarterhour.proof.releases import PeriodDrafts, ReleasesVerifier
 from quarterhour.proof.reports import Lines, OpenObject, ReportVerification
 from quarterhour.proof.reports import verify as verify_reports

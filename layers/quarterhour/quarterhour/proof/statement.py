@@ -1,0 +1,257 @@
+"""A statement and its draft, recomputed from the sums of their lines."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, Final
+
+from quarterhour.model.money import NO_CURRENCY
+from quarterhour.proof.arithmetic import EXACT, Unit, exact_sum, rounding_of, text_of
+from quarterhour.proof.compare import Json, differences, short
+from quarterhour.proof.line_sums import BROUGHT_FORWARD, KINDS, OTHER, PAYMENTS, SOLD, LineSums, Signs, Sum
+from quarterhour.proof.tax import profile_problems, taxes_of
+from quarterhour.registry.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES
+from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
+
+_HEADER: Final = (
+    *("schema", "number", "period", "from", "to", "time_zone", "cut_off", "recorded_until", "agency", "currency"),
+    *("issued_on", "payment_days", "dispute_until", "language", "cancels", "replaces", "collects"),
+    *("owner", "customer", "previous"),
+)
+"""The members of a statement that do not follow from its lines."""
+_PARTY: Final = ("legal_name", "address", "country", "vat_id", "contact", "iban")
+_PARTIES: Final = {"owner": (*_PARTY, "logo"), "customer": (*_PARTY, "registered", "group")}
+"""The members of the parties."""
+_NUMBERS: Final = re.compile(r"(\d+)", re.ASCII)
+
+
+def statement_of(sums: LineSums, header: Json, base: str, lines_file: Json) -> dict[str, Any]:
+    """Return what ``statement.json`` must hold.
+
+    ``header``: the members that do not follow from the lines: bounds, parties, number, the previous statement; and
+    the figures and the exchange rate of the base currency if ``base`` is empty.
+    """
+    unit = Unit(header["currency"], rounding_of(header))
+    taxes = taxes_of(sums, header["taxes"], unit)
+    amounts = _amounts(sums, header, taxes, unit)
+    orders = [] if header["cancels"] else _orders(sums)
+    return {
+        **{name: header[name] for name in _HEADER},
+        "document": _document_of(header, amounts, unit),
+        "due_on": _due_on(header, amounts["closing"]),
+        "rounding": rounding_of(header),
+        "taxes": taxes,
+        "tax_in": _tax_in(sums, header, base, amounts["commission"], amounts["tax"]),
+        "earlier_months": _earlier_months(sums),
+        **{name: text_of(value) for name, value in amounts.items()},
+        "lines": sums.lines,
+        "prior_period_lines": sum(some.lines for some in sums.prior.values()),
+        "by_kind": {name: some.shown("amount") for name, some in sums.kinds.items()},
+        "prior_period": {name: some.shown("amount") for name, some in sums.prior.items()},
+        "base": _in_base(sums, unit._replace(currency=base)) if base else header["base"],
+        "days": [
+            {"day": day or None, **some.shown("net")}
+            for day, some in sorted(sums.days.items(), key=lambda entry: entry[0] or "~")
+        ],
+        "terms": [
+            {"terms": origin, "commission_rate": rate, **some.shown("net")}
+            for (origin, rate), some in sums.terms.items()
+        ],
+        "lines_of_further_terms": sums.further_terms,
+        "orders": orders,
+        "lines_in_orders": sum(one["lines"] for one in orders),
+        "lines_file": dict(lines_file),
+    }
+
+
+def draft_of(sums: LineSums, header: Json, lines_file: Json) -> dict[str, Any]:
+    """Return what ``draft.json`` must hold, as ``comparable`` has it. ``header``: what the lines do not give."""
+    rate = None
+    if sums.rate:
+        is_in_period, quarter_hour, (units, source, as_of) = sums.rate
+        rate = [is_in_period, quarter_hour, text_of(units), source, as_of]
+    parts: dict[str, list[Any]] = {}
+    for name in KINDS:
+        both = (("late", sums.prior[name]), ("", sums.of_period[name]))
+        parts |= {f"{name}, {which}": some.as_list() for which, some in both if some.lines}
+    return {
+        **header,
+        "sums": {
+            "parts": parts,
+            "days": {day: some.as_list() for day, some in sums.days.items()},
+            "terms": [[*terms, *some.as_list()] for terms, some in sums.terms.items()],
+            "further_terms": sums.further_terms,
+            "tax_points": {day: some.as_list() for (day, _, _), some in sums.tax_points.items()},
+            "base": [*map(str, sums.base.figures.values()), sorted(sums.base.missing), rate] if sums.rate_of else None,
+        },
+        "orders": _orders(sums),
+        "lines_file": dict(lines_file),
+    }
+
+
+def draft_figures(sums: LineSums) -> dict[str, str]:
+    """Return the figures of the draft's row in its list."""
+    sold = [sums.kinds[name] for name in SOLD.values()]
+    return {
+        "brought_forward": text_of(sums.kinds[BROUGHT_FORWARD].commission),
+        "net": text_of(exact_sum(*(some.value for some in sold))),
+        "commission_exact": text_of(exact_sum(*(some.commission for some in (*sold, sums.kinds[OTHER])))),
+        "payments": text_of(sums.kinds[PAYMENTS].value),
+        "lines": str(sums.lines),
+        "prior_period_lines": str(sum(some.lines for some in sums.prior.values())),
+    }
+
+
+def shown_problems(document: Json) -> Iterator[str]:
+    """Yield what is wrong with members that follow from no other file: the parties, the language and the taxes."""
+    for name, members in _PARTIES.items():
+        party = document[name]
+        yield from differences(party, {member: party.get(member) for member in members}, name)
+    if document["language"] not in LANGUAGES:
+        yield f"language: expected {' or '.join(LANGUAGES)}, found {short(document['language'])}"
+    for index, row in enumerate(document["taxes"]):
+        yield from profile_problems(row, f"taxes[{index}]")
+
+
+def comparable(draft: Json) -> dict[str, Any]:
+    """Return the content of ``draft.json`` with its parts by name, as their order does not matter."""
+    sums = draft["sums"]
+    parts = {f"{kind}, {'late' if late else ''}": some for kind, late, *some in sums["parts"]}
+    if len(parts) != len(sums["parts"]):
+        raise ValueError("sums.parts: a kind is there twice")
+    return {**draft, "sums": {**sums, "parts": parts}}
+
+
+def in_base(sums: Json, header: Json, base: str, signs: Signs) -> tuple[Json | None, Json | None]:
+    """Return what a statement must show of a draft's verified figures in the base currency.
+
+    The second is the base currency with the exchange rate of ``tax_in``, ``None`` without one.
+    """
+    if not base:
+        return None, None
+    net, commission, payments, missing, rate = sums["base"]
+    unit = Unit(base, rounding_of(header))
+    figures = {"net": net, "commission": commission, PAYMENTS: payments}
+    shown = {
+        name: text_of(unit.nearest(Fraction(one) * Fraction(signs.of_amount(name)))) for name, one in figures.items()
+    }
+    in_base_ = {"currency": base, **shown, "missing": missing}
+    if not rate or header["currency"] in {base, NO_CURRENCY}:
+        return in_base_, None
+    _, _, units, source, as_of = rate
+    published = {"exchange_rate_source": source, "exchange_rate_as_of": as_of}
+    return in_base_, {"currency": base, "exchange_rate": units, **published}
+
+
+def _amounts(sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit) -> dict[str, Decimal]:
+    """Return the amounts of a statement by name, in the order in which it shows them."""
+    sold = {name: sums.kinds[name].value for name in SOLD.values()}
+    net = exact_sum(*sold.values())
+    exact = exact_sum(*(sums.kinds[name].commission for name in (*SOLD.values(), OTHER)))
+    commission, tax = (exact_sum(*(Decimal(row[name]) for row in taxes)) for name in ("base", "tax"))
+    previous = header["previous"]
+    brought_forward = sums.kinds[BROUGHT_FORWARD].commission
+    opening = exact_sum(Decimal(previous["closing"]) if previous else Decimal(0), brought_forward)
+    payments = sums.kinds[PAYMENTS].value
+    proceeds = unit.rounded(net if _is_collected(header) else Decimal(0))
+    return {
+        "opening": opening,
+        "brought_forward": brought_forward,
+        **sold,
+        "net": net,
+        "commission_exact": exact,
+        "commission": commission,
+        "tax": tax,
+        "payable": exact_sum(commission, tax),
+        "proceeds": proceeds,
+        "payments": payments,
+        "closing": EXACT.subtract(exact_sum(opening, commission, tax), exact_sum(proceeds, payments)),
+    }
+
+
+def _orders(sums: LineSums) -> list[dict[str, Any]]:
+    """Return the sums by order: a correction without an order has that of its sale, if that is among the lines."""
+    sales = {(line["source"], line["id"]): line for kind, line, _ in sums.grouped if kind == "sales"}
+    rows_of: dict[tuple[str, str, str, str], Sum] = {}
+    for kind, line, some in sums.grouped:
+        sale = sales.get((line["refers_to_source"] or line["source"], line["refers_to"]), {})
+        order, product = (line[name] or sale.get(name, "") for name in ("order_id", "product"))
+        key = order, "" if order else line["refers_to"], kind, product
+        rows_of.setdefault(key, Sum()).add(some.value, some.commission)
+    rows = sorted(rows_of.items(), key=lambda entry: _place(*entry[0]))
+    return [
+        {
+            "order": order or None,
+            "sale": sale or None,
+            "kind": kind,
+            "product": product or None,
+            **some.shown("net"),
+        }
+        for (order, sale, kind, product), some in rows
+    ]
+
+
+def _tax_in(sums: LineSums, header: Json, base: str, commission: Decimal, tax: Decimal) -> dict[str, str] | None:
+    """Return the totals of tax in the base currency; without ``base``, at the exchange rate that is shown."""
+    shown = header["tax_in"]
+    if shown and not base:
+        names = ("exchange_rate", "exchange_rate_source", "exchange_rate_as_of")
+        base, (rate, source, as_of) = shown["currency"], (shown[name] for name in names)
+        units = Decimal(rate)
+    elif sums.rate is None or header["currency"] in {base, NO_CURRENCY}:
+        return None
+    else:
+        _, _, (units, source, as_of) = sums.rate
+    in_base = Unit(base, rounding_of(header))
+    figures = {"base": commission, "tax": tax}
+    return {
+        "currency": base,
+        "exchange_rate": text_of(units),
+        "exchange_rate_source": source,
+        "exchange_rate_as_of": as_of,
+        **{name: text_of(in_base.nearest(Fraction(value) / Fraction(units))) for name, value in figures.items()},
+    }
+
+
+def _earlier_months(sums: LineSums) -> list[dict[str, Any]]:
+    months: dict[str, Sum] = {}
+    for (day, _, _), some in sorted(sums.tax_points.items()):
+        if day[:7] < sums.period:
+            months.setdefault(day[:7], Sum()).add(some.value, some.commission, some.lines)
+    return [{"month": month, **some.shown("net")} for month, some in months.items()]
+
+
+def _in_base(sums: LineSums, unit: Unit) -> dict[str, Any]:
+    figures = {name: text_of(unit.nearest(value)) for name, value in sums.base.figures.items()}
+    return {"currency": unit.currency, **figures, "missing": sorted(sums.base.missing)}
+
+
+def _place(order: str, sale: str, kind: str, product: str) -> tuple[Any, ...]:
+    """Return the place of a row: by order or sale, with its numbers as numbers; then sales, then corrections."""
+    name = order or sale
+    pieces = [int(piece) if index % 2 else piece for index, piece in enumerate(_NUMBERS.split(name))]
+    return name == "", pieces, name, KINDS.index(kind), product
+
+
+def _document_of(header: Json, amounts: Mapping[str, Decimal], unit: Unit) -> str:
+    """Return whether a document is a statement or a credit note."""
+    if header["cancels"]:
+        is_credit = header["cancels"]["document"] == STATEMENT_DOCUMENT
+    else:
+        is_credit = unit.rounded(amounts["commission_exact"]) < 0
+    return CREDIT_NOTE if is_credit else STATEMENT_DOCUMENT
+
+
+def _due_on(header: Json, closing: Decimal) -> str | None:
+    """Return the day when a closing balance must be paid; ``None`` if the agency owes nothing."""
+    days = timedelta(days=header["payment_days"])
+    return (date.fromisoformat(header["issued_on"]) + days).isoformat() if closing > 0 else None
+
+
+def _is_collected(header: Json) -> bool:
+    """Return whether the marketplace holds the customers' money; raise ``ValueError`` if it is not clear who does."""
+    if header["collects"] not in COLLECTORS:
+        raise ValueError(f"collects: expected {' or '.join(COLLECTORS)}, found {short(header['collects'])}")
+    return bool(header["collects"] == BY_MARKETPLACE)
