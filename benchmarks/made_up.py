@@ -25,6 +25,7 @@ from botocore.handlers import BUILTIN_HANDLERS
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
+from quarterhour.model.schema import SCHEMA
 
 if TYPE_CHECKING:
     from botocore.awsrequest import AWSPreparedRequest
@@ -125,7 +126,11 @@ class Ledger:
         ]
         events = zlib.compress(json.dumps(rows).encode(), 1)
         key = {name: items[0][name] for name in ("quarter_hour", "position")}
-        more = {"count": {"N": str(len(rows))}, "schema": {"S": "2"}, "events": {"B": b64encode(events).decode()}}
+        more = {
+            "count": {"N": str(len(rows))},
+            "schema": {"S": str(SCHEMA)},
+            "events": {"B": b64encode(events).decode()},
+        }
         return json.dumps({**key, **more}), len(events) + _SEGMENT_BYTES
 
 

@@ -15,6 +15,7 @@ from quarterhour.counters.plan import Retention, changes, with_difference
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.counters.spans import calendar_spans
 from quarterhour.counters.windows import Window
+from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.clock import ManualClock, iso_millis, using
 from quarterhour.model.errors import NotFoundError
@@ -246,5 +247,6 @@ def test_events_can_be_filtered_by_agency(
     storage: Storage, recorded: list[str], own: str, at: datetime, limit: int
 ) -> None:
     start, end = at - timedelta(hours=1), at
+    storage.write({**CHECKPOINT_KEY, "sealed_through": str(QuarterHour.at(at - timedelta(hours=2)))})
     assert [one["id"] for one in read(storage, start, end, limit, agency="42")] == recorded
     assert read(storage, start, end, limit, agency=own) == []

@@ -12,7 +12,7 @@ from benchmarks.metering import Bill
 from quarterhour.aws.entity import LATEST
 from quarterhour.aws.items import to_item
 from quarterhour.counters.api import AccountInWindow, AccountSnapshot, AccountState
-from quarterhour.counters.keys import account_pk, latest_key
+from quarterhour.counters.keys import LISTED, account_pk, latest_key, listed_key
 from quarterhour.counters.queries import ACCOUNT_STATES
 from quarterhour.model.clock import iso_millis, iso_seconds
 from quarterhour.model.errors import InvalidError, NotFoundError
@@ -59,7 +59,8 @@ def kept(account: Account, at: datetime, version: int) -> list[dict[str, Any]]:
 def change(storage: Storage, account: Account, at: datetime, version: int) -> None:
     """Change an account, and write the snapshots of the windows that it leaves, as the functions do."""
     before, after = storage.entities.get(latest_key(account)), state(account, at, version)
-    storage.write({**after, **window_index(LATEST, after["pk"])})
+    storage.write(after)
+    storage.write({**listed_key(account), **window_index(LISTED, after["pk"])})
     found, poison = snapshots([change_record(1, to_item(before) if before else None, to_item(after))], LAYERS, at)
     assert not poison
     for one in found:
