@@ -123,6 +123,17 @@ def test_a_cancellation_reverses_the_kind_of_its_document_and_comes_before_new_s
     ]
 
 
+def test_a_cancellation_of_a_later_month_comes_before_a_new_statement_of_an_earlier_one() -> None:
+    cancelled = draft_item("42", "2026-11", CANCELLING, revision=1, number="S-000001")
+    again = draft_item("42", "2026-10", RELEASING, revision=2)
+    existing = {(Period(2026, 11), FORTY_TWO): STATEMENT}
+    (entry,) = numbered(planned(), Releasable([again, cancelled], PARTIES), existing, {}, half_even)
+    assert [(str(one.period), one.number) for one in entry.documents] == [
+        ("2026-11", "C-000001"),
+        ("2026-10", "S-000001"),
+    ]
+
+
 @pytest.mark.parametrize(
     ("commission", "kind", "number"),
     [("-3", "credit_note", "S-000001"), ("0", "statement", "C-000001"), ("3", "statement", "C-000001")],
