@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.handlers import BUILTIN_HANDLERS
 
-from quarterhour_tools.emulator.dynamodb.sizes import Index, Item, item_size, item_write_units, read_units
+from quarterhour_tools.emulator.dynamodb.sizes import Index, item_size, item_write_units, read_units
 from quarterhour_tools.emulator.dynamodb.statements import Insertion, parsed
+from quarterhour_tools.emulator.dynamodb.values import Item
 
 if TYPE_CHECKING:
     from botocore.model import OperationModel
@@ -103,7 +104,9 @@ class Tables:
             if not self.table(name).holds(key):
                 continue
             requested.setdefault(name, {"Keys": [], "ConsistentRead": True})["Keys"].append(key)
-        answer = self._client.batch_get_item(RequestItems=requested)["Responses"] if requested else {}
+        answer: dict[str, Any] = {}
+        if requested:
+            answer = dict(self._client.batch_get_item(RequestItems=requested)["Responses"])
         found = [(self.place(name, item), item) for name, items in answer.items() for item in items]
         return [next((item for other, item in found if other == place), None) for place in places]
 

@@ -18,7 +18,8 @@ from quarterhour.ledger.reading.event_pages import position_of
 from quarterhour.ledger.reading.sealed_index import INDEXED, EventIndex
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.store import ProjectionStore
-from quarterhour_tools.emulator.dynamodb.sizes import STORED_BYTES, Item, item_size
+from quarterhour_tools.emulator.dynamodb.sizes import STORED_BYTES, item_size
+from quarterhour_tools.emulator.dynamodb.values import Item
 from quarterhour_tools.emulator.engines import MOTO, environment
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack, open_stack

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws.plan_store import PlanStore, Position
+from quarterhour.aws.plan_store import PlanStore, Revision
 from quarterhour.model.errors import OvertakenError
 from tests.contract.storage import Storage
 
@@ -22,7 +22,7 @@ def held(plans: PlanStore) -> dict[str, Any]:
     return {name: value for name, value in (plans.read() or {}).items() if name not in plans.key}
 
 
-def at(plans: PlanStore, position: Position) -> None:
+def at(plans: PlanStore, position: Revision) -> None:
     """Finish a plan, so that the item has a position."""
     plans.save(THEIRS, None)
     plans.finish(THEIRS, None, {"through": position, "sha256": "f0"})
@@ -40,7 +40,7 @@ def test_a_stored_plan_is_not_replaced(plans: PlanStore) -> None:
 
 @pytest.mark.parametrize(("position", "after"), [("2026-10", "2026-11"), (9, 10)])
 def test_a_finished_plan_makes_room_for_the_next_at_its_position(
-    plans: PlanStore, position: Position, after: Position
+    plans: PlanStore, position: Revision, after: Revision
 ) -> None:
     at(plans, position)
     assert held(plans) == {"through": position, "sha256": "f0"}
@@ -50,7 +50,7 @@ def test_a_finished_plan_makes_room_for_the_next_at_its_position(
 
 
 @pytest.mark.parametrize("position", [None, 8, 10])
-def test_a_plan_of_another_position_is_not_stored(plans: PlanStore, position: Position | None) -> None:
+def test_a_plan_of_another_position_is_not_stored(plans: PlanStore, position: Revision | None) -> None:
     at(plans, 9)
     plans.save(OURS, position)
     assert held(plans) == {"through": 9, "sha256": "f0"}

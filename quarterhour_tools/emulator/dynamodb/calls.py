@@ -10,19 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 from quarterhour.model import clock
 from quarterhour_tools.emulator.dynamodb import statements
 from quarterhour_tools.emulator.dynamodb.errors import CallError, FailedConditionError, InvalidCallError
-from quarterhour_tools.emulator.dynamodb.expressions import Scope, condition, update
+from quarterhour_tools.emulator.dynamodb.expressions import Placeholders, condition, update
 from quarterhour_tools.emulator.dynamodb.pages import bounds_of, capacity, page, projected, scope_of
 from quarterhour_tools.emulator.dynamodb.sizes import read_units
 from quarterhour_tools.emulator.dynamodb.stream import SHARD, Stream
-from quarterhour_tools.emulator.dynamodb.table import Index, Key, Row, Table
-from quarterhour_tools.emulator.dynamodb.values import normal_item
+from quarterhour_tools.emulator.dynamodb.table import IndexOrder, Key, StoredItem, Table
+from quarterhour_tools.emulator.dynamodb.values import CallBody, normal_item
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from quarterhour_tools.emulator.dynamodb.values import Item
-
-Json = dict[str, Any]
 
 _MOST_WRITTEN: Final = 25
 _MOST_GOT: Final = 100
@@ -52,13 +50,13 @@ _READ: Final = frozenset(
 
 
 @dataclass(slots=True)
-class Write:
+class PlannedWrite:
     """A write whose condition holds, before it takes effect: the place, and the row before and after it."""
 
     table: Table
     place: Key
-    before: Row | None
-    after: Row | None
+    before: StoredItem | None
+    after: StoredItem | None
 
     def apply(self) -> None:
         """Let it take effect."""
@@ -80,7 +78,7 @@ class DynamoDB:
         self._lock = RLock()
         self._tokens: dict[str, tuple[datetime, str]] = {}
 
-    def call(self, operation: str, request: Json) -> Json:
+    def call(self, operation: str, request: CallBody) -> CallBody:
         """Answer a call; raise ``CallError`` as DynamoDB refuses it, ``NotImplementedError`` for an unknown call."""
         answer = _CALLS.get(operation)
         if answer is None:
@@ -90,7 +88,7 @@ class DynamoDB:
 
     # ------------------------------------------------------------ tables
 
-    def create_table(self, request: Json) -> Json:
+    def create_table(self, request: CallBody) -> CallBody:
         """Create a table: it is active at once."""
         if request["TableName"] in self.tables:
             raise CallError("ResourceInUseException", f"Table already exists: {request['TableName']}")
@@ -98,27 +96,27 @@ class DynamoDB:
         self.tables[table.name] = table
         return {"TableDescription": _description(table)}
 
-    def delete_table(self, request: Json) -> Json:
+    def delete_table(self, request: CallBody) -> CallBody:
         """Delete a table."""
         table = self._table(request)
         del self.tables[table.name]
         return {"TableDescription": {**_description(table), "TableStatus": "DELETING"}}
 
-    def describe_table(self, request: Json) -> Json:
+    def describe_table(self, request: CallBody) -> CallBody:
         """Describe a table."""
         return {"Table": _description(self._table(request))}
 
-    def list_tables(self, _: Json) -> Json:
+    def list_tables(self, _: CallBody) -> CallBody:
         """Return the names of all tables."""
         return {"TableNames": sorted(self.tables)}
 
-    def update_time_to_live(self, request: Json) -> Json:
+    def update_time_to_live(self, request: CallBody) -> CallBody:
         """Set the attribute that says when an item expires."""
         lifetime = request["TimeToLiveSpecification"]
         self._table(request).lifetime = lifetime["AttributeName"] if lifetime["Enabled"] else ""
         return {"TimeToLiveSpecification": lifetime}
 
-    def describe_time_to_live(self, request: Json) -> Json:
+    def describe_time_to_live(self, request: CallBody) -> CallBody:
         """Return the attribute that says when an item expires."""
         lifetime = self._table(request).lifetime
         described = {"TimeToLiveStatus": "ENABLED", "AttributeName": lifetime}
@@ -132,25 +130,25 @@ class DynamoDB:
 
     # ------------------------------------------------------------ writes
 
-    def put_item(self, request: Json) -> Json:
+    def put_item(self, request: CallBody) -> CallBody:
         """Put an item."""
         _only(request, _WRITE | _RETURNS | {"Item"})
         return self._written(request, self._put(request))
 
-    def update_item(self, request: Json) -> Json:
+    def update_item(self, request: CallBody) -> CallBody:
         """Update an item, or insert it."""
         _only(request, _WRITE | _RETURNS | {"Key", "UpdateExpression"})
         return self._written(request, self._update(request))
 
-    def delete_item(self, request: Json) -> Json:
+    def delete_item(self, request: CallBody) -> CallBody:
         """Delete an item, if it exists."""
         _only(request, _WRITE | _RETURNS | {"Key"})
         return self._written(request, self._delete(request))
 
-    def _written(self, request: Json, write: Write) -> Json:
+    def _written(self, request: CallBody, write: PlannedWrite) -> CallBody:
         write.apply()
         before, after = (row.item if row else {} for row in (write.before, write.after))
-        answer: Json = {}
+        answer: CallBody = {}
         match request.get("ReturnValues", "NONE"):
             case "ALL_OLD" if before:
                 answer["Attributes"] = before
@@ -164,12 +162,12 @@ class DynamoDB:
                 raise NotImplementedError(f"the engine knows no ReturnValues {other}")
         return {**answer, **capacity(request, {write.table.name: write.units})}
 
-    def _put(self, request: Mapping[str, Any]) -> Write:
+    def _put(self, request: Mapping[str, Any]) -> PlannedWrite:
         table = self._table(request)
         after = table.checked(request["Item"])
         return _conditional(request, table, table.place(after.item), scope_of(request), lambda _: after)
 
-    def _update(self, request: Mapping[str, Any]) -> Write:
+    def _update(self, request: Mapping[str, Any]) -> PlannedWrite:
         table, key = self._table(request), normal_item(request["Key"])
         place, scope = table.key(key), scope_of(request)
         if "UpdateExpression" not in request:
@@ -185,11 +183,11 @@ class DynamoDB:
             request, table, place, scope, lambda row: table.checked(change.apply(row.item if row else key, scope))
         )
 
-    def _delete(self, request: Mapping[str, Any]) -> Write:
+    def _delete(self, request: Mapping[str, Any]) -> PlannedWrite:
         table = self._table(request)
         return _conditional(request, table, table.key(normal_item(request["Key"])), scope_of(request), lambda _: None)
 
-    def _check(self, request: Mapping[str, Any]) -> Write:
+    def _check(self, request: Mapping[str, Any]) -> PlannedWrite:
         table = self._table(request)
         return _conditional(request, table, table.key(normal_item(request["Key"])), scope_of(request), lambda row: row)
 
@@ -198,7 +196,7 @@ class DynamoDB:
         table = self._table(request)
         return table.name, table.key(request["Key"]) if "Key" in request else table.place(request["Item"])
 
-    def batch_write_item(self, request: Json) -> Json:
+    def batch_write_item(self, request: CallBody) -> CallBody:
         """Put and delete up to 25 items."""
         _only(request, {"RequestItems", "ReturnConsumedCapacity"})
         writes = []
@@ -211,15 +209,15 @@ class DynamoDB:
         _check_distinct(((one.table.name, one.place) for one in writes), _DUPLICATES)
         return {"UnprocessedItems": {}, **self._applied(request, writes)}
 
-    def transact_write_items(self, request: Json) -> Json:
+    def transact_write_items(self, request: CallBody) -> CallBody:
         """Write up to 100 items, or none: a call with a token that it had within ten minutes has no effect."""
         _only(request, {"TransactItems", "ClientRequestToken", "ReturnConsumedCapacity"})
         _check_number(len(request["TransactItems"]), _MOST_IN_TRANSACTION)
         if self._is_repeated(request):
             return {}
         made = {"Put": self._put, "Update": self._update, "Delete": self._delete, "ConditionCheck": self._check}
-        writes: list[Write] = []
-        reasons: list[Json] = []
+        writes: list[PlannedWrite] = []
+        reasons: list[CallBody] = []
         _check_distinct(
             (self._target(one) for entry in request["TransactItems"] for one in entry.values()),
             "Transaction request cannot include multiple operations on one item",
@@ -240,7 +238,7 @@ class DynamoDB:
             self._tokens[request["ClientRequestToken"]] = clock.now(), json.dumps(request["TransactItems"])
         return answer
 
-    def _is_repeated(self, request: Json) -> bool:
+    def _is_repeated(self, request: CallBody) -> bool:
         """Tell whether a transaction of this token took effect; raise ``CallError`` if it was another one."""
         since = clock.now() - _TOKEN_LIVES
         self._tokens = {token: used for token, used in self._tokens.items() if used[0] > since}
@@ -249,7 +247,7 @@ class DynamoDB:
             raise CallError("IdempotentParameterMismatchException", "The token was used by another transaction")
         return known is not None
 
-    def batch_execute_statement(self, request: Json) -> Json:
+    def batch_execute_statement(self, request: CallBody) -> CallBody:
         """Execute up to 25 statements, each by itself."""
         _only(request, {"Statements", "ReturnConsumedCapacity"})
         _check_number(len(request["Statements"]), _MOST_WRITTEN)
@@ -264,7 +262,7 @@ class DynamoDB:
         except (KeyError, InvalidCallError):
             return None
 
-    def _executed(self, one: statements.Insertion | statements.Update) -> Json:
+    def _executed(self, one: statements.Insertion | statements.Update) -> CallBody:
         try:
             table = self._table({"TableName": one.table})
             place = table.place(one.item)
@@ -285,7 +283,7 @@ class DynamoDB:
         table.write(place, after)
         return {"TableName": one.table}
 
-    def _applied(self, request: Json, writes: Iterable[Write], times: int = 1) -> Json:
+    def _applied(self, request: CallBody, writes: Iterable[PlannedWrite], times: int = 1) -> CallBody:
         units: dict[str, float] = {}
         for write in writes:
             units[write.table.name] = units.get(write.table.name, 0) + times * write.units
@@ -294,7 +292,7 @@ class DynamoDB:
 
     # ------------------------------------------------------------ reads
 
-    def get_item(self, request: Json) -> Json:
+    def get_item(self, request: CallBody) -> CallBody:
         """Return an item, if it exists."""
         _only(
             request,
@@ -309,12 +307,12 @@ class DynamoDB:
         found = {"Item": projected(request, row.item)} if row else {}
         return {**found, **capacity(request, {table.name: units})}
 
-    def batch_get_item(self, request: Json) -> Json:
+    def batch_get_item(self, request: CallBody) -> CallBody:
         """Return up to 100 items, as far as they are together no more than 16 MB."""
         _only(request, {"RequestItems", "ReturnConsumedCapacity"})
         _check_number(sum(len(one["Keys"]) for one in request["RequestItems"].values()), _MOST_GOT)
         responses: dict[str, list[Item]] = {}
-        unprocessed: Json = {}
+        unprocessed: CallBody = {}
         size, units = 0, dict.fromkeys(request["RequestItems"], 0.0)
         for name, one in request["RequestItems"].items():
             _only(one, {"Keys", "ConsistentRead", "ProjectionExpression", "ExpressionAttributeNames"})
@@ -333,7 +331,7 @@ class DynamoDB:
                     found.append(projected(one, row.item))
         return {"Responses": responses, "UnprocessedKeys": unprocessed, **capacity(request, units, many=True)}
 
-    def transact_get_items(self, request: Json) -> Json:
+    def transact_get_items(self, request: CallBody) -> CallBody:
         """Return up to 100 items as they are at one instant."""
         _only(request, {"TransactItems", "ReturnConsumedCapacity"})
         _check_number(len(request["TransactItems"]), _MOST_IN_TRANSACTION)
@@ -346,7 +344,7 @@ class DynamoDB:
             units[table.name] = units.get(table.name, 0) + cost
         return {"Responses": responses, **capacity(request, units, many=True)}
 
-    def query(self, request: Json) -> Json:
+    def query(self, request: CallBody) -> CallBody:
         """Return a page of the items of a partition, of the table or of an index."""
         _only(request, _READ | _PLACEHOLDERS | {"KeyConditionExpression", "ScanIndexForward"})
         table, scope = self._table(request), scope_of(request)
@@ -359,13 +357,13 @@ class DynamoDB:
             rows = table.indexed(index, partition, bounds, start, forward=forward)
         return page(request, scope, table, index, rows)
 
-    def scan(self, request: Json) -> Json:
+    def scan(self, request: CallBody) -> CallBody:
         """Return a page of all items of a table."""
         _only(request, (_READ | _PLACEHOLDERS) - {"IndexName"})
         table = self._table(request)
         return page(request, scope_of(request), table, None, table.all_rows(request.get("ExclusiveStartKey")))
 
-    def _index(self, table: Table, request: Json) -> Index | None:
+    def _index(self, table: Table, request: CallBody) -> IndexOrder | None:
         name = request.get("IndexName")
         if name is None:
             return None
@@ -377,7 +375,7 @@ class DynamoDB:
 
     # ------------------------------------------------------------ streams
 
-    def describe_stream(self, request: Json) -> Json:
+    def describe_stream(self, request: CallBody) -> CallBody:
         """Describe a stream: it has one shard."""
         table, stream = self._stream(request["StreamArn"])
         first = stream.records(stream.iterator("TRIM_HORIZON"), 1)["NextShardIterator"]
@@ -387,12 +385,12 @@ class DynamoDB:
         more = {"StreamViewType": stream.view, "TableName": table.name, "Shards": shards}
         return {"StreamDescription": {**described, **more}}
 
-    def get_shard_iterator(self, request: Json) -> Json:
+    def get_shard_iterator(self, request: CallBody) -> CallBody:
         """Return the iterator of a place in a stream."""
         _, stream = self._stream(request["StreamArn"])
         return {"ShardIterator": stream.iterator(request["ShardIteratorType"], request.get("SequenceNumber", ""))}
 
-    def get_records(self, request: Json) -> Json:
+    def get_records(self, request: CallBody) -> CallBody:
         """Return the records from an iterator on."""
         _, stream = self._stream(request["ShardIterator"].partition("|")[0])
         return stream.records(request["ShardIterator"], request.get("Limit", 1000))
@@ -410,7 +408,7 @@ class DynamoDB:
                 self._stream(arn)[1].forget()
 
 
-_CALLS: Final[Mapping[str, Callable[[DynamoDB, Json], Json]]] = {
+_CALLS: Final[Mapping[str, Callable[[DynamoDB, CallBody], CallBody]]] = {
     "BatchExecuteStatement": DynamoDB.batch_execute_statement,
     "BatchGetItem": DynamoDB.batch_get_item,
     "BatchWriteItem": DynamoDB.batch_write_item,
@@ -442,15 +440,19 @@ def _only(request: Mapping[str, Any], known: Iterable[str]) -> None:
 
 
 def _conditional(
-    request: Mapping[str, Any], table: Table, place: Key, scope: Scope, change: Callable[[Row | None], Row | None]
-) -> Write:
+    request: Mapping[str, Any],
+    table: Table,
+    place: Key,
+    scope: Placeholders,
+    change: Callable[[StoredItem | None], StoredItem | None],
+) -> PlannedWrite:
     """Return a write, if its condition holds for the existing item."""
     before = table.rows.get(place)
     text = request.get("ConditionExpression")
     if text and not condition(text)(before.item if before else {}, scope):
         returns = request.get("ReturnValuesOnConditionCheckFailure") == "ALL_OLD"
         raise FailedConditionError(before.item if before and returns else None)
-    return Write(table, place, before, change(before))
+    return PlannedWrite(table, place, before, change(before))
 
 
 def _check_number(number: int, most: int) -> None:
@@ -464,11 +466,11 @@ def _check_distinct(places: Iterable[object], problem: str) -> None:
         raise InvalidCallError(problem)
 
 
-def _error(table: str, code: str, message: str) -> Json:
+def _error(table: str, code: str, message: str) -> CallBody:
     return {"Error": {"Code": code, "Message": message}, "TableName": table}
 
 
-def _description(table: Table) -> Json:
+def _description(table: Table) -> CallBody:
     described = table.described
     active = {"IndexStatus": "ACTIVE"}
     indexes = [

@@ -1,7 +1,7 @@
 """DynamoDB's expressions: conditions, updates, key conditions and projections.
 
-A text is read once, into a function of an item and a ``Scope``: the placeholders of one call. A part of the language
-that is not known here is an error that names it.
+A text is read once, into a function of an item and the placeholders of one call. A part of the language that is not
+known here is an error that names it.
 """
 
 import re
@@ -29,7 +29,7 @@ from quarterhour_tools.emulator.dynamodb.operands import (
 from quarterhour_tools.emulator.dynamodb.values import Item, Value, minus, plus
 
 
-class Scope(NamedTuple):
+class Placeholders(NamedTuple):
     """The placeholders of a call: ``#name`` for names, ``:value`` for values."""
 
     names: Mapping[str, str]
@@ -50,8 +50,8 @@ class Scope(NamedTuple):
         return self.values[token]
 
 
-Condition = Callable[[Item, Scope], bool]
-Operand = Callable[[Item, Scope], Value | None]
+Condition = Callable[[Item, Placeholders], bool]
+Operand = Callable[[Item, Placeholders], Value | None]
 """Returns the value of an operand; ``None`` for an attribute that the item lacks."""
 
 
@@ -93,7 +93,7 @@ def key_conditions(text: str) -> tuple[KeyCondition, ...]:
     return tuple(found)
 
 
-class Update(NamedTuple):
+class UpdateExpression(NamedTuple):
     """An update: what is set, removed, added to numbers and sets, and deleted from sets."""
 
     sets: tuple[tuple[Path, Operand], ...]
@@ -101,7 +101,7 @@ class Update(NamedTuple):
     adds: tuple[tuple[Path, str], ...]
     deletes: tuple[tuple[Path, str], ...]
 
-    def apply(self, item: Item, scope: Scope) -> Item:
+    def apply(self, item: Item, scope: Placeholders) -> Item:
         """Return the item after the update; every operand is that of the item before."""
         found: Any = item
         for path, operand in self.sets:
@@ -121,14 +121,14 @@ class Update(NamedTuple):
         item_after: Item = found
         return item_after
 
-    def names(self, scope: Scope) -> set[str]:
+    def names(self, scope: Placeholders) -> set[str]:
         """Return the attributes that the update changes."""
         changed = [path for path, _ in (*self.sets, *self.adds, *self.deletes)] + list(self.removes)
         return {scope.name(str(path[0])) for path in changed}
 
 
 @lru_cache(maxsize=1000)
-def update(text: str) -> Update:
+def update(text: str) -> UpdateExpression:
     """Return an update; raise ``InvalidCallError`` if two of its paths overlap."""
     reader = _Reader(text)
     found = reader.update()
@@ -308,7 +308,7 @@ class _Reader:
             raise self._error(-1)
         return token
 
-    def update(self) -> Update:
+    def update(self) -> UpdateExpression:
         """Read the clauses of an update."""
         sets: list[tuple[Path, Operand]] = []
         removes: list[Path] = []
@@ -330,7 +330,7 @@ class _Reader:
                     changes[clause].append((path, self._placeholder()))
         if not seen:
             raise self._error()
-        return Update(tuple(sets), tuple(removes), tuple(changes["ADD"]), tuple(changes["DELETE"]))
+        return UpdateExpression(tuple(sets), tuple(removes), tuple(changes["ADD"]), tuple(changes["DELETE"]))
 
     def _commas(self) -> Iterator[None]:
         yield
@@ -368,5 +368,5 @@ class _Reader:
         )
 
 
-def _names(path: Path, scope: Scope) -> Path:
+def _names(path: Path, scope: Placeholders) -> Path:
     return tuple(scope.name(part) if isinstance(part, str) else part for part in path)

@@ -4,12 +4,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from quarterhour_tools.emulator.dynamodb.errors import InvalidCallError
-from quarterhour_tools.emulator.dynamodb.expressions import Scope, condition, key_conditions, placeholders, projection
+from quarterhour_tools.emulator.dynamodb.expressions import (
+    Placeholders,
+    condition,
+    key_conditions,
+    placeholders,
+    projection,
+)
 from quarterhour_tools.emulator.dynamodb.sizes import read_units
-from quarterhour_tools.emulator.dynamodb.table import Index, Range, Row, Table
-from quarterhour_tools.emulator.dynamodb.values import Item, normal_item, sortable
-
-Json = dict[str, Any]
+from quarterhour_tools.emulator.dynamodb.table import IndexOrder, Range, StoredItem, Table
+from quarterhour_tools.emulator.dynamodb.values import CallBody, Item, normal_item, sortable
 
 _PAGE_BYTES: Final = 1 << 20
 _EXPRESSIONS: Final = (
@@ -21,7 +25,7 @@ _EXPRESSIONS: Final = (
 )
 
 
-def scope_of(request: Mapping[str, Any]) -> Scope:
+def scope_of(request: Mapping[str, Any]) -> Placeholders:
     """Return the placeholders of a call; raise ``InvalidCallError`` for one that no expression uses."""
     names, values = request.get("ExpressionAttributeNames", {}), request.get("ExpressionAttributeValues", {})
     if names or values:
@@ -32,10 +36,10 @@ def scope_of(request: Mapping[str, Any]) -> Scope:
                 raise InvalidCallError(
                     f"Value provided in {member} unused in expressions: keys: {{{', '.join(unused)}}}"
                 )
-    return Scope(names, normal_item(values))
+    return Placeholders(names, normal_item(values))
 
 
-def bounds_of(request: Json, scope: Scope, keys: tuple[str, ...]) -> tuple[Any, Range | None]:
+def bounds_of(request: CallBody, scope: Placeholders, keys: tuple[str, ...]) -> tuple[Any, Range | None]:
     """Return the partition of a query, and the condition on its range key."""
     partition: Any = None
     bounds: Range | None = None
@@ -54,7 +58,9 @@ def bounds_of(request: Json, scope: Scope, keys: tuple[str, ...]) -> tuple[Any, 
     return partition, bounds
 
 
-def page(request: Json, scope: Scope, table: Table, index: Index | None, rows: Iterator[Row]) -> Json:
+def page(
+    request: CallBody, scope: Placeholders, table: Table, index: IndexOrder | None, rows: Iterator[StoredItem]
+) -> CallBody:
     """Return rows up to the limit, or to 1 MB of what was read; a filter drops what it has read."""
     limit = request.get("Limit")
     if limit is not None and limit < 1:
@@ -84,12 +90,12 @@ def projected(request: Mapping[str, Any], item: Item) -> Item:
     """Return an item, or what a projection keeps of it."""
     if "ProjectionExpression" not in request:
         return item
-    scope = Scope(request.get("ExpressionAttributeNames", {}), {})
+    scope = Placeholders(request.get("ExpressionAttributeNames", {}), {})
     names = {scope.name(token) for token in projection(request["ProjectionExpression"])}
     return {name: value for name, value in item.items() if name in names}
 
 
-def capacity(request: Json, units: Mapping[str, float], *, many: bool = False) -> Json:
+def capacity(request: CallBody, units: Mapping[str, float], *, many: bool = False) -> CallBody:
     """Return the capacity that a call took by table, if it asks for it; ``many``: as a call of several tables does."""
     if request.get("ReturnConsumedCapacity", "NONE") == "NONE":
         return {}

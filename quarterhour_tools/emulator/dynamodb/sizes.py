@@ -4,10 +4,10 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
-Item = dict[str, Any]
-"""An item in attribute values: ``{"pk": {"S": "…"}}``."""
+if TYPE_CHECKING:
+    from quarterhour_tools.emulator.dynamodb.values import Item
 
 WRITE_BYTES: Final = 1024
 READ_BYTES: Final = 4096
@@ -17,7 +17,7 @@ _CONTAINER: Final = 3
 _ELEMENT: Final = 1
 
 
-def item_size(item: Item) -> int:
+def item_size(item: "Item") -> int:
     """Return an item's bytes: names and values, without what only storage adds."""
     return sum(_text(name) + _value(value) for name, value in item.items())
 
@@ -40,13 +40,13 @@ class Index:
     keys: tuple[str, ...]
     projected: frozenset[str] | None = None
 
-    def entry(self, item: Item | None) -> Item | None:
+    def entry(self, item: "Item | None") -> "Item | None":
         """Return the index's entry for an item, ``None`` without an entry."""
         if item is None or not all(key in item for key in self.keys):
             return None
         return {name: value for name, value in item.items() if self.projected is None or name in self.projected}
 
-    def write_units(self, before: Item | None, after: Item | None) -> int:
+    def write_units(self, before: "Item | None", after: "Item | None") -> int:
         """Return the cost of a write at the index: nothing for an unchanged entry, two writes for a moved one."""
         old, new = self.entry(before), self.entry(after)
         if old == new:
@@ -56,7 +56,7 @@ class Index:
         return write_units(max(item_size(old or {}), item_size(new or {})))
 
 
-def item_write_units(before: Item | None, after: Item | None, indexes: Iterable[Index]) -> int:
+def item_write_units(before: "Item | None", after: "Item | None", indexes: Iterable[Index]) -> int:
     """Return the cost of replacing an item: the larger of both items, and the changed index entries."""
     table = write_units(max(item_size(before or {}), item_size(after or {})))
     return table + sum(index.write_units(before, after) for index in indexes)

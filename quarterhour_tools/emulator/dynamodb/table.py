@@ -8,8 +8,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from quarterhour_tools.emulator.dynamodb.errors import InvalidCallError
-from quarterhour_tools.emulator.dynamodb.sizes import Index as SizedIndex
-from quarterhour_tools.emulator.dynamodb.sizes import item_size, item_write_units
+from quarterhour_tools.emulator.dynamodb.sizes import Index, item_size, item_write_units
 from quarterhour_tools.emulator.dynamodb.stream import Stream
 from quarterhour_tools.emulator.dynamodb.values import Item, Sortable, Value, normal_item, sortable
 
@@ -24,7 +23,7 @@ _EMPTY: Final = "The AttributeValue for a key attribute cannot contain an empty 
 _NOT_VALID: Final = "One or more parameter values are not valid. "
 
 
-class Row(NamedTuple):
+class StoredItem(NamedTuple):
     """A stored item, and its bytes."""
 
     item: Item
@@ -39,7 +38,7 @@ class Range(NamedTuple):
 
 
 @dataclass(slots=True)
-class Index:
+class IndexOrder:
     """A secondary index: for each hash key, the places of its items by range key."""
 
     name: str
@@ -79,17 +78,17 @@ class Table:
         self.stream = (
             Stream(self.name, region, account, stream["StreamViewType"]) if stream.get("StreamEnabled") else None
         )
-        self.rows: dict[Key, Row] = {}
+        self.rows: dict[Key, StoredItem] = {}
         self._orders: dict[Sortable, list[Sortable]] = {}
         self._sorted: list[Key] | None = None
-        self._sized = [SizedIndex(one.keys, one.projected) for one in self.indexes.values()]
+        self._sized = [Index(one.keys, one.projected) for one in self.indexes.values()]
 
-    def _index(self, described: Mapping[str, Any]) -> Index:
+    def _index(self, described: Mapping[str, Any]) -> IndexOrder:
         keys, projection = _keys(described), described["Projection"]
         if projection["ProjectionType"] == "ALL":
-            return Index(described["IndexName"], keys, projection, None)
+            return IndexOrder(described["IndexName"], keys, projection, None)
         held = frozenset({*self.keys, *keys, *projection.get("NonKeyAttributes", [])})
-        return Index(described["IndexName"], keys, projection, held)
+        return IndexOrder(described["IndexName"], keys, projection, held)
 
     @property
     def size(self) -> int:
@@ -126,7 +125,7 @@ class Table:
         """Return the key of an item, as attributes."""
         return {name: item[name] for name in self.keys}
 
-    def checked(self, item: Mapping[str, Value]) -> Row:
+    def checked(self, item: Mapping[str, Value]) -> StoredItem:
         """Return an item as it is stored; raise ``InvalidCallError`` if it is too large or an index refuses it."""
         found = normal_item(item)
         for index in self.indexes.values():
@@ -136,9 +135,9 @@ class Table:
         size = item_size(found)
         if size > LARGEST_ITEM:
             raise InvalidCallError("Item size has exceeded the maximum allowed size")
-        return Row(found, size)
+        return StoredItem(found, size)
 
-    def _check_index_key(self, index: Index, name: str, value: Value) -> None:
+    def _check_index_key(self, index: IndexOrder, name: str, value: Value) -> None:
         ((kind, content),) = value.items()
         if kind != self.types[name]:
             raise InvalidCallError(
@@ -153,7 +152,7 @@ class Table:
 
     # ------------------------------------------------------------ writes
 
-    def write(self, place: Key, after: Row | None, *, expired: bool = False) -> None:
+    def write(self, place: Key, after: StoredItem | None, *, expired: bool = False) -> None:
         """Replace, insert or delete the item at a place; a write that changes nothing leaves no record."""
         before = self.rows.get(place)
         if after is None:
@@ -193,7 +192,7 @@ class Table:
 
     def partition(
         self, partition: Sortable, bounds: Range | None, start: Item | None, *, forward: bool
-    ) -> Iterator[Row]:
+    ) -> Iterator[StoredItem]:
         """Yield the rows of a partition within bounds, after ``start``, in their order."""
         order = self._orders.get(partition, [])
         after = start and self.place(start)[1]
@@ -201,8 +200,8 @@ class Table:
             yield self.rows[partition, one]
 
     def indexed(
-        self, index: Index, partition: Sortable, bounds: Range | None, start: Item | None, *, forward: bool
-    ) -> Iterator[Row]:
+        self, index: IndexOrder, partition: Sortable, bounds: Range | None, start: Item | None, *, forward: bool
+    ) -> Iterator[StoredItem]:
         """Yield the rows that an index holds under a hash key, in its order."""
         order = index.orders.get(partition, [])
         after = None
@@ -212,7 +211,7 @@ class Table:
         for _, place in _selected(order, bounds, after, itemgetter(0), forward=forward):
             yield self.rows[place]
 
-    def all_rows(self, start: Item | None) -> Iterator[Row]:
+    def all_rows(self, start: Item | None) -> Iterator[StoredItem]:
         """Yield all rows after ``start``, in the order of their keys."""
         if self._sorted is None:
             self._sorted = sorted(self.rows)
@@ -225,7 +224,7 @@ def _keys(described: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(by_kind[kind] for kind in ("HASH", "RANGE") if kind in by_kind)
 
 
-def _move(index: Index, place: Key, before: Item | None, after: Item | None) -> None:
+def _move(index: IndexOrder, place: Key, before: Item | None, after: Item | None) -> None:
     """Keep an index's order with the item of a place."""
     old, new = before and index.entry(before), after and index.entry(after)
     if old == new:

@@ -7,6 +7,8 @@ from typing import Any, Final
 
 from quarterhour_tools.emulator.dynamodb.errors import InvalidCallError
 
+CallBody = dict[str, Any]
+"""A request or an answer, as JSON has it."""
 Value = dict[str, Any]
 """One attribute value: its type and its content."""
 Item = dict[str, Value]

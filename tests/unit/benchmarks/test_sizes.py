@@ -13,8 +13,8 @@ def text(value: str) -> dict[str, Any]:
     return {"S": value}
 
 
-def of_size(size: int, **more: object) -> dict[str, Any]:
-    item = {"pk": text("a"), **more}
+def of_size(size: int, **more: Any) -> dict[str, Any]:
+    item: dict[str, Any] = {"pk": text("a"), **more}
     return {**item, "x": text("x" * (size - item_size(item) - 1))}
 
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _TABLE: Final = "the Entity table"
 _PLAN: Final = "plan"
 
-Position = str | int
+Revision = str | int
 """How far the finished plans got: a quarter-hour, a period, a number. It only rises."""
 
 
@@ -41,14 +41,14 @@ class PlanStore:
         item = get_item(self.client, self.table, self.key)
         return from_item(item) if item else None
 
-    def save(self, plan: Mapping[str, Any], at: Position | None) -> None:
+    def save(self, plan: Mapping[str, Any], at: Revision | None) -> None:
         """Store a plan if none is under way, and if the position is ``at``; ``None``: there is no position yet.
 
         Otherwise another invocation was faster. So the caller reads the item again, and carries out the plan in it.
         """
         self._write(save_request(self, plan, at))
 
-    def finish(self, plan: Mapping[str, Any], at: Position | None, done: Mapping[str, Any]) -> None:
+    def finish(self, plan: Mapping[str, Any], at: Revision | None, done: Mapping[str, Any]) -> None:
         """Set the attributes ``done``, the new position among them, and remove the plan, if it is the one under way.
 
         ``at``: the position at which the plan was stored. A plan that is finished already stays so. Raises
@@ -64,12 +64,12 @@ class PlanStore:
         return conditional_write(lambda: self.client.update_item(**request), _TABLE).applied
 
 
-def save_request(store: PlanStore, plan: Mapping[str, Any], at: Position | None) -> Request:
+def save_request(store: PlanStore, plan: Mapping[str, Any], at: Revision | None) -> Request:
     """Build the UpdateItem that stores a plan, if the position has not moved and no plan is under way."""
     return _update_request(store, at, {_PLAN: plan}, f"attribute_not_exists(#{_PLAN})")
 
 
-def finish_request(store: PlanStore, plan: Mapping[str, Any], at: Position | None, done: Mapping[str, Any]) -> Request:
+def finish_request(store: PlanStore, plan: Mapping[str, Any], at: Revision | None, done: Mapping[str, Any]) -> Request:
     """Build the UpdateItem that moves the position and removes the plan, if it is the one under way."""
     request = _update_request(store, at, done, f"#{_PLAN}.planned_at = :planned_at")
     request["UpdateExpression"] += f" REMOVE #{_PLAN}"
@@ -77,7 +77,7 @@ def finish_request(store: PlanStore, plan: Mapping[str, Any], at: Position | Non
     return request
 
 
-def _update_request(store: PlanStore, at: Position | None, values: Mapping[str, Any], condition: str) -> Request:
+def _update_request(store: PlanStore, at: Revision | None, values: Mapping[str, Any], condition: str) -> Request:
     """Build the UpdateItem that sets attributes on a condition, and if the position is ``at``."""
     moved = f"attribute_not_exists(#{store.position})" if at is None else f"#{store.position} = :at"
     named = {f":{name}": value for name, value in values.items()}

@@ -320,7 +320,7 @@ CounterWrite = CounterChange | Addition | Listing
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class CountingPlan:
     """The state of an account that is stored next, and the writes that store it; none if all is counted already."""
 
     stored: AccountState

@@ -22,9 +22,9 @@ from quarterhour.counters.distinct import first_places, marker_sets, new_custome
 from quarterhour.counters.keys import account_of, account_pk, quarter_hour_key
 from quarterhour.counters.plan import (
     MOST_LEAVING,
+    CountingPlan,
     Group,
     NewCustomers,
-    Plan,
     Retention,
     by_account,
     changes,
@@ -47,7 +47,7 @@ class _Left(NamedTuple):
     """The groups that are left of an account to be counted alone, and the plan of the first if it has one."""
 
     groups: Sequence[Group]
-    plan: Plan | None
+    plan: CountingPlan | None
 
 
 MOST_CACHED: Final = 2_000
@@ -151,7 +151,7 @@ class CounterUpdater:
             pending = rest
         return left
 
-    def _write_together(self, plans: Sequence[Plan]) -> set[Account]:
+    def _write_together(self, plans: Sequence[CountingPlan]) -> set[Account]:
         """Write the items of accounts of which nothing else changes, 25 with one call; return those not written."""
         changes_ = [change for plan in plans if (change := plan.of_item_alone)]
         unwritten = {account_of(one.values["pk"]) for one in self._store.update(changes_, self._workers)}
@@ -187,7 +187,7 @@ class CounterUpdater:
                 return [sequence(failed.postings[0].record) for failed in groups[number:]]
         return []
 
-    def _write(self, plan: Plan) -> None:
+    def _write(self, plan: CountingPlan) -> None:
         if not plan.writes:
             return
         try:
@@ -198,12 +198,12 @@ class CounterUpdater:
             raise
         self._cache.put(plan.stored)
 
-    def _plan_or_none(self, group: Group) -> Plan | None:
+    def _plan_or_none(self, group: Group) -> CountingPlan | None:
         with suppress(AccountItemError, UnavailableError):  # it is raised again where the account is counted alone
             return self._plan(group)
         return None
 
-    def _plan(self, group: Group) -> Plan:
+    def _plan(self, group: Group) -> CountingPlan:
         """Return the writes that count a group, and set the markers of its customers."""
         account = group.account
         # The account item is read first. If what is read after it changes meanwhile, its version does, too.
@@ -214,13 +214,13 @@ class CounterUpdater:
             own = self._store.read([key]).get(key["sk"], {})
         new = uncounted(group, state, own)
         if new is None:
-            return Plan(state, ())
+            return CountingPlan(state, ())
         after = counted(state, new, self._mark_customers(new))
         payments = payments_in(new)
         leaving = over(after, MOST_LEAVING - len(payments))
         found = self._store.read([{"pk": account_pk(account), "sk": sk} for sk in leaving]) if leaving else {}
         stored, writes = changes(state, after, leaving, found, self._retention)
-        return Plan(stored, writes + [paid_statement(account, *one, stored.version) for one in payments])
+        return CountingPlan(stored, writes + [paid_statement(account, *one, stored.version) for one in payments])
 
     def _mark_customers(self, new: Group) -> list[NewCustomers]:
         """Set the markers of customers that have none, and return the new customers that the group brings."""

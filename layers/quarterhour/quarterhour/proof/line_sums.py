@@ -38,11 +38,11 @@ OTHER: Final = "other"
 KINDS: Final = (*SOLD.values(), BROUGHT_FORWARD, PAYMENTS, OTHER)
 NAMED: Final = ("kind", "category")
 """The columns of a line that may decide its tax, beside its tax point."""
-Taxable = tuple[str, str, str]
+TaxableLines = tuple[str, str, str]
 """A tax point, and the kind and the category that a statement names; else both are empty."""
 
 
-class Sum:
+class LineSum:
     """A number of lines, and the sums of two figures."""
 
     __slots__ = ("commission", "lines", "value")
@@ -131,14 +131,14 @@ class LineSums:
         self.period = period
         self._zone = zone
         self.rate_of = rate_of
-        self.kinds = {name: Sum() for name in KINDS}
-        self.prior = {name: Sum() for name in KINDS}
-        self.of_period = {name: Sum() for name in KINDS}
-        self.days: dict[str, Sum] = {}
-        self.tax_points: dict[Taxable, Sum] = {}
-        self.terms: dict[tuple[str, str], Sum] = {}
+        self.kinds = {name: LineSum() for name in KINDS}
+        self.prior = {name: LineSum() for name in KINDS}
+        self.of_period = {name: LineSum() for name in KINDS}
+        self.days: dict[str, LineSum] = {}
+        self.tax_points: dict[TaxableLines, LineSum] = {}
+        self.terms: dict[tuple[str, str], LineSum] = {}
         self.further_terms = 0
-        self.grouped: list[tuple[str, Line, Sum]] = []
+        self.grouped: list[tuple[str, Line, LineSum]] = []
         self.base = InBase()
         self.rate: tuple[bool, str, PinnedRate] | None = None
         self._end = datetime.fromisoformat(bounds_of(Period.parse(period), zone)["to"])
@@ -168,17 +168,17 @@ class LineSums:
             return
         net = Decimal(0) if kind == OTHER else amount
         day = self._day(line)
-        self.days.setdefault(day if day.startswith(self.period) else "", Sum()).add(net, commission)
+        self.days.setdefault(day if day.startswith(self.period) else "", LineSum()).add(net, commission)
         tax_point = line["tax_point"] or day
         taxable = date.fromisoformat(tax_point).isoformat(), *self._named_of(line)
-        self.tax_points.setdefault(taxable, Sum()).add(net, commission)
+        self.tax_points.setdefault(taxable, LineSum()).add(net, commission)
         terms = line["terms"], line["commission_rate"]
         if terms in self.terms or len(self.terms) < MAX_TERMS:
-            self.terms.setdefault(terms, Sum()).add(net, commission)
+            self.terms.setdefault(terms, LineSum()).add(net, commission)
         else:
             self.further_terms += 1
         if self.lines <= GROUPED_LINES:
-            some = Sum()
+            some = LineSum()
             some.add(net, commission)
             self.grouped.append((kind, line, some))
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from quarterhour.model.money import NO_CURRENCY
 from quarterhour.proof.arithmetic import EXACT, Unit, exact_sum, rounding_of, text_of
 from quarterhour.proof.compare import Json, differences, short
-from quarterhour.proof.line_sums import BROUGHT_FORWARD, KINDS, OTHER, PAYMENTS, SOLD, LineSums, Signs, Sum
+from quarterhour.proof.line_sums import BROUGHT_FORWARD, KINDS, OTHER, PAYMENTS, SOLD, LineSum, LineSums, Signs
 from quarterhour.proof.tax import profile_problems, taxes_of
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
@@ -174,12 +174,12 @@ def _amounts(sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit) ->
 def _orders(sums: LineSums) -> list[dict[str, Any]]:
     """Return the sums by order: a correction without an order has that of its sale, if that is among the lines."""
     sales = {(line["source"], line["id"]): line for kind, line, _ in sums.grouped if kind == "sales"}
-    rows_of: dict[tuple[str, str, str, str], Sum] = {}
+    rows_of: dict[tuple[str, str, str, str], LineSum] = {}
     for kind, line, some in sums.grouped:
         sale = sales.get((line["refers_to_source"] or line["source"], line["refers_to"]), {})
         order, product = (line[name] or sale.get(name, "") for name in ("order_id", "product"))
         key = order, "" if order else line["refers_to"], kind, product
-        rows_of.setdefault(key, Sum()).add(some.value, some.commission)
+        rows_of.setdefault(key, LineSum()).add(some.value, some.commission)
     rows = sorted(rows_of.items(), key=lambda entry: _place(*entry[0]))
     return [
         {
@@ -216,10 +216,10 @@ def _tax_in(sums: LineSums, header: Json, base: str, commission: Decimal, tax: D
 
 
 def _earlier_months(sums: LineSums) -> list[dict[str, Any]]:
-    months: dict[str, Sum] = {}
+    months: dict[str, LineSum] = {}
     for (day, _, _), some in sorted(sums.tax_points.items()):
         if day[:7] < sums.period:
-            months.setdefault(day[:7], Sum()).add(some.value, some.commission, some.lines)
+            months.setdefault(day[:7], LineSum()).add(some.value, some.commission, some.lines)
     return [{"month": month, **some.shown("net")} for month, some in months.items()]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from quarterhour.proof.arithmetic import EXACT, Unit, exact_sum, text_of
 from quarterhour.proof.compare import Json, short
-from quarterhour.proof.line_sums import NAMED, LineSums, Sum
+from quarterhour.proof.line_sums import NAMED, LineSum, LineSums
 from quarterhour.registry.agencies.agency import SCHEMES, STANDARD
 from quarterhour.statements.document.tax import note_of
 
@@ -22,7 +22,7 @@ def taxes_of(sums: LineSums, shown: Sequence[Json], unit: Unit) -> list[dict[str
     bases: dict[tuple[str | None, Decimal], Decimal] = {}
     rows: dict[tuple[str | None, Decimal], dict[str, Any]] = {}
     last: dict[tuple[str, str], tuple[Any, dict[str, str]]] = {}
-    for (day, *names), some in sorted(sums.tax_points.items()) or [((last_day.isoformat(), "", ""), Sum())]:
+    for (day, *names), some in sorted(sums.tax_points.items()) or [((last_day.isoformat(), "", ""), LineSum())]:
         kind, category = names
         row = _row_of(shown, day, kind, category)
         key = row["scheme"], Decimal(row["percent"])

@@ -11,7 +11,7 @@ from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.document.statement import as_bytes
 from quarterhour.statements.drafts.draft import COLUMNS, DraftItem, draft_totals
 from quarterhour.statements.drafts.manifest import manifest
-from quarterhour.statements.drafts.sealing import Sealer, Upload
+from quarterhour.statements.drafts.sealing import DraftSealer, Upload
 from quarterhour.statements.drafts.work_objects import read_values
 from quarterhour.statements.keys import draft_list_key, manifest_key, period_key, written_key
 from quarterhour.statements.listing import write_list
@@ -21,7 +21,7 @@ from quarterhour.statements.store import StatementStores
 _INSERTED_AT_A_TIME: Final = 500
 
 
-def publish(stores: StatementStores, plan: StatementPlan, sealer: Sealer) -> int:
+def publish(stores: StatementStores, plan: StatementPlan, sealer: DraftSealer) -> int:
     """Publish a period whose groups are written; return the number of its drafts."""
     totals = draft_totals()
 

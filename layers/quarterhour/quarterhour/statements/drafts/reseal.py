@@ -36,7 +36,7 @@ class StatementResealResult:
 
 
 @dataclass(frozen=True, slots=True)
-class SameBytesSealer:
+class SameBytesDraftSealer:
     """Creates files that are lost, if they have the hashes of the table, and notes them in ``result``."""
 
     stores: StatementStores
@@ -80,7 +80,7 @@ class StatementResealer:
         with other bytes, or for which the sealed lines give other bytes than were sealed; that file stays as it is.
         """
         result = StatementResealResult()
-        sealer = SameBytesSealer(self.stores, self.entities, result)
+        sealer = SameBytesDraftSealer(self.stores, self.entities, result)
         plan = plan_of_period(self.entities, Period.parse(period))
         began = False
         for day in plan.days:

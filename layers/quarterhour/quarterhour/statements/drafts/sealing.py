@@ -18,7 +18,7 @@ class Upload(NamedTuple):
     sha256: str
 
 
-class Sealer(Protocol):
+class DraftSealer(Protocol):
     """Seals the files of a period."""
 
     def seal_files(self, plan: StatementPlan, drafts: Sequence[DraftItem], files: Sequence[Upload]) -> None:
@@ -29,7 +29,7 @@ class Sealer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FirstSealer:
+class FirstDraftSealer:
     """Seals the files of a period for the first time; a file that exists must have the same bytes."""
 
     files: SealedFiles

@@ -11,7 +11,7 @@ from quarterhour.model.periods import Period
 from quarterhour.statements.drafts.collect import collect
 from quarterhour.statements.drafts.publish import publish
 from quarterhour.statements.drafts.roster import add_up
-from quarterhour.statements.drafts.sealing import FirstSealer
+from quarterhour.statements.drafts.sealing import FirstDraftSealer
 from quarterhour.statements.drafts.write import is_written, write
 from quarterhour.statements.plan import (
     Sealed,
@@ -60,7 +60,7 @@ class DraftRunner:
     def __init__(self, stores: StatementStores, settings: StatementSettings) -> None:
         self._stores = stores
         self._settings = settings
-        self._sealer = FirstSealer(stores.files, stores.workers)
+        self._sealer = FirstDraftSealer(stores.files, stores.workers)
 
     def run(self, remaining_seconds: Callable[[], float], requested: Period | None = None) -> DraftResult:
         """Make the drafts of every period that is due, or of as many as the time allows.

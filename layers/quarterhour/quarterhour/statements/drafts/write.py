@@ -13,7 +13,7 @@ from quarterhour.statements.drafts.figures import AccountSums
 from quarterhour.statements.drafts.line_files import WRITTEN_AT_A_TIME, Blocks, LinesFile, blocks_of
 from quarterhour.statements.drafts.orders import orders_of
 from quarterhour.statements.drafts.roster import read_roster
-from quarterhour.statements.drafts.sealing import Sealer, Upload
+from quarterhour.statements.drafts.sealing import DraftSealer, Upload
 from quarterhour.statements.drafts.work_objects import value_writer
 from quarterhour.statements.keys import DRAFT, LINES, roster_key, statement_prefix, written_key
 from quarterhour.statements.listing import SealedObject
@@ -26,7 +26,7 @@ def is_written(stores: StatementStores, plan: StatementPlan, group: int) -> bool
     return stores.files.exists(written_key(plan.period, group))
 
 
-def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Sealer) -> None:
+def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: DraftSealer) -> None:
     """Write the drafts of a group; their items come last, so they say that the group is written."""
     with ExitStack() as opened, TemporaryFile() as file:
         entries = (
@@ -44,7 +44,7 @@ def write(stores: StatementStores, plan: StatementPlan, group: int, sealer: Seal
 
 
 def _write_drafts(
-    plan: StatementPlan, entries: Sequence[tuple[Account, AccountSums]], blocks: Blocks, sealer: Sealer
+    plan: StatementPlan, entries: Sequence[tuple[Account, AccountSums]], blocks: Blocks, sealer: DraftSealer
 ) -> list[DraftItem]:
     """Write the files of some drafts side by side; return the items of the drafts."""
     written: list[DraftItem] = []
