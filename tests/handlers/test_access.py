@@ -820,6 +820,7 @@ UNNAMED: dict[str, Bad] = {
     "of no agency": lambda issuer: issuer.token(**{CLAIM: None}),
     "of an agency without a name": lambda issuer: issuer.token(**{CLAIM: ""}),
     "of an invalid agency": lambda issuer: issuer.token(**{CLAIM: "42#GBP"}),
+    "of an agency with a blank at the end": lambda issuer: issuer.token(**{CLAIM: "42 "}),
     "of null as an agency": lambda issuer: issuer.signed({**issuer.claims(), CLAIM: None}),
     "with the agency in another claim": lambda issuer: issuer.token(**{CLAIM: None, "agency": "42"}),
     "of a list of agencies with an invalid one": lambda issuer: issuer.token(**{CLAIM: ["42", ""]}),
@@ -838,7 +839,6 @@ FOREIGN: dict[str, Bad] = {
     "of an agency that begins alike": lambda issuer: issuer.token(**{CLAIM: "420"}),
     "of an agency that ends alike": lambda issuer: issuer.token(**{CLAIM: "042"}),
     "of an agency whose name is shorter": lambda issuer: issuer.token(**{CLAIM: "4"}),
-    "of an agency with a blank at the end": lambda issuer: issuer.token(**{CLAIM: "42 "}),
     "of an agency with other digits": lambda issuer: issuer.token(**{CLAIM: "\uff14\uff12"}),
 }
 """Verified tokens of other agencies than 42."""

@@ -86,7 +86,11 @@ def filled(item: dict[str, Any], watermark: str) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("break_", "reason", "stays"),
     [
-        (of_an_unknown_schema, "the item of account 42#GBP has schema 3, only 2 is known", True),
+        (
+            of_an_unknown_schema,
+            "the item of account 42#GBP cannot be read: UnknownSchemaError('the schema 3 is unknown",
+            True,
+        ),
         (as_large_as_may_be, "DynamoDB refuses an account item", False),
     ],
     ids=["schema", "size"],

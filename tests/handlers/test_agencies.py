@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from quarterhour.registry.documents.keys import latest_key, metadata_key
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.handlers.test_documents import as_person
@@ -123,26 +122,6 @@ def test_documents_are_listed_by_their_kind(world: World, limit: int) -> None:
     assert world.read("/documents", kind="agency")["items"] == [world.read("/documents/agency:42/metadata")]
     assert world.refused("/documents", kind="contract")["field"] == "kind"
     assert world.refused("/documents")["field"] == "kind"
-
-
-def test_a_document_that_0_1_0_wrote_is_listed_with_its_next_version(world: World) -> None:
-    path = "/documents/rate-card:42"
-    send(world, "PUT", path, {"seen": 0, "content": content()})
-    client, table = world.stack.dynamodb, world.stack.ref("EntityTable")
-    for key, names in ((latest_key("rate-card:42"), "listed"), (metadata_key("rate-card:42"), "gsi1pk, gsi1sk")):
-        stored = {name: {"S": value} for name, value in key.items()}
-        client.update_item(TableName=table, Key=stored, UpdateExpression=f"REMOVE {names}")
-    client.update_item(
-        TableName=table,
-        Key={name: {"S": value} for name, value in metadata_key("rate-card:42").items()},
-        UpdateExpression="SET kind = :kind",
-        ExpressionAttributeValues={":kind": {"S": "rate card"}},
-    )
-    assert world.read("/documents", kind="rate-card")["items"] == []
-    assert send(world, "PUT", path, {"seen": 1, "content": content({"percent": "20"})}).status == 201
-    (listed,) = world.read("/documents", kind="rate-card")["items"]
-    assert listed == world.read(f"{path}/metadata")
-    assert listed["kind"] == "rate-card"
 
 
 def test_the_rate_cards_in_force_are_listed_in_the_order_in_which_they_are_tried(world: World) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour.model.errors import InvalidError, SealedFileError
+from quarterhour.model.schema import SCHEMA
 from tests.support.events import refund, sale
 from tests.support.requests import account, post, post_each
 from tests.support.system import World, opened
@@ -252,7 +253,7 @@ def park(world: World, *records: dict[str, Any]) -> None:
     answer: Any = sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10)
     for message in answer["Messages"]:
         sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
-        sqs.send_message(QueueUrl=queue, MessageBody=message["Body"].replace("of a later version", "2"))
+        sqs.send_message(QueueUrl=queue, MessageBody=message["Body"].replace("of a later version", str(SCHEMA)))
 
 
 @pytest.mark.parametrize(

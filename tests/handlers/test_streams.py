@@ -110,7 +110,7 @@ def test_a_record_that_can_never_be_counted_is_parked_with_its_content_and_the_r
     future["dynamodb"]["NewImage"] = {**records[1]["dynamodb"]["NewImage"], "schema": {"S": "9"}}
     assert deliver(world, "counters", [future, *records]) == []
     (message,) = parked(world, "CountersParkedQueue")
-    assert "the schema '9' is not known" in message["reason"]
+    assert "the schema 9 is unknown" in message["reason"]
     assert message["record"]["dynamodb"]["NewImage"] == future["dynamodb"]["NewImage"]
     assert_all_counted(world)
 
