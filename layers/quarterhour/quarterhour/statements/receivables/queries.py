@@ -154,7 +154,7 @@ class ReceivableQueries:
             period_of(values["sk"]): Totals.of(values)
             for values in state.counters_for_readers(own, *period_sk_bounds())
         }
-        left_at = {str(period_of(values["sk"])): values["left_at"] for values in own}
+        left_at = {str(period_of(values["sk"])): values.get("left_at", 0) for values in own}
         named = (
             NamedPayment(Identity(values["source"], values["id"]), values["statement"], Decimal(values["amount"]))
             for values in listed
