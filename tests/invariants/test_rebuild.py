@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from quarterhour.model.schema import SCHEMA
 from tests.invariants.crashing import Crashes, crash_points
 from tests.invariants.trial import GRACE, Trial, on_trial
 from tests.support.counted import let_windows_leave
@@ -152,7 +153,7 @@ def test_only_the_parked_record_is_left_out_and_unpark_applies_it(place: Trial) 
     assert place.invoke("repair", {"action": "unpark"})["counters"] == {"applied": 0, "kept": 1}
     place.clock.advance(timedelta(minutes=15) + GRACE)
     place.report()
-    schema_of(message)["S"] = "2"
+    schema_of(message)["S"] = str(SCHEMA)
     place.sqs.send_message(QueueUrl=place.stack.ref("CountersParkedQueue"), MessageBody=json.dumps(message))
     assert place.invoke("repair", {"action": "unpark"})["counters"]["applied"] == 1
     place.drain()

@@ -38,7 +38,7 @@ SENT: list[dict[str, Any]] = [
 ]
 """The events of October: three segments, as those that refer to one sale have a segment each."""
 STORED_ALONE = {"single": {}, "kept": {"recorded_by": "fay"}}
-"""Sales that are stored as 0.2.0 stored them, an item for each: the line of one does not hold all its values."""
+"""Sales that are in segments of one; the line of the second does not hold all its values."""
 ITEMS = 6
 """The ledger items of October."""
 

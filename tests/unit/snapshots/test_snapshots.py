@@ -320,9 +320,7 @@ def test_each_state_is_in_two_records_so_all_that_was_parked_is_kept_once_it_can
         stored.put(one.values)
     own = set(sks(images[-1]))
     left = {place: version for place, version in expected.versions().items() if place[1] not in own}
-    assert {place: version for place, version in stored.versions().items() if place[1] not in own} == left, (
-        "0.2.0 keeps as much without the states that it cannot read"
-    )
+    assert {place: version for place, version in stored.versions().items() if place[1] not in own} == left
 
     repaired = changes(*images)
     parked = data.draw(st.permutations([repaired[int(one.record["dynamodb"]["SequenceNumber"])] for one in poison]))

@@ -31,8 +31,8 @@ _UNDER_WAY: Final = ": if their run is under way, verify again when it has ended
 class Verification:
     """The counts of what was verified of reports, drafts and statements, and every problem found.
 
-    ``lines``: in drafts, and on statements of 0.2.0. ``documents``: of releases, cancellations too. ``waiting``: drafts
-    without a statement. ``statements``: those of 0.2.0, and released ones that are not cancelled.
+    ``lines``: in drafts. ``documents``: of releases, cancellations too. ``waiting``: drafts without a statement.
+    ``statements``: released ones that are not cancelled.
     """
 
     reports: ReportVerification = field(default_factory=ReportVerification)

@@ -62,8 +62,6 @@ class Tables:
         self.held: dict[Identity, Event] = {}
         self.segments: dict[SegmentKey, list[dict[str, str]]] = {}
         """The postings of each segment; a void has none."""
-        self.singles: dict[LedgerKey, dict[str, str]] = {}
-        """The items of 0.2.0."""
         self.listed: set[tuple[Identity, Identity]] = set()
         self.calls: list[str] = []
         self.prepared: list[tuple[int, QuarterHour]] = []
@@ -188,7 +186,7 @@ class Tables:
     @property
     def ledger(self) -> dict[LedgerKey, dict[str, str]]:
         """The postings by their keys."""
-        postings = [*self.singles.values(), *(one for some in self.segments.values() for one in some)]
+        postings = [one for some in self.segments.values() for one in some]
         return {(one["quarter_hour"], one["position"]): one for one in postings}
 
     def look_up(self, claims: Sequence[Claim]) -> Found:

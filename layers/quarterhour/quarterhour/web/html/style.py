@@ -1,7 +1,4 @@
-"""The style of sealed pages: for screens, light and dark, and for paper, A4 and Letter.
-
-It is in the bytes of every page that 0.2.0 sealed, so it never changes.
-"""
+"""The style of sealed pages, whose bytes it is in: for screens, light and dark, and for paper, A4 and Letter."""
 
 from base64 import b64encode
 from hashlib import sha256
