@@ -120,6 +120,7 @@ class Months(RuleBasedStateMachine):
         facts = {
             "recorded_at": iso_millis(self.now),
             "period": str(period),
+            "tax_point": self.statements.settings.calendar.day_of(at or self.now).isoformat(),
             "commission": commission,
             "commission_rate": "0.125" if charged else "0",
             **({"time": iso_exact(at)} if at else {}),
