@@ -56,7 +56,7 @@ def cancelling(one: Document, release: int, day: int) -> Document:
     return replace(document("C-000001", release, "0.00", day), cancels=one.number)
 
 
-def stated(period: Period, closing: str, commission: str, payments: str = "0", **more: str) -> Billed:
+def sealed(period: Period, closing: str, commission: str, payments: str = "0", **more: str) -> Billed:
     """Return what an account was billed with one statement."""
     one = document("S-000001", 1, closing, 5, commission_exact=commission, payments=payments, **more)
     return billed(item(period, one), last=last_item(1, **{f"m{period.month:02d}": 1}))
@@ -83,18 +83,18 @@ def test_before_the_first_statement_everything_is_unbilled() -> None:
 
 
 def test_after_a_statement_the_rest_is_rounded_and_taxed_as_its_own_statement_will_be() -> None:
-    found = balance(stated(OCTOBER, "10.81", "12.345", "4"), totals("13.455", "5"), percent=20)
+    found = balance(sealed(OCTOBER, "10.81", "12.345", "4"), totals("13.455", "5"), percent=20)
     assert (found.commission, found.tax, found.payments) == (Decimal("1.11"), Decimal("0.22"), Decimal(1))
     assert found.amount == Decimal("11.14")  # 10.81 + 1.11 + 0.22 - 1
 
 
 def test_a_late_line_of_a_sealed_period_is_unbilled_until_the_next_statement() -> None:
     counted = of_periods({OCTOBER: totals("3"), OCTOBER.next: totals("2")}, OCTOBER)
-    assert balance(stated(OCTOBER, "1.00", "1"), counted).amount == Decimal("5.00")
+    assert balance(sealed(OCTOBER, "1.00", "1"), counted).amount == Decimal("5.00")
 
 
 def test_what_was_brought_forward_is_in_the_closing_balance_alone() -> None:
-    found = stated(OCTOBER, "107.20", "6", brought_forward="100")
+    found = sealed(OCTOBER, "107.20", "6", brought_forward="100")
     assert balance(found, totals("106")).amount == Decimal("107.20")
 
 
@@ -221,7 +221,7 @@ def test_a_preview_of_an_agency_whose_sales_the_marketplace_collects_takes_them_
 
 
 def test_a_balance_counts_the_sales_that_the_marketplace_collected_and_has_on_no_statement() -> None:
-    found = stated(OCTOBER, "-87.90", "10.0005", net="100.005")
+    found = sealed(OCTOBER, "-87.90", "10.0005", net="100.005")
     counted = totals("12.0005", "-87.90", "125.005", "-5")
     by_marketplace = balance(found, counted, "marketplace")
     assert by_marketplace.proceeds == Decimal("20.00")
