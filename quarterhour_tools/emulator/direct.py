@@ -14,6 +14,7 @@ import marshal
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cache, lru_cache
 from http import HTTPStatus
 from io import BytesIO
@@ -119,7 +120,8 @@ def _content_of(refused: CallError) -> bytes:
 def respond(target: str, body: bytes) -> tuple[int, bytes]:
     """Return the status and the content of the engine's answer to the body of a request."""
     try:
-        return HTTPStatus.OK, json.dumps(_running[0].call(target.rpartition(".")[2], json.loads(body))).encode()
+        found = _running[0].call(target.rpartition(".")[2], json.loads(body))
+        return HTTPStatus.OK, json.dumps(found, default=datetime.timestamp).encode()
     except CallError as refused:
         return HTTPStatus.BAD_REQUEST, _content_of(refused)
 

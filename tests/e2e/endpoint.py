@@ -1,9 +1,10 @@
 """The endpoint that a deployment is rehearsed against: moto in a separate process. Prints its port, then serves.
 
-One request at a time. Calls about items go to the emulator's engine, which has each table that moto has deployed: moto
-alone refuses the insertions of the ledger.
+One request at a time. Calls about items and streams go to the emulator's engine, which has each table that moto has
+deployed: moto alone refuses the insertions of the ledger.
 """
 
+import re
 from collections.abc import Iterable
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
@@ -20,8 +21,8 @@ from quarterhour_tools.emulator.dynamodb.calls import DynamoDB
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
-ABOUT_ITEMS = ("Item", "Query", "Scan", "Statement", "Items")
-"""How the names of these calls end."""
+OF_THE_ENGINE = re.compile(r"DynamoDB(Streams_.*|_.*\.(DescribeTable|.*Items?|Query|Scan|.*Statement))")
+"""The targets of these calls; a table is described too, as its stream has its name from the engine."""
 
 # Its event source mappings would run each record in a container, and empty the stream.
 LambdaBackend.send_dynamodb_items = lambda *_: b""  # type: ignore[method-assign]
@@ -39,15 +40,14 @@ def application(engine: DynamoDB) -> Any:
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
         target = environ.get("HTTP_X_AMZ_TARGET", "")
-        if not (target.startswith("DynamoDB_") and target.endswith(ABOUT_ITEMS)):
+        if not OF_THE_ENGINE.fullmatch(target):
             answered: Iterable[bytes] = moto(environ, start_response)
             return answered
-        for name, table in dynamodb_backends[ACCOUNT][REGION].tables.items():
-            if name not in engine.tables:
-                described = table.describe()["Table"]
-                engine.call(
-                    "CreateTable", {**described, "GlobalSecondaryIndexes": described.get("GlobalSecondaryIndexes", [])}
-                )
+        deployed = dynamodb_backends[ACCOUNT][REGION].tables
+        for name in engine.tables.keys() - deployed.keys():
+            engine.call("DeleteTable", {"TableName": name})
+        for name in deployed.keys() - engine.tables.keys():
+            engine.call("CreateTable", deployed[name].describe("Table")["Table"])
         body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
         status, content = respond(target, body)
         headers = [("Content-Type", "application/x-amz-json-1.0"), ("Content-Length", str(len(content)))]
