@@ -92,7 +92,7 @@ def _answer_of_engine(model: OperationModel, params: dict[str, Any]) -> tuple[An
     if params["url"] == _STREAMS:
         return _answered(HTTPStatus.OK), found
     if _takes_documents(model):
-        parsed: dict[str, Any] = marshal.loads(marshal.dumps(found))  # noqa: S302 - a deep copy of our own answer
+        parsed: dict[str, Any] = marshal.loads(marshal.dumps(found))  # noqa: S302 - a copy of our own answer  # nosec B302
         return _answered(HTTPStatus.OK), {**parsed, "ResponseMetadata": {"HTTPStatusCode": HTTPStatus.OK}}
     answer = {"status_code": HTTPStatus.OK, "headers": {}, "body": json.dumps(found).encode()}
     return _answered(HTTPStatus.OK), _parser.parse(answer, model.output_shape)
