@@ -21,14 +21,14 @@ from tests.unit.registry.rate_cards.builders import content
 def batch(n: int) -> list[dict[str, object]]:
     """A request with a sale, a refund of it, one that goes too far, a retry, a conflict, a view, a payment, and more.
 
-    The last refund is held.
+    The last refund is held. The customer and the viewer are new each time, so that each batch makes the same calls.
     """
     return [
-        sale(f"s{n}", "10.00", customer="bob"),
+        sale(f"s{n}", "10.00", customer=f"bob {n}"),
         sale(f"t{n}", "0.001", agency="ünï 7"),
         refund(f"r{n}", "-4", of=f"s{n}"),
         refund(f"x{n}", "-7", of=f"s{n}"),
-        sale(f"s{n}", "10.00", customer="bob"),
+        sale(f"s{n}", "10.00", customer=f"bob {n}"),
         sale(f"t{n}", "9.99", agency="ünï 7"),
         view(f"v{n}", "/index", f"viewer {n}"),
         payment(f"p{n}", "5.00"),
@@ -117,7 +117,7 @@ def test_an_ingest_may_die_at_any_call(place: Trial, number: Numbers, crashes: C
 
 
 BEFORE_APPEND = 2
-"""The calls that an ingest which has recorded before makes for some sales before it appends them."""
+"""The calls that an ingest which knows the agencies and the customer makes for some sales before it appends them."""
 
 
 def some_sales(n: int) -> list[dict[str, object]]:
@@ -125,8 +125,8 @@ def some_sales(n: int) -> list[dict[str, object]]:
 
 
 def warm_up(place: Trial, n: int) -> None:
-    """Let the function know the agencies of ``some_sales``."""
-    place.send([sale(f"warm{at}-{n}", "1", agency=str(at)) for at in range(2)])
+    """Let the function know the agencies and the customer of ``some_sales``."""
+    place.send([sale(f"warm{at}-{n}", "1", agency=str(at), customer="bob") for at in range(2)])
 
 
 def left_by_a_crash(place: Trial, n: int) -> None:
@@ -187,7 +187,12 @@ def test_a_slow_ingest_may_go_on_after_a_retry_that_died_at_any_call(
     def prepare(place: Trial) -> None:
         n = number()
         warm_up(place, n)
-        place.faults.meanwhile(BEFORE_APPEND, lambda: place.send(some_sales(n)))
+
+        def overtake() -> None:
+            assert [call.operation for call in place.faults.calls[-2:]] == ["BatchExecuteStatement", "PutItem"]
+            place.send(some_sales(n))
+
+        place.faults.meanwhile(BEFORE_APPEND, overtake)
 
     def act(place: Trial) -> None:
         place.send(some_sales(number.last))

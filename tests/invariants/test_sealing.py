@@ -30,7 +30,7 @@ def seal_and_race(place: Trial) -> None:
     place.report()
 
 
-@pytest.mark.parametrize("position", range(12))
+@pytest.mark.parametrize("position", range(15))
 def test_a_first_attempt_that_pauses_over_the_end_of_its_quarter_hour_leaves_each_event_once(
     place: Trial, position: int
 ) -> None:
@@ -47,7 +47,7 @@ def test_a_first_attempt_that_pauses_over_the_end_of_its_quarter_hour_leaves_eac
 @pytest.mark.parametrize(
     "begins_after_end", [-1, 40, LAST_OPEN.total_seconds() - 0.1, LAST_OPEN.total_seconds(), 119.9, 120]
 )
-@pytest.mark.parametrize("position", range(6))
+@pytest.mark.parametrize("position", range(7))
 def test_a_retry_that_pauses_until_the_seal_leaves_each_event_once(
     place: Trial, position: int, begins_after_end: float
 ) -> None:
@@ -79,8 +79,9 @@ def test_a_claim_without_its_append_is_moved_when_its_quarter_hour_is_final(plac
 
 def crash_between_claim_and_append(place: Trial) -> None:
     """Leave claims of all but the refund, and none of their events."""
-    place.send([sale("warm", "1")])
+    place.send([sale("warm", "1", customer="bob")])
     place.faults.arm(FaultKind.KILL_BEFORE, 2)
     place.send(EVENTS)
+    assert [call.operation for call in place.faults.calls[-2:]] == ["BatchExecuteStatement", "PutItem"]
     assert place.faults.struck, "the crash did not happen"
     assert {item["id"] for item in place.ledger()} == {"warm"}
