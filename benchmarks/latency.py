@@ -41,7 +41,7 @@ R = TypeVar("R")
 REFUND: Final = "refund-"
 
 _AT: Final = NEWEST.end + timedelta(minutes=10)
-_LEDGER: Final = Ledger(1, 2000, shards=4, accounts=5)
+_LEDGER: Final = Ledger(1, 2000, shards=4, accounts=5, events_a_segment=500)
 _RECORDS: Final = 500
 
 

@@ -277,7 +277,8 @@ class MadeUp:
 
     def _DescribeTable(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
         keys = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
-        return {"Table": {"KeySchema": keys}}
+        types = [{"AttributeName": key["AttributeName"], "AttributeType": "S"} for key in keys]
+        return {"Table": {"KeySchema": keys, "AttributeDefinitions": types}}
 
 
 def _chunks(body: "AwsChunkedWrapper") -> Iterator[bytes]:

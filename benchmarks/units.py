@@ -287,7 +287,7 @@ def _report_units() -> ReportUnits:
 
 
 def _run(accounts: int) -> dict[str, float]:
-    ledger = asdict(Ledger(_QUARTER_HOURS, MAX_BATCH, accounts=accounts))
+    ledger = asdict(Ledger(_QUARTER_HOURS, MAX_BATCH, accounts=accounts, events_a_segment=MAX_BATCH))
     measured: dict[str, float] = children.run(
         "report", ["-m", "benchmarks.reporting", "units", json.dumps(ledger), str(_QUARTER_HOURS)]
     )

@@ -101,10 +101,10 @@ def test_every_question_has_the_same_answer_as_before(archived: Archived) -> Non
 
 
 def test_an_item_is_replaced_only_if_its_sealed_lines_hold_every_value(archived: Archived) -> None:
-    """Six items: three segments of the request, one of an order, and two single postings, one with an operator."""
+    """Six items: three segments of the request, one of an order, and two of one sale, one with an operator."""
     stored = items(archived.world, "LedgerTable")
-    assert sorted(one["schema"] for one in stored) == ["1", *["3"] * 5]
-    assert {name for one in stored if one["schema"] == "3" for name in one} == {
+    assert sorted(one["schema"] for one in stored) == ["1", *["archived"] * 5]
+    assert {name for one in stored if one["schema"] == "archived" for name in one} == {
         "quarter_hour", "position", "count", "schema",
     }  # fmt: skip
     (kept,) = [one for one in stored if one["schema"] == "1"]
@@ -182,6 +182,6 @@ def test_events_that_were_sealed_in_parts_are_read_from_their_part() -> None:
         before = world.read("/events", **span)
         for _ in range(2):  # the first one begins to seal December, in parts
             world.report()
-        archived = [one for one in items(world, "LedgerTable") if one["schema"] == "3"]
+        archived = [one for one in items(world, "LedgerTable") if one["schema"] == "archived"]
         assert {one["part"] for one in archived} == {"0", "1"}
         assert world.read("/events", **span) == before
