@@ -18,6 +18,7 @@ from decimal import Decimal
 from functools import lru_cache
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from botocore.awsrequest import AWSResponse
 from botocore.handlers import BUILTIN_HANDLERS
@@ -265,11 +266,20 @@ class MadeUp:
         return {}
 
     def _object(self, url: str, body: "AwsChunkedWrapper | None") -> bytes:
+        if "list-type=2" in url:
+            return self._listing(url)
         if body is None:
             return self._totals.get(url, b"")
         if "/totals/" in url:
             self._totals[url] = b"".join(_chunks(body))
         return b""
+
+    def _listing(self, url: str) -> bytes:
+        """List the kept objects under the prefix that a request names."""
+        (prefix,) = parse_qs(urlsplit(url).query).get("prefix", [""])
+        keys = (unquote(urlsplit(kept).path).lstrip("/") for kept in self._totals)
+        found = "".join(f"<Contents><Key>{key}</Key></Contents>" for key in sorted(keys) if key.startswith(prefix))
+        return f"<ListBucketResult><IsTruncated>false</IsTruncated>{found}</ListBucketResult>".encode()
 
     def _StartExecution(self, request: Json) -> Json:  # noqa: N802 - the operation's name
         machine = request["stateMachineArn"].replace(":stateMachine:", ":execution:")
