@@ -132,8 +132,7 @@ def answer_request(event_name: str, request: AWSPreparedRequest, **_: object) ->
         target: Any = request.headers["X-Amz-Target"]
         body: Any = request.body
         status, content = respond(target.decode() if isinstance(target, bytes) else target, body)
-        headers: Any = {"content-type": _JSON, "content-length": str(len(content))}
-        return AWSResponse(request.url, status, headers, _Raw(content))
+        return response_of(request.url, status, content, _JSON)
     answer: AWSResponse | None = botocore_stubber(event_name, request)
     return answer
 
@@ -147,7 +146,14 @@ class _Raw(BytesIO):
     """A body with urllib3's interface."""
 
     def stream(self, *_: object, **__: object) -> Iterator[bytes]:
-        yield self.getvalue()
+        while block := self.read(65536):
+            yield block
+
+
+def response_of(url: str, status: int, body: bytes, content_type: str) -> AWSResponse:
+    """Return a response as botocore gets it from the network."""
+    headers: Any = {"content-type": content_type, "x-amzn-requestid": "emulated", "content-length": str(len(body))}
+    return AWSResponse(url, status, headers, _Raw(body))
 
 
 @cache

@@ -4,7 +4,6 @@ A fault occurs by seeded chance or at a position in the sequence of calls. Spec:
 reset-after@12,seed=7``; ``all=0.05`` divides a chance among all kinds.
 """
 
-import io
 import json
 import random
 import threading
@@ -23,7 +22,7 @@ from botocore.model import OperationModel
 
 from quarterhour.model import clock
 from quarterhour_tools.emulator.capacity import Capacity
-from quarterhour_tools.emulator.direct import HOOK, answer_call, answer_request
+from quarterhour_tools.emulator.direct import HOOK, answer_call, answer_request, response_of
 from quarterhour_tools.emulator.dynamodb.statements import parsed
 from quarterhour_tools.errors import ToolError
 
@@ -360,26 +359,13 @@ class _Waiting:
         clock.sleep(seconds)
 
 
-class _Raw(io.BytesIO):
-    """A body with urllib3's interface."""
-
-    def stream(self, *_: object, **__: object) -> Iterator[bytes]:
-        while block := self.read(65536):
-            yield block
-
-
-def _answer(url: str, status: int, body: bytes, content_type: str) -> AWSResponse:
-    headers: Any = {"content-type": content_type, "x-amzn-requestid": "fault", "content-length": str(len(body))}
-    return AWSResponse(url, status, headers, _Raw(body))
-
-
 def _failure(url: str, status: int, code: str, **more: Any) -> AWSResponse:  # noqa: ANN401
     """Return an error response, in XML for S3 and in JSON for the other services."""
     if ".s3." in url or "//s3." in url:
         body = f"<Error><Code>{code}</Code><Message>an injected fault</Message></Error>"
-        return _answer(url, status, body.encode(), "application/xml")
+        return response_of(url, status, body.encode(), "application/xml")
     body = json.dumps({"__type": f"com.amazonaws#{code}", "message": "an injected fault", **more})
-    return _answer(url, status, body.encode(), "application/x-amz-json-1.0")
+    return response_of(url, status, body.encode(), "application/x-amz-json-1.0")
 
 
 def _text(request: AWSPreparedRequest) -> str | bytes:
@@ -433,7 +419,9 @@ def _half(call: Call, request: AWSPreparedRequest, send: Callable[[], AWSRespons
     if any(part["Keys"] if isinstance(part, dict) else part for part in done.values()):
         return _in_part(request, {**body, requested: done}, {unprocessed: left}, send)
     empty: dict[str, Any] = {"Responses": {}} if call.operation == "BatchGetItem" else {}
-    return _answer(request.url, 200, json.dumps({**empty, unprocessed: left}).encode(), "application/x-amz-json-1.0")
+    return response_of(
+        request.url, 200, json.dumps({**empty, unprocessed: left}).encode(), "application/x-amz-json-1.0"
+    )
 
 
 def _fail_statements(
@@ -456,7 +444,7 @@ def _fail_statements(
         responses = dict(zip(sent, json.loads(answer.content)["Responses"], strict=True))
     responses |= {number: {"Error": {"Code": code, "Message": "an injected fault"}} for number, code in failed.items()}
     content = {"Responses": [responses[number] for number in range(len(statements))]}
-    return _answer(request.url, 200, json.dumps(content).encode(), "application/x-amz-json-1.0")
+    return response_of(request.url, 200, json.dumps(content).encode(), "application/x-amz-json-1.0")
 
 
 def _in_part(
@@ -466,4 +454,4 @@ def _in_part(
     request.body = json.dumps(part).encode()
     request.headers["Content-Length"] = str(len(request.body))
     answer = {**json.loads(send().content), **left}
-    return _answer(request.url, 200, json.dumps(answer).encode(), "application/x-amz-json-1.0")
+    return response_of(request.url, 200, json.dumps(answer).encode(), "application/x-amz-json-1.0")
