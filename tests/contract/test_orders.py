@@ -194,7 +194,7 @@ def test_an_incomplete_order_keeps_its_first_content(desk: Desk, own: str) -> No
 def test_two_senders_of_one_order_complete_it_together(desk: Desk, own: str, at: datetime) -> None:
     one = many(own, 30)
     header = claim(one, at)
-    assert desk.store.claim(header).applied
+    assert desk.store.claim(header, lambda: True).applied
     desk.store.write(items(one, header), lambda: True)
     first, second = (desk.store.commit(header, lambda: True) for _ in range(2))
     assert (first.applied, second.applied) == (True, False)

@@ -33,7 +33,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     for month in range(1, 13):
         period = f"2026-{month:02d}"
-        common: dict[str, Any] = {"period": period, "issued_on": None}
+        common: dict[str, Any] = {"period": period, "issued_on": f"{period}-28"}
         credit = content(agency="43", number=f"S-{month:02d}", collects="marketplace", proceeds="1000.00", **common)
         write_period(tmp_path / "sealed", [content(**common), credit], period)
     monkeypatch.chdir(tmp_path)

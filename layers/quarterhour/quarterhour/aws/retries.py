@@ -12,8 +12,8 @@ from quarterhour.model.errors import UnavailableError
 
 R = TypeVar("R")
 
-ATTEMPTS: Final = 6
-"""The number of attempts before the caller gets the error."""
+ATTEMPTS: Final = 10
+"""The number of attempts before the caller gets the error, as many as AWS's own clients of DynamoDB make."""
 NETWORK_ERRORS: Final = (HTTPClientError, BotoConnectionError)
 
 _TRANSIENT: Final = frozenset(

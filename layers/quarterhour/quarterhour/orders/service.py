@@ -35,7 +35,7 @@ class OrderService:
         def in_time() -> bool:
             return clock.now() < until
 
-        claimed = self._store.claim(claim(order, clock.now()))
+        claimed = self._store.claim(claim(order, clock.now()), in_time)
         header = claimed.header
         if header is None or order.digest != header.digest:
             raise ConflictError(

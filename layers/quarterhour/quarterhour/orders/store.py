@@ -92,10 +92,10 @@ class OrderStore:
     table: str
     workers: Workers
 
-    def claim(self, claim: OrderHeader) -> HeaderWrite:
-        """Claim an order's id by writing its header, unless the id is claimed already."""
+    def claim(self, claim: OrderHeader, in_time: Callable[[], bool]) -> HeaderWrite:
+        """Claim an order's id by writing its header, unless it is claimed already; repeat the call in time."""
         request = claim_request(self.table, claim.values())
-        write = self._write(lambda: self.client.put_item(**request))
+        write = self._write(lambda: self.client.put_item(**request), in_time)
         return HeaderWrite(claim, applied=True) if write.applied else write
 
     def items(self, order: str) -> list[Values]:
