@@ -113,7 +113,7 @@ SEALED: Final = (
     "A quarter-hour whose shards each record 1,000 events a second, DynamoDB's limit of a partition, sealed as one "
     "run. Measured on this core: CPU time of the slowest part for a line, and of publishing the totals of "
     f"{ACCOUNTS:,} accounts in every part. From them follows a full quarter-hour, with the share of a core that "
-    "belongs to the report function's MemorySize. Assumed: as many parts side by side as PartConcurrency, cores "
+    "belongs to the report function's MemorySize. Assumed: as many parts side by side as the state machine says, cores "
     "of Lambda as fast as this one, no waiting for AWS."
 )
 STATEMENT_SPEED: Final = (
@@ -154,7 +154,7 @@ COUNTED: Final = (
     "customers. The best round."
 )
 COUNTED_IN_LAMBDA: Final = (
-    f"With the share of a core that belongs to CountersMemory, and calls to AWS of {CALL_SECONDS * 1000:.0f} ms. A "
+    f"With the share of a core that belongs to the memory, and calls to AWS of {CALL_SECONDS * 1000:.0f} ms. A "
     "stream shard brings up to 1,000 events a second."
 )
 LEAST_SENT: Final = 0.9

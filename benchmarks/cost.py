@@ -352,7 +352,7 @@ def batching_table(units: Units, template: Template) -> str:
             cells += [f"{writes:.2f}", f"${_sum(estimate(month, units, template)):,.0f}"]
         rows.append([f"`{seconds}`", f"{seconds} s", f"{2 * seconds} s", *cells])
     titles = [f"{events // MILLION} million: {title}" for events in EVENTS for title in ("writes an event", "a month")]
-    return _grid(["`BatchingWindowSeconds`", "totals wait", "snapshots wait", *titles], rows)
+    return _grid(["batching window", "totals wait", "snapshots wait", *titles], rows)
 
 
 def archive_table(units: Units) -> str:
@@ -405,7 +405,8 @@ def unauthenticated_cost(template: Template) -> Decimal:
     Rounded up to a full 50, because they change a little with the size of the console's files. Refused calls also cost
     a line each in the access log, which the template does not limit.
     """
-    rate = int(template.parameters["ConsoleThrottleRate"])
+    rates = template.resources("AWS::ApiGatewayV2::Stage")["PeopleStage"]["RouteSettings"]
+    (rate,) = {one["ThrottlingRateLimit"] for one in rates.values()}
     memory = {Path(one["CodeUri"]).name: one["MemorySize"] for one in template.resources(FUNCTION).values()}
     a_second = Decimal(0)
     for route, function in template.open_routes().items():

@@ -35,7 +35,7 @@ START: Final = datetime(2026, 11, 4, tzinfo=UTC)
 _BEFORE: Final = (datetime(2026, 10, 31, 12, tzinfo=UTC), datetime(2026, 11, 3, 23, 55, tzinfo=UTC))
 """The instants of the account's first events, so that it leaves windows of each kind in the span."""
 _APART: Final = timedelta(seconds=5)
-"""The least time between two account batches of an account: the default of ``BatchingWindowSeconds``."""
+"""The least time between two account batches of an account: the streams' batching window."""
 _IN_ONE_WINDOW: Final = 20
 """The account batches in one window, whose mean is the units of an account batch."""
 _QUARTER_HOURS: Final = 4

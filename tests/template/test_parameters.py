@@ -84,15 +84,6 @@ def test_a_bad_report_rate_is_refused(rate: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("writes", "taken"),
-    [("0", True), ("4000", True), ("16000", True), ("3999", False), ("1", False), ("04000", False), ("1e5", False)],
-)
-@pytest.mark.parametrize("name", ["LedgerWarmWrites", "IdentityWarmWrites"])
-def test_warm_writes_are_none_or_no_fewer_than_a_new_table_has(name: str, writes: str, *, taken: bool) -> None:
-    assert accepts(name, writes) is taken
-
-
-@pytest.mark.parametrize(
     "rate", ["cron(0/5 8 * * ? *)", "cron(0 8 1 * ? *)", "cron(0 8 ? * ? *)", "cron(99 8 * * ? *)"]
 )
 @pytest.mark.parametrize("name", ["read", "write", "watch"])
@@ -201,27 +192,15 @@ def test_senders_are_accounts_roles_and_users_and_never_everybody(senders: str, 
         *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),
         *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterHourRetentionDays", "13")),
         *(("PeriodGraceDays", "-1"), ("PeriodGraceDays", "91"), ("AcceptanceDays", "-1"), ("AcceptanceDays", "366")),
-        *(("BatchingWindowSeconds", "-1"), ("BatchingWindowSeconds", "301"), ("CountersMemory", "256")),
         *(("DayRetentionDays", "0"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
         *(("Stage", ""), ("Stage", "Prod"), ("Stage", "a" * 17)),
-        *(("S3Endpoint", "localhost:9000"), ("LogLevel", "TRACE"), ("LogRetentionDays", "15")),
-        *(
-            ("LogLevel", "WARNING"),
-            ("AlarmTopicArn", "alarms"),
-            ("AlarmTopicArn", "arn:aws:sqs:eu-west-1:123456789012:q"),
-        ),
+        *(("S3Endpoint", "localhost:9000"), ("LogRetentionDays", "15")),
+        *(("AlarmTopicArn", "alarms"), ("AlarmTopicArn", "arn:aws:sqs:eu-west-1:123456789012:q")),
         ("AlarmTopicArn", "arn:aws:sns:eu-west-1:123456789012:alarms.fifo"),
     ],
 )
 def test_a_value_out_of_bounds_is_refused(parameter: str, value: str) -> None:
     assert not accepts(parameter, value)
-
-
-def test_streams_and_counters_follow_their_parameters() -> None:
-    chosen = Template(parsed(), ROOT, {"BatchingWindowSeconds": 60, "CountersMemory": 3008}).functions(attribute)
-    windows = {name: mapping.window for name, one in chosen.items() for mapping in one.mappings}
-    assert windows == dict.fromkeys(("counters", "snapshots", "billing"), timedelta(minutes=1))
-    assert chosen["counters"].memory == 3008
 
 
 @pytest.mark.parametrize("name", ["Ingest", "Billing", "Intake"])

@@ -71,19 +71,6 @@ class TestEachTable:
         assert self.table(stack, name).get("TimeToLiveSpecification") == expected
 
 
-@pytest.mark.parametrize("name", ["Identity", "Ledger"])
-def test_a_table_that_each_event_writes_to_takes_more_at_once_only_on_request(
-    stack: Stack, document: Properties, name: str
-) -> None:
-    condition, warm, otherwise = stack.of("AWS::DynamoDB::Table")[f"{name}Table"]["WarmThroughput"]["Fn::If"]
-    assert document["Conditions"][condition] == {
-        "Fn::Not": [
-            {"Fn::Equals": [{"Ref": f"{name}WarmWrites"}, document["Parameters"][f"{name}WarmWrites"]["Default"]]}
-        ]
-    }
-    assert (warm, otherwise) == ({"WriteUnitsPerSecond": {"Ref": f"{name}WarmWrites"}}, {"Ref": "AWS::NoValue"})
-
-
 @pytest.mark.parametrize("name", QUEUES)
 def test_each_queue_is_encrypted_and_keeps_as_long_as_it_can(stack: Stack, name: str) -> None:
     queue = stack.of("AWS::SQS::Queue")[name]

@@ -319,8 +319,8 @@ BAD: dict[str, tuple[Callable[[Properties], object], str]] = {
     ),
     "an output dropped": (lambda document: document["Outputs"].pop("ApiUrl"), "ApiUrl is no longer among the outputs"),
     "a parameter dropped": (
-        lambda document: document["Parameters"].pop("ThrottleBurst"),
-        "ThrottleBurst is no longer among the parameters",
+        lambda document: document["Parameters"].pop("ThrottleRate"),
+        "ThrottleRate is no longer among the parameters",
     ),
 }
 

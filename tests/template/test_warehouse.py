@@ -52,7 +52,7 @@ def test_the_iceberg_table_has_every_column_of_the_view_that_it_is_filled_from(o
 def test_no_query_reads_more_than_the_limit_and_every_result_is_encrypted(stack: Stack) -> None:
     (group,) = (one["WorkGroupConfiguration"] for one in stack.of("AWS::Athena::WorkGroup").values())
     assert group["EnforceWorkGroupConfiguration"] is True
-    assert group["BytesScannedCutoffPerQuery"] == {"Fn::Sub": "${WarehouseScanGigabytes}000000000"}
+    assert group["BytesScannedCutoffPerQuery"] == 20_000_000_000
     assert group["ResultConfiguration"]["EncryptionConfiguration"] == {"EncryptionOption": "SSE_S3"}
     assert group["ResultConfiguration"]["OutputLocation"] == {"Fn::Sub": "s3://${WarehouseBucket}/results/"}
 
