@@ -250,7 +250,7 @@ def test_writing_to_a_table_that_accepts_nothing_ends_before_the_time_is_up(answ
 
 def test_writing_continues_while_each_call_writes_something() -> None:
     client: Any = Scripted(unprocessed(None))
-    items = [item(str(number)) for number in range(3 * ATTEMPTS)]
+    items = [item(str(number)) for number in range(2 * ATTEMPTS + 1)]
     waits = Waits()
     with clock.using(waits):
         put_items(client, "Entity", items, Workers(1))

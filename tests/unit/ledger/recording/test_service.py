@@ -793,11 +793,11 @@ def test_refunds_of_different_sales_are_claimed_side_by_side_and_those_of_one_sa
 
 def test_a_refund_that_loses_its_race_holds_up_no_other(desk: Desk) -> None:
     desk.record(SALE, event("other"))
-    left = iter(range(9, 0, -1))
+    left = iter(range(90, 0, -1))
 
     def change() -> None:
         desk.tables.before["claim_linked"] = change
-        desk.tables.reduce(SALE.identity, Decimal(next(left)))
+        desk.tables.reduce(SALE.identity, Decimal(next(left)) / 10)
 
     desk.tables.before["claim_linked"] = change
     items = [refund(), refund("-1", "r2", "other")]
@@ -973,11 +973,11 @@ def test_only_reratings_wait_while_their_rate_cards_cannot_be_read(desk: Desk) -
 
 def test_a_refund_whose_sale_keeps_changing_is_given_up_after_some_attempts(desk: Desk) -> None:
     desk.record(SALE)
-    left = iter(range(9, 0, -1))
+    left = iter(range(90, 0, -1))
 
     def change() -> None:
         desk.tables.before["claim_linked"] = change
-        desk.tables.reduce(SALE.identity, Decimal(next(left)))
+        desk.tables.reduce(SALE.identity, Decimal(next(left)) / 10)
 
     desk.tables.before["claim_linked"] = change
     assert desk.verdicts(refund(), request="request-2") == [UNAVAILABLE]
