@@ -244,7 +244,7 @@ def _marketplace() -> Iterator[str]:
     """
     server = Server(0)
     every = accounts(AGENCIES)
-    with open_stack("moto", PARAMETERS, s3_url=server.url, virtual=True) as stack:
+    with open_stack("embedded", PARAMETERS, s3_url=server.url, virtual=True) as stack:
         with replaying(stack) as replay:
             replay.prepare(_documents(every))
             replay.expect_exchange_rates(RateFile([RateRow(midnight("2026-10-01"), "GBP", "0.86", "ECB", 0, "EUR")]))

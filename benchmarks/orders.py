@@ -27,7 +27,7 @@ from quarterhour.orders.service import OrderService
 from quarterhour.orders.store import OrderStore
 from quarterhour.web.paging import Paging
 from quarterhour_tools.emulator.capacity import Capacity, Price, Units
-from quarterhour_tools.emulator.engines import MOTO, environment
+from quarterhour_tools.emulator.engines import EMBEDDED, environment
 from quarterhour_tools.emulator.faults import Faults
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack, open_stack
@@ -109,7 +109,7 @@ def costs(rounds: int) -> list[Cost]:
 
 def _latencies(rounds: int) -> list[float]:
     """Return how many milliseconds a request takes, of each size, by the middle of some rounds."""
-    with using(ManualClock(_START)), open_stack(MOTO, virtual=True) as stack:
+    with using(ManualClock(_START)), open_stack(EMBEDDED, virtual=True) as stack:
 
         def timed(number: int, items: int) -> float:
             order = body(number, items)
@@ -143,7 +143,7 @@ def rush(units_a_second: float, sizes: Sequence[int] = SIZES) -> Rush:
     with ExitStack() as during:
         during.enter_context(using(turns))
         during.enter_context(faults.installed())
-        stack = during.enter_context(open_stack(MOTO, virtual=True))
+        stack = during.enter_context(open_stack(EMBEDDED, virtual=True))
         with environment({"AWS_ENDPOINT_URL_DYNAMODB": stack.engine.dynamodb_url}):
             client, once = clients.dynamodb(), clients.dynamodb_once()
         table = stack.ref("EntityTable")

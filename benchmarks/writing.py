@@ -20,7 +20,7 @@ from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.store import ProjectionStore
 from quarterhour_tools.emulator.dynamodb.sizes import STORED_BYTES, item_size
 from quarterhour_tools.emulator.dynamodb.values import Item
-from quarterhour_tools.emulator.engines import MOTO, environment
+from quarterhour_tools.emulator.engines import EMBEDDED, environment
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack, open_stack
 
@@ -107,7 +107,7 @@ class System:
 def system(shards: int = 1, start: datetime = _START) -> Iterator[System]:
     """Deploy the system on the embedded engine, with so many ledger shards, for the length of the block."""
     clock = ManualClock(start)
-    with using(clock), open_stack(MOTO, {"LedgerShards": shards}, virtual=True) as stack:
+    with using(clock), open_stack(EMBEDDED, {"LedgerShards": shards}, virtual=True) as stack:
         meter = Meter(Tables(stack.dynamodb))
         with meter.installed():
             yield System(stack, meter, clock)

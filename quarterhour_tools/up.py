@@ -9,7 +9,7 @@ from rich.console import Console
 
 from quarterhour.model import clock
 from quarterhour_tools.demo import year, year_run
-from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, EMBEDDED
 from quarterhour_tools.emulator.options import add_stack_options, intake_parameters, new_server, stack_parameters
 from quarterhour_tools.emulator.server import HOST
 from quarterhour_tools.emulator.stack import Stack, open_stack
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
         _check_demo(args)
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
     # An engine that we start holds no other stack, so resources can have the names that `sam local` uses.
-    plain = args.engine in {MOTO, DYNAMODB_LOCAL}
+    plain = args.engine in {EMBEDDED, DYNAMODB_LOCAL}
     with ExitStack() as context:
         server = context.enter_context(new_server(args.port, args.host))
         given = {
@@ -138,8 +138,8 @@ def _make_year(stack: Stack, months: int) -> None:
 
 def _check_demo(args: argparse.Namespace) -> None:
     """Raise ``ToolError`` for options that do not go with ``--demo``."""
-    if args.engine != MOTO:
-        raise ToolError(f"--demo needs the engine {MOTO}: leave out --engine")
+    if args.engine != EMBEDDED:
+        raise ToolError(f"--demo needs the engine {EMBEDDED}: leave out --engine")
     for name in stack_parameters(args):
         if name in year_run.PARAMETERS:
             raise ToolError(f"--demo sets the parameter {name}: leave it out")

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import is_hypothesis_test
 
 from quarterhour_tools.emulator import dynamodb_local
-from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, EMBEDDED
 from quarterhour_tools.errors import ToolError
 from tests.support import laws
 
@@ -122,12 +122,14 @@ def dynamodb_local_url() -> Iterator[str]:
         except ToolError as error:
             if os.environ.get("CI") and not os.environ.get(WITHOUT_JAVA):
                 pytest.fail(f"{error} (to go without: {WITHOUT_JAVA}=1)", pytrace=False)
-            pytest.skip(f"moto alone was tested: {error}")
+            pytest.skip(f"the embedded engine alone was tested: {error}")
         yield url
 
 
-@pytest.fixture(scope="module", params=[MOTO, pytest.param(DYNAMODB_LOCAL, marks=pytest.mark.engine(DYNAMODB_LOCAL))])
+@pytest.fixture(
+    scope="module", params=[EMBEDDED, pytest.param(DYNAMODB_LOCAL, marks=pytest.mark.engine(DYNAMODB_LOCAL))]
+)
 def engine(request: pytest.FixtureRequest) -> str:
-    """The engine of a stack, as ``open_stack`` takes it: moto here, DynamoDB Local beside it where it can run."""
-    url: str = MOTO if request.param == MOTO else request.getfixturevalue("dynamodb_local_url")
+    """The engine of a stack, as ``open_stack`` takes it: the embedded one, and DynamoDB Local where it can run."""
+    url: str = EMBEDDED if request.param == EMBEDDED else request.getfixturevalue("dynamodb_local_url")
     return url

@@ -51,7 +51,7 @@ from quarterhour_tools.demo.month_end import (
 from quarterhour_tools.demo.year import Calendar
 from quarterhour_tools.demo.year_agencies import BASE_CURRENCY
 from quarterhour_tools.demo.year_run import PARAMETERS, YEAR_ENDS, YearEnd, run_year
-from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.engines import EMBEDDED
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.serving import serve_from
@@ -175,7 +175,7 @@ def run(args: argparse.Namespace) -> int:
         wrong = _run_day(args, console, bar)
         with (
             Server(0) if args.open else nullcontext() as server,
-            open_stack(MOTO, PARAMETERS, virtual=True, s3_url=server.url if server else "") as stack,
+            open_stack(EMBEDDED, PARAMETERS, virtual=True, s3_url=server.url if server else "") as stack,
         ):
             task = bar.add_task("a year", total=1)
             with replaying(stack) as replay:
@@ -206,7 +206,7 @@ def _run_day(args: argparse.Namespace, console: Console, bar: Progress) -> list[
     corrected = correction_of(day)
     sealed_as_expected = expected_statements(expected_accounts(day), corrected)
     morning = [line for line in day if line.sent < NOON]
-    with open_stack(MOTO, virtual=True) as stack:
+    with open_stack(EMBEDDED, virtual=True) as stack:
         witness = _Witness(stack)
         with replaying(cast("Stack", witness)) as replay:
             replay.prepare(month_end_documents())

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
     from mypy_boto3_stepfunctions import SFNClient
 
-MOTO: Final = "moto"
+EMBEDDED: Final = "embedded"
 DYNAMODB_LOCAL: Final = "dynamodb-local"
 
 SERVICES: Final = frozenset({"dynamodb", "events", "s3", "scheduler", "sqs", "states"})
@@ -255,8 +255,8 @@ class _FunctionsDescriptions(Descriptions, _Descriptions):
 
 
 @contextmanager
-def open_engine(choice: str = MOTO, s3_url: str = "", *, executes: bool = True) -> Iterator[Engine]:
-    """Start an engine for the length of the block: ``moto``, ``dynamodb-local`` or the URL of a DynamoDB endpoint.
+def open_engine(choice: str = EMBEDDED, s3_url: str = "", *, executes: bool = True) -> Iterator[Engine]:
+    """Start an engine for the length of the block: ``embedded``, ``dynamodb-local`` or the URL of a DynamoDB endpoint.
 
     ``s3_url``: a further address of the embedded S3. ``executes``: execute the state machines. Raises ``ToolError`` if
     the engine cannot be started.
@@ -267,9 +267,9 @@ def open_engine(choice: str = MOTO, s3_url: str = "", *, executes: bool = True) 
     # Every client here has its own credentials, so moto need not put any into the process's environment.
     config: Any = {"core": {"mock_credentials": False}, "stepfunctions": {"execute_state_machine": executes}}
     with mock_aws(config=config), _process_variables(variables):
-        if choice == MOTO:
+        if choice == EMBEDDED:
             with embedded() as dynamodb:
-                yield Engine(MOTO, embedded=dynamodb)
+                yield Engine(EMBEDDED, embedded=dynamodb)
         elif choice == DYNAMODB_LOCAL:
             with dynamodb_local.running() as url:
                 yield Engine(DYNAMODB_LOCAL, url)
@@ -299,7 +299,9 @@ def _set(variables: Mapping[str, str | None]) -> None:
 def _checked(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.hostname:
-        raise ToolError(f"{url!r} is not an engine: choose {MOTO}, {DYNAMODB_LOCAL} or the URL of a DynamoDB endpoint")
+        raise ToolError(
+            f"{url!r} is not an engine: choose {EMBEDDED}, {DYNAMODB_LOCAL} or the URL of a DynamoDB endpoint"
+        )
     if parts.hostname.endswith(".amazonaws.com"):
         raise ToolError(f"{url} is AWS itself: deploy with SAM instead, the emulator creates and deletes tables")
     return url

@@ -2,7 +2,7 @@
 
 import argparse
 
-from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, EMBEDDED
 from quarterhour_tools.emulator.server import HOST, Server
 from quarterhour_tools.emulator.stack import DEFAULT_BUS
 from quarterhour_tools.errors import ToolError
@@ -18,9 +18,9 @@ def add_stack_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--engine",
-        default=MOTO,
+        default=EMBEDDED,
         metavar="ENGINE",
-        help=f"{MOTO} (embedded, the default), {DYNAMODB_LOCAL} (needs Java 17), or the URL of a DynamoDB endpoint",
+        help=f"{EMBEDDED} (the default), {DYNAMODB_LOCAL} (needs Java 17), or the URL of a DynamoDB endpoint",
     )
     parser.add_argument(
         "--parameter",

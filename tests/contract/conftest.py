@@ -1,4 +1,4 @@
-"""The stores on both engines: moto in this process, and DynamoDB Local if Java and Maven are installed."""
+"""The stores on both engines: the embedded one, and DynamoDB Local if Java and Maven are installed."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta

@@ -5,8 +5,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import pytest
-
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.executions import Executions
@@ -27,7 +25,7 @@ from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.service import ReportStores
 from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.snapshots.store import SnapshotStore
-from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, environment
+from quarterhour_tools.emulator.engines import environment
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from tests.support.builders import claim
 from tests.support.customers import token
@@ -37,13 +35,6 @@ if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_scheduler import EventBridgeSchedulerClient
     from mypy_boto3_sqs import SQSClient
-
-ON_DYNAMODB_LOCAL = pytest.mark.engine(DYNAMODB_LOCAL)
-
-only_dynamodb_local = pytest.mark.parametrize(
-    "engine", [pytest.param(DYNAMODB_LOCAL, marks=ON_DYNAMODB_LOCAL)], indirect=True
-)
-"""For tests that moto fails: they run on DynamoDB Local alone, and say why."""
 
 
 def alone(posting: Mapping[str, str]) -> NewSegment:

@@ -39,7 +39,7 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
 from quarterhour.model.totals import Totals
-from tests.contract.storage import Storage, only_dynamodb_local
+from tests.contract.storage import Storage
 from tests.support.counted import planned
 from tests.support.sealing import line
 
@@ -125,9 +125,7 @@ def test_none_of_three_is_written_for_the_first_time_where_one_exists(
     assert stored(storage, account, at) == [in_order(writes)[existing].values]
 
 
-@only_dynamodb_local
 def test_of_concurrent_writers_one_succeeds(storage: Storage, account: Account, at: datetime) -> None:
-    """moto is not made for several threads."""
     writes = counted(storage, account, at)
 
     def went_through(_: int) -> bool:

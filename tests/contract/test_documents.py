@@ -41,7 +41,7 @@ from quarterhour.web.access import Caller
 from quarterhour.web.paging import Paging
 from quarterhour_tools.emulator.engines import environment
 from tests.contract.paging import everything
-from tests.contract.storage import Storage, only_dynamodb_local
+from tests.contract.storage import Storage
 from tests.support.builders import event, person, rerating, settings
 from tests.support.customers import tokens
 
@@ -146,9 +146,7 @@ def test_a_retry_gets_the_version_that_it_wrote_even_after_later_versions(archiv
     assert archive.history(own) == [2, 1]
 
 
-@only_dynamodb_local
 def test_of_writers_that_saw_the_same_version_one_wins(archive: Archive, own: str) -> None:
-    """moto is not made for several threads."""
     archive.write(own, 0, "start")
 
     def attempt(number: int) -> bool:

@@ -11,8 +11,7 @@ from typing import Any
 import pytest
 from botocore.exceptions import ClientError
 
-from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO, Engine, open_engine
-from tests.contract.storage import ON_DYNAMODB_LOCAL
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, EMBEDDED, Engine, open_engine
 
 PARTITIONS = ["a", "b", "c"]
 SORTS = [f"{n:02d}" for n in range(8)]
@@ -304,12 +303,12 @@ def shown(found: Any) -> Any:
 
 
 @pytest.mark.slow
-@ON_DYNAMODB_LOCAL
+@pytest.mark.engine(DYNAMODB_LOCAL)
 @pytest.mark.parametrize("seed", range(5))
 def test_every_answer_item_and_stream_record_is_as_with_dynamodb_local(seed: int) -> None:
     made = operations(seed, 200)
     given = []
-    for choice in (MOTO, DYNAMODB_LOCAL):
+    for choice in (EMBEDDED, DYNAMODB_LOCAL):
         with opened(choice) as engine:
             given.append(answers(engine, made))
     names = [f"{name} {request}" for name, request in made] + ["items", "stream"] * len(TABLES)

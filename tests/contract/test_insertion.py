@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.items import to_item
 from quarterhour.aws.tables import Insertion, get_items, insert_items, insert_items_request
 from quarterhour.aws.workers import Workers
-from tests.contract.storage import Storage, only_dynamodb_local
+from tests.contract.storage import Storage
 
 VALUES = {"text": 'it\'s "é" ?', "empty": "", "count": 12, "more": {"list": [1, None, True]}}
 
@@ -81,9 +81,7 @@ def test_a_failed_statement_does_not_stop_the_others_of_its_call(storage: Storag
     assert stored(storage, own, 3) == [item(own, 0), item(own, 2)]
 
 
-@only_dynamodb_local
 def test_of_concurrent_insertions_of_a_key_one_succeeds(storage: Storage, own: str) -> None:
-    """moto is not made for several threads."""
 
     def one(number: int) -> Insertion:
         contested = [item(own, 0, text=str(number)), item(own, 1, text=str(number))]

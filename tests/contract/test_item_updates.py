@@ -9,7 +9,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.items import from_item, to_item
 from quarterhour.aws.tables import ItemUpdate, get_items, insert_items, update_items
 from quarterhour.aws.workers import Workers
-from tests.contract.storage import Storage, only_dynamodb_local
+from tests.contract.storage import Storage
 
 VALUES = {"text": 'it\'s "é" ?', "empty": "", "open": {"list": [1, None, True], "map": {"totals": "1 2"}}}
 
@@ -79,9 +79,7 @@ def test_a_table_that_does_not_exist_is_an_error(storage: Storage, own: str) -> 
         update_items(storage.dynamodb, "no-such-table", [change(own, 0, 3)], storage.workers)
 
 
-@only_dynamodb_local
 def test_of_concurrent_changes_of_a_version_one_is_made(storage: Storage, own: str) -> None:
-    """moto is not made for several threads."""
     put(storage, own, 2)
 
     def one(number: int) -> list[ItemUpdate]:

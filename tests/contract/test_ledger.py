@@ -35,7 +35,7 @@ from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from tests.contract.metered import Metered, Record, cost, metered
-from tests.contract.storage import Storage, only_dynamodb_local
+from tests.contract.storage import Storage
 from tests.support.builders import alone, claim, event, linked_of, rerating, settings
 from tests.support.builders import void as void_of
 from tests.unit.registry.rate_cards.builders import rate_card
@@ -84,9 +84,7 @@ def test_a_claim_repeated_by_the_same_request_is_still_its_own(storage: Storage,
     assert claimed_by(storage, one, "same") == claimed_by(storage, one, "same") == Claimed(one, fresh=True)
 
 
-@only_dynamodb_local
 def test_of_concurrent_claims_one_is_fresh_and_all_return_the_same(storage: Storage, own: str, at: datetime) -> None:
-    """moto is not made for several threads."""
     tries = [claim(event(own), at + timedelta(milliseconds=i)) for i in range(16)]
     with ThreadPoolExecutor(8) as pool:
         results = list(pool.map(lambda number: claimed_by(storage, tries[number], str(number)), range(16)))
@@ -203,9 +201,7 @@ def test_a_refund_claimed_again_reduces_its_sale_once(
     assert left(storage, sale) == Decimal("6.00")
 
 
-@only_dynamodb_local
 def test_concurrent_refunds_never_exceed_the_sale(storage: Storage, sale: Claim, at: datetime) -> None:
-    """moto is not made for several threads."""
     planned = [refund(sale, "-4.00", at, str(number)) for number in range(8)]
 
     def is_claimed(one: LinkedClaim) -> bool:
@@ -216,9 +212,8 @@ def test_concurrent_refunds_never_exceed_the_sale(storage: Storage, sale: Claim,
     assert left(storage, sale) == Decimal("6.00")
 
 
-@only_dynamodb_local
 def test_a_transaction_sent_again_with_its_token_takes_effect_once(storage: Storage, sale: Claim, at: datetime) -> None:
-    """moto ignores the token, and lets the conditions fail; boto3 sends it again after an answer that was lost."""
+    """boto3 sends it again after an answer that was lost."""
     request = {**linked_request((storage.identity_table, storage.entity_table), refund(sale, "-4.00", at), "request")}
     for _ in range(2):
         storage.dynamodb.transact_write_items(**request, ClientRequestToken=sale.identity.id)
@@ -532,9 +527,7 @@ def test_a_void_that_comes_too_late_finds_the_events(storage: Storage, own: str,
     assert len(list(ledger(storage, claim(at=at)))) == 60
 
 
-@only_dynamodb_local
 def test_of_a_segment_and_a_void_at_once_one_is_there(storage: Storage, own: str, at: datetime) -> None:
-    """moto is not made for several threads."""
     for number in range(10):
         made = planned(f"{own}-{number}", at + timedelta(milliseconds=number), 5)
         with ThreadPoolExecutor(4) as pool:
@@ -569,9 +562,8 @@ def test_claims_are_looked_up_in_any_number_of_segments(storage: Storage, own: s
 # ---------------------------------------------------------------- costs
 
 
-@only_dynamodb_local
 def test_claim_and_append_cost_a_unit_for_each_kibibyte(storage: Storage, own: str, at: datetime) -> None:
-    """moto counts every write as 1 unit, and DynamoDB Local counts no PartiQL: so the claim is put here."""
+    """DynamoDB Local counts no PartiQL: so the claim is put here."""
     one = claim(event(own), at)
     put = storage.dynamodb.put_item(
         TableName=storage.identity_table,

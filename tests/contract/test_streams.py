@@ -1,6 +1,7 @@
 """The streams as the functions get them: records in the order of the writes, with the images that handlers read.
 
-What TTL deletes is made up in the unit tests: moto deletes nothing, DynamoDB Local does not say that it was TTL.
+What TTL deletes is made up in the unit tests: the embedded engine deletes nothing, and DynamoDB Local does not say that
+it was TTL.
 """
 
 import json
@@ -25,7 +26,7 @@ from quarterhour.snapshots.layers import parse_layers
 from quarterhour.snapshots.plan import snapshots
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.filters import matches
-from tests.contract.storage import Storage, alone, only_dynamodb_local
+from tests.contract.storage import Storage, alone
 from tests.support.builders import claim, event
 from tests.support.counted import planned
 
@@ -109,9 +110,7 @@ def test_a_batch_becomes_groups_by_account_and_quarter_hour(storage: Storage, ow
     assert [str(step.posting.amount) for step in one.postings] == ["12.50"] * 4
 
 
-@only_dynamodb_local
 def test_a_repeated_append_makes_no_second_record(storage: Storage, own: str, at: datetime) -> None:
-    """moto emits a record for a write that changes nothing."""
     made = recorded(storage, own, at, 3)
     recorded(storage, own, at, 3)
     assert len(of_ledger(delivered(storage, "counters", at), own)) == len(made)

@@ -23,7 +23,7 @@ STORED = (
 def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack whose people sign in, with accounts of two agencies."""
     server = Server(0)
-    with open_stack("moto", issuer.parameters, s3_url=server.url) as stack, server.serving(stack):
+    with open_stack("embedded", issuer.parameters, s3_url=server.url) as stack, server.serving(stack):
         for number, agency in enumerate(("42", "43")):
             assert call(f"{server.url}/events", by_sign(f"e{number}", "10.00", agency=agency))[0] == 202
         until(lambda: len(call(f"{server.url}/accounts")[1]["items"]) == 2)

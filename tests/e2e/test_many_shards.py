@@ -56,7 +56,7 @@ def test_every_tick_seals_all_that_64_shards_have_recorded_until_then() -> None:
     messages: list[str] = []
     behind: list[timedelta] = []
     with (
-        open_stack("moto", {"LedgerShards": MAX_SHARDS, "ReportRate": "rate(1 hour)"}, virtual=True) as stack,
+        open_stack("embedded", {"LedgerShards": MAX_SHARDS, "ReportRate": "rate(1 hour)"}, virtual=True) as stack,
         replaying(stack, messages.append) as replay,
     ):
         checkpoints = CheckpointStore(stack.dynamodb, stack.ref("EntityTable"))

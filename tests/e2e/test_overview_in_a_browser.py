@@ -33,7 +33,7 @@ MOVED = """new PerformanceObserver((list) => {
 def address() -> Iterator[str]:
     """The address of a stack with a thousand agencies, each with sales on some days of two months."""
     server = Server(0)
-    with using(ManualClock(NOW)), open_stack("moto", s3_url=server.url, virtual=True) as stack:
+    with using(ManualClock(NOW)), open_stack("embedded", s3_url=server.url, virtual=True) as stack:
         fill(stack, accounts(AGENCIES), DAYS)
         with server.serving(stack):
             yield server.url

@@ -102,7 +102,7 @@ def test_the_first_requests_are_signed_and_the_event_is_recorded(token: str, mon
         pytest.skip("the README's requests were not sent: there is no curl")
     sent: list[Request] = []
     server = Server(0)
-    with open_stack("moto") as stack:
+    with open_stack("embedded") as stack:
         plain = stack.request
 
         def listening(request: Request) -> Response:

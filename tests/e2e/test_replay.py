@@ -51,7 +51,7 @@ def test_every_sale_stands_in_the_counters_and_in_one_sealed_report(engine: str)
 def test_payments_of_a_file_are_verified_as_totals_of_their_own() -> None:
     paid = [payment("p1", "99.95"), payment("p2", "-1.50", agency="7 & sons/ü")]
     sent = [*day(), *({**one, "time": (START + timedelta(minutes=250)).isoformat()} for one in paid)]
-    with replay("moto") as tested:
+    with replay("embedded") as tested:
         tested.play(lines(sent))
         outcome = tested.finish()
     result = outcome.as_dict()
@@ -75,7 +75,7 @@ def test_the_same_file_again_records_nothing_new(engine: str) -> None:
 
 @pytest.mark.parametrize("shards", [1, 3])
 def test_shards_and_the_size_of_requests_change_no_sum(shards: int) -> None:
-    with replay("moto", most=7, LedgerShards=shards) as tested:
+    with replay("embedded", most=7, LedgerShards=shards) as tested:
         tested.play(lines(day()))
         outcome = tested.finish()
     assert outcome.verified
@@ -122,7 +122,7 @@ def test_orders_come_through_faults_whole_and_are_billed_once() -> None:
     faults = Faults(Spec.parse("all=0.05,seed=3"))
     with (
         faults.installed(),
-        open_stack("moto", virtual=True, faults=faults) as stack,
+        open_stack("embedded", virtual=True, faults=faults) as stack,
         replaying(stack, orders=True) as tested,
     ):
         tested.play(lines(bought()))
@@ -147,7 +147,7 @@ def test_bad_lines_are_reported_and_the_others_recorded() -> None:
         event(1),
         event(4),
     ]
-    with replay("moto", messages) as tested:
+    with replay("embedded", messages) as tested:
         tested.play(lines(mixed))
         outcome = tested.finish()
     assert (outcome.sent, outcome.unread) == (len(mixed) - 2, 2)
@@ -175,7 +175,7 @@ def test_a_refund_before_its_sale_is_posted_within_a_quarter_of_an_hour(engine: 
 
 def test_the_schedule_fires_in_every_gap_and_reports_are_the_rate_apart() -> None:
     for rate, runs in (("rate(1 hour)", 7), ("rate(15 minutes)", 25), ("rate(1 day)", 1)):
-        with replay("moto", ReportRate=rate) as tested:
+        with replay("embedded", ReportRate=rate) as tested:
             tested.play(lines([event(1, 0), event(2, 6 * 60)]))
             outcome = tested.finish()
         assert outcome.verified
@@ -184,7 +184,7 @@ def test_the_schedule_fires_in_every_gap_and_reports_are_the_rate_apart() -> Non
 
 
 def test_the_ledgers_clock_follows_the_events_and_never_goes_back() -> None:
-    with replay("moto") as tested:
+    with replay("embedded") as tested:
         tested.play(lines([event(1, 60), event(2, 0), event(3, None), event(4, 90)]))
         assert tested.clock.now() == START + timedelta(minutes=90)
         outcome = tested.finish()
@@ -197,7 +197,7 @@ def test_the_ledgers_clock_follows_the_events_and_never_goes_back() -> None:
 def test_the_same_file_gives_the_same_bytes(tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "two"]
     for folder in folders:
-        with replay("moto") as tested:
+        with replay("embedded") as tested:
             tested.play(lines(day()))
             tested.finish()
             tested._stack.bucket.copy_to(folder)
@@ -212,7 +212,7 @@ def test_faults_at_the_functions_calls_change_no_sum() -> None:
     messages: list[str] = []
     with (
         faults.installed(),
-        open_stack("moto", virtual=True, faults=faults) as stack,
+        open_stack("embedded", virtual=True, faults=faults) as stack,
         replaying(stack, messages.append) as tested,
     ):
         tested.play(lines(day()))
@@ -225,7 +225,7 @@ def test_faults_at_the_functions_calls_change_no_sum() -> None:
 
 def test_a_ledger_that_never_answers_leaves_its_events_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
     messages: list[str] = []
-    with replay("moto", messages) as tested:
+    with replay("embedded", messages) as tested:
         tested.play(lines([event(1)]))
         plain = tested._stack.invoke
         down = {"statusCode": 503, "body": "{}"}
@@ -241,7 +241,7 @@ def test_a_ledger_that_never_answers_leaves_its_events_unavailable(monkeypatch: 
 
 
 def test_a_counter_that_is_wrong_is_not_verified() -> None:
-    with replay("moto") as tested:
+    with replay("embedded") as tested:
         tested.play(lines(day()))
         assert tested.finish().verified
         stack = tested._stack
@@ -256,7 +256,7 @@ def test_a_counter_that_is_wrong_is_not_verified() -> None:
 
 
 def test_nothing_at_all_is_verified_too() -> None:
-    with replay("moto") as tested:
+    with replay("embedded") as tested:
         tested.play([])
         outcome = tested.finish()
     assert outcome.verified

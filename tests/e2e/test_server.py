@@ -30,7 +30,7 @@ from tests.support.served import answered, call, until
 @pytest.fixture
 def up() -> Iterator[tuple[Server, Stack]]:
     server = Server(0)
-    with open_stack("moto", s3_url=server.url) as stack, server.serving(stack):
+    with open_stack("embedded", s3_url=server.url) as stack, server.serving(stack):
         yield server, stack
 
 
@@ -65,7 +65,7 @@ def test_an_event_of_the_sdk_goes_over_the_wire_in_every_mode(up: tuple[Server, 
 
 def test_the_schedule_fires_when_its_time_has_come() -> None:
     server, manual = Server(0), ManualClock(START)
-    with clock.using(manual), open_stack("moto", s3_url=server.url, virtual=True) as stack, server.serving(stack):
+    with clock.using(manual), open_stack("embedded", s3_url=server.url, virtual=True) as stack, server.serving(stack):
         assert call(f"{server.url}/events", event(1, None))[0] == 202
         manual.advance_to(START + timedelta(hours=1))
         listed = until(lambda: call(f"{server.url}/reports")[1]["items"])
@@ -75,7 +75,7 @@ def test_the_schedule_fires_when_its_time_has_come() -> None:
 
 def test_a_schedule_that_is_changed_is_honoured_at_once() -> None:
     server, manual = Server(0), ManualClock(START)
-    with clock.using(manual), open_stack("moto", s3_url=server.url, virtual=True) as stack, server.serving(stack):
+    with clock.using(manual), open_stack("embedded", s3_url=server.url, virtual=True) as stack, server.serving(stack):
         url = f"{server.url}/schedule"
 
         def put(**body: Any) -> Any:
@@ -165,7 +165,7 @@ def test_a_client_that_holds_its_body_back_sees_that_it_may_send_it(up: tuple[Se
 
 def test_links_that_the_api_signs_open_the_sealed_files(capsys: pytest.CaptureFixture[str]) -> None:
     server = Server(0)
-    with open_stack("moto", s3_url=server.url, virtual=True) as stack, replaying(stack) as tested:
+    with open_stack("embedded", s3_url=server.url, virtual=True) as stack, replaying(stack) as tested:
         tested.play(lines(day()))
         tested.finish()
         with server.serving(stack):
@@ -268,7 +268,7 @@ def test_an_execution_that_is_started_elsewhere_runs_on_the_stack(up: tuple[Serv
 
 
 def test_an_engine_of_ones_own_may_name_all_as_sam_local_does() -> None:
-    with open_stack("moto", plain=True) as stack:
+    with open_stack("embedded", plain=True) as stack:
         names = {"IdentityTable", "LedgerTable", "EntityTable", "ReportBucket"}
         assert {name: stack.ref(name) for name in names} == {name: name for name in names}
         assert stack.ref("CountersParkedQueue").endswith("/CountersParkedQueue")

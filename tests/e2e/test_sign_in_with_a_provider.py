@@ -201,7 +201,7 @@ def test_tokens_that_live_for_seconds_are_renewed_while_the_page_is_used(browser
     server = Server(0)
     with (
         provider.running((server.url,), seconds=6) as issuer,
-        open_stack("moto", provider.parameters(issuer), s3_url=server.url, anonymous=False) as stack,
+        open_stack("embedded", provider.parameters(issuer), s3_url=server.url, anonymous=False) as stack,
         server.serving(stack),
     ):
         browser.open(f"{server.url}/console/exchange-rates")

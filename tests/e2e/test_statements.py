@@ -49,7 +49,7 @@ def at(time: str, amount: str = "10.00", agency: str = "42", **more: Any) -> dic
 @contextmanager
 def replayed_months(parameters: Mapping[str, str | int], faults: Faults | None = None) -> Iterator[Replay]:
     with (
-        open_stack("moto", {"ReportRate": "rate(1 day)", **parameters}, virtual=True, faults=faults) as stack,
+        open_stack("embedded", {"ReportRate": "rate(1 day)", **parameters}, virtual=True, faults=faults) as stack,
         replaying(stack, statements=True) as replay,
     ):
         replay.prepare(parties("42"))
@@ -92,7 +92,7 @@ def test_a_file_without_events_has_no_statements() -> None:
 @pytest.mark.slow
 def test_without_an_owner_drafts_are_made_and_no_statement() -> None:
     with (
-        open_stack("moto", {"ReportRate": "rate(1 day)"}, virtual=True) as stack,
+        open_stack("embedded", {"ReportRate": "rate(1 day)"}, virtual=True) as stack,
         replaying(stack, statements=True) as tested,
     ):
         tested.prepare(parties("42")[1:])
@@ -317,7 +317,7 @@ def test_a_file_that_was_changed_is_not_downloaded(
 def month_end() -> Iterator[World]:
     """A system as ``quarterhour up`` runs it: October is sealed up to its cut-off, and not sealed."""
     clock = ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
-    with using(clock), open_stack("moto", virtual=True, plain=True) as stack:
+    with using(clock), open_stack("embedded", virtual=True, plain=True) as stack:
         world = World(stack, clock)
         world.sell("10.00")
         world.pass_time(days=5)
@@ -451,7 +451,7 @@ def test_a_release_waits_for_the_watch_if_the_function_cannot_be_invoked(
 @pytest.mark.slow
 def test_a_first_person_proposes_a_release(capsys: pytest.CaptureFixture[str]) -> None:
     clock = ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
-    with using(clock), open_stack("moto", {"ReleaseApprovals": 2}, virtual=True, plain=True) as stack:
+    with using(clock), open_stack("embedded", {"ReleaseApprovals": 2}, virtual=True, plain=True) as stack:
         world = World(stack, clock)
         world.sell("10.00")
         world.pass_time(days=5)

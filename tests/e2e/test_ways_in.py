@@ -67,7 +67,7 @@ def served() -> Iterator[tuple[Server, World]]:
     server = Server(0)
     own = {"Intake": "on", "IntakeBusName": "default"}
     clock = SystemClock()
-    with using(clock), open_stack("moto", own, plain=True) as stack, server.serving(stack):
+    with using(clock), open_stack("embedded", own, plain=True) as stack, server.serving(stack):
         yield server, World(stack, clock)  # type: ignore[arg-type] # nobody sets this clock
 
 
@@ -121,7 +121,7 @@ def test_what_is_sent_by_each_way_is_recorded_once_and_what_is_refused_is_correc
 
 def test_a_deployment_without_an_intake_says_how_it_gets_one(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     server = Server(0)
-    with open_stack("moto", plain=True) as stack, server.serving(stack):
+    with open_stack("embedded", plain=True) as stack, server.serving(stack):
         assert main(["send", str(file), "--through", "queue", "--url", server.url]) == 2
         assert "deploy it with the parameter Intake=on" in capsys.readouterr().err
         assert main(["unpark", "--list", "--url", server.url]) == 2

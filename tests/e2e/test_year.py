@@ -236,7 +236,7 @@ def test_the_clock_runs_on_from_the_end_of_what_is_shown(monkeypatch: pytest.Mon
         server.stop()
 
     monkeypatch.setattr("webbrowser.open", lambda address: threading.Thread(target=look, args=(address,)).start())
-    with open_stack("moto", s3_url=server.url, virtual=True) as stack:
+    with open_stack("embedded", s3_url=server.url, virtual=True) as stack:
         serve_from(server, stack, START, "/console/statements")
     assert seen[:2] == [200, f"{START:%Y-%m}"]
     assert seen[2] > START

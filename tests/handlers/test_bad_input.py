@@ -453,7 +453,7 @@ def everything(world: World) -> list[Any]:
 
 
 def as_dynamodb_would(client: BaseClient, operation: str, params: dict[str, Any]) -> Any:
-    """Refuse keys that are too long for DynamoDB; moto accepts them."""
+    """Refuse keys that are too long for DynamoDB."""
     keys = [params["Key"]] if "TableName" in params and "Key" in params else []
     for one in params.get("RequestItems", {}).values():
         keys += one.get("Keys", []) if isinstance(one, dict) else []

@@ -34,7 +34,7 @@ def world(logs: StringIO) -> Iterator[World]:
     before = handler.setStream(logs)
     clock = ManualClock(START)
     try:
-        with using(clock), open_stack("moto", virtual=True, logs=logs) as stack:
+        with using(clock), open_stack("embedded", virtual=True, logs=logs) as stack:
             yield World(stack, clock)
     finally:
         handler.setStream(before)

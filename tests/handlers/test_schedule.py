@@ -27,7 +27,7 @@ def logs() -> StringIO:
 @pytest.fixture
 def world(logs: StringIO) -> Iterator[World]:
     clock = ManualClock(START)
-    with using(clock), open_stack("moto", virtual=True, logs=logs) as stack:
+    with using(clock), open_stack("embedded", virtual=True, logs=logs) as stack:
         yield World(stack, clock)
 
 

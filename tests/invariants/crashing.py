@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from itertools import count
 
-from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.engines import EMBEDDED
 from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.trial import Trial
 
@@ -68,7 +68,7 @@ class Crashes:
         act(place)
         calls = range(len(place.faults.calls) - before)
         points = crash_points(calls, loses_responses=loses_responses)
-        if place.engine != MOTO or len(points) > FEW:
+        if place.engine != EMBEDDED or len(points) > FEW:
             points = crash_points(calls, loses_responses=loses_responses, in_turns=True)
         recover(place)
         place.drain()
@@ -115,7 +115,7 @@ class Crashes:
 
         points, calls, kinds = 0, 0, _kinds(loses_responses=loses_responses)
         for number, fault in enumerate(kinds):
-            for after in count(first) if place.engine == MOTO else count(first + number, len(kinds)):
+            for after in count(first) if place.engine == EMBEDDED else count(first + number, len(kinds)):
                 has_struck, calls = attempt(fault, after)
                 if not has_struck:  # It had ended before.
                     break

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.engines import EMBEDDED
 from tests.invariants.crashing import Crashes, Numbers
 from tests.invariants.trial import Trial, on_trial
 from tests.support.events import Cloud, refund, sale, view
@@ -35,7 +35,7 @@ def test_an_ingest_of_new_customers_may_die_at_any_call(number: Numbers, crashes
     def act(place: Trial) -> None:
         place.send(batch(number()))
 
-    with on_trial(MOTO) as place:
+    with on_trial(EMBEDDED) as place:
         act(place)
         crashes.at_each_call("ingest of new customers", place, prepare, act, Trial.send_again)
         stored = stored_customers(place)
@@ -66,5 +66,5 @@ def test_forgetting_may_die_at_any_call_and_a_retry_of_the_forgotten_ones_events
         assert place.send([event]) == ["duplicate"]
         assert stored_customers(place) == known
 
-    with on_trial(MOTO) as place:
+    with on_trial(EMBEDDED) as place:
         crashes.at_each_call("forgetting", place, prepare, forget, recover, loses_responses=True)

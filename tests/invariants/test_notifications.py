@@ -10,7 +10,7 @@ import pytest
 from quarterhour.notifications.notification import Logged
 from quarterhour.notifications.subscription import Attempt, DeliveryOutcome
 from quarterhour.notifications.webhook import WebhookSender
-from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.engines import EMBEDDED
 from quarterhour_tools.emulator.faults import FaultKind, Faults, Spec
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import DiedError
@@ -96,7 +96,7 @@ def test_nothing_is_lost_and_the_order_is_kept_whatever_call_a_function_dies_at(
     calls = len(faults.calls) - before
     recover()
     points = crash_points(range(calls), loses_responses=True)
-    if world.stack.engine.name != MOTO:
+    if world.stack.engine.name != EMBEDDED:
         points = [*points[4:-1:5], points[-1]]
     for number, (call, fault) in enumerate(points, 1):
         happen(world, number)

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule
 
 from quarterhour.orders.plan import TRANSITIONS
-from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, MOTO
+from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, EMBEDDED
 from quarterhour_tools.emulator.faults import FaultKind
 from tests.invariants.corrections import RateCard
 from tests.invariants.orders import OrderBook, order
@@ -109,7 +109,7 @@ faults = st.one_of(st.none(), st.tuples(st.sampled_from(list(FaultKind)), st.int
 class Marketplace(RuleBasedStateMachine):
     """One deployment under everything that AWS, clients and operators can do to it."""
 
-    engine = MOTO
+    engine = EMBEDDED
 
     def __init__(self) -> None:
         super().__init__()

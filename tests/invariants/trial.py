@@ -31,7 +31,7 @@ from quarterhour.reports.plan import Checkpoint, Plan
 from quarterhour.reports.projections.keys import currency_of, location_of
 from quarterhour.reports.projections.products import MARKETPLACE, rows_of
 from quarterhour_tools.emulator.delivery import lambda_record
-from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.engines import EMBEDDED
 from quarterhour_tools.emulator.faults import Faults, Killed
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.http_api import Request, Response
@@ -524,7 +524,7 @@ class Trial(World):
 
 @contextmanager
 def on_trial(  # noqa: PLR0913 - all are options
-    engine: str = MOTO,
+    engine: str = EMBEDDED,
     shards: int = 2,
     start: datetime = START,
     base: str = "",

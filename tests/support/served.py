@@ -23,7 +23,7 @@ def served(clock: ManualClock, parameters: Mapping[str, str] | None = None) -> I
     server = Server(0)
     with (
         using(clock),
-        open_stack("moto", parameters, s3_url=server.url, virtual=True) as stack,
+        open_stack("embedded", parameters, s3_url=server.url, virtual=True) as stack,
         server.serving(stack),
     ):
         yield server, World(stack, clock)

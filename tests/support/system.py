@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from quarterhour.model.clock import ManualClock, using
-from quarterhour_tools.emulator.engines import MOTO
+from quarterhour_tools.emulator.engines import EMBEDDED
 from quarterhour_tools.emulator.faults import Faults, Spec
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.stack import Stack, open_stack
@@ -113,7 +113,7 @@ class World:
 def opened(
     parameters: Mapping[str, str | int] | None = None,
     *,
-    engine: str = MOTO,
+    engine: str = EMBEDDED,
     start: datetime = START,
     executes: bool = True,
     faults: Faults | None = None,

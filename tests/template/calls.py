@@ -1,4 +1,4 @@
-"""What the functions really call and write, recorded while the whole system runs on moto."""
+"""What the functions really call and write, recorded while the whole system runs on the embedded engine."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -160,7 +160,7 @@ def started(function: Function, patch: pytest.MonkeyPatch) -> tuple[ModuleType, 
 
 @dataclass(slots=True)
 class World:
-    """The deployed system on moto, on a clock set by hand; what each function calls and writes is kept."""
+    """The deployed system on a clock set by hand; what each function calls and writes is kept."""
 
     clock: ManualClock
     names: dict[str, str] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from botocore.exceptions import ClientError
 
 from benchmarks.metering import Bill, Meter, Tables, reads
 from quarterhour.aws.tables import ItemUpdate, insert_items_request, update_items_request
-from quarterhour_tools.emulator.engines import MOTO, open_engine
+from quarterhour_tools.emulator.engines import EMBEDDED, open_engine
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
@@ -49,7 +49,7 @@ class Metered:
 
 @pytest.fixture
 def things() -> Iterator[Metered]:
-    with open_engine(MOTO) as engine:
+    with open_engine(EMBEDDED) as engine:
         plain = engine.dynamodb()
         plain.create_table(
             TableName=TABLE,
@@ -211,7 +211,7 @@ def test_a_filtered_read_is_refused_as_its_answer_does_not_tell_its_cost(things:
 
 
 def test_every_client_made_while_the_meter_is_installed_is_metered_and_no_other() -> None:
-    with open_engine(MOTO) as engine:
+    with open_engine(EMBEDDED) as engine:
         meter = Meter(Tables(engine.dynamodb()))
         with meter.installed():
             within = boto3.Session("local", "local", region_name="us-east-1").client("sqs")

@@ -111,7 +111,7 @@ def test_invalid_arguments_show_the_usage(arguments: list[str], capsys: pytest.C
             ["up", "--port", "0", "--sign-in", "--parameter", "JwtIssuer=https://a.example"],
             "--sign-in sets the parameter JwtIssuer: leave out --parameter JwtIssuer",
         ),
-        (["up", "--demo", "--engine", "dynamodb-local"], "--demo needs the engine moto: leave out --engine"),
+        (["up", "--demo", "--engine", "dynamodb-local"], "--demo needs the engine embedded: leave out --engine"),
         (["up", "--demo", "--rate", "rate(1 hour)"], "--demo sets the parameter ReportRate: leave it out"),
     ],
 )

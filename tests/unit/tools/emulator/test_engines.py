@@ -29,7 +29,7 @@ def open_dynamodb_local() -> None:
 
 def test_an_engine_is_embedded_and_empty_if_no_other_is_named() -> None:
     with open_engine() as engine:
-        assert (engine.name, engine.dynamodb_url, engine.embedded is None) == ("moto", "", False)
+        assert (engine.name, engine.dynamodb_url, engine.embedded is None) == ("embedded", "", False)
         assert engine.dynamodb().list_tables()["TableNames"] == []
 
 
@@ -56,7 +56,7 @@ def test_s3_answers_at_the_address_that_its_links_show() -> None:
 
 @pytest.mark.parametrize("choice", ["postgres", "", "ftp://somewhere", "http://"])
 def test_an_unknown_engine_is_refused_with_the_valid_ones(choice: str) -> None:
-    with pytest.raises(ToolError, match="moto, dynamodb-local or the URL"), open_engine(choice):
+    with pytest.raises(ToolError, match="embedded, dynamodb-local or the URL"), open_engine(choice):
         pass
 
 
