@@ -15,7 +15,7 @@ from quarterhour.web.static_files import ASSETS, INDEX, PageSettings, accepts_gz
 
 HERE: Final = Path(__file__).parent
 FOLDER: Final = HERE / "static"
-RUNBOOKS: Final = "operations.md"
+RUNBOOKS: Final = "runbooks.md"
 """The runbooks are a page of the documents: a link in the repository, a file in what is deployed."""
 
 env = Environment.of_process()

@@ -67,9 +67,9 @@ def test_compiled_modules_name_the_place_where_lambda_unpacks_them(built: Path) 
 
 
 def test_the_console_is_built_with_the_runbooks_themselves(built: Path) -> None:
-    runbooks = built / "ConsoleFunction" / "operations.md"
+    runbooks = built / "ConsoleFunction" / "runbooks.md"
     assert not runbooks.is_symlink()
-    assert runbooks.read_text("utf-8") == (ROOT / "docs" / "operations.md").read_text("utf-8")
+    assert runbooks.read_text("utf-8") == (ROOT / "docs" / "runbooks.md").read_text("utf-8")
 
 
 def test_the_check_finds_what_is_wrong(built: Path, tmp_path: Path) -> None:

@@ -175,7 +175,7 @@ def test_a_queue_leads_to_its_runbook_and_that_to_others(browser: Tab, address: 
 
 
 def test_every_alarm_has_a_runbook_without_marks_of_its_format(browser: Tab, address: str, issuer: Issuer) -> None:
-    chapter = (ROOT / "docs" / "operations.md").read_text("utf-8").partition("\n## Alarms\n")[2].partition("\n## ")[0]
+    chapter = (ROOT / "docs" / "runbooks.md").read_text("utf-8").partition("\n## Alarms\n")[2].partition("\n## ")[0]
     open_as(browser, f"{address}/console/operations", issuer, "auditor")
     for name in re.findall(r"^### (.+)$", chapter, re.MULTILINE):
         place = f"history.pushState(null, '', '/console/runbooks/{name}')"

@@ -22,7 +22,7 @@ KEY = {"AWS_ACCESS_KEY_ID": "AKIDEXAMPLE", "AWS_SECRET_ACCESS_KEY": "EXAMPLEKEY"
 README = (ROOT / "README.md").read_text("utf-8")
 DEMO = (ROOT / "docs" / "demo.md").read_text("utf-8")
 DEPLOY = README.partition("## Deploy")[2].partition("\n## ")[0]
-OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
+RUNBOOKS = (ROOT / "docs" / "runbooks.md").read_text("utf-8")
 SENDING = re.compile(r'curl .*?"\$@"', re.DOTALL)
 FIRST_EVENT, FIRST_REPORT = re.findall(r"```sh\n(.*?)```", DEPLOY, re.DOTALL)[1:3]
 
@@ -133,5 +133,5 @@ def test_the_first_requests_are_signed_and_the_event_is_recorded(token: str, mon
 
 
 def test_an_operator_signs_as_the_readme_does() -> None:
-    (here,), (there,) = (SENDING.findall(text) for text in (FIRST_EVENT, OPERATIONS))
+    (here,), (there,) = (SENDING.findall(text) for text in (FIRST_EVENT, RUNBOOKS))
     assert there.split() == here.split()

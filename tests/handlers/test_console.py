@@ -58,9 +58,9 @@ def test_the_page_is_checked_each_time_and_what_it_names_is_kept_for_ever(world:
 
 def test_the_runbooks_are_the_page_of_the_documents(world: World) -> None:
     root = assets(world)[0].rpartition("/")[0]
-    answer = get(world, f"{root}/operations.md")
+    answer = get(world, f"{root}/runbooks.md")
     assert answer.headers["content-type"] == "text/markdown; charset=utf-8"
-    assert answer.body == (ROOT / "docs" / "operations.md").read_bytes()
+    assert answer.body == (ROOT / "docs" / "runbooks.md").read_bytes()
 
 
 def test_a_file_is_compressed_for_who_can_read_that(world: World) -> None:

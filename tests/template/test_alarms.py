@@ -38,7 +38,7 @@ from tests.template.stack import OF_OPTIONS, Stack, arn_of, attribute, parsed
 ALARMS = sorted(name for name, one in parsed()["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm")
 DAY = 24 * 60 * MINUTE
 SPAN = 5 * MINUTE
-OPERATIONS = (ROOT / "docs" / "operations.md").read_text("utf-8")
+OPERATIONS, RUNBOOKS = ((ROOT / "docs" / f"{name}.md").read_text("utf-8") for name in ("operations", "runbooks"))
 REPORTED_WITHIN = 2 * MINUTE
 """From a run's end until CloudWatch knows of it."""
 METRICS_OF_AN_ALARM = 10
@@ -112,14 +112,14 @@ class TestEachAlarm:
         for metric in known[name].metrics:
             assert known[name].goes_off({**normal(known), metric: BREACHES[metric.name]}, DAY), metric
 
-    def test_has_its_section_in_the_operations_page(self, known: dict[str, Alarm], name: str) -> None:
-        (section,) = re.findall(rf"^### {known[name].name}$(.*?)(?=^##)", OPERATIONS, re.DOTALL | re.MULTILINE)
+    def test_has_its_runbook(self, known: dict[str, Alarm], name: str) -> None:
+        (section,) = re.findall(rf"^### {known[name].name}$(.*?)(?=^##)", RUNBOOKS, re.DOTALL | re.MULTILINE)
         for part in ("**Means**", "**Look**", "**Do**"):
             assert part in section
 
 
-def test_the_operations_page_tells_of_no_other_alarm(known: dict[str, Alarm]) -> None:
-    chapter = OPERATIONS.partition("## Alarms")[2].partition("\n## ")[0]
+def test_there_is_a_runbook_of_no_other_alarm(known: dict[str, Alarm]) -> None:
+    chapter = RUNBOOKS.partition("## Alarms")[2].partition("\n## ")[0]
     documented = re.findall(r"^### ([a-z0-9-]+)$", chapter, re.MULTILINE)
     assert sorted(documented) == sorted(one.name for one in known.values())
 

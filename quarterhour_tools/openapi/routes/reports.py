@@ -72,7 +72,7 @@ REPORTS: Final = Group(
             report covers. A deployment may reset the schedule; the watch, every 15 minutes, reconciles it. The watch
             also measures how long the oldest final quarter-hour has waited (`ReportDelaySeconds`), and how many
             firings that makes (`ReportDelay`). A pause stops neither, so a forgotten pause sets off the alarm
-            [report-late](operations.md#report-late).
+            [report-late](runbooks.md#report-late).
             """,
             {
                 409: "Somebody else has changed the schedule after the version in `seen`, or at the same moment: read "
@@ -89,12 +89,12 @@ REPORTS: Final = Group(
             What an operator looks at first. If a queue cannot be read, the request fails. Periods that are due are in
             [`GET /periods`](#get-periods): their state is `closed` or `running`.
 
-            - `queues` are the parked records and dead letters, by the name of their [alarm](operations.md#alarms). They
+            - `queues` are the parked records and dead letters, by the name of their [alarm](runbooks.md#alarms). They
               count the messages that are `waiting`, and those `in_flight`, which somebody has received and not deleted
               yet. SQS counts approximately.
             - `reports` says until when quarter-hours are sealed, and how long the oldest closed one has waited, in
               seconds and in firings of the schedule. It is `late` from two firings on, as the alarm
-              [report-late](operations.md#report-late).
+              [report-late](runbooks.md#report-late).
             """,
         ),
     },

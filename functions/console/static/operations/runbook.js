@@ -1,4 +1,4 @@
-/** A runbook: a section of the document about operations, as it is in the deployed version. */
+/** A runbook: a section of the runbooks, as it is in the deployed version. */
 import { html } from "../vendor/htm-preact.js";
 import { runbookAddress } from "../lib/links.js";
 import { Link, Pending, Table, useLoaded } from "../lib/parts.js";
@@ -6,7 +6,7 @@ import { Problem } from "../lib/problem.js";
 import { address } from "../lib/routes.js";
 import { blocksOf, sectionOf, spansOf } from "./markdown.js";
 
-const DOCUMENT = new URL("../operations.md", import.meta.url);
+const DOCUMENT = new URL("../runbooks.md", import.meta.url);
 
 /** The page. */
 export function Runbook({ anchor }) {
@@ -56,7 +56,7 @@ const Line = ({ text }) => spansOf(text).map((one) => {
   return html`<${To} href=${one.href} text=${one.link} />`;
 });
 
-/** A link of the document: to one of its sections, or to the web. Other documents are not served. */
+/** A link of the runbooks: to one of its sections, or to the web. Other documents are not served. */
 function To({ href, text }) {
   if (href.startsWith("#")) return html`<${Link} to=${runbookAddress(href.slice(1))}><${Line} text=${text} /><//>`;
   if (href.startsWith("https://")) return html`<a href=${href} rel="noopener noreferrer"><${Line} text=${text} /></a>`;
