@@ -1,25 +1,20 @@
-"""Reads template.yaml: the only source of tables, functions, mappings, schedules and routes."""
+"""The deployment that template.yaml describes: its tables, functions, mappings, schedules and routes."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
-import yaml
-from samtranslator.yaml_helper import intrinsics_multi_constructor
-
+from quarterhour_tools.emulator.document import SUBSTITUTED, Properties, read_document
 from quarterhour_tools.emulator.filters import Filters, parse_filters
 from quarterhour_tools.errors import ToolError
 
-Properties = dict[str, Any]
 Attributes = Callable[[str, str], str]
 """Returns a resource's attribute by logical id and name; the name ``Ref`` is for the value of ``!Ref``."""
 
 REF: Final = "Ref"
-_SUBSTITUTED: Final = re.compile(r"\$\{([^!}][^}]*)\}")
 _NOTHING: Final = "AWS::NoValue"
 """What a property or an item of a list is resolved to that is left out."""
 _PSEUDO: Final = {
@@ -116,7 +111,7 @@ class Template:
     """A SAM template with values for its parameters."""
 
     def __init__(self, document: Properties, folder: Path, parameters: Mapping[str, str | int] | None = None) -> None:
-        """Take a parsed template; ``parameters`` replace defaults, and must meet the template's constraints.
+        """Take what ``read_document`` returns; ``parameters`` replace defaults, and must meet the constraints.
 
         Paths in the template are relative to ``folder``. Raises ``ToolError`` for a bad parameter.
         """
@@ -132,9 +127,9 @@ class Template:
 
     @classmethod
     def load(cls, path: Path, parameters: Mapping[str, str | int] | None = None) -> "Template":
-        """Read a template file."""
+        """Read a template and the applications nested in it."""
         try:
-            return cls(parse(path.read_text(encoding="utf-8")), path.parent, parameters)
+            return cls(read_document(path), path.parent, parameters)
         except FileNotFoundError as error:
             raise ToolError(f"{path} does not exist: run from a clone of the repository") from error
 
@@ -168,11 +163,8 @@ class Template:
 
     def functions(self, attributes: Attributes) -> dict[str, Function]:
         """Return the functions by name; a function's name is that of its code's folder."""
-        shared = self._document.get("Globals", {}).get("Function", {})
-        functions = (
-            self._function(_merged(shared, properties), attributes)
-            for properties in self.deployed("AWS::Serverless::Function").values()
-        )
+        deployed = self.deployed("AWS::Serverless::Function").values()
+        functions = (self._function(properties, attributes) for properties in deployed)
         return {function.name: function for function in functions}
 
     def function_names(self) -> dict[str, str]:
@@ -201,7 +193,7 @@ class Template:
             if route["AuthorizationType"] != authorization:
                 continue
             method, _, path = route["RouteKey"].partition(" ")
-            target = _SUBSTITUTED.findall(route["Target"]["Fn::Sub"])[0]
+            target = SUBSTITUTED.findall(route["Target"]["Fn::Sub"])[0]
             routes[Route(method, path)] = folders[_invoked(integrations[target]["IntegrationUri"])]
         return routes
 
@@ -213,10 +205,10 @@ class Template:
             case {"Fn::GetAtt": [name, attribute], **others} if not others:
                 return attributes(name, attribute)
             case {"Fn::Sub": str(text), **others} if not others:
-                return _SUBSTITUTED.sub(lambda match: str(self._named(match[1], attributes)), text)
+                return SUBSTITUTED.sub(lambda match: str(self._named(match[1], attributes)), text)
             case {"Fn::Sub": [str(text), dict(own)], **others} if not others:
                 values = self.resolve(own, attributes)
-                return _SUBSTITUTED.sub(
+                return SUBSTITUTED.sub(
                     lambda match: str(values[match[1]] if match[1] in values else self._named(match[1], attributes)),
                     text,
                 )
@@ -282,20 +274,6 @@ class Template:
         )
 
 
-class _Loader(yaml.CSafeLoader):
-    """Reads CloudFormation's tags as SAM does, but by the library in C: every start of the stack waits for it."""
-
-
-_Loader.add_multi_constructor("!", intrinsics_multi_constructor)
-
-
-@cache
-def parse(text: str) -> Properties:
-    """Return a template's document. It is parsed once in a process, and nothing changes it."""
-    document: Properties = yaml.load(text, _Loader)  # noqa: S506 - a safe one  # nosec B506
-    return document
-
-
 def table_request(name: str, properties: Properties) -> Properties:
     """Build the CreateTable for a table of the template, without the properties that matter only in AWS."""
     used = ("AttributeDefinitions", "KeySchema", "GlobalSecondaryIndexes", "LocalSecondaryIndexes", "BillingMode")
@@ -356,15 +334,6 @@ def _queue_mapping(properties: Properties) -> QueueMapping:
         window=timedelta(seconds=properties.get("MaximumBatchingWindowInSeconds", 0)),
         reports_failures="ReportBatchItemFailures" in properties.get("FunctionResponseTypes", []),
     )
-
-
-def _merged(shared: Properties, own: Properties) -> Properties:
-    """Merge a function's properties into those of ``Globals``, as SAM does: dicts are merged, other values replaced."""
-    merged = {**shared, **own}
-    for name in shared.keys() & own.keys():
-        if isinstance(shared[name], dict) and isinstance(own[name], dict):
-            merged[name] = _merged(shared[name], own[name])
-    return merged
 
 
 def _parameter(name: str, rules: Properties, value: str | int | None) -> str:

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from quarterhour_tools.emulator.template import REF, Properties, Template
+from quarterhour_tools.emulator.document import Properties
+from quarterhour_tools.emulator.template import REF, Template
 from quarterhour_tools.errors import ToolError
 
 SET_UP: Final = "set-up "

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 import pytest
+import yaml
 
 from tests.support.repository import ROOT
 
@@ -70,6 +71,11 @@ def test_the_console_is_built_with_the_runbooks_themselves(built: Path) -> None:
     runbooks = built / "ConsoleFunction" / "runbooks.md"
     assert not runbooks.is_symlink()
     assert runbooks.read_text("utf-8") == (ROOT / "docs" / "runbooks.md").read_text("utf-8")
+
+
+def test_the_built_templates_hold_no_yaml_alias_as_cloudformation_reads_none(built: Path) -> None:
+    for template in built.rglob("template.yaml"):
+        assert not [token for token in yaml.scan(template.read_text("utf-8")) if isinstance(token, yaml.AliasToken)]
 
 
 def test_the_check_finds_what_is_wrong(built: Path, tmp_path: Path) -> None:

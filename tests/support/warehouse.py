@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from quarterhour_tools.emulator.template import Properties, Template
+from quarterhour_tools.emulator.document import Properties
+from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.warehouse.tables import SET_UP, Declared, SealedTable, glue_tables, named_queries
 from tests.support.repository import ROOT
 from tests.support.trino import ICEBERG, Trino

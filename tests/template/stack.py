@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 from samtranslator.translator.transform import transform
 
-from quarterhour_tools.emulator.template import parse
+from quarterhour_tools.emulator.document import read_document
 from tests.support.repository import ROOT
 
 FILE = ROOT / "template.yaml"
@@ -75,8 +75,8 @@ def aliased(value: Properties) -> str:
 
 @cache
 def parsed() -> Properties:
-    """Return the template as written; not to be changed."""
-    return parse(FILE.read_text("utf-8"))
+    """Return the template as written, with what is nested in it; not to be changed."""
+    return read_document(FILE)
 
 
 @cache

@@ -1,9 +1,8 @@
 """What holds money or what a function gave up on: kept, encrypted, closed."""
 
 import pytest
-import yaml
 
-from tests.template.stack import FILE, Properties, Stack, arn_of, listed
+from tests.template.stack import Properties, Stack, arn_of, listed
 
 TABLES = {
     "IdentityTable": ["event"],
@@ -185,7 +184,3 @@ def leading_keys(statement: Properties) -> list[str]:
     (condition,) = statement.get("Condition", {"": {}}).values()
     keys: list[str] = condition.get("dynamodb:LeadingKeys", [])
     return keys
-
-
-def test_the_template_holds_no_yaml_alias_as_cloudformation_reads_none() -> None:
-    assert not [token for token in yaml.scan(FILE.read_text("utf-8")) if isinstance(token, yaml.AliasToken)]

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from quarterhour.reports.schedule.expression import parse
+from quarterhour_tools.emulator.document import parse as parse_template
 from quarterhour_tools.emulator.engines import Engine, open_engine
 from quarterhour_tools.emulator.http_api import Request
 from quarterhour_tools.emulator.stack import Stack
 from quarterhour_tools.emulator.template import Template
-from quarterhour_tools.emulator.template import parse as parse_template
 from quarterhour_tools.errors import ToolError
 
 TEMPLATE = """

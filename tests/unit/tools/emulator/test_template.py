@@ -6,7 +6,8 @@ from textwrap import dedent
 
 import pytest
 
-from quarterhour_tools.emulator.template import Route, Template, Timer, parse, table_request
+from quarterhour_tools.emulator.document import parse
+from quarterhour_tools.emulator.template import Route, Template, Timer, table_request
 from quarterhour_tools.errors import ToolError
 from tests.support.repository import ROOT
 
@@ -15,11 +16,6 @@ SMALL = """
       Rate: {Type: String, Default: rate(1 hour), AllowedPattern: '^rate\\(.+\\)$', ConstraintDescription: a rate.}
       Shards: {Type: Number, Default: 1, MinValue: 1, MaxValue: 4}
       Stage: {Type: String, Default: dev, AllowedValues: [dev, prod]}
-    Globals:
-      Function:
-        Handler: handler.handler
-        Timeout: 10
-        Environment: {Variables: {SHARED: yes-it-is, STAGE: !Ref Stage}}
     Resources:
       Ledger:
         Type: AWS::DynamoDB::Table
@@ -34,11 +30,13 @@ SMALL = """
       Counting:
         Type: AWS::Serverless::Function
         Properties:
-          CodeUri: functions/count/
+          CodeUri: functions/count
+          Handler: handler.handler
           Timeout: 120
           MemorySize: 512
           Environment:
             Variables:
+              STAGE: !Ref Stage
               TABLE: !Ref Ledger
               SHARDS: !Ref Shards
               ARN: !Sub 'x:${Ledger.Arn}:${Stage}:${AWS::Region}'
@@ -69,12 +67,11 @@ def attribute(resource: str, name: str) -> str:
     return f"{name} of {resource}"
 
 
-def test_a_function_has_its_own_settings_over_the_shared_ones() -> None:
+def test_a_function_has_its_settings_with_the_values_of_parameters() -> None:
     function = small(Shards=3).functions(attribute)["count"]
     assert function.code == Path("/there/functions/count")
     assert (function.timeout, function.memory) == (timedelta(minutes=2), 512)
     assert function.environment == {
-        "SHARED": "yes-it-is",
         "STAGE": "dev",
         "TABLE": "Ref of Ledger",
         "SHARDS": "3",
