@@ -71,7 +71,7 @@ bench: setup  ## Measure every budget of the design
 screenshots: setup  ## Draw the documentation's pictures of the console again (needs Chromium)
 	@$(BIN)/python -m tests.e2e.screenshots
 
-openapi: setup  ## Write the OpenAPI document and the reference of the HTTP API again
+openapi: setup  ## Write the OpenAPI document again, and the reference of the HTTP API to build/api.md
 	@$(BIN)/python -m quarterhour_tools.openapi
 
 lint: setup  ## Check style, types, the direction of imports, words, and what is generated
@@ -83,6 +83,7 @@ lint: setup  ## Check style, types, the direction of imports, words, and what is
 	$(BIN)/codespell
 	$(BIN)/python .ci/words.py
 	$(BIN)/python -m quarterhour_tools.openapi --check
+	$(BIN)/python .ci/words.py build/api.md
 
 format: setup  ## Format the code
 	$(BIN)/ruff check --fix

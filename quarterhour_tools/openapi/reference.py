@@ -1,4 +1,4 @@
-"""Writes the reference of docs/api.md from the OpenAPI document: the table of routes, and a section for each."""
+"""Makes the reference of the HTTP API from the OpenAPI document: the table of routes, and a section for each."""
 
 import inspect
 import re
@@ -8,27 +8,35 @@ from typing import Any, Final
 
 from quarterhour.web.access import STAFF, Role
 from quarterhour.web.routing import JSON
-from quarterhour_tools.errors import ToolError
 from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group
-from quarterhour_tools.openapi.document import GENERATED_BY, MEANINGS, PROBLEMS_OF_ALL
+from quarterhour_tools.openapi.document import MEANINGS, PROBLEMS_OF_ALL
 from quarterhour_tools.openapi.layout import WIDTH, laid_out
 from quarterhour_tools.openapi.routes import GROUPS
 from quarterhour_tools.openapi.schemas import Json
 
-BEGIN: Final = f"<!-- generated: {GENERATED_BY}; do not edit -->"
-END: Final = "<!-- /generated -->"
+_INTRODUCTION: Final = """\
+# Reference of the HTTP API
 
-_GENERATED: Final = re.compile(f"{re.escape(BEGIN)}.*?{re.escape(END)}", re.DOTALL)
+[The HTTP API](api.md) says who may call, and what all routes have in common."""
+
+_HEADING: Final = re.compile(r"^#+ (.+)$", re.MULTILINE)
+_LINK: Final = re.compile(r"\]\((?!https?:)([\w-]+\.md)?(?:#([\w-]+))?\)")
 _USUAL: Final = ("200", MEANINGS[200])
 _OF_ALL: Final = frozenset(map(str, (*PROBLEMS_OF_ALL, *BODY_PROBLEMS)))
 
 
-def page(text: str, document: Json) -> str:
-    """Return the page with its generated part written again."""
-    if not _GENERATED.search(text):
-        raise ToolError(f"docs/api.md has no generated part: it must have the lines {BEGIN} and {END}")
-    generated = "\n\n".join([BEGIN, *_Reference(document).parts(), END])
-    return _GENERATED.sub(lambda _: generated, text)
+def page(document: Json, docs: str) -> str:
+    """Return the reference as a page whose links lead to its own sections, or to the pages in the folder ``docs``."""
+    text = "\n\n".join([_INTRODUCTION, *_Reference(document).parts()]) + "\n"
+    own = set(map(_anchor, _HEADING.findall(text)))
+
+    def leading(link: re.Match[str]) -> str:
+        name, anchor = link.groups()
+        if not name and anchor in own:
+            return link[0]
+        return f"]({docs}/{name or 'api.md'}{f'#{anchor}' if anchor else ''})"
+
+    return _LINK.sub(leading, text)
 
 
 class _Reference:
@@ -162,8 +170,12 @@ def _own(operation: Json) -> list[Json]:
 
 
 def _link(route: str) -> str:
-    anchor = re.sub(r"[^\w\- ]", "", route.lower()).replace(" ", "-")
-    return f"[`{route}`](#{anchor})"
+    return f"[`{route}`](#{_anchor(route)})"
+
+
+def _anchor(heading: str) -> str:
+    """Return the name of a heading, as links write it."""
+    return re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[Any, ...]]) -> str:

@@ -42,6 +42,13 @@ def closed(document: Json) -> Json:
     return changed
 
 
+def reference() -> str:
+    """Return the reference of the API, as a page whose links lead to the folder ``docs``."""
+    from quarterhour_tools.openapi.reference import page  # noqa: PLC0415 - every worker would wait two seconds for it
+
+    return page(DOCUMENT, "../docs")
+
+
 class InProcess(HTTPAdapter):
     """Passes to a system in this process what would be sent over HTTP."""
 

@@ -24,13 +24,12 @@ from quarterhour.web.access import STAFF, Role
 from quarterhour_tools.emulator.authorizer import JwtAuthorizer
 from quarterhour_tools.emulator.http_api import Request, Response, path_parameters
 from quarterhour_tools.emulator.template import Route
-from tests.handlers.described import OPERATIONS
+from tests.handlers.described import OPERATIONS, reference
 from tests.handlers.desk import place
 from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
 from tests.handlers.test_rate_cards import keep
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
 from tests.support.orders import item
-from tests.support.repository import ROOT
 from tests.support.requests import ONE, post
 from tests.support.stored_statements import document, keep_sealed, plan_of
 from tests.support.system import World, opened
@@ -581,7 +580,7 @@ def test_the_openapi_document_names_the_roles_of_each_route() -> None:
 
 @pytest.mark.parametrize(("words", "roles"), [("machines only", frozenset()), ("machines and staff", STAFF)])
 def test_the_docs_say_of_each_route_that_agencies_cannot_use_who_may(words: str, roles: frozenset[Role]) -> None:
-    text = " ".join((ROOT / "docs" / "api.md").read_text("utf-8").split())
+    text = " ".join(reference().split())
     said = {
         route
         for route, callers in re.findall(r"### `([A-Z]+ [^`]+)` .*?\*\*Callers:\*\* ([^.]+)\.", text)

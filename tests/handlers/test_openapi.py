@@ -6,8 +6,8 @@ import re
 import pytest
 from openapi_spec_validator import validate
 
-from quarterhour_tools.errors import ToolError
-from tests.handlers.described import DOCUMENT, FILE, OPERATIONS, WRITES
+from tests.handlers.described import DOCUMENT, FILE, OPERATIONS, WRITES, reference
+from tests.support.pages import broken_links
 from tests.support.repository import ROOT
 from tests.support.system import World
 
@@ -25,15 +25,19 @@ def test_a_document_that_is_not_current_is_reported_and_not_written(
     assert FILE.read_bytes() == before
 
 
-def test_a_reference_without_its_place_in_the_page_is_refused() -> None:
-    from quarterhour_tools.openapi.reference import BEGIN, END, page  # noqa: PLC0415 - as above
+def test_each_link_of_the_reference_has_a_target() -> None:
+    text = reference()
+    assert len(re.findall(r"\]\(\.\./docs/\w", text)) > 20
+    assert list(broken_links(text, ROOT / "docs")) == []
 
-    with pytest.raises(ToolError, match=f"docs/api.md has no generated part: .*{BEGIN}.*{END}"):
-        page("# The HTTP API\n", DOCUMENT)
+
+def test_the_page_names_each_route_once() -> None:
+    table = (ROOT / "docs" / "api.md").read_text("utf-8").partition("\n## Routes\n")[2].partition("\n## ")[0]
+    assert sorted(re.findall(r"`([A-Z]+ /[^`]*)`", table)) == sorted(OPERATIONS)
 
 
 def test_the_reference_has_a_section_for_each_route_and_every_example() -> None:
-    text = (ROOT / "docs" / "api.md").read_text("utf-8")
+    text = reference()
     sections = dict(re.findall(r"^### `([A-Z]+ /[^`]+)`\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
     assert sections.keys() == OPERATIONS.keys()
     for route, operation in OPERATIONS.items():
