@@ -21,14 +21,13 @@ from benchmarks.made_up import NEWEST, Json, Ledger, MadeUp
 from benchmarks.orders import TIMED_ITEMS, body
 from benchmarks.recording import batch, request
 from quarterhour.aws import workers
-from quarterhour.aws.items import to_item
 from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.ledger.postings.segments import SegmentKey, packed, segment_item
+from quarterhour.ledger.recording.claim_items import claim_item
 from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.ledger.recording.pricing import CommissionTerms
 from quarterhour.ledger.recording.settings import RecordingSettings
-from quarterhour.ledger.recording.store import claim_values
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Identity, Partition, Position
 
@@ -95,7 +94,7 @@ class Distant(MadeUp):
         key = SegmentKey(Partition.of(sale.hash, _AT, _LEDGER.shards), Position.of(sale.hash, _AT))
         claim = made.placed(key, 0)
         self._segments[str(key.position)] = segment_item(key, 1, packed([ledger_values(event, claim)]))
-        return to_item(claim_values(claim, "earlier"))
+        return claim_item(claim, "earlier")
 
 
 class InTurn:

@@ -16,8 +16,9 @@ from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.postings.partitions import LedgerReader
 from quarterhour.ledger.postings.segments import SegmentKey, packed
 from quarterhour.ledger.reading.queries import LedgerQueries
+from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.plan import NewSegment
-from quarterhour.ledger.recording.store import LedgerStore
+from quarterhour.ledger.recording.segment_store import SegmentStore
 from quarterhour.model.identifiers import Partition, Position
 from quarterhour.model.instants import ALWAYS
 from quarterhour.reports.schedule.store import ScheduleStore
@@ -69,8 +70,12 @@ class Storage:
         return self.stack.ref("EntityTable")
 
     @property
-    def ledger(self) -> LedgerStore:
-        return LedgerStore(self.dynamodb, self.identity_table, self.ledger_table, self.entity_table, self.workers)
+    def claims(self) -> ClaimStore:
+        return ClaimStore(self.dynamodb, self.identity_table, self.entity_table, self.workers)
+
+    @property
+    def segments(self) -> SegmentStore:
+        return SegmentStore(self.dynamodb, self.ledger_table, self.entity_table, self.workers)
 
     @property
     def counters(self) -> CounterStore:
@@ -116,7 +121,7 @@ class Storage:
 
     def post(self, postings: Iterable[Mapping[str, str]]) -> None:
         """Append postings, each in a separate segment."""
-        self.ledger.append([alone(one) for one in postings], lambda _: True)
+        self.segments.append([alone(one) for one in postings], lambda _: True)
 
     def forget(self, pk: str) -> None:
         """Delete a partition of the Entity table."""

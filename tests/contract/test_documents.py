@@ -15,9 +15,10 @@ from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.items import to_item
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.reading.queries import EventLookup, ExplanationQueries
+from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.outcomes import Verdict
+from quarterhour.ledger.recording.segment_store import SegmentStore
 from quarterhour.ledger.recording.service import Recorder
-from quarterhour.ledger.recording.store import LedgerStore
 from quarterhour.model.errors import ConflictError, NotFoundError
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.registry.agencies.agency import AGENCIES, Registration
@@ -282,12 +283,17 @@ def test_an_agency_is_closed_while_a_version_that_says_so_is_in_force(archive: A
 # ---------------------------------------------------------------- commissions by a rate card, recorded and explained
 
 
+def recorder_of(archive: Archive, storage: Storage) -> Recorder:
+    claims = ClaimStore(archive.client, storage.identity_table, storage.entity_table, Workers(1))
+    segments = SegmentStore(archive.client, storage.ledger_table, storage.entity_table, Workers(1))
+    return Recorder(settings(), claims, segments, archive.rate_cards.read, archive.registrations.read, tokens)
+
+
 def record(archive: Archive, storage: Storage, own: str, at: datetime, numbers: range) -> list[Verdict]:
     """Record sales of an agency that are priced by its rate card."""
-    ledger = LedgerStore(archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, Workers(1))
     sold = [event(f"{own}-{number}", amount="100", category="books") for number in numbers]
     events = [replace(one, account=Account(own, "GBP"), time=at) for one in sold]
-    recorder = Recorder(settings(), ledger, archive.rate_cards.read, archive.registrations.read, tokens)
+    recorder = recorder_of(archive, storage)
     return [one.verdict for one in recorder.record(events, f"{own}-{numbers}", 60)]
 
 
@@ -322,10 +328,9 @@ def test_a_rerating_costs_what_a_refund_costs_and_the_read_of_its_rate_card(
     for seen, percent in enumerate(("10", "20")):
         archive.write(rate_card_name(own), seen, rate_card(percent, "2026-01-01"))
     assert record(archive, storage, own, at, range(1)) == [Verdict.RECORDED]
-    ledger = LedgerStore(archive.client, storage.identity_table, storage.ledger_table, storage.entity_table, Workers(1))
     sent = rerating(f"{own}-rr", 1, of=f"{own}-0", rate_card=rate_card_name(own), agency=own)
     verdicts: list[Verdict] = []
-    recorder = Recorder(settings(), ledger, archive.rate_cards.read, archive.registrations.read, tokens)
+    recorder = recorder_of(archive, storage)
     bill = archive.bill(lambda: verdicts.extend(one.verdict for one in recorder.record([sent], own, 60)))
     record_property("record a re-rating, and write 2 control items", costs(bill))
     assert verdicts == [Verdict.RECORDED]

@@ -34,7 +34,7 @@ def stored(storage: Storage, identity: Identity) -> HeldEvent:
 
 def reason_of(storage: Storage, identity: Identity) -> HeldReason:
     """Return the reason in the reservation, which is that of the item."""
-    reservation = storage.ledger.claims([identity])[identity]
+    reservation = storage.claims.claims([identity])[identity]
     assert isinstance(reservation, Reservation)
     assert stored(storage, identity).reason == reservation.reason
     return reservation.reason
@@ -44,7 +44,7 @@ def reason_of(storage: Storage, identity: Identity) -> HeldReason:
 def one(storage: Storage, own: str) -> Event:
     """An event that is held for its agency."""
     one = event(f"{own}-held", "sale.refunded", amount="-2", refers_to=f"{own}-sale")
-    storage.ledger.hold([Hold.of(one, AGENCY)], lambda: True)
+    storage.claims.hold([Hold.of(one, AGENCY)], lambda: True)
     return one
 
 

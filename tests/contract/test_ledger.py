@@ -10,13 +10,14 @@ from typing import Any
 
 import pytest
 
-from quarterhour.aws.items import to_item
 from quarterhour.aws.tables import query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.events.event import Event
 from quarterhour.ledger.keys import held_key, linked_event_of, linked_range
 from quarterhour.ledger.postings.partitions import partition_request
 from quarterhour.ledger.postings.segments import postings_of, segment_item
+from quarterhour.ledger.recording.claim_items import claim_item
+from quarterhour.ledger.recording.claim_store import linked_request
 from quarterhour.ledger.recording.claims import Claim, Claimed, Refundable
 from quarterhour.ledger.recording.held_event import Held, HeldEvent, HeldReason, Hold, Reservation
 from quarterhour.ledger.recording.linked import LinkedClaim, Lost
@@ -29,7 +30,6 @@ from quarterhour.ledger.recording.plan import (
     new_segment,
     plan_segments,
 )
-from quarterhour.ledger.recording.store import claim_values, linked_request
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import Calendar, Period
@@ -52,13 +52,13 @@ def always(_: QuarterHour) -> bool:
 
 
 def claimed_by(storage: Storage, one: Claim, request: str = "request") -> Claimed | None:
-    (claimed,) = storage.ledger.claim([one], request, in_time)
+    (claimed,) = storage.claims.claim([one], request, in_time)
     assert not isinstance(claimed, Held)
     return claimed
 
 
 def existing(storage: Storage, one: Claim) -> Claim:
-    found = storage.ledger.claims([one.identity])[one.identity]
+    found = storage.claims.claims([one.identity])[one.identity]
     assert isinstance(found, Claim)
     return found
 
@@ -95,8 +95,8 @@ def test_of_concurrent_claims_one_is_fresh_and_all_return_the_same(storage: Stor
 def test_each_of_many_claims_is_fresh_or_the_existing_one(storage: Storage, own: str, at: datetime) -> None:
     first = [claim(event(f"{own}-{i}"), at) for i in range(70)]
     second = [claim(event(f"{own}-{i}", amount="99"), at + LATER) for i in range(140)]
-    storage.ledger.claim(first, "one", in_time)
-    assert storage.ledger.claim(second, "other", in_time) == [
+    storage.claims.claim(first, "one", in_time)
+    assert storage.claims.claim(second, "other", in_time) == [
         *(Claimed(one, fresh=False) for one in first),
         *(Claimed(one, fresh=True) for one in second[70:]),
     ]
@@ -104,8 +104,8 @@ def test_each_of_many_claims_is_fresh_or_the_existing_one(storage: Storage, own:
 
 def test_claims_are_read_back_whole_however_many(storage: Storage, own: str, at: datetime) -> None:
     made = [claim(event(f"{own}-{i}", amount=f"{i}.50"), at, retention=timedelta(days=90)) for i in range(130)]
-    assert all(storage.ledger.claim(made, "request", in_time))
-    found = storage.ledger.claims([one.identity for one in made] + [Identity("shop", f"{own}-none")])
+    assert all(storage.claims.claim(made, "request", in_time))
+    found = storage.claims.claims([one.identity for one in made] + [Identity("shop", f"{own}-none")])
     assert found == {one.identity: one for one in made}
 
 
@@ -113,8 +113,8 @@ def test_a_claim_is_moved_once(storage: Storage, own: str, at: datetime) -> None
     old = claim(event(own), at)
     claimed_by(storage, old)
     ours, theirs = (alone(old.moved(event(own), at + hours * LATER, settings())) for hours in (1, 2))
-    assert storage.ledger.move([(old, ours)]) == [ours]
-    assert storage.ledger.move([(old, theirs)]) == []
+    assert storage.claims.move([(old, ours)]) == [ours]
+    assert storage.claims.move([(old, theirs)]) == []
     assert existing(storage, old) == ours
 
 
@@ -123,11 +123,11 @@ def test_a_claim_that_is_moved_gets_and_loses_the_flag_of_a_prior_period(storage
     old = claim(sold, datetime(2026, 10, 3, 23, tzinfo=UTC))
     claimed_by(storage, old)
     prior = alone(old.moved(sold, datetime(2026, 10, 4, tzinfo=UTC), settings()))
-    assert storage.ledger.move([(old, prior)]) == [prior]
+    assert storage.claims.move([(old, prior)]) == [prior]
     assert existing(storage, old) == prior
     assert (prior.period, prior.prior_period) == (Period(2026, 10), True)
     current = alone(prior.moved(sold, datetime(2026, 10, 5, tzinfo=UTC), settings(calendar=Calendar(grace_days=9))))
-    assert storage.ledger.move([(prior, current)]) == [current]
+    assert storage.claims.move([(prior, current)]) == [current]
     assert existing(storage, old) == current
     assert (current.period, current.prior_period) == (Period(2026, 9), False)
 
@@ -139,17 +139,17 @@ def test_a_claim_that_is_moved_gets_and_loses_a_tax_point(storage: Storage, own:
     ahead = settings(calendar=Calendar(timezone(timedelta(hours=1))))
     moved = alone(old.moved(event(own), next_day, ahead))
     assert moved.tax_point == next_day.date() + timedelta(days=1)
-    assert storage.ledger.move([(old, moved)]) == [moved]
+    assert storage.claims.move([(old, moved)]) == [moved]
     assert existing(storage, old) == moved
     again = alone(moved.moved(event(own), next_day + LATER, settings()))
-    assert storage.ledger.move([(moved, again)]) == [again]
+    assert storage.claims.move([(moved, again)]) == [again]
     assert existing(storage, old) == again
 
 
 def test_a_missing_claim_is_not_moved(storage: Storage, own: str, at: datetime) -> None:
     old = claim(event(own), at)
-    assert storage.ledger.move([(old, alone(old.moved(event(own), at + LATER, settings())))]) == []
-    assert not storage.ledger.claims([old.identity])
+    assert storage.claims.move([(old, alone(old.moved(event(own), at + LATER, settings())))]) == []
+    assert not storage.claims.claims([old.identity])
 
 
 # ---------------------------------------------------------------- linked refunds
@@ -177,16 +177,16 @@ def left(storage: Storage, sale: Claim) -> Decimal:
 
 def test_a_refund_is_claimed_and_reduces_its_sale(storage: Storage, sale: Claim, at: datetime) -> None:
     planned = refund(sale, "-4.00", at)
-    assert storage.ledger.claim_linked(planned, "request") == Claimed(planned.claim, fresh=True)
+    assert storage.claims.claim_linked(planned, "request") == Claimed(planned.claim, fresh=True)
     assert existing(storage, planned.claim) == planned.claim
     assert left(storage, sale) == Decimal("6.00")
 
 
 def test_a_refund_against_an_outdated_sale_writes_no_claim(storage: Storage, sale: Claim, at: datetime) -> None:
     first, second = refund(sale, "-4.00", at, "first"), refund(sale, "-7.00", at, "second")
-    storage.ledger.claim_linked(first, "one")
-    assert storage.ledger.claim_linked(second, "other") == Lost()
-    assert not storage.ledger.claims([second.claim.identity])
+    storage.claims.claim_linked(first, "one")
+    assert storage.claims.claim_linked(second, "other") == Lost()
+    assert not storage.claims.claims([second.claim.identity])
     assert left(storage, sale) == Decimal("6.00")
 
 
@@ -195,9 +195,9 @@ def test_a_refund_claimed_again_reduces_its_sale_once(
     storage: Storage, sale: Claim, at: datetime, request_: str, *, fresh: bool
 ) -> None:
     planned = refund(sale, "-4.00", at)
-    storage.ledger.claim_linked(planned, "same")
+    storage.claims.claim_linked(planned, "same")
     again = refund(existing(storage, sale), "-4.00", at + LATER)
-    assert storage.ledger.claim_linked(again, request_) == Claimed(planned.claim, fresh=fresh)
+    assert storage.claims.claim_linked(again, request_) == Claimed(planned.claim, fresh=fresh)
     assert left(storage, sale) == Decimal("6.00")
 
 
@@ -205,7 +205,7 @@ def test_concurrent_refunds_never_exceed_the_sale(storage: Storage, sale: Claim,
     planned = [refund(sale, "-4.00", at, str(number)) for number in range(8)]
 
     def is_claimed(one: LinkedClaim) -> bool:
-        return storage.ledger.claim_linked(one, one.claim.identity.id) == Claimed(one.claim, fresh=True)
+        return storage.claims.claim_linked(one, one.claim.identity.id) == Claimed(one.claim, fresh=True)
 
     with ThreadPoolExecutor(8) as pool:
         assert sum(pool.map(is_claimed, planned)) == 1
@@ -243,9 +243,9 @@ def test_a_void_takes_what_is_left_and_marks_its_sale_in_one_transaction(
 ) -> None:
     storage = desk.storage
     first = refund(sale, "-4.00", at)
-    storage.ledger.claim_linked(first, "request")
+    storage.claims.claim_linked(first, "request")
     planned = void(existing(storage, sale), at)
-    bill = desk.bill(lambda: storage.ledger.claim_linked(planned, "request"))
+    bill = desk.bill(lambda: storage.claims.claim_linked(planned, "request"))
     record_property("claim a void", cost(bill))
     assert (bill.write_units, bill.read_units, bill.calls.total()) == (6, 0, 1)
     found = existing(storage, planned.claim)
@@ -265,10 +265,10 @@ def test_a_void_takes_what_is_left_and_marks_its_sale_in_one_transaction(
 
 def test_of_two_voids_of_one_sale_the_second_writes_nothing(storage: Storage, sale: Claim, at: datetime) -> None:
     first, second = void(sale, at, "first"), void(sale, at, "second")
-    assert storage.ledger.claim_linked(first, "one") == Claimed(first.claim, fresh=True)
-    assert storage.ledger.claim_linked(second, "other") == Lost()
-    assert storage.ledger.claim_linked(replace(second, claim=first.claim), "one") == Claimed(first.claim, fresh=True)
-    assert not storage.ledger.claims([second.claim.identity])
+    assert storage.claims.claim_linked(first, "one") == Claimed(first.claim, fresh=True)
+    assert storage.claims.claim_linked(second, "other") == Lost()
+    assert storage.claims.claim_linked(replace(second, claim=first.claim), "one") == Claimed(first.claim, fresh=True)
+    assert not storage.claims.claims([second.claim.identity])
     assert list(listed(storage, sale)) == [first.claim.identity]
 
 
@@ -276,7 +276,7 @@ def test_a_void_of_a_free_sale_marks_it(storage: Storage, own: str, at: datetime
     free = claim(event(f"{own}-free", amount="0"), at)
     claimed_by(storage, free)
     planned = linked_of(void_of(f"{own}-v", f"{own}-free"), free, at, amount="0")
-    storage.ledger.claim_linked(planned, "one")
+    storage.claims.claim_linked(planned, "one")
     found = existing(storage, free).refundable
     assert found
     assert (found.left, found.voided) == (Decimal(0), planned.claim.identity)
@@ -295,14 +295,14 @@ def test_an_adjustment_from_another_source_is_listed_with_its_sale_and_leaves_it
         refers_to_source="shop",
     )
     planned = linked_of(replace(sent, identity=Identity("till", sent.identity.id)), sale, at)
-    bill = desk.bill(lambda: storage.ledger.claim_linked(planned, "request"))
+    bill = desk.bill(lambda: storage.claims.claim_linked(planned, "request"))
     record_property("claim an adjustment of a sale", cost(bill))
     assert (bill.write_units, bill.read_units, bill.calls.total()) == (4, 0, 1)
     assert existing(storage, planned.claim) == planned.claim
     assert existing(storage, sale) == sale
     assert listed(storage, sale) == {planned.claim.identity: Decimal("10.00")}
     again = replace(planned, claim=planned.claim._replace(position=claim(sent, at + LATER).position))
-    assert storage.ledger.claim_linked(again, "other") == Claimed(planned.claim, fresh=False)
+    assert storage.claims.claim_linked(again, "other") == Claimed(planned.claim, fresh=False)
 
 
 # ---------------------------------------------------------------- re-ratings
@@ -330,14 +330,14 @@ def rerated(sale: Claim, version: int, at: datetime, name: str = "rerating") -> 
 
 def test_a_rerating_keeps_its_price_with_the_claim_of_its_sale(storage: Storage, priced: Claim, at: datetime) -> None:
     with_a_fee = rerated(priced, 1, at, "first")
-    assert storage.ledger.claim_linked(with_a_fee, "one") == Claimed(with_a_fee.claim, fresh=True)
+    assert storage.claims.claim_linked(with_a_fee, "one") == Claimed(with_a_fee.claim, fresh=True)
     sale = existing(storage, priced)
     assert (sale, sale.terms) == (with_a_fee.after, priced.terms)
     plain = rerated(sale, 2, at, "second")
-    storage.ledger.claim_linked(plain, "one")
+    storage.claims.claim_linked(plain, "one")
     assert existing(storage, priced) == plain.after
     back = refund(plain.after, "-10.00", at)
-    storage.ledger.claim_linked(back, "one")
+    storage.claims.claim_linked(back, "one")
     assert back.claim.terms.commission(Decimal("-10.00")) == Decimal("-0.5")
 
 
@@ -345,11 +345,11 @@ def test_of_a_rerating_and_a_refund_at_once_the_second_is_planned_again(
     storage: Storage, priced: Claim, at: datetime
 ) -> None:
     back, first, second = refund(priced, "-4.00", at), rerated(priced, 1, at), rerated(priced, 2, at, "second")
-    storage.ledger.claim_linked(first, "one")
+    storage.claims.claim_linked(first, "one")
     for outdated in (back, second):
-        assert storage.ledger.claim_linked(outdated, "other") == Lost()
+        assert storage.claims.claim_linked(outdated, "other") == Lost()
     assert existing(storage, priced) == first.after
-    assert storage.ledger.claim_linked(first, "one") == Claimed(first.claim, fresh=True), "a lost response"
+    assert storage.claims.claim_linked(first, "one") == Claimed(first.claim, fresh=True), "a lost response"
 
 
 # ---------------------------------------------------------------- held events
@@ -361,7 +361,7 @@ def orphan(own: str, amount: str = "-4.00") -> Event:
 
 
 def held_by(storage: Storage, one: Event) -> Claimed | Held | None:
-    (result,) = storage.ledger.hold([Hold.of(one, HeldReason.UNKNOWN_SALE)], in_time)
+    (result,) = storage.claims.hold([Hold.of(one, HeldReason.UNKNOWN_SALE)], in_time)
     return result
 
 
@@ -393,7 +393,7 @@ def test_other_content_under_the_identity_of_a_held_event_changes_nothing(
     one, other = orphan(own), orphan(own, "-5.00")
     reserved = held_by(storage, one)
     assert held_by(storage, other) == reserved
-    assert storage.ledger.claim([claim(other, at)], "request", in_time) == [reserved]
+    assert storage.claims.claim([claim(other, at)], "request", in_time) == [reserved]
     found = stored(storage, one)
     assert found
     assert found.event == one
@@ -409,11 +409,11 @@ def test_a_recorded_event_is_not_held(storage: Storage, own: str, at: datetime) 
 def test_a_reservation_becomes_a_claim_once(storage: Storage, own: str, at: datetime) -> None:
     held_by(storage, orphan(own))
     first, second = claim(orphan(own), at), claim(orphan(own), at + LATER)
-    assert storage.ledger.claim_held([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)]
-    assert storage.ledger.claim_held([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)], (
+    assert storage.claims.claim_held([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)]
+    assert storage.claims.claim_held([first], "one", in_time) == [Claimed(first, fresh=True, was_held=True)], (
         "a lost response"
     )
-    assert storage.ledger.claim_held([second], "other", in_time) == [Claimed(first, fresh=False)]
+    assert storage.claims.claim_held([second], "other", in_time) == [Claimed(first, fresh=False)]
     assert existing(storage, first) == first
 
 
@@ -421,9 +421,9 @@ def test_the_reservation_of_other_content_and_a_discarded_one_do_not_become_a_cl
     storage: Storage, own: str, at: datetime
 ) -> None:
     reserved = held_by(storage, orphan(own))
-    assert storage.ledger.claim_held([claim(orphan(own, "-5.00"), at)], "request", in_time) == [reserved]
+    assert storage.claims.claim_held([claim(orphan(own, "-5.00"), at)], "request", in_time) == [reserved]
     discarded(storage, orphan(own))
-    (found,) = storage.ledger.claim_held([claim(orphan(own), at)], "request", in_time)
+    (found,) = storage.claims.claim_held([claim(orphan(own), at)], "request", in_time)
     assert isinstance(found, Held)
     assert found.reservation.discarded == "sent by a test"
 
@@ -432,8 +432,8 @@ def test_a_held_refund_is_claimed_against_its_sale_once(storage: Storage, own: s
     held_by(storage, orphan(own))
     planned = replace(refund(sale, "-4.00", at, "held"), was_held=True)
     planned = replace(planned, claim=claim_of_refund(own, sale, at))
-    assert storage.ledger.claim_linked(planned, "one") == Claimed(planned.claim, fresh=True, was_held=True)
-    assert storage.ledger.claim_linked(planned, "other") == Claimed(planned.claim, fresh=False)
+    assert storage.claims.claim_linked(planned, "one") == Claimed(planned.claim, fresh=True, was_held=True)
+    assert storage.claims.claim_linked(planned, "other") == Claimed(planned.claim, fresh=False)
     assert left(storage, sale) == Decimal("6.00")
 
 
@@ -447,7 +447,7 @@ def test_a_discarded_refund_is_not_claimed_against_its_sale(
     held_by(storage, orphan(own))
     discarded(storage, orphan(own))
     planned = replace(refund(sale, "-4.00", at, "held"), was_held=True, claim=claim_of_refund(own, sale, at))
-    assert storage.ledger.claim_linked(planned, "one") == Lost()
+    assert storage.claims.claim_linked(planned, "one") == Lost()
     assert left(storage, sale) == Decimal("10.00")
 
 
@@ -457,15 +457,15 @@ def test_a_refund_that_was_never_held_does_not_replace_a_reservation(
     held_by(storage, orphan(own))
     reserved = Reservation.of(orphan(own), HeldReason.UNKNOWN_SALE)
     planned = replace(refund(sale, "-4.00", at, "held"), claim=claim_of_refund(own, sale, at))
-    assert storage.ledger.claim_linked(planned, "one") == Lost()
-    assert storage.ledger.claims([orphan(own).identity]) == {orphan(own).identity: reserved}
+    assert storage.claims.claim_linked(planned, "one") == Lost()
+    assert storage.claims.claims([orphan(own).identity]) == {orphan(own).identity: reserved}
     assert left(storage, sale) == Decimal("10.00")
 
 
 def test_the_item_of_a_held_event_is_deleted_again_and_again(storage: Storage, own: str) -> None:
     held_by(storage, orphan(own))
     for _ in range(2):
-        storage.ledger.forget_held([orphan(own).identity])
+        storage.claims.forget_held([orphan(own).identity])
         assert stored(storage, orphan(own)) is None
 
 
@@ -487,8 +487,8 @@ def whole(made: PlannedSegment) -> NewSegment:
 def test_a_segment_is_read_back_at_once_unchanged(storage: Storage, own: str, at: datetime) -> None:
     data: dict[str, Any] = {"customer": "Zoë ✓", "extra": {"note": "x" * 4000, "deep": {"a": [1, None]}}}
     made = planned(own, at, 3, **data)
-    assert storage.ledger.append([whole(made)], always) == set(whole(made).claims)
-    assert storage.ledger.look_up(made.claims) == Found(list(made.claims), [], [])
+    assert storage.segments.append([whole(made)], always) == set(whole(made).claims)
+    assert storage.segments.look_up(made.claims) == Found(list(made.claims), [], [])
     held = list(ledger(storage, made.claims[0]))
     assert held == [ledger_values(event(one.identity.id, **data), one) for one in made.claims]
 
@@ -498,7 +498,7 @@ def test_a_segment_of_64_kilobytes_is_read_back(storage: Storage, own: str, at: 
     contents = {one.identity: one for one in sold}
     segments = plan_segments([claim(one, at) for one in sold], contents, RecordingRequest(own, at), at, 1)
     assert max(len(one.events) for one in segments) > 32 << 10
-    appended = storage.ledger.append([whole(one) for one in segments], always)
+    appended = storage.segments.append([whole(one) for one in segments], always)
     assert len(appended) == 500
     assert len(list(ledger(storage, claim(at=at)))) == 500
 
@@ -506,24 +506,24 @@ def test_a_segment_of_64_kilobytes_is_read_back(storage: Storage, own: str, at: 
 def test_an_append_repeated_writes_nothing_twice(storage: Storage, own: str, at: datetime) -> None:
     made = whole(planned(own, at, 60))
     for _ in range(3):
-        assert storage.ledger.append([made], always) == set(made.claims)
+        assert storage.segments.append([made], always) == set(made.claims)
     assert len(list(ledger(storage, claim(at=at)))) == 60
 
 
 def test_a_void_keeps_a_segment_from_being_appended(storage: Storage, own: str, at: datetime) -> None:
     made = planned(own, at, 60)
-    assert storage.ledger.look_up(made.claims) == Found([], [], list(made.claims))
+    assert storage.segments.look_up(made.claims) == Found([], [], list(made.claims))
     for _ in range(2):
-        assert storage.ledger.fence(made.claims, always) == Found([], list(made.claims), [])
-    assert storage.ledger.append([whole(made)], always) == set()
+        assert storage.segments.fence(made.claims, always) == Found([], list(made.claims), [])
+    assert storage.segments.append([whole(made)], always) == set()
     assert not list(ledger(storage, claim(at=at)))
-    assert storage.ledger.look_up(made.claims) == Found([], list(made.claims), [])
+    assert storage.segments.look_up(made.claims) == Found([], list(made.claims), [])
 
 
 def test_a_void_that_comes_too_late_finds_the_events(storage: Storage, own: str, at: datetime) -> None:
     made = planned(own, at, 60)
-    storage.ledger.append([whole(made)], always)
-    assert storage.ledger.fence(made.claims, always) == Found(list(made.claims), [], [])
+    storage.segments.append([whole(made)], always)
+    assert storage.segments.fence(made.claims, always) == Found(list(made.claims), [], [])
     assert len(list(ledger(storage, claim(at=at)))) == 60
 
 
@@ -531,8 +531,8 @@ def test_of_a_segment_and_a_void_at_once_one_is_there(storage: Storage, own: str
     for number in range(10):
         made = planned(f"{own}-{number}", at + timedelta(milliseconds=number), 5)
         with ThreadPoolExecutor(4) as pool:
-            voids = [pool.submit(storage.ledger.fence, made.claims, always) for _ in range(2)]
-            appends = [pool.submit(storage.ledger.append, [whole(made)], always) for _ in range(2)]
+            voids = [pool.submit(storage.segments.fence, made.claims, always) for _ in range(2)]
+            appends = [pool.submit(storage.segments.append, [whole(made)], always) for _ in range(2)]
         found = [one.result() for one in voids]
         appended = [one.result() for one in appends]
         assert found[0] == found[1]
@@ -546,17 +546,17 @@ def test_nothing_is_appended_to_a_quarter_hour_that_is_not_open(storage: Storage
     def is_open(quarter_hour: QuarterHour) -> bool:
         return quarter_hour == QuarterHour.at(at + LATER)
 
-    assert storage.ledger.append([whole(shut), whole(open_)], is_open) == set(whole(open_).claims)
-    assert storage.ledger.fence(shut.claims, is_open) == Found([], [], list(shut.claims))
+    assert storage.segments.append([whole(shut), whole(open_)], is_open) == set(whole(open_).claims)
+    assert storage.segments.fence(shut.claims, is_open) == Found([], [], list(shut.claims))
     assert not list(ledger(storage, claim(at=at)))
 
 
 def test_claims_are_looked_up_in_any_number_of_segments(storage: Storage, own: str, at: datetime) -> None:
     segments = [planned(f"{own}-{number}", at + timedelta(milliseconds=number), 2) for number in range(120)]
-    storage.ledger.append([whole(one) for one in segments[:110]], always)
+    storage.segments.append([whole(one) for one in segments[:110]], always)
     claims = [one for made in segments for one in made.claims]
-    assert storage.ledger.look_up(claims) == Found(claims[:220], [], claims[220:])
-    assert storage.ledger.look_up([]) == Found([], [], [])
+    assert storage.segments.look_up(claims) == Found(claims[:220], [], claims[220:])
+    assert storage.segments.look_up([]) == Found([], [], [])
 
 
 # ---------------------------------------------------------------- costs
@@ -567,7 +567,7 @@ def test_claim_and_append_cost_a_unit_for_each_kibibyte(storage: Storage, own: s
     one = claim(event(own), at)
     put = storage.dynamodb.put_item(
         TableName=storage.identity_table,
-        Item=to_item(claim_values(one, "request")),
+        Item=claim_item(one, "request"),
         ReturnConsumedCapacity="TOTAL",
     )
     assert put["ConsumedCapacity"]["CapacityUnits"] == 1

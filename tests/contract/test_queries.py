@@ -225,7 +225,7 @@ def recorded(storage: Storage, own: str, at: datetime) -> list[str]:
     ids = [f"{own}-{number}" for number in range(12)]
     instants = [at - timedelta(hours=1) + number * 5 * MINUTE for number in range(12)]
     claims = [claim(event(id_), instant, shards=SHARDS) for id_, instant in zip(ids, instants, strict=True)]
-    storage.ledger.prepare(SHARDS, QuarterHour.at(at - timedelta(hours=2)))
+    storage.segments.prepare(SHARDS, QuarterHour.at(at - timedelta(hours=2)))
     storage.post(ledger_values(event(one.identity.id), one) for one in claims)
     return ids
 

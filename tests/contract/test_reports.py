@@ -43,7 +43,7 @@ def _no_control_items(storage: Storage) -> None:
 @pytest.fixture
 def started(storage: Storage, at: datetime) -> Checkpoint:
     """The checkpoint before the first report."""
-    storage.ledger.prepare(1, QuarterHour.at(at).previous)
+    storage.segments.prepare(1, QuarterHour.at(at).previous)
     return Checkpoint(QuarterHour.at(at).previous, ("", ""), None)
 
 
@@ -64,7 +64,7 @@ def sealed(count: int) -> tuple[SealedFile, ...]:
 def test_the_highest_number_of_shards_is_raised_and_never_lowered(storage: Storage, at: datetime) -> None:
     seen = []
     for shards in (2, 1, 4, 3, 4):
-        storage.ledger.prepare(shards, QuarterHour.at(at))
+        storage.segments.prepare(shards, QuarterHour.at(at))
         seen.append(storage.reports.checkpoints.shards())
     assert seen == [2, 2, 4, 4, 4]
 
@@ -74,8 +74,8 @@ def test_before_the_first_event_there_is_one_shard_and_no_checkpoint(storage: St
 
 
 def test_the_reports_start_once(storage: Storage, started: Checkpoint) -> None:
-    storage.ledger.prepare(1, started.sealed_through.previous)
-    storage.ledger.prepare(1, started.sealed_through.next)
+    storage.segments.prepare(1, started.sealed_through.previous)
+    storage.segments.prepare(1, started.sealed_through.next)
     assert storage.reports.checkpoints.checkpoint() == started
 
 

@@ -30,7 +30,7 @@ import pytest
 from botocore.config import Config
 
 from quarterhour.aws.tables import put_items_request
-from quarterhour.ledger.recording.store import first_checkpoint_request
+from quarterhour.ledger.recording.segment_store import first_checkpoint_request
 from quarterhour.model.clock import SystemClock, iso_millis, iso_seconds
 from quarterhour.model.identifiers import Identity, Position
 from quarterhour.model.periods import Calendar, Period

@@ -51,7 +51,7 @@ def broken(folder: Path) -> set[str]:
         {
             ("quarterhour/model/money.py", "quarterhour.web"): FEATURES,
             ("quarterhour_tools/emulator/stack.py", "quarterhour_tools.cli"): TOOLS,
-            ("quarterhour/ledger/recording/store.py", "quarterhour.ledger.held.plan"): LEDGER,
+            ("quarterhour/ledger/recording/claim_store.py", "quarterhour.ledger.held.plan"): LEDGER,
             ("quarterhour/aws/clients.py", "quarterhour_tools.errors"): SHIPPED,
             ("quarterhour_client/plan.py", "quarterhour_client.spool"): CLIENT,
             ("quarterhour_client/events.py", "quarterhour.model.money"): APART,

@@ -1,6 +1,7 @@
 """The request builders: their conditions, and that AWS accepts their form."""
 
-from datetime import timedelta
+from dataclasses import replace
+from datetime import date, timedelta
 from decimal import Decimal
 from typing import Any
 
@@ -18,9 +19,11 @@ from quarterhour.counters.plan import CounterChange, Retention
 from quarterhour.ledger.keys import CHECKPOINT_KEY, SEALED_THROUGH
 from quarterhour.ledger.postings.partitions import partition_request
 from quarterhour.ledger.postings.segments import SegmentKey, packed, postings_of, segment_item, void_item
-from quarterhour.ledger.recording import store as ledger
+from quarterhour.ledger.recording import claim_store, segment_store
+from quarterhour.ledger.recording.claim_items import claim_item, request_hash
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
 from quarterhour.reports.keys import Part
@@ -46,18 +49,20 @@ SEGMENT = SegmentKey(SALE.partition, SALE.position.of_item)
 REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     "claim": (
         "BatchExecuteStatement",
-        insert_items_request("Identity", [to_item(ledger.claim_values(SALE, "request-1"))]),
+        insert_items_request("Identity", [claim_item(SALE, "request-1")]),
     ),
-    "refund": ("TransactWriteItems", ledger.linked_request(("Identity", "Entity"), REFUND, "request-1")),
-    "void of a sale": ("TransactWriteItems", ledger.linked_request(("Identity", "Entity"), VOID, "request-1")),
-    "move": ("UpdateItem", ledger.move_request("Identity", SALE, MOVED)),
-    "shards": ("UpdateItem", ledger.shards_request("Entity", 4)),
-    "first checkpoint": ("PutItem", ledger.first_checkpoint_request("Entity", QUARTER_HOUR.previous)),
+    "refund": ("TransactWriteItems", claim_store.linked_request(("Identity", "Entity"), REFUND, "request-1")),
+    "void of a sale": ("TransactWriteItems", claim_store.linked_request(("Identity", "Entity"), VOID, "request-1")),
+    "move": ("UpdateItem", claim_store.move_request("Identity", SALE, MOVED)),
+    "shards": ("UpdateItem", segment_store.shards_request("Entity", 4)),
+    "first checkpoint": ("PutItem", segment_store.first_checkpoint_request("Entity", QUARTER_HOUR.previous)),
     "append": (
         "PutItem",
-        ledger.insert_segment_request("Ledger", segment_item(SEGMENT, 1, packed([ledger_values(event(), SALE)]))),
+        segment_store.insert_segment_request(
+            "Ledger", segment_item(SEGMENT, 1, packed([ledger_values(event(), SALE)]))
+        ),
     ),
-    "void": ("PutItem", ledger.insert_segment_request("Ledger", void_item(SEGMENT))),
+    "void": ("PutItem", segment_store.insert_segment_request("Ledger", void_item(SEGMENT))),
     "projections": ("BatchWriteItem", put_items_request("Entity", [to_item({"pk": "a", "sk": "b"})])),
     "count": ("TransactWriteItems", counters.write_request("Entity", [NEW, TRANSITIONS])),
     "markers": ("TransactWriteItems", counters.markers_request("Entity", DAY_MARKERS)),
@@ -113,7 +118,7 @@ def test_an_event_is_claimed_by_a_statement_that_fails_where_a_claim_exists() ->
         "digest": event().digest[:32],
         "commission_rate": "0.10",
         "terms": "default",
-        "request": ledger.request_hash("request-1"),
+        "request": request_hash("request-1"),
         "account": "42#GBP",
         "left": "12.50",
         "period": "2026-10",
@@ -123,17 +128,26 @@ def test_an_event_is_claimed_by_a_statement_that_fails_where_a_claim_exists() ->
 def test_a_claim_is_moved_only_if_unchanged_and_keeps_its_other_attributes() -> None:
     request = of("move")
     assert request["Key"] == {"event": {"S": "shop#order-1"}}
-    assert request["UpdateExpression"] == (
-        "SET quarter_hour = :partition, #position = :position, #period = :period"
-        " REMOVE prior_period, expires_at, tax_point"
-    )
-    assert request["ConditionExpression"] == "#position = :unmoved"
+    assert request["UpdateExpression"] == "SET #quarter_hour = :quarter_hour, #position = :position"
+    assert request["ConditionExpression"] == "attribute_exists(event) AND #position = :old_position"
     assert from_item(request["ExpressionAttributeValues"]) == {
-        ":partition": "202610230200#00",
+        ":quarter_hour": "202610230200#00",
         ":position": str(MOVED.position),
-        ":period": "2026-10",
-        ":unmoved": str(SALE.position),
+        ":old_position": str(SALE.position),
     }
+
+
+def test_a_claim_that_moves_past_a_cut_off_and_midnight_has_the_period_expiry_and_tax_point_of_then() -> None:
+    sold = replace(event(), time=utc("01:00"))
+    made = claim(sold, retention=timedelta(days=30))._replace(expires_at=1, period=Period.parse("2026-09"))
+    moved = made._replace(prior_period=True, expires_at=2, period=Period.parse("2026-10"), tax_point=date(2026, 10, 24))
+    moved = moved._replace(position=MOVED.position)
+    assert claim_store.move_request("Identity", made, moved)["UpdateExpression"] == (
+        "SET #position = :position, #expires_at = :expires_at, #period = :period, #prior_period = :prior_period, "
+        "#tax_point = :tax_point"
+    )
+    back = claim_store.move_request("Identity", moved, made._replace(expires_at=None))["UpdateExpression"]
+    assert back == ("SET #position = :position, #period = :period REMOVE #expires_at, #prior_period, #tax_point")
 
 
 def test_a_refund_is_claimed_together_with_the_remainder_of_its_sale() -> None:
@@ -167,7 +181,7 @@ def test_a_void_marks_the_claim_of_its_sale() -> None:
 
 def test_an_adjustment_leaves_the_claim_of_its_sale() -> None:
     adjusted = linked_of(event("a-1", "adjustment.recorded", amount="0", refers_to="order-1"), SALE)
-    put, listed = ledger.linked_request(("Identity", "Entity"), adjusted, "request-1")["TransactItems"]
+    put, listed = claim_store.linked_request(("Identity", "Entity"), adjusted, "request-1")["TransactItems"]
     assert (put["Put"]["TableName"], listed["Put"]["TableName"]) == ("Identity", "Entity")
 
 

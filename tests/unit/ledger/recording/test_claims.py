@@ -8,9 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from quarterhour.aws.items import to_item
+from quarterhour.ledger.recording.claim_items import claim_item, claim_of
 from quarterhour.ledger.recording.plan import ledger_values
-from quarterhour.ledger.recording.store import claim_of, claim_values
 from quarterhour.model import clock
 from quarterhour.model.identifiers import Identity, Partition, Position
 from quarterhour.model.periods import Calendar, Period, time_zone
@@ -145,15 +144,15 @@ def test_the_tax_point_of_a_sale_is_its_business_date(time: datetime | None, tax
 def test_a_stored_claim_gives_the_posting_of_the_claim(time: datetime | None, at: datetime) -> None:
     sold = replace(event(), time=time)
     claimed = claim(sold, at, calendar=AMSTERDAM)
-    stored = claim_of(to_item(claim_values(claimed, "r1")))
+    stored = claim_of(claim_item(claimed, "r1"))
     assert stored == claimed
     assert ledger_values(sold, stored) == ledger_values(sold, claimed)
 
 
 def test_a_claim_stores_a_tax_point_only_if_it_is_another_date_than_that_of_its_recording() -> None:
-    assert claim_values(claim(), "r1")["tax_point"] is None
+    assert "tax_point" not in claim_item(claim(), "r1")
     earlier = claim(replace(event(), time=AT - timedelta(days=1)))
-    assert claim_values(earlier, "r1")["tax_point"] == "2026-10-22"
+    assert claim_item(earlier, "r1")["tax_point"] == {"S": "2026-10-22"}
 
 
 def test_a_claim_that_moves_past_midnight_has_the_date_of_its_new_recording_unless_the_event_has_a_time() -> None:
@@ -168,5 +167,5 @@ def test_a_correction_has_the_tax_point_of_its_sale_also_after_it_has_moved() ->
     correction = void()
     claimed = linked_of(correction, claim(event()), later, tax_point="2026-10-05", time="2026-10-07T00:00:00Z").claim
     assert claimed.tax_point == date(2026, 10, 5)
-    stored = claim_of(to_item(claim_values(claimed, "r1")))
+    stored = claim_of(claim_item(claimed, "r1"))
     assert stored.moved(correction, later + timedelta(days=1), settings()).tax_point == date(2026, 10, 5)

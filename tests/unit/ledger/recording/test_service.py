@@ -50,7 +50,7 @@ def may_replace(reservation: Reservation, claim: Claim) -> bool:
 
 
 class Tables:
-    """The ledger's tables in memory, with the calls of ``LedgerStore``.
+    """The ledger's tables in memory, with the calls of ``ClaimStore`` and ``SegmentStore``.
 
     ``before`` and ``after``: functions that run once, before or after the call of that name. ``down``: the calls that
     fail as unavailable.
@@ -254,7 +254,8 @@ class Desk:
         self.registrations: dict[str, Registration] | Exception = {}
         self.looked_up: list[list[str]] = []
         vault = customers.tokens if tokens is None else lambda _names: tokens
-        self.recorder = Recorder(settings(**changed), stub, self._read_rate_cards, self._read_registrations, vault)
+        readers = self._read_rate_cards, self._read_registrations
+        self.recorder = Recorder(settings(**changed), stub, stub, *readers, vault)
 
     def _read_registrations(self, agencies: Collection[str], _: datetime) -> dict[str, Registration]:
         self.looked_up.append(sorted(agencies))

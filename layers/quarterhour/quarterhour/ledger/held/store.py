@@ -12,8 +12,8 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_transaction, conditional_write
 from quarterhour.ledger.keys import CURSOR_KEY, HIGHEST, LOWEST, HeldStatus, held_key, held_partitions, index_values
+from quarterhour.ledger.recording.claim_store import forget_request
 from quarterhour.ledger.recording.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Release
-from quarterhour.ledger.recording.store import forget_request
 from quarterhour.model.identifiers import Identity
 
 if TYPE_CHECKING:

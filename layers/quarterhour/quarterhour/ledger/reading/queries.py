@@ -38,8 +38,8 @@ from quarterhour.ledger.reading.event_pages import (
 from quarterhour.ledger.reading.explanation import applied_rate_card, computation_of, explanation_of, facts_at
 from quarterhour.ledger.reading.sealed_index import INDEXED, chunks_between, merged
 from quarterhour.ledger.reading.story import StoryEntry, story_page
+from quarterhour.ledger.recording.claim_items import is_reservation, rerated_terms
 from quarterhour.ledger.recording.pricing import BY_DEFAULT, CommissionTerms
-from quarterhour.ledger.recording.store import is_reservation, rerated_terms
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import NotFoundError

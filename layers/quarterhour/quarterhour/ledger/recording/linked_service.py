@@ -7,6 +7,7 @@ from typing import assert_never
 
 from quarterhour.aws.retries import attempts
 from quarterhour.ledger.events.event import Event, Rejection
+from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.claims import Claim, Claimed
 from quarterhour.ledger.recording.held_event import Held, Hold
 from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, Lost, in_rounds, plan_linked
@@ -14,8 +15,8 @@ from quarterhour.ledger.recording.outcomes import Results
 from quarterhour.ledger.recording.plan import RecordingRequest, first_of_each, plan_segments
 from quarterhour.ledger.recording.pricing import has_terms_of_sale
 from quarterhour.ledger.recording.pricing_service import EventPricing
+from quarterhour.ledger.recording.segment_store import SegmentStore
 from quarterhour.ledger.recording.settings import RecordingSettings
-from quarterhour.ledger.recording.store import LedgerStore
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
@@ -26,7 +27,8 @@ class LinkedClaims:
     """Claims events that refer to a sale, each together with the claim of its sale; holds those of an unknown sale."""
 
     settings: RecordingSettings
-    store: LedgerStore
+    claims: ClaimStore
+    segments: SegmentStore
     pricing: EventPricing
 
     def claim(self, events: Sequence[Event], request: RecordingRequest, results: Results) -> None:
@@ -86,23 +88,23 @@ class LinkedClaims:
         placed = results.add_segments(segments)
         linked = [replace(one, claim=claim) for one, claim in zip(linked, placed, strict=True)]
         lost: set[Identity] = set()
-        claimed = self.store.claim_all_linked(linked, request.id, request.in_time)
+        claimed = self.claims.claim_all_linked(linked, request.id, request.in_time)
         for one, result in zip(linked, claimed, strict=True):
             if isinstance(result, Lost):
                 lost.add(one.claim.identity)
             else:
                 results.put(one.claim, result)
         if holds:
-            for hold, held in zip(holds, self.store.hold(holds, request.in_time), strict=True):
+            for hold, held in zip(holds, self.claims.hold(holds, request.in_time), strict=True):
                 results.put(hold.event, held)
         return {sale: event for sale, event in by_sale.items() if event.identity in lost}
 
     def _gather(self, by_sale: Mapping[Identity, Event], read_before: Gathered) -> Gathered:
         """Read the claims of events and sales, and the facts of the sales that events are to be claimed against."""
-        claims = self.store.claims(list(dict.fromkeys([*(event.identity for event in by_sale.values()), *by_sale])))
+        claims = self.claims.claims(list(dict.fromkeys([*(event.identity for event in by_sale.values()), *by_sale])))
         sales = [
             found
             for sale, event in by_sale.items()
             if isinstance(found := claims.get(sale), Claim) and not isinstance(claims.get(event.identity), Claim)
         ]
-        return replace(read_before, claims=claims, facts=self.store.postings(sales))
+        return replace(read_before, claims=claims, facts=self.segments.postings(sales))

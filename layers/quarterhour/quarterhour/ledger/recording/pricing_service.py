@@ -6,6 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from quarterhour.ledger.events.event import Event
+from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.held_event import Held, Reservation
 from quarterhour.ledger.recording.outcomes import Results, result_of
 from quarterhour.ledger.recording.plan import first_of_each
@@ -17,7 +18,6 @@ from quarterhour.ledger.recording.pricing import (
     priced,
     standalone,
 )
-from quarterhour.ledger.recording.store import LedgerStore
 from quarterhour.model.errors import UnavailableError
 from quarterhour.registry.rate_cards.plan import RateCardQuery, RateCards, Version
 from quarterhour.registry.rate_cards.rate_card import RateCard
@@ -31,7 +31,7 @@ ReadRateCards = Callable[[Collection[RateCardQuery], Collection[Version]], RateC
 class EventPricing:
     """Finds the commission terms of events."""
 
-    store: LedgerStore
+    claims: ClaimStore
     read_rate_cards: ReadRateCards
     default_commission_rate: Decimal
 
@@ -54,7 +54,7 @@ class EventPricing:
     def _reject(self, events: Sequence[Event], results: Results) -> None:
         for event in events:
             results.put(event, commission_too_long(event))
-        for identity, existing in self.store.claims([event.identity for event in first_of_each(events)]).items():
+        for identity, existing in self.claims.claims([event.identity for event in first_of_each(events)]).items():
             rejection = results.rejected.get((identity, existing.digest))
             if isinstance(existing, Reservation) and rejection:
                 results.put(existing, Held(existing, rejection.problems))

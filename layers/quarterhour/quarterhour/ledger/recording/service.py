@@ -11,6 +11,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.customers.tokens import Tokens
 from quarterhour.ledger.events.event import Event, Rejection
 from quarterhour.ledger.postings.reading import Unarchive
+from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.held_event import (
     Held,
@@ -33,8 +34,8 @@ from quarterhour.ledger.recording.plan import (
     plan_segments,
 )
 from quarterhour.ledger.recording.pricing_service import EventPricing, ReadRateCards
+from quarterhour.ledger.recording.segment_store import SegmentStore
 from quarterhour.ledger.recording.settings import SAFETY, Phase, RecordingSettings
-from quarterhour.ledger.recording.store import LedgerStore
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
@@ -59,22 +60,24 @@ ReadRegistrations = Callable[[Collection[str], datetime], Mapping[str, Registrat
 class Recorder:
     """Records events exactly once."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913, PLR0917 - its stores and readers
         self,
         settings: RecordingSettings,
-        store: LedgerStore,
+        claims: ClaimStore,
+        segments: SegmentStore,
         read_rate_cards: ReadRateCards,
         read_registrations: ReadRegistrations,
         tokens: Tokens,
     ) -> None:
         """Take what the recorder reads and writes with; ``tokens``: those of customers."""
         self._settings = settings
-        self._store = store
+        self._claims = claims
+        self._segments = segments
         self._read_registrations = read_registrations
         self._tokens = tokens
         self._active_until: dict[str, datetime] = {}
-        self._pricing = EventPricing(store, read_rate_cards, settings.commission_rate)
-        self._linked = LinkedClaims(settings, store, self._pricing)
+        self._pricing = EventPricing(claims, read_rate_cards, settings.commission_rate)
+        self._linked = LinkedClaims(settings, claims, segments, self._pricing)
         self._prepared = False
 
     def record(self, items: Sequence[Event | Rejection], request_id: str, seconds: float) -> list[Outcome]:
@@ -111,7 +114,7 @@ class Recorder:
             self._append_missing(linked, request, results)
             posted = [identity for identity in results.recorded if results.claimed[identity].was_held]
             if posted:
-                self._store.forget_held(posted)
+                self._claims.forget_held(posted)
         return outcomes(items, results, self._settings.retention)
 
     def remembers(self, at: datetime) -> bool:
@@ -121,7 +124,7 @@ class Recorder:
     def _prepare(self) -> None:
         # Before the clock is read for the first claim: so every claim is after the checkpoint, by any process.
         if not self._prepared:
-            self._store.prepare(self._settings.shards, QuarterHour.at(clock.now()).previous)
+            self._segments.prepare(self._settings.shards, QuarterHour.at(clock.now()).previous)
             self._prepared = True
 
     def _by_registration(self, events: list[Event]) -> tuple[list[Event], list[tuple[Event, HeldReason]]]:
@@ -163,7 +166,7 @@ class Recorder:
         reasons = {event.identity: reason for event, reason in reversed(events)}
         firsts = first_of_each(event for event, _ in events)
         try:
-            known = self._store.claims([event.identity for event in firsts]) if firsts else {}
+            known = self._claims.claims([event.identity for event in firsts]) if firsts else {}
         except UnavailableError:
             return
         for event in firsts:
@@ -176,7 +179,7 @@ class Recorder:
                 results.put(event, result_of(existing))
         holds = [Hold.of(event, reasons[event.identity]) for event in firsts if event.identity not in known]
         if holds:
-            for hold, held in zip(holds, self._store.hold(holds, request.in_time), strict=True):
+            for hold, held in zip(holds, self._claims.hold(holds, request.in_time), strict=True):
                 results.put(hold.event, held)
 
     def _claim(self, events: Sequence[Event], request: RecordingRequest, results: Results) -> None:
@@ -191,13 +194,13 @@ class Recorder:
                 contents[event.identity] = planned[event.identity].content(event)
         segments = plan_segments(list(planned.values()), contents, request, now, self._settings.shards)
         claims = results.add_segments(segments)
-        for claim, result in zip(claims, self._store.claim(claims, request.id, request.in_time), strict=True):
+        for claim, result in zip(claims, self._claims.claim(claims, request.id, request.in_time), strict=True):
             results.put(claim, result)
         sent = {event.identity: event for event in reversed(events)}
         reserved = [found for claim in claims if (found := _in_place(claim, sent[claim.identity], results))]
         if reserved:
             for claim, result in zip(
-                reserved, self._store.claim_held(reserved, request.id, request.in_time), strict=True
+                reserved, self._claims.claim_held(reserved, request.id, request.in_time), strict=True
             ):
                 results.put(claim, result)
 
@@ -235,7 +238,7 @@ class Recorder:
         ``members``: the valid claims of each segment, by the suffix of its position.
         """
         segments = [new_segment(results.segments[suffix], some, events) for suffix, some in members.items()]
-        appended = self._store.append(segments, partial(self._may_append, request))
+        appended = self._segments.append(segments, partial(self._may_append, request))
         return [claim for segment in segments for key, claim in segment.claims.items() if key in appended]
 
     def _move(
@@ -246,7 +249,7 @@ class Recorder:
         moved = [old.moved(events[old.identity], now, self._settings) for old in claims]
         placed = results.add_segments(plan_segments(moved, events, request, now, self._settings.shards))
         members: dict[str, list[Claim]] = {}
-        for claim in self._store.move(list(zip(claims, placed, strict=True))):
+        for claim in self._claims.move(list(zip(claims, placed, strict=True))):
             members.setdefault(claim.position.suffix, []).append(claim)
         return members
 
@@ -255,7 +258,7 @@ class Recorder:
         # The clock is read before the table: a quarter-hour that is final now cannot get an append after the read.
         now = clock.now()
         try:
-            found = self._store.look_up(known)
+            found = self._segments.look_up(known)
         except UnavailableError:
             return Found([], [], known)
         step = next_step(found.absent, now, self._settings)
@@ -275,8 +278,8 @@ class Recorder:
                 break
             clock.sleep(seconds)
             with suppress(UnavailableError):  # the void then finds what is there
-                found = _with(found, self._store.look_up(found.absent))
-        return _with(found, self._store.fence(found.absent, partial(self._may_append, request)))
+                found = _with(found, self._segments.look_up(found.absent))
+        return _with(found, self._segments.fence(found.absent, partial(self._may_append, request)))
 
     def _may_append(self, request: RecordingRequest, quarter_hour: QuarterHour) -> bool:
         return request.in_time() and self._settings.phase(quarter_hour, clock.now()) is Phase.OPEN
@@ -314,10 +317,10 @@ def recorder_of(resources: Resources, unarchive: Unarchive, timeout: str, tokens
     is missing or invalid.
     """
     env, client, entity_table, workers = resources.env, resources.dynamodb, resources.entity_table, resources.workers
-    store = LedgerStore(client, env.text("IDENTITY_TABLE"), env.text("LEDGER_TABLE"), entity_table, workers, unarchive)
     return Recorder(
         RecordingSettings.of(env, timeout),
-        store,
+        ClaimStore(client, env.text("IDENTITY_TABLE"), entity_table, workers),
+        SegmentStore(client, env.text("LEDGER_TABLE"), entity_table, workers, unarchive),
         RateCardStore(client, entity_table, workers).read,
         RegistrationStore(client, entity_table, workers).read,
         tokens,
