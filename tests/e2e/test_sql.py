@@ -27,6 +27,7 @@ from quarterhour_tools.warehouse.results import Result
 from quarterhour_tools.warehouse.tables import Declared
 from tests.e2e.test_rerate import serving
 from tests.support.analysis import RULES, Api, copied, sold
+from tests.support.cases import cases
 from tests.support.engines import difference, questions, unlike_manifests
 from tests.support.repository import ROOT
 from tests.support.system import World
@@ -127,7 +128,7 @@ OUTSIDE: Final = "file system operations are disabled"
 ONLY_READ: Final = "sealed files are only read"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sql", "problem"),
     [
         ("SELECT * FROM '/etc/passwd'", "does not exist"),

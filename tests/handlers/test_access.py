@@ -28,6 +28,7 @@ from tests.handlers.described import OPERATIONS, reference
 from tests.handlers.desk import place
 from tests.handlers.test_bad_input import GOOD, as_dynamodb_would, bad_paths
 from tests.handlers.test_rate_cards import keep
+from tests.support.cases import cases
 from tests.support.events import adjustment, payment, refund, rerating, sale, view, void
 from tests.support.orders import item
 from tests.support.requests import ONE, post
@@ -295,14 +296,14 @@ def test_the_openapi_document_says_which_routes_people_may_use() -> None:
 # ---------------------------------------------------------------- valid tokens
 
 
-@pytest.mark.parametrize("route", OWN)
+@cases("route", OWN)
 def test_a_person_sees_their_own_agency(world: World, issuer: Issuer, route: str) -> None:
     response = send(world, issuer.token(), route)
     assert response.status == 200, response.body
     assert response.body == world.stack.request(Request("GET", *ROUTES[route].partition("?")[::2])).body
 
 
-@pytest.mark.parametrize("route", OWN)
+@cases("route", OWN)
 def test_a_person_cannot_see_whether_another_agency_exists(world: World, issuer: Issuer, route: str) -> None:
     for agency in ("43", "nobody", "420", "4", "42%2523GBP"):
         response = send(world, issuer.token(), route, re.sub("/42(?=/|$)", f"/{agency}", ROUTES[route]))
@@ -534,7 +535,7 @@ def test_an_invalid_name_in_a_path_is_refused_for_a_person_too(
         assert world.stack.request(replace(sent, headers=headers)).status in {400, 403, 404}, what
 
 
-@pytest.mark.parametrize("route", CLOSED)
+@cases("route", CLOSED)
 def test_a_person_cannot_use_routes_that_show_all_agencies(world: World, issuer: Issuer, route: str) -> None:
     before = items(world, "LedgerTable")
     assert send(world, issuer.token(), route).status in {403, 404}
@@ -551,7 +552,7 @@ def test_of_two_agencies_that_a_path_can_mean_each_person_sees_their_own(world: 
         assert send(world, issuer.token(**{CLAIM: agency}), *both).status == 403
 
 
-@pytest.mark.parametrize("route", ROUTES)
+@cases("route", ROUTES)
 def test_a_machine_may_use_every_route_of_the_template(world: World, route: str) -> None:
     path, _, query = ROUTES[route].partition("?")
     response = world.stack.request(Request(route.partition(" ")[0], path, query))
@@ -589,15 +590,15 @@ def test_the_docs_say_of_each_route_that_agencies_cannot_use_who_may(words: str,
     assert said == {route for route in ROLES if ROLES[route] == roles}
 
 
-@pytest.mark.parametrize("role", Role)
-@pytest.mark.parametrize("route", ROUTES)
+@cases("role", Role)
+@cases("route", ROUTES)
 def test_each_role_may_use_its_routes_and_no_other(world: World, issuer: Issuer, route: str, role: Role) -> None:
     token = issuer.token(**{ROLE: role, CLAIM: "42" if role is Role.AGENCY else None})
     response = send(world, token, route)
     assert is_refused(response) == (role not in ROLES[route]), response.body
 
 
-@pytest.mark.parametrize("route", OWN | EVENT | NARROWED | COMMON | STAFF_READS)
+@cases("route", OWN | EVENT | NARROWED | COMMON | STAFF_READS)
 def test_staff_see_what_machines_see(world: World, issuer: Issuer, route: str) -> None:
     seen = world.stack.request(Request("GET", *ROUTES[route].partition("?")[::2]))
     for role in STAFF:
@@ -888,16 +889,14 @@ def test_a_token_of_another_agency_shows_nothing_of_an_agency(
 # ---------------------------------------------------------------- events that reach a function directly
 
 
-@pytest.mark.parametrize("route", ROUTES)
-@pytest.mark.parametrize(
-    "authorizer", [None, {}, {"iam": {"userArn": ""}}, {"iam": None}, {"lambda": {"agency": "42"}}]
-)
+@cases("route", ROUTES)
+@cases("authorizer", [None, {}, {"iam": {"userArn": ""}}, {"iam": None}, {"lambda": {"agency": "42"}}])
 def test_a_function_refuses_an_unauthenticated_event(world: World, route: str, authorizer: object) -> None:
     response = invoked(world, route, authorizer)
     assert (response["statusCode"], json.loads(response["body"])["title"]) == (401, "Unauthenticated")
 
 
-@pytest.mark.parametrize("route", CLOSED)
+@cases("route", CLOSED)
 def test_a_function_refuses_a_person_on_a_route_for_machines(world: World, route: str) -> None:
     person = {"jwt": {"claims": {"sub": "ann", CLAIM: "42", ROLE: "agency"}, "scopes": None}}
     response = invoked(world, route, person)

@@ -22,6 +22,7 @@ from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.test_rate_cards import keep as keep_rate_card
 from tests.support.agencies import FULL
 from tests.support.bank_files import table
+from tests.support.cases import cases
 from tests.support.events import refund, sale
 from tests.support.laws import examples
 from tests.support.orders import body as order
@@ -516,7 +517,7 @@ NOT_UTF_8: Final = {
 RATE_CARD: Final = {"seen": 0, "content": {"valid_from": "2026-10-01T00:00:00Z", "rules": [{"percent": "10"}]}}
 
 
-@pytest.mark.parametrize(("route", "name"), [(route, name) for route, names in NOT_UTF_8.items() for name in names])
+@cases(("route", "name"), [(route, name) for route, names in NOT_UTF_8.items() for name in names])
 def test_a_write_whose_path_is_not_utf_8_writes_nothing(world: World, route: str, name: str) -> None:
     """A lenient decoder replaces each invalid byte by U+FFFD, so different names become one."""
     before = everything(world)
@@ -529,7 +530,7 @@ def test_a_write_whose_path_is_not_utf_8_writes_nothing(world: World, route: str
     assert everything(world) == before
 
 
-@pytest.mark.parametrize("route", [route for route in GOOD if route.startswith("GET")])
+@cases("route", [route for route in GOOD if route.startswith("GET")])
 def test_unknown_headers_change_nothing(world: World, route: str) -> None:
     sent = request(route, GOOD[route], Cookie="x" * 100_000, X_Forwarded_For="\x1b[2J", X_Http_Method_Override="DELETE")
     assert world.stack.request(sent).status in GOOD[route].statuses
@@ -617,7 +618,7 @@ AMOUNTS = {
 }
 
 
-@pytest.mark.parametrize(("amount", "problem"), AMOUNTS.items())
+@cases(("amount", "problem"), AMOUNTS.items())
 def test_an_invalid_amount_is_shown_as_it_was_sent(world: World, amount: str, problem: str) -> None:
     response = post(world, json.dumps(sale("amount", amount=0)).replace('"amount": 0', f'"amount": {amount}'), ONE)
     ((error,),) = (item["errors"] for item in response.json()["items"])

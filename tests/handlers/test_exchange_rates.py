@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.emulator.http_api import Request, Response
+from tests.support.cases import cases
 from tests.support.system import World, opened
 
 SNAPSHOTS = "/exchange-rates/GBP/snapshots"
@@ -102,7 +103,7 @@ def test_entering_another_past_rate_is_a_conflict(world: World, body: dict[str, 
     assert world.read("/exchange-rates/GBP", at="2026-10-23T01:37:00Z")["units_per_base"] == "0.79"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "fields"),
     [
         ({}, ["units_per_base", "source"]),

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.events import sale
 from tests.support.requests import BATCH, ONE, post
 from tests.support.system import World, opened
@@ -48,7 +49,7 @@ BODIES: dict[str, tuple[object, str, int, str]] = {
 }
 
 
-@pytest.mark.parametrize(("body", "content_type", "status", "detail"), BODIES.values(), ids=BODIES)
+@cases(("body", "content_type", "status", "detail"), BODIES.values(), ids=BODIES)
 def test_an_invalid_body_is_refused_and_nothing_is_written(
     empty: World, body: object, content_type: str, status: int, detail: str
 ) -> None:

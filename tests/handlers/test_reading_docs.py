@@ -20,6 +20,7 @@ from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.described import DOCUMENT, OPERATIONS, Json, closed
 from tests.handlers.desk import send
 from tests.handlers.test_approvals import record as recorded_by_a_person
+from tests.support.cases import cases
 from tests.support.events import Cloud, adjustment, payment, refund, rerating, sale
 from tests.support.repository import ROOT
 from tests.support.requests import post, verdicts
@@ -253,7 +254,7 @@ def test_every_route_but_that_of_the_document_itself_has_an_example() -> None:
     assert {one.route for one in EXAMPLES} == OPERATIONS.keys() - {"GET /openapi.json"}
 
 
-@pytest.mark.parametrize("example", EXAMPLES, ids=lambda one: f"{one.method} {one.target}")
+@cases("example", EXAMPLES, ids=lambda one: f"{one.method} {one.target}")
 def test_an_example_has_the_promised_form_and_nothing_else(example: Example) -> None:
     content = OPERATIONS[example.route]["responses"][str(example.status)]["content"]["application/json"]
     Draft202012Validator({**content["schema"], "components": CLOSED["components"]}).validate(example.response)

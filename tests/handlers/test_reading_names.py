@@ -8,6 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from quarterhour_tools.emulator.authorizer import MACHINE
+from tests.support.cases import cases
 from tests.support.requests import account
 from tests.support.system import World, opened
 
@@ -63,7 +64,7 @@ def invoked(world: World, key: str, path: str, parameters: dict[str, str], stage
     return response["statusCode"], json.loads(response["body"])
 
 
-@pytest.mark.parametrize("agency", AGENCIES)
+@cases("agency", AGENCIES)
 def test_any_agency_is_found_whether_its_name_is_encoded_once_or_twice(world: World, agency: str) -> None:
     encoded = quote(agency, safe="")
     decoded_by_the_gateway = invoked(
@@ -75,7 +76,7 @@ def test_any_agency_is_found_whether_its_name_is_encoded_once_or_twice(world: Wo
         assert (status, response["agency"], response["gross"]) == (200, agency, "3.00")
 
 
-@pytest.mark.parametrize("agency", AGENCIES)
+@cases("agency", AGENCIES)
 def test_an_agencys_pages_follow_each_other(world: World, agency: str) -> None:
     quarter_hours = world.all(
         account(quote(agency, safe=""), part="quarter-hours"), from_="2026-10-23", to="2026-10-24", limit=1
@@ -83,7 +84,7 @@ def test_an_agencys_pages_follow_each_other(world: World, agency: str) -> None:
     assert [one["gross"] for one in quarter_hours] == ["1.00", "2.00"]
 
 
-@pytest.mark.parametrize("agency", NO_AGENCIES)
+@cases("agency", NO_AGENCIES)
 def test_an_account_of_an_invalid_agency_is_not_found(world: World, agency: str) -> None:
     status, response = invoked(world, ROUTE, "/accounts", {"agency": agency, "currency": "GBP"})
     assert (status, response["title"]) == (404, "Not found")

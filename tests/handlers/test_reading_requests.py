@@ -11,6 +11,7 @@ from quarterhour.aws.retries import with_retries
 from quarterhour.model.errors import UnavailableError
 from quarterhour.web.paging import request_name, write_token
 from quarterhour_tools.emulator.authorizer import MACHINE
+from tests.support.cases import cases
 from tests.support.requests import account
 from tests.support.system import World, opened
 
@@ -44,8 +45,8 @@ def world() -> Iterator[World]:
         yield world
 
 
-@pytest.mark.parametrize("path", PAGED)
-@pytest.mark.parametrize("limit", [1, 2, 3])
+@cases("path", PAGED)
+@cases("limit", [1, 2, 3])
 def test_the_pages_together_hold_what_one_large_page_holds(world: World, path: str, limit: int) -> None:
     whole = world.read(path, **PAGED[path], limit=1000)
     assert whole["next"] is None
@@ -63,8 +64,8 @@ def test_the_last_page_is_the_last_though_it_is_full(world: World, path: str) ->
         assert len(pages) == 1
 
 
-@pytest.mark.parametrize("path", PAGED)
-@pytest.mark.parametrize("limit", ["0", "1001", "-1", "1.5", "", "ten", "1e2", "٣", "1,1", "99999999999999999999"])
+@cases("path", PAGED)
+@cases("limit", ["0", "1001", "-1", "1.5", "", "ten", "1e2", "٣", "1,1", "99999999999999999999"])
 def test_a_limit_out_of_range_is_refused(world: World, path: str, limit: str) -> None:
     problem = world.refused(path, **PAGED[path], limit=limit)
     assert (problem["field"], problem["expected"]) == ("limit", "a whole number from 1 to 1000")
@@ -77,8 +78,8 @@ def test_an_unknown_parameter_is_refused(world: World, path: str) -> None:
     assert "limit" in problem["expected"]
 
 
-@pytest.mark.parametrize("path", SPANS)
-@pytest.mark.parametrize(
+@cases("path", SPANS)
+@cases(
     ("parameters", "field", "problem"),
     [
         ({"to": "2026-10-24"}, "from", "is missing"),
@@ -103,8 +104,8 @@ def test_an_invalid_span_is_refused_by_its_field(
     assert (refusal["field"], refusal["problem"]) == (field, problem)
 
 
-@pytest.mark.parametrize("path", [account(part="quarter-hours"), "/events"])
-@pytest.mark.parametrize(
+@cases("path", [account(part="quarter-hours"), "/events"])
+@cases(
     "instant",
     [
         "2026-10-23T24:00:00Z",
@@ -184,8 +185,8 @@ def test_the_limit_may_change_from_page_to_page(world: World, path: str) -> None
     assert world.read(path, **PAGED[path], limit=999, next=token(world, path))["items"] == whole[1:]
 
 
-@pytest.mark.parametrize("path", PAGED)
-@pytest.mark.parametrize(
+@cases("path", PAGED)
+@cases(
     "forged",
     [
         "",

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.requests import account
 from tests.support.system import World, opened
 
@@ -54,7 +55,7 @@ def test_a_state_is_shown_with_its_window(world: World) -> None:
     assert page == {"items": [state], "next": None}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("layer", "start", "end", "states"),
     [
         ("5m", "2026-10-23", "2026-10-24", CHANGES[1:]),
@@ -196,7 +197,7 @@ def test_a_window_needs_an_instant(world: World, start: str) -> None:
 # ---------------------------------------------------------------- invalid requests
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parameters", "field", "problem"),
     [
         ({}, "layer", "is missing"),

@@ -11,6 +11,7 @@ from quarterhour.model.errors import SealedFileError
 from tests.handlers.desk import send
 from tests.handlers.test_statement_runs import LONDON, Marketplace
 from tests.support.agencies import tax
+from tests.support.cases import cases
 from tests.support.events import sale
 from tests.support.system import opened
 
@@ -65,7 +66,7 @@ def lose(shop: Marketplace, *keys: str) -> None:
         shop.lose(key)
 
 
-@pytest.mark.parametrize(
+@cases(
     "lost",
     [*([key] for key in (*DOCUMENTS, *RELEASES)), DOCUMENTS, RELEASES, [*DOCUMENTS, *RELEASES]],
     ids=lambda lost: lost[0] if len(lost) == 1 else str(len(lost)),

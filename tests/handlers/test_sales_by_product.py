@@ -13,6 +13,7 @@ from quarterhour.reports import lines, product_figures
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.lines import read_lines
 from quarterhour.reports.projections import queries
+from tests.support.cases import cases
 from tests.support.events import refund
 from tests.support.requests import post, verdicts
 from tests.support.system import World, opened
@@ -77,9 +78,9 @@ def shown(one: dict[str, Any]) -> dict[str, Any]:
     return {name: Decimal(one[name]) for name in ("events", "net", "commission", "lowest", "highest", "latest")}
 
 
-@pytest.mark.parametrize("agency", ["42", "43", None])
-@pytest.mark.parametrize(("by", "column"), [("product", "product"), ("category", "category"), ("day", None)])
-@pytest.mark.parametrize("limit", [1, 100])
+@cases("agency", ["42", "43", None])
+@cases(("by", "column"), [("product", "product"), ("category", "category"), ("day", None)])
+@cases("limit", [1, 100])
 def test_the_figures_are_those_of_the_sealed_lines(
     world: World, agency: str | None, by: str, column: str | None, limit: int
 ) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.desk import place
+from tests.support.cases import cases
 from tests.support.stored_statements import document, keep_sealed, plan_of
 from tests.support.system import World, opened
 
@@ -108,7 +109,7 @@ def test_messages_about_a_statement_are_under_its_agency_currency_and_period(sol
     assert sold.missing("/threads/statements/42%23EUR%232026-09/messages")
 
 
-@pytest.mark.parametrize(
+@cases(
     "path",
     [
         "/threads/lines/shop%23nothing/messages",

@@ -18,6 +18,7 @@ from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.schedule.plan import LATE_FIRINGS
 from quarterhour_tools.emulator.direct import embedded
 from quarterhour_tools.emulator.template import Template
+from tests.support.cases import cases
 from tests.support.repository import ROOT
 from tests.template.calls import World, started
 from tests.template.cloudwatch import (
@@ -215,7 +216,7 @@ HICCUPS: dict[str, list[tuple[float, float]]] = {
 }
 
 
-@pytest.mark.parametrize("name", HICCUPS)
+@cases("name", HICCUPS)
 def test_what_passes_by_itself_wakes_nobody(known: dict[str, Alarm], name: str) -> None:
     day = normal(known)
     for metric in known[name].metrics:
@@ -227,9 +228,9 @@ OF_REQUESTS = ("RequestErrorsAlarm", "Ingest5xxAlarm", "Api5xxAlarm", "People5xx
 """What only requests set off: where these are rare, so are the spans in which anything can fail."""
 
 
-@pytest.mark.parametrize("amid", ["requests", "silence"])
-@pytest.mark.parametrize("minutes", [30, 60])
-@pytest.mark.parametrize("name", OF_REQUESTS)
+@cases("amid", ["requests", "silence"])
+@cases("minutes", [30, 60])
+@cases("name", OF_REQUESTS)
 def test_who_seldom_asks_and_fails_each_time_is_heard(
     known: dict[str, Alarm], name: str, minutes: int, amid: str
 ) -> None:

@@ -15,6 +15,7 @@ from quarterhour.snapshots.plan import snapshots
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.http_api import path_parameters, template_path
 from quarterhour_tools.emulator.template import Route, Template
+from tests.support.cases import cases
 from tests.support.repository import ROOT
 from tests.template.calls import started
 from tests.template.stack import attribute, function_of
@@ -27,7 +28,7 @@ def sample(name: str) -> dict[str, Any]:
     return content
 
 
-@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+@cases("path", SAMPLES, ids=lambda path: path.stem)
 def test_a_sample_is_json_for_a_function_that_exists(template: Template, path: Path) -> None:
     assert path.suffix == ".json"
     assert isinstance(json.loads(path.read_text("utf-8")), dict)

@@ -13,6 +13,7 @@ from quarterhour.reports.schedule.expression import LONGEST, checked
 from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.errors import ToolError
+from tests.support.cases import cases
 from tests.support.repository import ROOT
 from tests.template.calls import started
 from tests.template.stack import Properties, Stack, attribute, overrides, parsed
@@ -51,7 +52,7 @@ def test_the_documentation_tells_of_every_parameter_and_its_default(document: Pr
     }
 
 
-@pytest.mark.parametrize(
+@cases(
     "rate",
     [
         *("rate(15 minutes)", "rate(20 minutes)", "rate(60 minutes)", "rate(100 minutes)", "rate(1440 minutes)"),
@@ -66,7 +67,7 @@ def test_a_good_report_rate_is_taken(rate: str) -> None:
     assert checked(rate) == rate
 
 
-@pytest.mark.parametrize(
+@cases(
     "rate",
     [
         *("rate(14 minutes)", "rate(0 minutes)", "rate(1 minute)", "rate(1 minutes)", "rate(5 minutes)"),
@@ -116,7 +117,7 @@ def test_good_snapshot_layers_are_taken_and_can_be_read(layers: str) -> None:
     ) == layers.count("=")
 
 
-@pytest.mark.parametrize(
+@cases(
     "layers",
     [
         *("", "change", "change=", "=1h", "5m", "5m=0h", "0m=1h", "7m=1h", "5h=1d", "2d=1d", "90s=1h"),
@@ -127,7 +128,7 @@ def test_bad_snapshot_layers_are_refused(layers: str) -> None:
     assert not accepts("SnapshotLayers", layers)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("rate", "taken"),
     [("0", True), ("0.10", True), ("0.125", True), ("1", True), ("1.00", True)]
     + [(bad, False) for bad in ("1.01", "2", "-0.1", ".1", "0,1", "10%", "1e-1", "NaN", "")],
@@ -136,7 +137,7 @@ def test_a_commission_rate_lies_between_0_and_1(rate: str, *, taken: bool) -> No
     assert accepts("DefaultCommissionRate", rate) is taken
 
 
-@pytest.mark.parametrize(
+@cases(
     ("zone", "taken"),
     [(good, True) for good in ("UTC", "Europe/London", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "GB")]
     + [(bad, False) for bad in ("", "utc", "europe/london", "Europe/", "/London", "+01:00", "Europe/London ", "..")],
@@ -157,7 +158,7 @@ def test_a_zone_that_only_code_can_judge_stops_the_functions_that_record(
         started(function, monkeypatch)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("first", "taken"),
     [(good, True) for good in ("", "1970-01", "2026-11", "2026-12")]
     + [(bad, False) for bad in ("2026", "2026-13", "2026-00", "2026-1", "2026-11-01", "1969-12", "11-2026")],
@@ -173,7 +174,7 @@ def test_an_alarm_topic_is_an_arn_of_sns_or_none(topic: str) -> None:
     assert accepts("AlarmTopicArn", topic)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("senders", "taken"),
     [
         *(("", True), ("210987654321", True), ("210987654321,109876543210", True)),
@@ -186,7 +187,7 @@ def test_senders_are_accounts_roles_and_users_and_never_everybody(senders: str, 
     assert accepts("IntakeSenders", senders) is taken
 
 
-@pytest.mark.parametrize(
+@cases(
     ("parameter", "value"),
     [
         *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),

@@ -18,6 +18,7 @@ from quarterhour.snapshots.keys import window_partitions
 from quarterhour_tools.emulator.direct import embedded
 from quarterhour_tools.emulator.template import Template
 from tests.support.builders import posting_item
+from tests.support.cases import cases
 from tests.support.repository import ROOT
 from tests.template.calls import Call, World
 from tests.template.day import PARAMETERS, live_through
@@ -97,14 +98,14 @@ def test_the_functions_are_those_known_here(world: World) -> None:
     assert sorted(world.functions) == sorted([*FUNCTIONS, "console"]), "the console calls nothing"
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@cases("name", FUNCTIONS)
 def test_a_function_may_make_every_call_that_it_makes(world: World, stack: Stack, name: str) -> None:
     statements = stack.statements(logical_id(name, "Function"))
     assert world.calls[name]
     assert [call for call in sorted(world.calls[name]) if not list(grants(statements, call))] == []
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@cases("name", FUNCTIONS)
 def test_a_function_makes_a_call_of_every_kind_that_it_may_make(world: World, stack: Stack, name: str) -> None:
     statements = stack.statements(logical_id(name, "Function"))
     used = {grant for call in world.calls[name] for grant in grants(statements, call)}
@@ -120,7 +121,7 @@ def test_a_function_makes_a_call_of_every_kind_that_it_may_make(world: World, st
     assert given - used == set()
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@cases("name", FUNCTIONS)
 def test_lambda_may_do_in_a_functions_name_what_its_events_need_and_no_more(stack: Stack, name: str) -> None:
     function = {"Ref": logical_id(name, "Function")}
     mappings = [one for one in stack.of("AWS::Lambda::EventSourceMapping").values() if one["FunctionName"] == function]
@@ -146,7 +147,7 @@ def test_lambda_may_do_in_a_functions_name_what_its_events_need_and_no_more(stac
     assert given == needed
 
 
-@pytest.mark.parametrize("name", FUNCTIONS)
+@cases("name", FUNCTIONS)
 def test_what_is_open_by_its_keys_opens_nothing_to_a_call_that_names_none(stack: Stack, name: str) -> None:
     """ForAllValues holds for a call without any key, such as a Scan: so none of those is permitted."""
     for one in stack.statements(logical_id(name, "Function")):

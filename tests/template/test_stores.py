@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.support.cases import cases
 from tests.template.stack import Properties, Stack, arn_of, listed
 
 TABLES = {
@@ -37,7 +38,7 @@ def test_the_stores_are_those_known_here(stack: Stack) -> None:
     assert sorted(stack.of("AWS::S3::Bucket")) == sorted(BUCKETS)
 
 
-@pytest.mark.parametrize("name", [*TABLES, *QUEUES, *BUCKETS, *(f"{bucket}Policy" for bucket in BUCKETS)])
+@cases("name", [*TABLES, *QUEUES, *BUCKETS, *(f"{bucket}Policy" for bucket in BUCKETS)])
 def test_no_update_or_deletion_of_the_stack_deletes_it(stack: Stack, name: str) -> None:
     resource = stack.resources[name]
     assert (resource["DeletionPolicy"], resource["UpdateReplacePolicy"]) == ("Retain", "Retain")
@@ -70,7 +71,7 @@ class TestEachTable:
         assert self.table(stack, name).get("TimeToLiveSpecification") == expected
 
 
-@pytest.mark.parametrize("name", QUEUES)
+@cases("name", QUEUES)
 def test_each_queue_is_encrypted_and_keeps_as_long_as_it_can(stack: Stack, name: str) -> None:
     queue = stack.of("AWS::SQS::Queue")[name]
     assert (queue["SqsManagedSseEnabled"], queue["MessageRetentionPeriod"]) == (True, TWO_WEEKS)

@@ -17,6 +17,7 @@ from quarterhour.snapshots import keys as snapshots
 from quarterhour.snapshots.keys import WINDOW_SHARDS, window_index, window_partitions
 from quarterhour.snapshots.layers import Layer
 from tests.support.builders import AT, accounts, identities, instants, millis, partitions, quarter_hours
+from tests.support.cases import cases
 
 FIVE_MINUTES = Layer("5m", timedelta(minutes=5), timedelta(hours=24))
 CHANGES = Layer("change", None, timedelta(hours=1))
@@ -51,7 +52,7 @@ def test_partitions_sort_by_time_and_then_by_shard_as_their_keys_do(one: Partiti
     assert (one < other) == (str(one) < str(other))
 
 
-@pytest.mark.parametrize(
+@cases(
     "key",
     [
         "",
@@ -120,7 +121,7 @@ def test_a_position_is_the_instant_and_16_characters_of_base58() -> None:
     assert not set(suffix) & set("0OIl+/=")
 
 
-@pytest.mark.parametrize(
+@cases(
     "key",
     [
         "",

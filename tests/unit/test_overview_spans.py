@@ -6,6 +6,7 @@ import pytest
 
 from quarterhour.counters.plan import Retention
 from quarterhour.counters.spans import Spans, calendar_spans, day_spans
+from tests.support.cases import cases
 
 KEPT = Retention(timedelta(days=35), timedelta(days=800))
 
@@ -20,7 +21,7 @@ def bounds(spans: Spans) -> list[str]:
     return [value for value in spans.body().values() if isinstance(value, str)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "now", "expected"),
     [
         ("week", "2026-11-25 14:37", "2026-11-23T00:00 2026-11-25T14:45 2026-11-16T00:00 2026-11-18T14:45"),

@@ -8,13 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.cases import cases
 from tests.support.pages import broken_links
 from tests.support.repository import ROOT
 
 PAGES = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@cases("page", PAGES, ids=lambda page: page.name)
 def test_every_link_inside_the_project_has_a_target(page: Path) -> None:
     assert list(broken_links(page.read_text("utf-8"), page.parent)) == []
 
@@ -22,7 +23,7 @@ def test_every_link_inside_the_project_has_a_target(page: Path) -> None:
 NAMED = re.compile(r"\]\(([^)]+\.py)\): ((?:`test_\w+`(?:, )?)+)")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@cases("page", PAGES, ids=lambda page: page.name)
 def test_every_test_that_a_page_names_exists(page: Path) -> None:
     for file, names in NAMED.findall(page.read_text("utf-8")):
         content = (page.parent / file).read_text("utf-8")
@@ -66,7 +67,7 @@ def undefined(page: Path, text: str) -> list[str]:
     return wrong
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@cases("page", PAGES, ids=lambda page: page.name)
 def test_what_a_page_names_beside_a_module_is_defined_there(page: Path) -> None:
     assert undefined(page, page.read_text("utf-8")) == []
 

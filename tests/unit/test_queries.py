@@ -21,6 +21,7 @@ from quarterhour.snapshots.api import Changes
 from quarterhour.snapshots.keys import change_sk, window_name, window_start
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.queries import Layers, as_of, before, before_latest, not_before, trend
+from tests.support.cases import cases
 from tests.support.names import near
 
 AT = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
@@ -211,7 +212,7 @@ def test_a_page_is_full_at_its_limit_and_holds_only_matching_events() -> None:
     assert (page.items, page.full) == ([], False)
 
 
-@pytest.mark.parametrize("name", near("42"))
+@cases("name", near("42"))
 def test_a_page_of_one_agency_holds_no_event_of_a_nearly_equal_one(name: str) -> None:
     for only, found in (("42", name), (name, "42")):
         page = EventPage(2, {"agency": only}, dict)

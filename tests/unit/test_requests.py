@@ -31,6 +31,7 @@ from quarterhour.reports.plan import Plan
 from quarterhour.snapshots import store as snapshots
 from quarterhour_tools.emulator.dynamodb.statements import parsed
 from tests.support.builders import QUARTER_HOUR, alone, claim, event, linked_of, settings, utc, void
+from tests.support.cases import cases
 
 SALE = claim()
 MOVED = alone(SALE.moved(event(), utc("02:00"), settings()))
@@ -85,7 +86,7 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("operation", "request_"), REQUESTS.values(), ids=REQUESTS)
+@cases(("operation", "request_"), REQUESTS.values(), ids=REQUESTS)
 def test_each_request_is_valid_for_aws(operation: str, request_: dict[str, Any]) -> None:
     """The clients do not validate parameters, so this test does."""
     shape = botocore.session.get_session().get_service_model("dynamodb").operation_model(operation).input_shape
@@ -93,8 +94,8 @@ def test_each_request_is_valid_for_aws(operation: str, request_: dict[str, Any])
     assert ParamValidator().validate(request_, shape).generate_report() == ""
 
 
-@pytest.mark.parametrize(("_operation", "request_"), REQUESTS.values(), ids=REQUESTS)
-def test_each_placeholder_of_a_request_is_defined_and_used(_operation: str, request_: dict[str, Any]) -> None:
+@cases("request_", [request for _, request in REQUESTS.values()], ids=REQUESTS)
+def test_each_placeholder_of_a_request_is_defined_and_used(request_: dict[str, Any]) -> None:
     writes = [part for write in request_.get("TransactItems", []) for part in write.values()] or [request_]
     for write in writes:
         text = " ".join(str(value) for name, value in write.items() if name.endswith("Expression"))

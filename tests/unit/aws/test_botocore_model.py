@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from quarterhour.aws import clients
 from quarterhour.aws.botocore_model import DOCUMENTS
 from quarterhour.aws.items import from_item
+from tests.support.cases import cases
 
 CONFIG: Final = Config(parameter_validation=False, retries={"total_max_attempts": 1})
 OWN: Final[dict[str, Any]] = {"region_name": "us-east-1", "aws_access_key_id": "none", "aws_secret_access_key": "none"}
@@ -185,8 +186,8 @@ def test_an_error_is_that_of_botocore(pair: ClientPair, operation: str, code: st
     assert isinstance(plain[1], str), "the call fails"
 
 
-@pytest.mark.parametrize("status", [200, 301, 400, 413, 500, 503])
-@pytest.mark.parametrize("body", [b"", b"{}", b"<html><body>Bad Gateway</body></html>", b"no JSON"])
+@cases("status", [200, 301, 400, 413, 500, 503])
+@cases("body", [b"", b"{}", b"<html><body>Bad Gateway</body></html>", b"no JSON"])
 def test_what_is_no_answer_of_the_service_is_taken_as_botocore_takes_it(
     pair: ClientPair, status: int, body: bytes
 ) -> None:

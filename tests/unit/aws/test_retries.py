@@ -17,6 +17,7 @@ from quarterhour.aws.retries import (
 )
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
+from tests.support.cases import cases
 from tests.support.clocks import Waits
 from tests.support.script import cancelled, service_error
 
@@ -55,7 +56,7 @@ def failing(times: int, error: Exception) -> tuple[Callable[[], str], list[int]]
 # ---------------------------------------------------------------- which errors
 
 
-@pytest.mark.parametrize("code", TRANSIENT)
+@cases("code", TRANSIENT)
 def test_each_code_of_throttling_or_conflict_is_transient_whatever_its_status(code: str) -> None:
     assert is_transient(service_error(code))
     assert not is_transient(service_error(f"{code}2"))

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from quarterhour_tools.emulator.dynamodb.sizes import Index, item_size, item_write_units, read_units, write_units
+from tests.support.cases import cases
 
 BY_GROUP = Index(("group", "pk"))
 
@@ -18,7 +19,7 @@ def of_size(size: int, **more: Any) -> dict[str, Any]:
     return {**item, "x": text("x" * (size - item_size(item) - 1))}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "size"),
     [
         ({"S": ""}, 0),

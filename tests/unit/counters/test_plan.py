@@ -32,6 +32,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import Totals
 from quarterhour.snapshots.keys import window_partitions
 from tests.support.builders import AT, posting_item, record, utc, with_values
+from tests.support.cases import cases
 from tests.support.counter_table import RETENTION, CounterTable, place
 
 ACCOUNTS = ("42#GBP", "42#EUR", "7#GBP")
@@ -358,7 +359,7 @@ def without(name: str) -> dict[str, Any]:
     return {key: value for key, value in GOOD.items() if key != name}
 
 
-@pytest.mark.parametrize(
+@cases(
     "image",
     [
         *(without(name) for name in ("schema", "quarter_hour", "position", "count", "events")),

@@ -11,6 +11,7 @@ from quarterhour.messages.message import MAX_TEXT, period, read_message
 from quarterhour.model.errors import ForbiddenError, InvalidError
 from quarterhour.web.access import Caller
 from tests.support.builders import person
+from tests.support.cases import cases
 from tests.support.names import near
 
 THREAD = Thread(SubjectKind.ORDERS, "1001")
@@ -56,20 +57,20 @@ def test_a_machine_names_the_user_and_a_person_writes_as_the_tokens_subject() ->
         read_message(THREAD, {**GOOD, "user": "bob"}, PERSON)
 
 
-@pytest.mark.parametrize("user", near("ann"))
+@cases("user", near("ann"))
 def test_a_person_cannot_write_under_a_similar_name(user: str) -> None:
     with pytest.raises((ForbiddenError, InvalidError)):
         read_message(THREAD, {**GOOD, "user": user}, PERSON)
 
 
-@pytest.mark.parametrize("user", near("ann"))
+@cases("user", near("ann"))
 def test_messages_of_similar_names_are_different_messages(user: str) -> None:
     assert claim_hash(THREAD, user, "m-1") != claim_hash(THREAD, "ann", "m-1")
     low, high = bounds_by_user("ann", "")
     assert not low <= MessageKey(user, "2026-10-23T01:30:12.345Z", "4JzHX4k3").by_user <= high
 
 
-@pytest.mark.parametrize(
+@cases(
     ("change", "field"),
     [
         ({"id": None}, "id"),
@@ -103,7 +104,7 @@ def test_a_period_is_the_beginning_of_an_instant(text: str) -> None:
     assert period(text) == text
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *("", "26", "2026-", "2026-1", "2026-10-23T", "2026-10-23 01", "~", "2026\n", "#", "٢٠٢٦"),

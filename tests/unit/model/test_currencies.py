@@ -1,10 +1,10 @@
 """The currencies, compared with a library's list."""
 
 import iso4217
-import pytest
 
 from quarterhour.model import money
 from quarterhour.model.currencies import MINOR_DIGITS
+from tests.support.cases import cases
 
 
 def test_the_currencies_are_those_of_iso_4217_with_a_minor_unit() -> None:
@@ -12,6 +12,6 @@ def test_the_currencies_are_those_of_iso_4217_with_a_minor_unit() -> None:
     assert listed == MINOR_DIGITS
 
 
-@pytest.mark.parametrize("code", ["XAU", "XXX", "XTS", "gbp", "GB", "GBPX", "", "ABC", 826, None])
+@cases("code", ["XAU", "XXX", "XTS", "gbp", "GB", "GBPX", "", "ABC", 826, None])
 def test_metals_test_codes_and_unknown_codes_are_not_currencies(code: object) -> None:
     assert not money.is_currency(code)

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model import exact_json
+from tests.support.cases import cases
 
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -34,7 +35,7 @@ def test_a_number_beyond_the_range_of_decimals_becomes_nan(number: str) -> None:
     assert exact_json.parse(f'{{"amount": {number}}}')["amount"].is_nan()
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "problem"),
     [
         ("", "Expecting value"),

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from quarterhour.model import money
 from quarterhour.model.totals import RunningTotals, Totals
 from tests.support.builders import amounts
+from tests.support.cases import cases
 
 NINES = "9" * 38
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "written"),
     [
         ("0", "0"),
@@ -56,7 +57,7 @@ def test_a_json_number_with_any_exponent_is_parsed_exactly(number: str, written:
     assert money.plain(value) == written
 
 
-@pytest.mark.parametrize(
+@cases(
     "value",
     [
         "1" + "0" * 38,
@@ -76,7 +77,7 @@ def test_a_number_of_more_than_38_digits_is_not_money(value: object) -> None:
     assert money.parse_decimal(value) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "value",
     [
         "",
@@ -171,7 +172,7 @@ def test_a_sum_of_amounts_far_apart_in_scale_loses_nothing() -> None:
     assert money.plain(total) == NINES + "." + "0" * 36 + "1"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("amount", "currency", "rounded"),
     [
         ("0.125", "EUR", "0.12"),

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.model.periods import Calendar, Period, day_in, start_of, time_zone
+from tests.support.cases import cases
 
 ZONES = [
     *("UTC", "Europe/London", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "Pacific/Kiritimati"),
@@ -46,7 +47,7 @@ def test_a_period_is_read_back_from_its_text_and_has_neighbours(day: date) -> No
     assert (period.last_day.month, (period.next.first_day - period.last_day).days) == (day.month, 1)
 
 
-@pytest.mark.parametrize(
+@cases(
     "text", ["", "2026", "2026-11-01", "2026-1", "2026-00", "2026-13", " 2026-11", "2026-11\n", "٢٠٢٦-11", "20261-1"]
 )
 def test_another_text_is_no_period(text: str) -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from tests.support.builders import instants, quarter_hours
+from tests.support.cases import cases
 
 
 @given(instants)
@@ -49,7 +50,7 @@ def test_quarter_hours_follow_each_other_without_a_gap(quarter_hour: QuarterHour
     assert quarter_hour.next.previous == quarter_hour
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         "",

@@ -4,6 +4,7 @@ import pytest
 
 from quarterhour.model.errors import QuarterhourError
 from quarterhour.model.schema import SCHEMA, UnknownSchemaError, check_schema
+from tests.support.cases import cases
 
 
 @pytest.mark.parametrize("found", [SCHEMA, Decimal(SCHEMA)])
@@ -17,7 +18,7 @@ def test_the_schema_of_a_later_version_names_that_version(found: object) -> None
         check_schema(found)
 
 
-@pytest.mark.parametrize("found", [None, 0, -1, True, "1", [], {}, Decimal("1.5"), Decimal("2.5"), 1.0])
+@cases("found", [None, 0, -1, True, "1", [], {}, Decimal("1.5"), Decimal("2.5"), 1.0])
 def test_a_schema_that_no_version_writes_is_refused(found: object) -> None:
     with pytest.raises(UnknownSchemaError, match="no version has written it"):
         check_schema(found)

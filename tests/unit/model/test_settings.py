@@ -9,6 +9,7 @@ from quarterhour.model.errors import SettingsError
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.model.settings import Environment
 from quarterhour.snapshots.layers import LAYERS, Layer, parse_layers
+from tests.support.cases import cases
 
 GOOD = {
     "TABLE": "Ledger",
@@ -45,7 +46,7 @@ def test_settings_are_parsed_into_values() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value", "expected"),
     [
         ("NUMBER", "many", "a whole number of at least 0"),

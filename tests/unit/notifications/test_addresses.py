@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.notifications.addresses import LONGEST, Address, checked, is_public, read_address
+from tests.support.cases import cases
 
 REFUSED = [
     # Schemes, and what is no address.
@@ -87,12 +88,12 @@ NOT_PUBLIC = [
 PUBLIC = ["93.184.215.14", "8.8.8.8", "172.15.0.1", "172.32.0.1", "100.63.0.1", "100.128.0.1", "2606:4700:4700::1111"]
 
 
-@pytest.mark.parametrize("address", REFUSED)
+@cases("address", REFUSED)
 def test_no_trick_is_an_address(address: str) -> None:
     assert read_address(address) is None
 
 
-@pytest.mark.parametrize("address", NOT_PUBLIC)
+@cases("address", NOT_PUBLIC)
 def test_no_address_of_a_network_is_public(address: str) -> None:
     assert not is_public(address)
     assert checked(["93.184.215.14", address]) == [], "one bad address of a name is enough"

@@ -13,6 +13,7 @@ from quarterhour.model.fields import MAX_PROBLEMS, MAX_TEXT
 from quarterhour.orders.keys import CustomerItemKey
 from quarterhour.orders.order import MAX_ID, Order, read_order
 from tests.support.builders import utc
+from tests.support.cases import cases
 from tests.support.events import ABSENT
 from tests.support.orders import body, item, order
 
@@ -63,7 +64,7 @@ EXPECTED_ITEMS = "a list of 1 to 1,000 objects with agency, product and amount"
 EXPECTED_PLACED = "an RFC 3339 instant such as 2026-10-23T01:30:00Z, of the years 1970 to 9998"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("sent", "problem"),
     [
         (body(order=ABSENT), ("order", "is missing", EXPECTED_ID)),

@@ -20,6 +20,7 @@ from quarterhour.orders.plan import (
     shown_order,
 )
 from tests.support.builders import AT
+from tests.support.cases import cases
 from tests.support.events import ABSENT
 from tests.support.orders import WHOLE_WAY, header, item, order, read, step, stored
 
@@ -94,7 +95,7 @@ def test_shown_orders_and_items_hold_no_keys() -> None:
 # ---------------------------------------------------------------- the status
 
 
-@pytest.mark.parametrize(("before", "after"), list(product(TRANSITIONS, TRANSITIONS)))
+@cases(("before", "after"), list(product(TRANSITIONS, TRANSITIONS)))
 def test_a_status_may_be_followed_only_by_its_transitions(before: str, after: str) -> None:
     if after in TRANSITIONS[before]:
         assert step(before, after) == StatusChange(before, after)

@@ -19,6 +19,7 @@ from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.digests import hexdigest
 from tests.support.builders import utc
+from tests.support.cases import cases
 from tests.support.sealing import Objects, cover_up, edit, line, opening, relined, repeat_a_key, seal
 
 LINES = "ledger/dt=2026-10-23/quarter={}/lines.csv.gz"
@@ -465,7 +466,7 @@ TAMPERINGS = {
 }
 
 
-@pytest.mark.parametrize("tampering", TAMPERINGS.values(), ids=TAMPERINGS)
+@cases("tampering", TAMPERINGS.values(), ids=TAMPERINGS)
 def test_tampering_is_found_and_the_object_is_named(tampering: Tampering) -> None:
     objects = reports()
     tampering.do(objects)
@@ -551,7 +552,7 @@ TAMPERINGS_OF_PARTS = {
 }
 
 
-@pytest.mark.parametrize("tampering", TAMPERINGS_OF_PARTS.values(), ids=TAMPERINGS_OF_PARTS)
+@cases("tampering", TAMPERINGS_OF_PARTS.values(), ids=TAMPERINGS_OF_PARTS)
 def test_tampering_with_a_part_is_found_and_the_object_is_named(tampering: Tampering) -> None:
     objects = in_parts()
     assert check(objects).proven

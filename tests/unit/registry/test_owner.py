@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from quarterhour.registry.owner import FIELDS, MAX_LOGO, Owner, read_owner
+from tests.support.cases import cases
 
 WHOLE: dict[str, Any] = {
     "legal_name": "Corner Market Ltd",
@@ -72,7 +73,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
-@pytest.mark.parametrize(("changed", "field"), BAD.values(), ids=BAD)
+@cases(("changed", "field"), BAD.values(), ids=BAD)
 def test_an_invalid_owner_is_refused_with_the_field(changed: dict[str, Any], field: str) -> None:
     problems = read_owner({name: value for name, value in {**WHOLE, **changed}.items() if value is not None})
     assert not isinstance(problems, Owner)

@@ -26,6 +26,7 @@ from quarterhour.reports.lines import COLUMNS, escape_formula, read_lines, tally
 from quarterhour.reports.plan import PartTotals, SealedFile
 from quarterhour.reports.writer import SealedFileWriter
 from tests.support.builders import AT, claim, event, names
+from tests.support.cases import cases
 from tests.support.sealing import line
 
 RUN_BY_SPREADSHEETS = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
@@ -290,7 +291,7 @@ BROKEN = {
 }
 
 
-@pytest.mark.parametrize("content", BROKEN.values(), ids=BROKEN)
+@cases("content", BROKEN.values(), ids=BROKEN)
 def test_a_malformed_sealed_file_is_refused(content: bytes) -> None:
     with pytest.raises(ValueError, match=r".+"):
         list(read_lines(BytesIO(content)))

@@ -31,6 +31,7 @@ from quarterhour.reports.plan import (
     with_proofs,
 )
 from tests.support.builders import QUARTER_HOUR, accounts, amounts, instants, quarter_hours, utc
+from tests.support.cases import cases
 
 GRACE = timedelta(seconds=120)
 MICROSECOND = timedelta(microseconds=1)
@@ -169,7 +170,7 @@ IN_TIME = QUARTER_HOUR.end + STREAM_RETENTION - MICROSECOND
 TOO_LATE = QUARTER_HOUR.end + STREAM_RETENTION
 
 
-@pytest.mark.parametrize(
+@cases(
     ("ledger", "counters", "now", "expected"),
     [
         ({KEY: totals("5")}, {KEY: totals("5")}, IN_TIME, VERIFIED),

@@ -5,6 +5,7 @@ import pytest
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.reports.writer import SealedFileWriter
 from tests.support.builders import AT
+from tests.support.cases import cases
 from tests.support.sealing import line
 
 POSTING = line(AT, "a")
@@ -27,7 +28,7 @@ NO_POSTINGS: dict[str, tuple[dict[str, str], str]] = {
 }
 
 
-@pytest.mark.parametrize(("posting", "reason"), NO_POSTINGS.values(), ids=NO_POSTINGS)
+@cases(("posting", "reason"), NO_POSTINGS.values(), ids=NO_POSTINGS)
 def test_values_of_no_posting_are_refused_with_its_partition_position_and_reason(
     posting: dict[str, str], reason: str
 ) -> None:

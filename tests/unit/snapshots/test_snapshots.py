@@ -21,6 +21,7 @@ from quarterhour.snapshots.keys import window_index, window_start
 from quarterhour.snapshots.layers import Layer, parse_layers
 from quarterhour.snapshots.plan import STATE, Snapshot, state_in, states_of_parked
 from tests.support.builders import AT, change_record, record, utc
+from tests.support.cases import cases
 
 LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
 WINDOWS = parse_layers("5m=24h,1h=31d")
@@ -254,8 +255,8 @@ BAD = [
 ]
 
 
-@pytest.mark.parametrize("layers", [LAYERS, WINDOWS])
-@pytest.mark.parametrize("bad", BAD)
+@cases("layers", [LAYERS, WINDOWS])
+@cases("bad", BAD)
 def test_an_item_that_is_not_a_state_parks_both_records_that_hold_it_and_blocks_no_others(
     bad: dict[str, Any], layers: Sequence[Layer]
 ) -> None:

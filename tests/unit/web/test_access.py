@@ -11,6 +11,7 @@ from quarterhour.model.errors import ForbiddenError, InvalidError
 from quarterhour.web import access
 from quarterhour.web.access import STAFF, Caller, own_agency
 from tests.support.builders import one_of_staff, person
+from tests.support.cases import cases
 from tests.support.names import near
 from tests.support.repository import ROOT
 
@@ -23,7 +24,7 @@ def test_a_machine_may_see_every_agency_and_a_person_their_own() -> None:
     assert [(one.may_see("42"), one.may_see("7")) for one in (MACHINE, PERSON)] == [(True, True), (True, False)]
 
 
-@pytest.mark.parametrize(("own", "other"), [("42", "042"), *(("Café 42", other) for other in near("Café 42"))])
+@cases(("own", "other"), [("42", "042"), *(("Café 42", other) for other in near("Café 42"))])
 def test_agencies_with_similar_names_cannot_see_each_other(own: str, other: str) -> None:
     for one, another in ((own, other), (other, own)):
         ann = person(one)

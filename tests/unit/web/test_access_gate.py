@@ -8,6 +8,7 @@ from quarterhour.model.errors import ForbiddenError, UnauthenticatedError
 from quarterhour.model.settings import Environment
 from quarterhour.web.access import Caller, Gate, Role
 from tests.support.builders import one_of_staff, person
+from tests.support.cases import cases
 from tests.support.names import near
 
 ARN = "arn:aws:iam::123456789012:user/shop"
@@ -34,8 +35,8 @@ def test_a_verified_token_is_from_a_person_of_its_agency() -> None:
     assert gate().caller(token(agency="7")) == person("7")
 
 
-@pytest.mark.parametrize("variables", [{}, *({"AWS_SAM_LOCAL": text} for text in ("false", "False", "0", "", "TRUE"))])
-@pytest.mark.parametrize(
+@cases("variables", [{}, *({"AWS_SAM_LOCAL": text} for text in ("false", "False", "0", "", "TRUE"))])
+@cases(
     "event", [UNAUTHENTICATED, authorized(), authorized(iam={"userArn": ""}), authorized(iam={}), authorized(jwt={})]
 )
 def test_an_unauthenticated_request_is_refused_outside_sam_local(
@@ -87,7 +88,7 @@ def test_staff_need_no_agency() -> None:
     assert gate(ROLE_CLAIM="role").caller(fay) == one_of_staff(Role.FINANCE)
 
 
-@pytest.mark.parametrize(
+@cases(
     "role",
     [
         *("", "machine", "finance,auditor", "finance auditor", *near("finance"), *near("[finance]"), *near("agency")),

@@ -14,6 +14,7 @@ from quarterhour.web.static_files import (
     tree_hash,
     without_comments,
 )
+from tests.support.cases import cases
 
 FILES = {
     INDEX: b"<meta content='$settings'>$modules<script src='$assets/app.js'></script>",
@@ -65,7 +66,7 @@ def test_the_policy_allows_no_inline_script_no_frame_and_no_other_host() -> None
     }
 
 
-@pytest.mark.parametrize(
+@cases(
     "header",
     [
         *("gzip", "GZIP", "gzip, deflate, br", "br;q=1.0,gzip;q=0.001", "gzip ; q=0.5", "deflate,\tgzip;Q=1.000"),
@@ -76,7 +77,7 @@ def test_gzip_is_accepted_by_its_name_or_by_an_asterisk(header: str) -> None:
     assert accepts_gzip(header)
 
 
-@pytest.mark.parametrize(
+@cases(
     "header",
     [
         *("", "identity", "br", "notgzip", "gzipped", "gzip-9", "x gzip", "br;gzip", 'br;"gzip"', ","),

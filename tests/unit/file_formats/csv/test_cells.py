@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from quarterhour.file_formats.csv.cells import CleanUp, TimeForm, amount_test, cell_test, formula, template
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
 from quarterhour.file_formats.csv.numbers import NumberForm
+from tests.support.cases import cases
 
 LONDON = TimeForm(ZoneInfo("Europe/London"))
 GERMAN = NumberForm(decimal=",", thousands=".")
@@ -136,7 +137,7 @@ def test_a_formula_names_the_column_that_is_no_number() -> None:
         formula("{price}", GERMAN).value({"price": "free"})
 
 
-@pytest.mark.parametrize("text", ["", "{a", "{a} {b}", "{a} / 2", "{a} *", "({a}", "a", "1,5", "2 ** 3", "()"])
+@cases("text", ["", "{a", "{a} {b}", "{a} / 2", "{a} *", "({a}", "a", "1,5", "2 ** 3", "()"])
 def test_a_text_that_is_no_formula_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="must be a formula"):
         formula(text, NumberForm())

@@ -5,6 +5,7 @@ import pytest
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.table import FileForm
+from tests.support.cases import cases
 from tests.support.repository import ROOT
 
 EVENT = """
@@ -23,7 +24,7 @@ def test_a_map_of_one_event_is_enough() -> None:
     assert mapping.used_by == {"id": "event[1].id", "shop": "event[1].subject", "amount": "event[1].data.amount"}
 
 
-@pytest.mark.parametrize(
+@cases(
     ("field", "text"),
     [
         ("map", "id ="),

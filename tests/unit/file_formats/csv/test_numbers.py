@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from quarterhour.file_formats.csv.errors import CellError
 from quarterhour.file_formats.csv.numbers import NEGATIVE_FORMS, NumberForm
+from tests.support.cases import cases
 
 GERMAN = NumberForm(decimal=",", thousands=".")
 SETTLEMENT = NumberForm(",", ".", NEGATIVE_FORMS, {"€": "EUR", "EUR": "EUR", "£": "GBP"})
@@ -24,7 +25,7 @@ def test_a_number_written_in_a_form_is_read_back_exactly(number: Decimal, form: 
     assert form.number(written(number, form)) == number
 
 
-@pytest.mark.parametrize("text", ["1.5", "1.50,5", "1,234,5", "12.34.567", "", "-", ",", "1e3", "NaN", "1 000", "٣"])
+@cases("text", ["1.5", "1.50,5", "1,234,5", "12.34.567", "", "-", ",", "1e3", "NaN", "1 000", "٣"])
 def test_a_number_out_of_form_is_refused_rather_than_guessed(text: str) -> None:
     with pytest.raises(CellError):
         GERMAN.number(text)
@@ -43,7 +44,7 @@ def test_a_number_of_more_than_38_digits_is_refused() -> None:
         NumberForm().number("9" * 39)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "number", "currency"),
     [
         ("1.259,80 €", "1259.80", "EUR"),
@@ -69,7 +70,7 @@ def test_signs_of_currencies_and_all_forms_of_negative_numbers_are_read(
     assert (str(read.value), read.currency) == (number, currency)
 
 
-@pytest.mark.parametrize("text", ["€12 £", "(-12)", "-(12)", "-12-", "(12", "12)", "()", "€", "-+12", "$12", "1 €2"])
+@cases("text", ["€12 £", "(-12)", "-(12)", "-12-", "(12", "12)", "()", "€", "-+12", "$12", "1 €2"])
 def test_an_amount_with_two_meanings_is_refused(text: str) -> None:
     with pytest.raises(CellError):
         SETTLEMENT.read(text)

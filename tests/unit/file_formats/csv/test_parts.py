@@ -17,6 +17,7 @@ from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.parts import PartPlace, convert_part
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.model.fields import printable
+from tests.support.cases import cases
 
 TILL = """
 [[event]]
@@ -157,7 +158,7 @@ def test_a_token_of_no_answer_is_refused(token: str) -> None:
         PartPlace.parse(token)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "value"),
     [
         ("line", "0"),

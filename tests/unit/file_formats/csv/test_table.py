@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.lines import LONGEST, numbered
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, FileForm, Table, read_table
+from tests.support.cases import cases
 
 USED = {"id": "event[1].id", "amount": "event[1].data.amount"}
 
@@ -23,10 +24,8 @@ def rows(text: str, form: FileForm | None = None) -> list[tuple[int, list[str] |
     return [(row.line, row.cells if isinstance(row, CsvRecord) else row.reason) for row in table(text, form).rows]
 
 
-@pytest.mark.parametrize(
-    "before", ["", "\n", "My shop\nExported 2026-10-23;by ann\n\n", 'Shop "Nº 1\n', '"open\n', "\ufeff"]
-)
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
+@cases("before", ["", "\n", "My shop\nExported 2026-10-23;by ann\n\n", 'Shop "Nº 1\n', '"open\n', "\ufeff"])
+@cases("delimiter", [",", ";", "\t", "|"])
 def test_the_header_is_the_line_with_the_columns_of_the_map(before: str, delimiter: str) -> None:
     text = f"{before}id{delimiter}note{delimiter} amount \nA{delimiter}x{delimiter}5\n"
     found = table(text)

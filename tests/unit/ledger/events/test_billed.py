@@ -10,6 +10,7 @@ from quarterhour.model.identifiers import Identity
 from quarterhour.orders.events import refund
 from quarterhour.orders.events import sale as billed_sale
 from tests.support.builders import names
+from tests.support.cases import cases
 from tests.support.events import adjustment, sale
 from tests.support.names import near
 
@@ -44,12 +45,12 @@ def test_nobody_sends_a_sale_of_the_orders_source() -> None:
     assert problem.field == "source"
 
 
-@pytest.mark.parametrize("source", near(SOURCE))
+@cases("source", near(SOURCE))
 def test_a_similar_source_is_of_its_sender(source: str) -> None:
     assert reserved(Identity(source, "1001:1"), is_sale=True) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "id_",
     [
         *("1001", "1001:", ":1", "1001:0", "1001:01", "1001:-1", "1001:1.0", f"1001:{MAX_ITEMS + 1}", "1001:\u0661"),

@@ -14,6 +14,7 @@ from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.model import exact_json
 from quarterhour.model.fields import MAX_PROBLEMS
 from tests.support.builders import sale
+from tests.support.cases import cases
 from tests.support.events import ABSENT
 
 NAMES = "1 to 200 of the letters a to z and the digits 0 to 9; put your own into data.extra"
@@ -43,7 +44,7 @@ def in_base64(data: object) -> str:
 # ---------------------------------------------------------------- attributes
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "sent", "stored"),
     [
         ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01", None),
@@ -89,7 +90,7 @@ def test_a_name_has_lower_case_letters_and_digits_alone(name: str, shown: str) -
     assert problems(sale(**{name: "x"})) == [(shown, "is not an attribute name", NAMES)]
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     ["amount", "currency", "commission", "customer", "product", "quantity", "line", "location", "category", "reason"],
 )
@@ -97,7 +98,7 @@ def test_a_field_of_the_data_beside_it_is_not_taken_for_an_attribute(name: str) 
     assert problems(sale(**{name: "1"})) == [(name, "is a field of data", f"data.{name}")]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("value", "shown"),
     [
         (Decimal("1.5"), "1.5"),
@@ -153,7 +154,7 @@ def test_the_data_may_have_any_type_of_json(kind: str) -> None:
     assert read_event(sale(datacontenttype=kind)) == read_event(sale())
 
 
-@pytest.mark.parametrize(
+@cases(
     "kind",
     [
         *("", "json", "application/xml", "application/jsonp", "application/json+xml", "a/b/json", 5),

@@ -14,6 +14,7 @@ from quarterhour.model.fields import MAX_PROBLEMS
 from quarterhour.model.identifiers import Account, Identity
 from tests.support import events
 from tests.support.builders import accounts, amounts, data, event, identities, payment, sale, sale_of, void
+from tests.support.cases import cases
 from tests.support.events import ABSENT
 from tests.support.names import near
 
@@ -235,7 +236,7 @@ BAD = {
 }
 
 
-@pytest.mark.parametrize(("item", "field", "problem", "expected"), BAD.values(), ids=BAD)
+@cases(("item", "field", "problem", "expected"), BAD.values(), ids=BAD)
 def test_an_invalid_event_is_rejected_with_field_problem_and_expectation(
     item: object, field: str, problem: str, expected: str
 ) -> None:
@@ -300,7 +301,7 @@ def test_names_may_be_any_printable_text_without_the_separator(identity: Identit
     assert (read(item).identity, read(item).account) == (identity, account)
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     ["x" * 200, "é" * 200, "日本", "🛒", "a/b?c=d&e%20f", "../..", "'\"\\", "=1+1", "a b", "0", "null"],
 )
@@ -337,7 +338,7 @@ def test_a_json_number_is_read_digit_for_digit(number: str, amount: str) -> None
     assert read(sale(data=exact_json.parse(text))).amount == Decimal(amount)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("time", "instant"),
     [
         ("2026-10-23T01:30:00Z", "2026-10-23T01:30:00+00:00"),
@@ -358,7 +359,7 @@ def test_a_time_of_any_offset_or_age_is_read_in_utc(time: str, instant: str) -> 
     assert read_.time.isoformat() == instant
 
 
-@pytest.mark.parametrize(
+@cases(
     ("name", "sent", "kept"),
     [
         ("product", "p" * 200, "p" * 200),
@@ -437,7 +438,7 @@ def test_a_void_refers_to_its_sale_with_a_reason_and_names_no_amount() -> None:
     assert voided.commission_rate is voided.commission is None
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changed", "field", "problem"),
     [
         ({"of": ABSENT}, "data.refers_to", "is missing"),
@@ -486,7 +487,7 @@ NO_SALE = "is given, though a payment is no sale"
 SIGNED = "above 0 if the agency paid, below 0 if it was paid"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changed", "field", "problem", "expected"),
     [
         ({"amount": "0"}, "data.amount", "is 0", SIGNED),
@@ -595,7 +596,7 @@ def test_other_content_has_another_digest() -> None:
     assert len(set(digests)) == len(digests)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("first", "again"),
     [
         (sale(), dict(reversed(sale().items()))),
@@ -675,7 +676,7 @@ def test_an_adjustment_may_bring_a_balance_forward_and_no_other_event_may() -> N
         assert [problem.field for problem in refused.problems] == ["data.kind"]
 
 
-@pytest.mark.parametrize("name", near("42"))
+@cases("name", near("42"))
 def test_a_rerating_applies_no_rate_card_of_an_agency_with_a_nearly_equal_name(name: str) -> None:
     good = read_event(events.rerating(version=Decimal(1)))
     assert isinstance(good, Event)

@@ -23,6 +23,7 @@ from quarterhour.model.errors import (
     UnsupportedMediaTypeError,
 )
 from quarterhour.web import http
+from tests.support.cases import cases
 from tests.support.events import sale
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def sent(content_type: str, body: bytes, **headers: str) -> list[Event | Rejecti
     return read_request({"content-type": content_type, **others}, body).events
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content_type", "body", "status"),
     [
         ("", "{}", 415),
@@ -115,9 +116,9 @@ def test_a_batch_may_hold_500_items() -> None:
 # ---------------------------------------------------------------- lines
 
 
-@pytest.mark.parametrize("kind", ["application/x-ndjson", "application/ndjson", "application/jsonl"])
-@pytest.mark.parametrize("end", [b"\n", b"\r\n", b" \n\n\t\r\n"])
-@pytest.mark.parametrize(("start", "last"), [(b"", b""), (b"\xef\xbb\xbf", b"\n"), (b"\r\n", b"\r\n\n")])
+@cases("kind", ["application/x-ndjson", "application/ndjson", "application/jsonl"])
+@cases("end", [b"\n", b"\r\n", b" \n\n\t\r\n"])
+@cases(("start", "last"), [(b"", b""), (b"\xef\xbb\xbf", b"\n"), (b"\r\n", b"\r\n\n")])
 def test_each_line_is_an_event_and_blank_lines_are_skipped(kind: str, end: bytes, start: bytes, last: bytes) -> None:
     events = [sale(str(number)) for number in range(3)]
     body = start + end.join(json.dumps(one).encode() for one in events) + last
@@ -180,7 +181,7 @@ def test_an_event_in_binary_mode_is_the_one_in_structured_mode() -> None:
     assert sent("application/vnd.shop+json", DATA, **more) == [read_event(structured)]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("encoded", "text"),
     [
         ("Euro%20%E2%82%AC%20%F0%9F%98%80", "Euro € 😀"),
@@ -219,7 +220,7 @@ BAD_HEADERS = {
 }
 
 
-@pytest.mark.parametrize(("name", "value", "field", "problem", "expected"), BAD_HEADERS.values(), ids=BAD_HEADERS)
+@cases(("name", "value", "field", "problem", "expected"), BAD_HEADERS.values(), ids=BAD_HEADERS)
 def test_an_invalid_header_is_rejected_by_its_name(
     name: str, value: str, field: str, problem: str, expected: str
 ) -> None:
@@ -293,7 +294,7 @@ def test_the_content_type_decides_the_mode_where_a_request_has_both() -> None:
 # ---------------------------------------------------------------- the response
 
 
-@pytest.mark.parametrize(
+@cases(
     ("verdicts", "status"),
     [
         ({RECORDED}, 202),

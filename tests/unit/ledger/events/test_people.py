@@ -12,6 +12,7 @@ from quarterhour.model.identifiers import Identity
 from quarterhour.model.settings import Environment
 from quarterhour.web.access import Role
 from tests.support.builders import MACHINE, event, one_of_staff, payment, rejection, rerating
+from tests.support.cases import cases
 from tests.support.names import near
 
 FAY = one_of_staff(Role.FINANCE)
@@ -46,7 +47,7 @@ def test_where_two_people_must_agree_adjustments_and_payouts_need_approval(sent:
     assert sent_by(MACHINE, sent, BY_TWO) is sent
 
 
-@pytest.mark.parametrize("source", ["shop", *near(SOURCE)])
+@cases("source", ["shop", *near(SOURCE)])
 def test_a_person_cannot_take_a_source_that_a_shop_can_use(source: str) -> None:
     refused = sent_by(FAY, of(source, payment()), BY_TWO)
     assert isinstance(refused, Rejection)

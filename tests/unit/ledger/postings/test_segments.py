@@ -25,6 +25,7 @@ from quarterhour.ledger.postings.segments import (
 from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import Identity, Partition, Position
 from tests.support.builders import AT, QUARTER_HOUR, posting_values
+from tests.support.cases import cases
 
 KEY = SegmentKey(Partition(QUARTER_HOUR, 3), Position.of(Identity("a", "request").hash, AT))
 PLACE = f"{KEY.partition} {KEY.position}"
@@ -171,7 +172,7 @@ BAD: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("item", "reason"), BAD.values(), ids=BAD)
+@cases(("item", "reason"), BAD.values(), ids=BAD)
 def test_an_item_that_cannot_be_read_is_named_with_its_partition_position_and_reason(item: Item, reason: str) -> None:
     with pytest.raises(LedgerItemError) as error:
         postings_of(item)

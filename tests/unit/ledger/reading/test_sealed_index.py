@@ -17,6 +17,7 @@ from quarterhour.model.identifiers import MAX_SHARDS, Identity, Partition, Posit
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour_tools.emulator.dynamodb.sizes import item_size, item_write_units
 from tests.support.builders import QUARTER_HOUR, identities, instants
+from tests.support.cases import cases
 
 Values = dict[str, Any]
 
@@ -184,8 +185,8 @@ def plain(item: Mapping[str, Any]) -> Values:
     return {name: value["S"] for name, value in item.items()}
 
 
-@pytest.mark.parametrize("each", [200, 211, 251, 499, 501, 999])
-@pytest.mark.parametrize("agency", ["42", "a" * 150])
+@cases("each", [200, 211, 251, 499, 501, 999])
+@cases("agency", ["42", "a" * 150])
 def test_an_agency_with_hundreds_of_events_in_a_quarter_hour_costs_at_most_0_03_units_an_event(
     each: int, agency: str
 ) -> None:

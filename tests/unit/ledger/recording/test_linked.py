@@ -18,6 +18,7 @@ from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.ledger.recording.pricing import CommissionTerms, has_terms_of_sale
 from quarterhour.model.clock import iso_millis
 from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, settings, void
+from tests.support.cases import cases
 from tests.support.names import near
 
 SALE = claim(event(amount="12.50", commission_rate="0.25"))
@@ -290,10 +291,8 @@ def test_a_void_or_a_refund_that_the_sale_does_not_allow_is_rejected(sale: Claim
     assert [(one.field, one.problem) for one in planned.problems] == [("data.refers_to", problem)]
 
 
-@pytest.mark.parametrize(
-    "type_", ["sale.voided", "sale.refunded", "adjustment.recorded", "payment.recorded", "view.recorded"]
-)
-@pytest.mark.parametrize("sent", [void(), refund(), event("a1", "adjustment.recorded", refers_to="order-1")])
+@cases("type_", ["sale.voided", "sale.refunded", "adjustment.recorded", "payment.recorded", "view.recorded"])
+@cases("sent", [void(), refund(), event("a1", "adjustment.recorded", refers_to="order-1")])
 def test_only_a_sale_can_be_referred_to(type_: str, sent: Event) -> None:
     other = SALE._replace(refundable=None)
     planned = linked_to(sent, other, type=type_)
@@ -338,7 +337,7 @@ def test_an_adjustment_corrects_only_the_commission_of_an_unlinked_refund(amount
     assert planned.claim.terms.commission(Decimal(amount)) == Decimal(-1)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("facts", "changed"),
     [
         (UNLINKED, {"commission": "-1", "amount": "0.01"}),

@@ -8,6 +8,7 @@ import pytest
 from quarterhour.maintenance.rebuild.requests import FollowRequest, RebuildRequest, UnparkRequest, read_request
 from quarterhour.model.errors import FieldProblem, InvalidError
 from quarterhour.model.identifiers import Account
+from tests.support.cases import cases
 
 
 def test_a_request_is_parsed() -> None:
@@ -27,7 +28,7 @@ DAY = "a date such as 2026-10-23, of the years 1970 to 9998"
 OF_REBUILD = "one of account, action, day, from"
 
 
-@pytest.mark.parametrize(
+@cases(
     ("event", "problems"),
     [
         ({}, [("action", "is missing", ACTIONS)]),

@@ -13,6 +13,7 @@ from quarterhour.registry.agencies.agency import AGENCIES, FIELDS, TAX_FIELDS, A
 from quarterhour.registry.agencies.vat_ids import is_vat_id
 from quarterhour.registry.documents.plan import Valid, read_draft
 from tests.support.agencies import FULL, tax
+from tests.support.cases import cases
 
 
 def test_an_agency_is_read_with_every_field() -> None:
@@ -135,7 +136,7 @@ BAD: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("sent", "field"), BAD.values(), ids=BAD)
+@cases(("sent", "field"), BAD.values(), ids=BAD)
 def test_an_invalid_agency_is_refused_with_the_field(sent: Any, field: str) -> None:
     problems = read_agency(sent)
     assert not isinstance(problems, Agency)

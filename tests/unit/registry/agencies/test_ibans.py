@@ -3,6 +3,7 @@
 import pytest
 
 from quarterhour.registry.agencies.ibans import is_iban
+from tests.support.cases import cases
 
 
 @pytest.mark.parametrize(
@@ -12,7 +13,7 @@ def test_an_iban_of_its_country_is_one(iban: str) -> None:
     assert is_iban(iban)
 
 
-@pytest.mark.parametrize(
+@cases(
     "iban",
     [
         "DE89370400440532013001",  # a digit

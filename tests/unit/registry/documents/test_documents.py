@@ -28,6 +28,7 @@ from quarterhour.registry.documents.timeline import Start, start_at, timeline_of
 from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
 from quarterhour.web.access import STAFF, Caller, Role
 from tests.support.builders import AT, names, one_of_staff, person
+from tests.support.cases import cases
 from tests.support.names import near
 from tests.unit.registry.rate_cards.builders import content
 
@@ -138,7 +139,7 @@ def test_people_may_read_what_names_them_or_their_agency_and_the_marketplace_eve
     assert not may_read(Permissions.of(None), person(agency, name=name))
 
 
-@pytest.mark.parametrize("name", near("Café 42"))
+@cases("name", near("Café 42"))
 def test_similar_names_may_not_read_what_is_permitted_to_another(name: str) -> None:
     permissions = Permissions(("Café 42",), ("Café 42",))
     assert may_read(permissions, person("Café 42", name="bob"))
@@ -149,7 +150,7 @@ def test_similar_names_may_not_read_what_is_permitted_to_another(name: str) -> N
 SIMILAR = ["rate-card", "rate-cards:42", "rate-card/42", *(f"{prefix}42" for prefix in near(RATE_CARD))]
 
 
-@pytest.mark.parametrize("document", [one for one in SIMILAR if not one.startswith(RATE_CARD)])
+@cases("document", [one for one in SIMILAR if not one.startswith(RATE_CARD)])
 def test_people_write_no_document_whose_name_is_similar_to_that_of_a_rate_card(document: str) -> None:
     finance = one_of_staff(Role.FINANCE)
     check_writer("rate-card:42", finance)

@@ -18,6 +18,7 @@ from quarterhour.registry.exchange_rates.exchange_rate import (
 from quarterhour.registry.exchange_rates.keys import latest_key
 from quarterhour.snapshots.queries import trend
 from tests.support.builders import AT
+from tests.support.cases import cases
 
 ENTERED = ExchangeRate(Decimal("1.0842"), "ECB", "EUR", AT)
 
@@ -42,7 +43,7 @@ def test_a_request_is_parsed_exactly_and_to_the_millisecond() -> None:
     assert (read_request(body(), AT).base, read_request(body(base="EUR"), AT).base) == ("", "EUR")
 
 
-@pytest.mark.parametrize(
+@cases(
     ("changed", "field"),
     [
         ({"units_per_base": None}, "units_per_base"),

@@ -13,6 +13,7 @@ from quarterhour.registry.rate_cards import arithmetic
 from quarterhour.registry.rate_cards.arithmetic import Arithmetic, Charge, Named, PricingStep, Share
 from quarterhour.registry.rate_cards.rate_card import Rule, Sold
 from tests.support.builders import amounts
+from tests.support.cases import cases
 from tests.unit.registry.rate_cards.builders import any_sold, rules
 
 AMOUNT = st.decimals(0, 10**6, places=3)
@@ -22,7 +23,7 @@ def steps(text: str) -> list[tuple[str, str]]:
     return [(step.name, money.plain(step.gives)) for step in arithmetic.read(text).steps()]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "commission"),
     [
         ("percent=12.5 of=125.00", "15.62500"),

@@ -8,6 +8,7 @@ from hypothesis import given
 
 from quarterhour.model import exact_json
 from quarterhour.registry.rate_cards.rate_card import MAX_RULES, RateCard, Rule, Sold, rate_card_of, read_rate_card
+from tests.support.cases import cases
 from tests.unit.registry.rate_cards.builders import OCTOBER, any_sold, content, rate_card, rate_cards, sold
 
 FULL = {
@@ -77,7 +78,7 @@ BAD: dict[str, tuple[Any, str]] = {
 }
 
 
-@pytest.mark.parametrize(("sent", "field"), BAD.values(), ids=BAD)
+@cases(("sent", "field"), BAD.values(), ids=BAD)
 def test_an_invalid_rate_card_is_refused_with_the_field(sent: Any, field: str) -> None:
     problems = read_rate_card(sent)
     assert not isinstance(problems, RateCard)
@@ -112,7 +113,7 @@ RULES = (
 )
 
 
-@pytest.mark.parametrize(
+@cases(
     ("of", "percent"),
     [
         (sold(currency="EUR"), "1"),

@@ -17,6 +17,7 @@ from quarterhour.reports.schedule.expression import (
     parse,
     upcoming,
 )
+from tests.support.cases import cases
 
 
 def at(hour: int, minute: int = 0, day: int = 23, month: int = 10) -> datetime:
@@ -31,7 +32,7 @@ instants = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1)).map(lambda n
 # ---------------------------------------------------------------- valid expressions
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "fires"),
     [
         ("cron(0 * * * ? *)", [at(2), at(3), at(4)]),
@@ -88,7 +89,7 @@ TOO_OFTEN = "at least 15 minutes between two firings"
 TOO_SELDOM = "at most 9 days between two"
 
 
-@pytest.mark.parametrize(
+@cases(
     "text",
     [
         *("", "hourly", "1 hour", "rate()", "rate(hour)", "rate(1 week)", "rate(0 hours)", "rate(-15 minutes)"),
@@ -166,7 +167,7 @@ def test_two_firings_lie_nine_days_apart_at_most(text: str, problem: str) -> Non
     assert (refused.value.problem, refused.value.expected) == (problem, TOO_SELDOM)
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "field", "part"),
     [
         *(("cron(60 8 * * ? *)", "minutes", "60"), ("cron(-1 8 * * ? *)", "minutes", "-1")),

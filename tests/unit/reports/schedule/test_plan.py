@@ -14,6 +14,7 @@ from quarterhour.reports.schedule.expression import parse
 from quarterhour.reports.schedule.keys import FIRST_CHANGE, LAST_CHANGE, change_key, version_of
 from quarterhour.reports.schedule.plan import DesiredSchedule, ScheduleRequest, change, delay
 from quarterhour.reports.schedule.store import ActualSchedule, change_request, update_request
+from tests.support.cases import cases
 
 NOW = datetime(2026, 10, 23, 8, 0, tzinfo=UTC)
 DEPLOYED = "rate(1 hour)"
@@ -56,7 +57,7 @@ def test_a_request_sets_only_the_fields_that_it_holds(body: dict[str, Any], fiel
     assert ScheduleRequest.of(body) == ScheduleRequest(fields, body.get("reason"))
 
 
-@pytest.mark.parametrize(
+@cases(
     ("body", "problems"),
     [
         ({}, {"expression": "is missing, and so is paused"}),

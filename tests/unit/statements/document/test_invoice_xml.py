@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from quarterhour.model import money
 from quarterhour.statements.document.invoice import prefixed, why_no_invoice
 from quarterhour.statements.document.invoice_xml import statement_xml
+from tests.support.cases import cases
 from tests.support.invoices import (
     BUYER,
     EXEMPT,
@@ -208,7 +209,7 @@ def test_parties_with_only_what_the_norm_demands_have_an_xml_without_empty_eleme
     assert all((one.text or "").strip() or len(one) for one in root.iter())
 
 
-@pytest.mark.parametrize(
+@cases(
     ("vat_id", "country", "expected"),
     [
         ("DE 136.695.976", "DE", "DE136695976"),

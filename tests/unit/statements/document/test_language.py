@@ -13,6 +13,7 @@ from babel.numbers import format_decimal
 from quarterhour.registry.agencies.agency import LANGUAGES
 from quarterhour.statements.document.language import Language, language_of
 from quarterhour.web.html.markup import Html
+from tests.support.cases import cases
 
 SCRIPT = Path(__file__).parents[4] / ".ci" / "formats.py"
 ENGLISH = language_of("en")
@@ -55,7 +56,7 @@ def test_the_stored_formats_are_those_of_babel(language: Language, script: Modul
     assert json.loads(script.content(language.code)) == language.formats
 
 
-@pytest.mark.parametrize("number", ["0", "7.5", "999.99", "1000", "12345.678", "1234567.00", "999999999999999.9"])
+@cases("number", ["0", "7.5", "999.99", "1000", "12345.678", "1234567.00", "999999999999999.9"])
 def test_numbers_are_written_as_babel_does(language: Language, number: str) -> None:
     places = len(number.partition(".")[2])
     pattern = f"#,##0.{'0' * places}" if places else "#,##0"

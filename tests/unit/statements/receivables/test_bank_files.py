@@ -8,6 +8,7 @@ import pytest
 from quarterhour.file_formats.bank.line import MOST_LINES, BankFileError, BankLine, line_ids
 from quarterhour.file_formats.bank.read import read_bank_file
 from tests.support.bank_files import CAMT_08, OWN_ACCOUNT, PAYER, camt, entry, mt940, table, transaction
+from tests.support.cases import cases
 
 CODED = (
     "166?00CREDIT?20EREF+S-000007?21SVWZ+Invoice S-0000?2207 thanks"
@@ -108,7 +109,7 @@ def test_sums_that_differ_from_the_balances_are_reported(closing: str, problem: 
     assert amounts(found.lines) == ["121.00"]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("content", "problem"),
     [
         (camt(entry("121.00"))[:-60], "is not XML"),

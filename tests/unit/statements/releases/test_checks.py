@@ -13,6 +13,7 @@ from quarterhour.registry.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDAR
 from quarterhour.registry.owner import Owner
 from quarterhour.statements.drafts.draft import DraftItem, DraftState
 from quarterhour.statements.releases.checks import DraftContext, Level, checks, failed
+from tests.support.cases import cases
 from tests.support.drafts import decision, draft_item
 
 OWNER = Owner(legal_name="Market Ltd", address="1 Quay", country="GB", vat_id="GB980780684")
@@ -168,7 +169,7 @@ def test_a_warning_does_not_keep_a_draft_from_being_released(
     assert failed(draft, context) == []
 
 
-@pytest.mark.parametrize(
+@cases(
     ("before", "now", "is_sudden"),
     [
         ("10", "30", False),

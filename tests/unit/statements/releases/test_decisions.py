@@ -10,6 +10,7 @@ from quarterhour.statements.drafts.draft import DraftDecision, DraftItem, DraftS
 from quarterhour.statements.releases.checks import Check, Level
 from quarterhour.statements.releases.decisions import Decider, planned_decision
 from quarterhour.statements.releases.requests import Desired, DraftRequest, read_decision
+from tests.support.cases import cases
 from tests.support.drafts import AT, decision, draft_item
 
 RELEASE, HOLD, CANCEL = Desired.RELEASE, Desired.HOLD, Desired.CANCEL
@@ -58,8 +59,8 @@ def decide(  # noqa: PLR0913 - the facts of a decision
     return planned_decision(draft, request, Decider(by, AT, needs_two), lambda: failed)
 
 
-@pytest.mark.parametrize(("needs_two", "table"), [(False, BY_ONE), (True, BY_TWO)], ids=["by one", "by two"])
-@pytest.mark.parametrize(("state", "desired"), [*product(DraftState, Desired)])
+@cases(("needs_two", "table"), [(False, BY_ONE), (True, BY_TWO)], ids=["by one", "by two"])
+@cases(("state", "desired"), [*product(DraftState, Desired)])
 def test_a_state_allows_what_the_table_says(
     state: DraftState, desired: Desired, *, needs_two: bool, table: dict[tuple[DraftState, Desired], DraftState]
 ) -> None:

@@ -33,6 +33,7 @@ from quarterhour.statements.status.plan import (
 )
 from quarterhour.web.access import Caller, Role
 from tests.support.builders import MACHINE, one_of_staff, person
+from tests.support.cases import cases
 from tests.support.names import near
 from tests.support.stored_statements import document, plan_of
 
@@ -75,8 +76,8 @@ def stored(item: dict[str, Any]) -> dict[str, Any]:
     return from_item(to_item(item))
 
 
-@pytest.mark.parametrize("before", Status)
-@pytest.mark.parametrize("after", Status)
+@cases("before", Status)
+@cases("after", Status)
 def test_a_status_is_followed_by_those_that_the_table_allows(before: Status, after: Status) -> None:
     so_far = history() if before is Status.ISSUED else history(StatementChange(before, BY_US))
     request = StatusRequest(after, "agreed", len(so_far.changes))
@@ -234,7 +235,7 @@ def test_a_decision_that_is_sent_again_is_a_retry() -> None:
     assert planned_change(ACCEPTED, StatusRequest(Status.ACCEPTED, "returned", 0), again) is None
 
 
-@pytest.mark.parametrize(
+@cases(
     "other",
     [
         replace(BY_ANN, party=Party.MARKETPLACE),
@@ -250,7 +251,7 @@ def test_a_decision_of_the_other_side_of_another_name_or_for_another_reason_is_n
         planned_change(ACCEPTED, StatusRequest(Status.ACCEPTED, other.reason, 0), other)
 
 
-@pytest.mark.parametrize("agency", near("42"))
+@cases("agency", near("42"))
 def test_an_event_of_an_agency_with_a_similar_name_is_not_on_a_statement(agency: str) -> None:
     assert not is_on(plan_of(), NAME, facts(agency=agency))
 

@@ -7,6 +7,7 @@ import pytest
 from quarterhour_tools.accounting.account_map import MapProblemsError, read_account_map
 from quarterhour_tools.accounting.document import TaxedBase
 from tests.support.accounting import EXAMPLE, accounts
+from tests.support.cases import cases
 
 ROW = TaxedBase("standard", Decimal(19), Decimal(100), Decimal(19))
 REVENUE = '[[revenue]]\nscheme = "standard"\naccount = "8400"\n'
@@ -103,7 +104,7 @@ def test_the_closest_entry_applies(percent: str, country: str | None, account: s
     assert accounts(text).revenue_of(ROW._replace(scheme="exempt"), country) is None
 
 
-@pytest.mark.parametrize("first", "=+-@\uff1d\uff0b\uff0d\uff20\t\n ")
+@cases("first", "=+-@\uff1d\uff0b\uff0d\uff20\t\n ")
 def test_no_account_of_a_csv_file_is_a_formula(first: str) -> None:
     form = accounts().form
     assert (form.read(f"{first}1+1"), form.read(f"1{first}1") is None) == (None, first == "\n")

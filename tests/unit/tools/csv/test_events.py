@@ -21,6 +21,7 @@ from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour_tools.csv import command as csv_command
 from quarterhour_tools.loading import agencies, rate_cards
+from tests.support.cases import cases
 from tests.support.repository import ROOT
 
 EXAMPLES = ROOT / "examples"
@@ -94,7 +95,7 @@ def test_bad_rows_carry_the_physical_line_on_which_they_start() -> None:
     assert [line for line, _ in bad(text)] == [2, 4, 6, 7, 8]
 
 
-@pytest.mark.parametrize(
+@cases(
     ("row", "reason"),
     [
         ("A,42,2026-10-23,1", "has 4 columns instead of 5"),

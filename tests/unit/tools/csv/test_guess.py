@@ -21,6 +21,7 @@ from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.table import read_table
 from quarterhour_tools.csv import command as csv_command
+from tests.support.cases import cases
 from tests.support.repository import ROOT
 
 BANK = """Statement of account;;;;
@@ -286,7 +287,7 @@ def test_a_header_that_is_repeated_is_named() -> None:
     assert "header = 1" in proposed(text)
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         *("Provision", "fee", "Commission (EUR)", "Net fee", "Comisión", "Servicegebühr", "Kommission", "kommisjon"),
@@ -315,7 +316,7 @@ def test_a_fee_in_percent_is_a_question_and_is_kept_as_it_is_written(cells: tupl
     ]
 
 
-@pytest.mark.parametrize(
+@cases(
     "name",
     [
         *("internet", "Recharge", "discharged", "charge id", "Charge No", "Versandkosten", "marked"),

@@ -3,7 +3,6 @@
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -22,6 +21,7 @@ from quarterhour_tools.emulator.delivery import (
     too_old,
 )
 from quarterhour_tools.emulator.template import StreamMapping
+from tests.support.cases import cases
 
 NOW = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
 
@@ -97,7 +97,7 @@ def test_a_batch_takes_no_more_records_and_bytes_than_it_may() -> None:
     assert batch_length(records(2, size=7_000_000), 10) == 1
 
 
-@pytest.mark.parametrize(
+@cases(
     ("response", "first"),
     [
         (None, 4),

@@ -6,6 +6,7 @@ import pytest
 
 from quarterhour_tools.emulator.filters import Filters, matches, parse_filters
 from quarterhour_tools.errors import ToolError
+from tests.support.cases import cases
 
 RECORD = {"eventName": "MODIFY", "dynamodb": {"Keys": {"pk": {"S": "ACCOUNT#1"}, "sk": {"S": "latest"}}}}
 
@@ -14,7 +15,7 @@ def filters(*patterns: object) -> Filters:
     return parse_filters([{"Pattern": json.dumps(pattern)} for pattern in patterns])
 
 
-@pytest.mark.parametrize(
+@cases(
     ("pattern", "passes"),
     [
         ({"eventName": ["MODIFY"]}, True),

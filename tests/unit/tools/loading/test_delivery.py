@@ -11,6 +11,7 @@ from quarterhour_client.plan import Answer, Waiting, request_body
 
 from quarterhour_tools.loading.delivery import Batch, Delivery, StoppedError, batches
 from quarterhour_tools.loading.ndjson import Lines
+from tests.support.cases import cases
 from tests.support.fake_api import FAULTS, FakeApi, Time, answer, in_turn
 
 
@@ -60,7 +61,7 @@ def test_an_event_has_its_own_identity_if_it_has_one_at_all() -> None:
 # ---------------------------------------------------------------- delivery
 
 
-@pytest.mark.parametrize("fault", FAULTS)
+@cases("fault", FAULTS)
 def test_one_fault_of_any_kind_changes_no_verdict_but_recorded_to_duplicate(fault: str) -> None:
     api = FakeApi(in_turn(fault))
     found = verdicts(deliver(api, batch_of(event(1), event(2), event(2, more=1), [], event(3))))

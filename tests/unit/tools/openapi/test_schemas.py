@@ -10,6 +10,7 @@ from typing_extensions import TypedDict
 from quarterhour.model.api import From, Name, Text, constrained, named, one_of
 from quarterhour.web.api import Page
 from quarterhour_tools.openapi.schemas import Schemas
+from tests.support.cases import cases
 
 T = TypeVar("T")
 
@@ -43,7 +44,7 @@ class Boxes(Pair[Box]):
     """Boxes."""
 
 
-@pytest.mark.parametrize(
+@cases(
     ("shape", "schema"),
     [
         (str, {"type": "string"}),

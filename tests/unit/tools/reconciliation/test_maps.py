@@ -13,6 +13,7 @@ from quarterhour_tools.csv.file import open_text
 from quarterhour_tools.reconciliation.lines import ProviderLine
 from quarterhour_tools.reconciliation.maps import map_text, shipped
 from quarterhour_tools.reconciliation.provider_file import MapInUse, Place, ProviderFile, agency_by
+from tests.support.cases import cases
 from tests.support.repository import ROOT
 
 EXPORTS = ROOT / "tests" / "support" / "exports"
@@ -90,7 +91,7 @@ def test_the_fee_of_a_settlement_in_another_currency_keeps_its_currency() -> Non
 START = 'provider = "p"\n[[provider_line]]\nkind = "sale"\nname = "{a}"\ncurrency = "EUR"\n'
 
 
-@pytest.mark.parametrize(
+@cases(
     ("text", "message"),
     [
         ('provider = "p"', "provider_line: at least one"),
