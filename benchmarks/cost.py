@@ -71,15 +71,15 @@ BYTES_SEALED: Final = 30
 """Bytes of a compressed line in a sealed file: estimated, not measured."""
 ACCESS_BYTES: Final = 400
 """Bytes of a line in the access log."""
-ALARM_METRICS: Final = 45
+ALARM_METRICS: Final = 29
 """Metrics that alarms use, docs/operations.md."""
 OWN_METRICS: Final = 22
 """Metrics that the functions write, docs/operations.md."""
-INTAKE_ALARM_METRICS: Final = 7
+INTAKE_ALARM_METRICS: Final = 6
 """More metrics that alarms use with the parameter Intake, docs/operations.md."""
 INTAKE_METRICS: Final = 7
 """Metrics that the function of the intake writes, docs/operations.md."""
-NOTIFICATION_ALARM_METRICS: Final = 5
+NOTIFICATION_ALARM_METRICS: Final = 4
 """More metrics that alarms use with the parameter Notifications, docs/operations.md."""
 NOTIFICATION_METRICS: Final = 3
 """Metrics that the function of the notifications writes, docs/operations.md."""
@@ -87,8 +87,6 @@ ARCHIVE_ALARM_METRICS: Final = 1
 """More metrics that alarms use with the parameter LedgerRetentionMonths, docs/operations.md."""
 ARCHIVE_METRICS: Final = 2
 """Metrics that the report writes with the parameter LedgerRetentionMonths, docs/operations.md."""
-ROUTE_METRICS: Final = 6
-"""Metrics of the route POST /events, docs/operations.md."""
 WATCHES: Final = 2_880
 """Invocations of the watch function in a month."""
 SECONDS_A_MONTH: Final = HOURS_A_MONTH * 3600
@@ -213,7 +211,9 @@ def estimate(month: Month, units: Units, template: Template) -> Iterator[CostLin
     days = int(template.parameters["LogRetentionDays"])
     calculation = f"{logged / GB:,.2f} GB for {days} days x {_dollars(LOG_BYTE_MONTH * GB)}/GB"
     yield CostLine("logs kept", calculation, logged * LOG_BYTE_MONTH * days / DAYS_A_MONTH)
-    metrics = ALARM_METRICS * ALARM_METRIC_MONTH + (OWN_METRICS + ROUTE_METRICS) * METRIC_MONTH + DASHBOARD_MONTH
+    metrics = ALARM_METRICS * ALARM_METRIC_MONTH + OWN_METRICS * METRIC_MONTH
+    if template.parameters["Dashboard"] == "on":
+        metrics += DASHBOARD_MONTH
     if template.parameters["Intake"] == "on":
         metrics += INTAKE_ALARM_METRICS * ALARM_METRIC_MONTH + INTAKE_METRICS * METRIC_MONTH
     if template.parameters["Notifications"] == "on":

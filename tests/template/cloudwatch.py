@@ -17,6 +17,7 @@ STATISTICS: Final[Mapping[str, Callable[[list[float]], float]]] = {
     "Minimum": min,
     "SampleCount": len,
 }
+COMBINED: Final[Mapping[str, Callable[[list[float]], float]]] = {"SUM(FILL(METRICS(), 0))": sum, "MAX(METRICS())": max}
 COMPARISONS: Final = {"GreaterThanOrEqualToThreshold": float.__ge__, "GreaterThanThreshold": float.__gt__}
 
 
@@ -43,7 +44,7 @@ Series = Mapping[Metric, Sequence[tuple[float, float]]]
 AWS_METRICS: Final[Mapping[str, tuple[frozenset[str], tuple[frozenset[str], ...]]]] = {
     "AWS/Lambda": (
         frozenset({"Duration", "Errors", "Invocations", "IteratorAge", "Throttles"}),
-        (frozenset({"FunctionName"}),),
+        (frozenset({"FunctionName"}), frozenset()),
     ),
     "AWS/States": (
         frozenset({"ExecutionsAborted", "ExecutionsFailed", "ExecutionsStarted", "ExecutionsTimedOut"}),
@@ -84,8 +85,8 @@ class Alarm:
     id: str
     name: str
     metrics: tuple[Metric, ...]
-    added_up: bool
-    """Whether it is about the sum of its metrics, what is missing being nothing; else it has one."""
+    combine: Callable[[list[float]], float] | None
+    """What it makes of its metrics: their sum, what is missing being nothing, or their maximum; else it has one."""
     statistic: str
     period: int
     periods: int
@@ -102,7 +103,6 @@ class Alarm:
         values = template.resolve(own, attribute)
         stats = [one["MetricStat"] for one in values.get("Metrics", []) if "MetricStat" in one]
         expressions = [one["Expression"] for one in values.get("Metrics", []) if "Expression" in one]
-        assert expressions in ([], ["SUM(FILL(METRICS(), 0))"])
         if not stats:
             stats = [{"Metric": values, "Stat": values["Statistic"], "Period": values["Period"]}]
         ((statistic, period),) = {(one["Stat"], one["Period"]) for one in stats}
@@ -110,7 +110,7 @@ class Alarm:
             id=id_,
             name=values["AlarmName"].removeprefix("quarterhour-dev-"),
             metrics=tuple(_metric(one["Metric"]) for one in stats),
-            added_up=bool(expressions),
+            combine=COMBINED[expressions[0]] if expressions else None,
             statistic=statistic,
             period=period,
             periods=values["EvaluationPeriods"],
@@ -143,7 +143,10 @@ class Alarm:
 
     def _point(self, series: Sequence[Mapping[int, list[float]]], start: int) -> float | None:
         found = [self._statistic(one.get(start)) for one in series]
-        return sum(one or 0.0 for one in found) if self.added_up else found[0]
+        real = [one for one in found if one is not None]
+        if self.combine is sum:
+            return sum(real)
+        return self.combine(real) if self.combine and real else found[0]
 
     def _by_period(self, values: Iterable[tuple[float, float]]) -> dict[int, list[float]]:
         """Return the values of each period by the second at which the period begins."""
@@ -183,7 +186,7 @@ def plotted(widget: Properties) -> Iterator[Metric]:
         given = list(parts)
         if given[0] == "...":
             given = [*before[: len(before) - len(given) + 1], *given[1:]]
-        before = [old if new == "." else new for old, new in zip(before or given, given, strict=True)]
+        before = [old if new == "." else new for old, new in zip(before, given, strict=True)] if "." in given else given
         pairs = before[2:]
         yield Metric(before[0], before[1], frozenset(zip(pairs[::2], pairs[1::2], strict=True)))
 

@@ -19,12 +19,13 @@ CONFIGURATIONS = ROOT / "samconfig.toml"
 Properties = dict[str, Any]
 OF_OPTIONS = {
     *("TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus"),
-    *("Archives", "KeepsWarehouse"),
+    *("Archives", "KeepsWarehouse", "ShowsDashboard"),
 }
 """The conditions of what only a deployment with options has."""
 OPTIONS = {
     "Intake": "on",
     "Warehouse": "on",
+    "Dashboard": "on",
     "IntakeBusName": "default",
     "IntakeSenders": "210987654321",
     "Notifications": "on",

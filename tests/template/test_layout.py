@@ -16,7 +16,7 @@ TEXT: Final = FILE.read_text("utf-8")
 COLUMNS: Final = ["function", "trigger", "role", "alarms", "dead letters, parked"]
 SHARED: Final = ["tables", "bucket", "queues", "schedules", "layer", "APIs"]
 """The sections before those of the functions, in their order."""
-LAST: Final = ["warehouse", "queries for people", "alarms of several functions", "dashboard"]
+LAST: Final = ["warehouse", "queries for people", "alarms", "dashboard"]
 """The sections after those of the functions."""
 ORDER: Final = [
     {"AWS::Serverless::Function"},
@@ -26,7 +26,6 @@ ORDER: Final = [
     {"AWS::Events::Rule", "AWS::Events::EventBusPolicy"},
     {"AWS::StepFunctions::StateMachine"},
     {"AWS::ApiGatewayV2::Integration", "AWS::ApiGatewayV2::Route", "AWS::Lambda::Permission"},
-    {"AWS::CloudWatch::Alarm"},
 ]
 """The kinds of resources that a function's section holds, in their order."""
 
@@ -116,16 +115,12 @@ def given_up_to(stack: Stack, name: str) -> set[str]:
 
 
 def alarmed(stack: Stack, alarm: Alarm, name: str) -> bool:
-    """Return whether an alarm looks at a function: at itself, its own metrics, its queues or its own route."""
+    """Return whether an alarm looks at a function: at itself, its own metrics or its queues."""
     service = service_of(stack, name)
     own = {("service", service), ("FunctionName", f"{logical_id(name, 'Function')}.Ref")}
     own |= {("StateMachineArn", f"{machine}.Ref") for machine in machines(name)}
     own |= {("QueueName", f"{queue}.QueueName") for queue in given_up_to(stack, name) | set(triggers(name))}
-    for metric in alarm.metrics:
-        dimensions = dict(metric.dimensions)
-        if own & metric.dimensions or f"{dimensions.get('Method')} {dimensions.get('Resource')}" in triggers(name):
-            return True
-    return False
+    return any(own & metric.dimensions for metric in alarm.metrics)
 
 
 def service_of(stack: Stack, name: str) -> str:
@@ -215,13 +210,6 @@ class TestEachFunctionsSection:
                 function, "Function"
             )
 
-    def test_holds_the_alarms_that_look_at_it_alone(self, stack: Stack, known: dict[str, Alarm], function: str) -> None:
-        looking = {
-            name: [one for one in function_names() if alarmed(stack, alarm, one)] for name, alarm in known.items()
-        }
-        alone = {name for name, functions in looking.items() if functions == [function]}
-        assert {one for one in sections()[function] if kind(one) == "AWS::CloudWatch::Alarm"} == alone
-
 
 @pytest.mark.parametrize(
     ("section", "kinds"),
@@ -232,7 +220,7 @@ class TestEachFunctionsSection:
         ("schedules", {"AWS::IAM::Role"}),
         ("layer", {"AWS::Serverless::LayerVersion"}),
         ("queries for people", {"AWS::Athena::NamedQuery"}),
-        ("alarms of several functions", {"AWS::CloudWatch::Alarm"}),
+        ("alarms", {"AWS::CloudWatch::Alarm"}),
         ("dashboard", {"AWS::CloudWatch::Dashboard"}),
     ],
 )

@@ -147,7 +147,7 @@ function Setting({ schedule, close }) {
         ${[desired.paused ? "resume" : "pause", "change", ...(overridden ? ["release"] : [])].map((name) => html`
           <button key=${name} type="button" onClick=${() => setAsking(name)}>${CHANGES[name].button}</button>`)}
       </p>`}
-    <${Runbooks} names=${["report-late", "overlong-report"]} />
+    <${Runbooks} names=${["report-late"]} />
     ${asking && html`<${Change} ...${CHANGES[asking]} ...${{ schedule, onClose }} />`}`;
 }
 
