@@ -459,7 +459,7 @@ def latency(extent: Extent) -> Iterator[Line]:
 
 def _latency(function: str, what: str, extent: Extent, workers: int) -> dict[str, float]:
     arguments = ["-m", "benchmarks.latency", what, str(5 * extent.rounds)]
-    measured: dict[str, float] = children.run(function, arguments, {"MaxConcurrency": workers})
+    measured: dict[str, float] = children.run(function, arguments, {"QUARTERHOUR_WORKERS": str(workers)})
     return measured
 
 

@@ -13,13 +13,13 @@ from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 
 
-def run(function: str, arguments: list[str], parameters: Mapping[str, str | int] | None = None) -> Any:  # noqa: ANN401
+def run(function: str, arguments: list[str], variables: Mapping[str, str] | None = None) -> Any:  # noqa: ANN401
     """Run Python with these arguments, and return its output, parsed as JSON.
 
-    ``parameters`` are the template's. Raises ``CalledProcessError`` where the process fails.
+    ``variables`` are added to the function's environment. Raises ``CalledProcessError`` where the process fails.
     """
-    functions = Template.load(TEMPLATE, parameters).functions(lambda resource, _: resource)
-    with environment(functions[function].environment):
+    functions = Template.load(TEMPLATE).functions(lambda resource, _: resource)
+    with environment({**functions[function].environment, **(variables or {})}):
         variables = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (ROOT, ROOT / LAYER)))}
     ended = subprocess.run(  # noqa: S603 - our own arguments
         [sys.executable, *arguments], env=variables, stdout=subprocess.PIPE, check=True, text=True

@@ -14,7 +14,7 @@ from time import process_time
 from typing import Any, Final
 
 from benchmarks import children
-from benchmarks.assumptions import CALLS_AT_A_TIME
+from benchmarks.assumptions import PARTS_AT_A_TIME
 from benchmarks.cost import CORES_A_GIGABYTE, EVENTS_A_SHARD
 from benchmarks.functions import Context, load
 from benchmarks.made_up import Ledger, MadeUp
@@ -60,7 +60,7 @@ def sealing(shards: int, lines: int, rounds: int) -> Sealing:
     template = Template.load(TEMPLATE)
     memory = template.functions(lambda resource, _: resource)["report"].memory
     cores = float(CORES_A_GIGABYTE) * memory / 1024
-    return at_limit(shards, Speed(**measured), CALLS_AT_A_TIME, cores)
+    return at_limit(shards, Speed(**measured), PARTS_AT_A_TIME, cores)
 
 
 def at_limit(shards: int, speed: Speed, concurrency: int, cores: float) -> Sealing:

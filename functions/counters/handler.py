@@ -15,7 +15,7 @@ resources = Resources.of_process()
 updater = CounterUpdater(
     CounterStore(resources.dynamodb, resources.entity_table),
     Parking(resources.sqs, resources.env.text("PARKED_QUEUE_URL")),
-    Retention.of(resources.env),
+    Retention(),
     resources.workers,
 )
 

@@ -38,7 +38,7 @@ from quarterhour.maintenance.rebuild.service import RebuildService
 from quarterhour.messages.requests import read_redaction
 from quarterhour.messages.service import ThreadService
 from quarterhour.messages.store import ThreadStore
-from quarterhour.snapshots.layers import LAYERS, parse_layers
+from quarterhour.snapshots.layers import LAYERS
 from quarterhour.snapshots.service import SnapshotWriter
 from quarterhour.snapshots.store import SnapshotStore
 
@@ -49,8 +49,7 @@ forgetting = ForgettingService(VaultStore.of(resources))
 threads = ThreadService(ThreadStore(dynamodb, entity_table))
 counters_parked = Parking(resources.sqs, env.text("COUNTERS_PARKED_QUEUE_URL"))
 snapshots_parked = Parking(resources.sqs, env.text("SNAPSHOTS_PARKED_QUEUE_URL"))
-layers = env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
-snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, layers, workers)
+snapshots = SnapshotWriter(SnapshotStore(dynamodb, entity_table), snapshots_parked, LAYERS, workers)
 held = HeldDecisionService(HeldStore.of(resources))
 
 REBUILD_RESERVE_SECONDS = 450

@@ -7,7 +7,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import observed
-from quarterhour.snapshots.layers import LAYERS, parse_layers
+from quarterhour.snapshots.layers import LAYERS
 from quarterhour.snapshots.service import SnapshotWriter
 from quarterhour.snapshots.store import SnapshotStore
 
@@ -15,7 +15,7 @@ resources = Resources.of_process()
 writer = SnapshotWriter(
     SnapshotStore(resources.dynamodb, resources.entity_table),
     Parking(resources.sqs, resources.env.text("PARKED_QUEUE_URL")),
-    resources.env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers),
+    LAYERS,
     resources.workers,
 )
 

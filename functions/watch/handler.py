@@ -21,7 +21,6 @@ from quarterhour.statements.status.service import DisputeWatch, StatementStatusS
 resources = Resources.of_process()
 archived = ArchivedPostings.of(resources)
 reconciler = ScheduleReconciler.of(resources)
-grace = resources.env.seconds("GRACE_SECONDS")
 poster = HeldPoster(HeldStore.of(resources), recorder_of(resources, archived, "WATCH_TIMEOUT_SECONDS", no_tokens))
 disputes = DisputeWatch(StatementStatusService.of(resources), resources.workers)
 starter = StatementStarter.of(resources)
@@ -33,7 +32,7 @@ RESERVE_SECONDS = 10
 @observed
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Reconcile the schedule, post held events, resolve disputes, start statements; return the result."""
-    tick = reconciler.tick(grace)
+    tick = reconciler.tick()
     count(Metric.SCHEDULE_RECONCILED, int(tick.reconciled))
     count(Metric.SCHEDULE_PAUSED, int(tick.setting.paused))
     count(Metric.REPORT_DELAY, tick.delay.firings)

@@ -20,6 +20,7 @@ from uuid import UUID, uuid4
 from quarterhour.model import clock
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.periods import Calendar, Period, time_zone
+from quarterhour.model.quarter_hours import GRACE
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer, is_signed
 from quarterhour_tools.emulator.direct import ACCOUNT, REGION, EmbeddedBucket, create_queue
 from quarterhour_tools.emulator.engines import Engine, environment, open_engine
@@ -116,15 +117,15 @@ class Stack:
         anonymous: bool = True,
         logs: TextIO = _NOWHERE,
         faults: Faults | None = None,
-        local_receivers: bool = False,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         """Create the resources.
 
         ``plain``: name tables, S3 buckets and queues by their logical ids, as `sam local` does; only for an engine that
         holds no other stack. ``expires``: let the engine delete expired items, by the machine's clock. ``anonymous``:
         take a request without token and signature for a machine's; else it is refused. ``logs`` receives the functions'
-        logs. ``faults`` occur while a function runs; one that is killed raises ``DiedError``. ``local_receivers``:
-        webhooks may be sent to this machine, too, which no deployment on AWS allows.
+        logs. ``faults`` occur while a function runs; one that is killed raises ``DiedError``. ``variables``
+        are added to the environment of each function.
         """
         self.template = template
         self.engine = engine
@@ -145,8 +146,10 @@ class Stack:
         self._create_rules()
         self._machines = self._state_machines()
         self.functions = template.functions(self._attribute)
-        if local_receivers:
-            self.functions = {name: _with_local_receivers(one) for name, one in self.functions.items()}
+        if variables:
+            self.functions = {
+                name: replace(one, environment={**one.environment, **variables}) for name, one in self.functions.items()
+            }
         self._people = self._authorizer()
         self._open = template.open_routes()
         self._modules: dict[str, ModuleType] = {}
@@ -184,7 +187,7 @@ class Stack:
     @property
     def grace(self) -> timedelta:
         """The time from the end of a quarter-hour until it may be sealed."""
-        return timedelta(seconds=int(self.template.parameters["GraceSeconds"]))
+        return GRACE
 
     @property
     def calendar(self) -> Calendar:
@@ -441,22 +444,25 @@ def open_stack(  # noqa: PLR0913 - all but two are options
 
     ``s3_url``: the address in the API's signed links. ``virtual``: the ledger's clock differs from the machine's, so
     the engine must not expire items. ``executes``: execute the state machines that functions start. ``plain``,
-    ``anonymous``, ``logs``, ``faults`` and ``local_receivers`` are as for ``Stack``.
+    ``anonymous``, ``logs`` and ``faults`` are as for ``Stack``. ``local_receivers``: webhooks may be sent to this
+    machine, too, which no deployment on AWS allows.
     """
     with open_engine(choice, s3_url, executes=executes) as engine:
-        own: dict[str, str | int] = {"DynamoDBEndpoint": engine.dynamodb_url, "S3Endpoint": s3_url}
-        if engine.embedded:
-            own["MaxConcurrency"] = 1
-        template = Template.load(TEMPLATE, {**own, **(parameters or {})})
+        variables = {
+            "AWS_ENDPOINT_URL_DYNAMODB": engine.dynamodb_url,
+            "AWS_ENDPOINT_URL_S3": s3_url,
+            "QUARTERHOUR_WORKERS": "1" if engine.embedded else "",
+            "QUARTERHOUR_LOCAL_RECEIVERS": "on" if local_receivers else "",
+        }
         stack = Stack(
-            template,
+            Template.load(TEMPLATE, parameters),
             engine,
             plain=plain,
             expires=not virtual,
             anonymous=anonymous,
             logs=logs,
             faults=faults,
-            local_receivers=local_receivers,
+            variables={name: value for name, value in variables.items() if value},
         )
         try:
             yield stack
@@ -477,10 +483,6 @@ def load(function: Function, name: str) -> ModuleType:
     with environment(function.environment, shared=True):
         spec.loader.exec_module(module)
     return module
-
-
-def _with_local_receivers(function: Function) -> Function:
-    return replace(function, environment={**function.environment, "QUARTERHOUR_LOCAL_RECEIVERS": "on"})
 
 
 def _function_arn(name: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
+from quarterhour import __version__
 from quarterhour.web.api import GatewayMessage, Problem
 from quarterhour.web.http import REQUEST_ID
 from quarterhour.web.routing import JSON, Operation
@@ -116,7 +117,7 @@ def document(template: Template) -> Json:
         "openapi": "3.1.0",
         "info": {
             "title": "Quarterhour",
-            "version": template.parameters["CodeVersion"],
+            "version": __version__,
             "description": _DESCRIPTION,
             "x-generated-by": GENERATED_BY,
         },

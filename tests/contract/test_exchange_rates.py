@@ -24,7 +24,7 @@ from quarterhour.registry.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.registry.exchange_rates.service import ExchangeRateService
 from quarterhour.registry.exchange_rates.store import ExchangeRateStore
 from quarterhour.reports.base_currency import Pins
-from quarterhour.snapshots.layers import Layer, parse_layers
+from quarterhour.snapshots.layers import LAYERS, Layer
 from quarterhour.snapshots.plan import snapshots
 from quarterhour.snapshots.queries import SnapshotQueries
 from quarterhour.web.paging import Page, Paging
@@ -33,7 +33,6 @@ from tests.contract.paging import everything
 from tests.contract.storage import Storage
 from tests.support.builders import change_record
 
-LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
 CHANGE, FIVE_MINUTES, HOUR = LAYERS
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)

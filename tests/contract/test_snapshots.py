@@ -19,7 +19,7 @@ from quarterhour.model.errors import InvalidError, NotFoundError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
 from quarterhour.snapshots.keys import window_index, window_partitions
-from quarterhour.snapshots.layers import Layer, parse_layers
+from quarterhour.snapshots.layers import LAYERS, Layer
 from quarterhour.snapshots.plan import snapshots, state_in
 from quarterhour.snapshots.queries import SnapshotQueries
 from quarterhour.web.paging import Paging
@@ -28,7 +28,6 @@ from tests.contract.paging import Read, pages
 from tests.contract.storage import Storage
 from tests.support.builders import change_record
 
-LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
 CHANGE, FIVE_MINUTES, HOUR = LAYERS
 REQUEST = "request"
 

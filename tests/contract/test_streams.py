@@ -22,7 +22,7 @@ from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.identifiers import Account
 from quarterhour.model.totals import Totals
-from quarterhour.snapshots.layers import parse_layers
+from quarterhour.snapshots.layers import LAYERS
 from quarterhour.snapshots.plan import snapshots
 from quarterhour_tools.emulator.delivery import lambda_record
 from quarterhour_tools.emulator.filters import matches
@@ -159,7 +159,7 @@ def test_a_batch_of_changes_becomes_the_last_state_of_the_window_that_was_left(
     for minutes in (0, 0, 5):
         count(storage, account, at + timedelta(minutes=minutes))
     records = of_entity(delivered(storage, "snapshots", at), account)
-    found, poison = snapshots(records, parse_layers("5m=24h"), at)
+    found, poison = snapshots(records, LAYERS[1:2], at)
     assert not poison
     (one,) = found
     assert (one.values["version"], one.values["events"]) == (2, 2)

@@ -30,7 +30,7 @@ SHORT = 60.0
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with opened({"QuarterHourRetentionDays": 14, "LedgerShards": 1}) as world:
+    with opened() as world:
         yield world
 
 

@@ -1,30 +1,19 @@
 """Counters of quarter-hours and of days expire after different retentions, counted or rebuilt."""
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
-import pytest
-
-from quarterhour.counters.plan import Retention
 from tests.support.counted import let_windows_leave
-from tests.support.system import START, World, opened
+from tests.support.system import START, World
 from tests.support.tables import items
 
 QUARTER_HOUR_ENDS = START + timedelta(minutes=15)
 DAY_ENDS = START.replace(hour=0, minute=0) + timedelta(days=1)
-QUARTER_HOUR_DAYS, DAY_DAYS = 14, 500
-
-
-@pytest.fixture
-def world() -> Iterator[World]:
-    with opened({"QuarterHourRetentionDays": QUARTER_HOUR_DAYS, "DayRetentionDays": DAY_DAYS}) as world:
-        yield world
+QUARTER_HOUR_DAYS, DAY_DAYS = 35, 800
 
 
 def expiries(world: World) -> dict[str, datetime]:
     """Return when the account's counters expire, by the first part of their sort key, once their windows have left."""
-    retention = Retention(timedelta(days=QUARTER_HOUR_DAYS), timedelta(days=DAY_DAYS))
-    let_windows_leave(world.stack.dynamodb, world.stack.ref("EntityTable"), retention)
+    let_windows_leave(world.stack.dynamodb, world.stack.ref("EntityTable"))
     return {
         item["sk"].partition("#")[0]: datetime.fromtimestamp(int(item["expires_at"]), START.tzinfo)
         for item in items(world, "EntityTable")

@@ -1,4 +1,4 @@
-"""A deployment without base currency, and without the layer of single changes."""
+"""A deployment without base currency."""
 
 import json
 from collections.abc import Iterator
@@ -6,14 +6,13 @@ from collections.abc import Iterator
 import pytest
 
 from tests.handlers.test_exchange_rates import enter, put
-from tests.support.requests import account
 from tests.support.system import World, opened
 
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     """The system after a run, with a rate that nobody uses."""
-    with opened({"SnapshotLayers": "5m=24h"}) as world:
+    with opened() as world:
         enter(world, "0.8")
         world.sell("8.00")
         world.pass_time(minutes=17)
@@ -42,7 +41,3 @@ def test_a_rate_that_names_a_base_currency_is_refused(world: World, base: str, p
     answer = put(world, "CHF", {"units_per_base": "0.9", "source": "ECB", "base": base})
     assert (answer.status, answer.json()["detail"][: len(problem)]) == (400, problem)
     assert world.missing("/exchange-rates/CHF")
-
-
-def test_single_changes_that_are_not_kept_are_not_found(world: World) -> None:
-    assert world.missing(account(part="changes")) == "single changes are not kept, only 5m"

@@ -77,7 +77,7 @@ class OldMonth:
 
 @pytest.fixture(scope="module")
 def october() -> Iterator[OldMonth]:
-    with Faults().installed() as faults, opened({**PARAMETERS, "MaxConcurrency": 1}, start=STARTS) as world:
+    with Faults().installed() as faults, opened({**PARAMETERS}, start=STARTS) as world:
         yield OldMonth(world, faults)
 
 

@@ -537,7 +537,6 @@ def on_trial(  # noqa: PLR0913 - all are options
         "LedgerShards": shards,
         "BaseCurrency": base,
         "AgencyPolicy": policy,
-        "MaxConcurrency": 1,
         "Intake": "on" if intake else "off",
     }
     with Faults().installed() as faults, opened(own, engine=engine, start=start, executes=False) as world:

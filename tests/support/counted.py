@@ -1,7 +1,7 @@
 """The counters of a table as if all windows had left the account items, and windows that leave at a word."""
 
 from collections.abc import Iterable, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import groupby
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
@@ -50,7 +50,7 @@ def scan(client: "DynamoDBClient", table: str) -> list[Counter]:
     return [from_item(item) for page in pages for item in page["Items"]]
 
 
-RETENTION = Retention(timedelta(days=14), timedelta(days=800))
+RETENTION = Retention()
 
 
 def let_windows_leave(client: "DynamoDBClient", table: str, retention: Retention = RETENTION) -> None:

@@ -26,7 +26,7 @@ from tests.support.tables import postings_in
 from tests.template.calls import World
 from tests.template.stack import OPTIONS, Properties
 
-PARAMETERS = {"SnapshotLayers": "change=1h,5m=24h,30m=2d,1h=31d,12h=60d,1d=90d", "BaseCurrency": "EUR", **OPTIONS}
+PARAMETERS = {"BaseCurrency": "EUR", **OPTIONS}
 """With which the functions have the most to do."""
 
 OCTOBER = 10

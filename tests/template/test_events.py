@@ -10,7 +10,7 @@ from quarterhour.counters.plan import group
 from quarterhour.ledger.events.event import Event, Rejection
 from quarterhour.ledger.events.http import BATCH, ONE, read_request
 from quarterhour.model.clock import parse_iso
-from quarterhour.snapshots.layers import parse_layers
+from quarterhour.snapshots.layers import LAYERS
 from quarterhour.snapshots.plan import snapshots
 from quarterhour_tools.emulator.filters import matches
 from quarterhour_tools.emulator.http_api import path_parameters, template_path
@@ -115,5 +115,5 @@ def test_the_ledger_records_can_all_be_counted() -> None:
 
 def test_the_entity_records_leave_a_window() -> None:
     records = sample("snapshots-batch")["Records"]
-    states, poison = snapshots(records, parse_layers("5m=24h,1h=31d"), parse_iso("2026-10-23T01:46:20.004Z"))
+    states, poison = snapshots(records, LAYERS[1:], parse_iso("2026-10-23T01:46:20.004Z"))
     assert ([one.values["sk"] for one in states], poison) == (["5m#2026-10-23T01:40:00Z"], [])

@@ -101,20 +101,10 @@ class TestEachFunction:
         touched = {resource for one in stack.statements(name) for resource in resources(one)}
         assert touched - plumbing <= named
 
-    def test_knows_the_endpoint_of_every_service_that_it_calls(self, stack: Stack, name: str) -> None:
+    def test_calls_the_endpoint_of_local_development(self, stack: Stack, name: str) -> None:
         variables = stack.of("AWS::Lambda::Function")[name]["Environment"]["Variables"]
-        endpoints = {key.removeprefix("AWS_ENDPOINT_URL_") for key in variables if key.startswith("AWS_ENDPOINT_URL_")}
-        kinds = {
-            "_TABLE": "DYNAMODB",
-            "_BUCKET": "S3",
-            "_QUEUE_URL": "SQS",
-            "SCHEDULE_NAME": "SCHEDULER",
-            "SEALING_ARN": "SFN",
-            "REBUILDING_ARN": "SFN",
-            "STATEMENTS_ARN": "SFN",
-        }
-        called = {kind for end, kind in kinds.items() for key in variables if key.endswith(end)}
-        assert endpoints == called | {"DYNAMODB"}, "the template's defaults name that one for each function"
+        endpoints = {key: value for key, value in variables.items() if "ENDPOINT" in key}
+        assert endpoints == {"AWS_ENDPOINT_URL": {"Ref": "LocalEndpoint"}}
 
 
 def resources(statement: Properties) -> Iterator[str]:

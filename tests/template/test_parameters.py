@@ -1,16 +1,14 @@
 """The parameters: described, and bad values refused at deployment."""
 
 import re
-from datetime import timedelta
-from typing import Any
 
 import pytest
 
+from quarterhour.counters.plan import Retention
 from quarterhour.ledger.recording.settings import SAFETY
 from quarterhour.model.errors import SettingsError
-from quarterhour.model.settings import Environment
+from quarterhour.model.quarter_hours import GRACE
 from quarterhour.reports.schedule.expression import LONGEST, checked
-from quarterhour.snapshots.layers import LAYERS, parse_layers
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.errors import ToolError
 from tests.support.cases import cases
@@ -26,10 +24,6 @@ def accepts(parameter: str, value: str) -> bool:
     except ToolError:
         return False
     return True
-
-
-def least(document: Properties, parameter: str) -> Any:
-    return document["Parameters"][parameter]["MinValue"]
 
 
 def test_every_parameter_says_its_default_and_refuses_something(document: Properties) -> None:
@@ -101,31 +95,7 @@ def test_the_longest_rate_seals_a_quarter_hour_while_its_counters_stand(document
     taken = [rate for rate in rates if re.search(pattern(document, "ReportRate"), rate)]
     assert taken
     assert list(map(checked, taken)) == taken, "the functions take no other"
-    assert timedelta(days=least(document, "QuarterHourRetentionDays")) > LONGEST
-
-
-@pytest.mark.parametrize(
-    "layers",
-    [
-        *("change=1h,5m=24h,1h=31d", "change=30m", "1m=90m", "15m=48h,1d=800d", "30m=9999d", "6h=1d,12h=2d"),
-    ],
-)
-def test_good_snapshot_layers_are_taken_and_can_be_read(layers: str) -> None:
-    assert accepts("SnapshotLayers", layers)
-    assert len(
-        Environment({"SNAPSHOT_LAYERS": layers}).parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers)
-    ) == layers.count("=")
-
-
-@cases(
-    "layers",
-    [
-        *("", "change", "change=", "=1h", "5m", "5m=0h", "0m=1h", "7m=1h", "5h=1d", "2d=1d", "90s=1h"),
-        *("5m=24h,", ",5m=24h", "5m=24h,,1h=31d", "5m=24h;1h=31d", "5m=24h, 1h=31d", "5m=24h 1h=31d", "5m=24hours"),
-    ],
-)
-def test_bad_snapshot_layers_are_refused(layers: str) -> None:
-    assert not accepts("SnapshotLayers", layers)
+    assert Retention().quarter_hour > LONGEST
 
 
 @cases(
@@ -190,12 +160,11 @@ def test_senders_are_accounts_roles_and_users_and_never_everybody(senders: str, 
 @cases(
     ("parameter", "value"),
     [
-        *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many"), ("GraceSeconds", "59")),
-        *(("GraceSeconds", "901"), ("DedupRetentionDays", "-1"), ("QuarterHourRetentionDays", "13")),
+        *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many")),
+        ("DedupRetentionDays", "-1"),
         *(("PeriodGraceDays", "-1"), ("PeriodGraceDays", "91"), ("AcceptanceDays", "-1"), ("AcceptanceDays", "366")),
-        *(("DayRetentionDays", "0"), ("MaxConcurrency", "0"), ("CodeVersion", "")),
         *(("Stage", ""), ("Stage", "Prod"), ("Stage", "a" * 17)),
-        *(("S3Endpoint", "localhost:9000"), ("LogRetentionDays", "15")),
+        *(("LocalEndpoint", "localhost:9000"), ("LogRetentionDays", "15")),
         *(("AlarmTopicArn", "alarms"), ("AlarmTopicArn", "arn:aws:sqs:eu-west-1:123456789012:q")),
         ("AlarmTopicArn", "arn:aws:sns:eu-west-1:123456789012:alarms.fifo"),
     ],
@@ -205,12 +174,10 @@ def test_a_value_out_of_bounds_is_refused(parameter: str, value: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["Ingest", "Billing", "Intake"])
-def test_every_appending_function_knows_its_timeout_and_the_grace_is_longer(
-    document: Properties, stack: Stack, name: str
-) -> None:
+def test_every_appending_function_knows_its_timeout_and_the_grace_is_longer(stack: Stack, name: str) -> None:
     function = stack.of("AWS::Lambda::Function")[f"{name}Function"]
     assert function["Environment"]["Variables"][f"{name.upper()}_TIMEOUT_SECONDS"] == function["Timeout"]
-    assert least(document, "GraceSeconds") > function["Timeout"] + SAFETY.total_seconds()
+    assert GRACE.total_seconds() > function["Timeout"] + SAFETY.total_seconds()
 
 
 def pattern(document: Properties, parameter: str) -> str:
@@ -222,6 +189,5 @@ def test_a_configuration_sets_what_the_template_takes(config: str) -> None:
     assert Template(parsed(), ROOT, overrides(config)).parameters.items() >= overrides(config).items()
 
 
-def test_functions_in_containers_find_every_service_where_the_local_stack_answers(document: Properties) -> None:
-    endpoints = {name for name in document["Parameters"] if name.endswith("Endpoint")}
-    assert {overrides("local")[name] for name in endpoints} == {"http://host.docker.internal:8080"}
+def test_functions_in_containers_find_every_service_where_the_local_stack_answers() -> None:
+    assert overrides("local")["LocalEndpoint"] == "http://host.docker.internal:8080"

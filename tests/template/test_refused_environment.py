@@ -10,7 +10,7 @@ from tests.support.repository import ROOT
 from tests.template.calls import started
 from tests.template.stack import attribute, parsed
 
-AT_LEAST_ONE = ("MAX_CONCURRENCY", "LEDGER_SHARDS")
+AT_LEAST_ONE = ("LEDGER_SHARDS",)
 FUNCTIONS = Template(parsed(), ROOT).functions(attribute)
 
 

@@ -19,13 +19,13 @@ from quarterhour.model.totals import Totals
 from quarterhour.reports.queries import all_files, link_request, manifest_request, shown_run
 from quarterhour.snapshots.api import Changes
 from quarterhour.snapshots.keys import change_sk, window_name, window_start
-from quarterhour.snapshots.layers import Layer, parse_layers
+from quarterhour.snapshots.layers import LAYERS, Layer
 from quarterhour.snapshots.queries import Layers, as_of, before, before_latest, not_before, trend
 from tests.support.cases import cases
 from tests.support.names import near
 
 AT = datetime(2026, 10, 23, 1, 30, tzinfo=UTC)
-CHANGE, FIVE, HOUR = parse_layers("change=1h,5m=24h,1h=31d")
+CHANGE, FIVE, HOUR = LAYERS
 near_instants = st.integers(0, 4 * 3600 * 1_000_000).map(lambda micros: AT + timedelta(microseconds=micros))
 aligned = st.integers(0, 240).map(lambda minutes: AT + timedelta(minutes=minutes))
 instants = st.one_of(near_instants, aligned)

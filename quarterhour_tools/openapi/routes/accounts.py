@@ -71,9 +71,9 @@ ACCOUNTS: Final = Group(
 
             Spans are from `from` to before `to`, and from `before_from` to before `before_to`. The same point is the
             end of the present quarter-hour, as long after the beginning; a shorter month before ends with its last
-            day. If the quarter-hours of that day are kept no longer (`QuarterHourRetentionDays`), both spans end at the
+            day. If the quarter-hours of that day are kept no longer (35 days), both spans end at the
             midnight before. `before_complete` is false if days of the earlier span are kept no longer
-            (`DayRetentionDays`).
+            (800 days).
 
             A page makes at most two calls to the database for each account, and one for `period`. An account with
             events on every day costs 4 read units for two months and 26 for two years, and up to 6 for the
@@ -95,7 +95,7 @@ ACCOUNTS: Final = Group(
             Page[AccountQuarterHour],
             """
             The quarter-hours of a span with at least one event, in the order of time. They are kept for
-            `QuarterHourRetentionDays`.
+            35 days.
             """,
             missing=_NO_ACCOUNT,
             parameters=SPAN,
@@ -103,7 +103,7 @@ ACCOUNTS: Final = Group(
         "GET /accounts/{agency}/{currency}/days": read(
             "accounts_list_days",
             Page[AccountDay],
-            "The UTC days of a span with at least one event. They are kept for `DayRetentionDays`.",
+            "The UTC days of a span with at least one event. They are kept for 800 days.",
             missing=_NO_ACCOUNT,
             parameters=DAYS,
         ),
@@ -121,10 +121,10 @@ ACCOUNTS: Final = Group(
             "accounts_list_snapshots",
             Page[AccountSnapshot] | AccountSnapshot,
             """
-            A layer has the account's totals at the end of each of its windows. The parameter `SnapshotLayers` sets the
-            layers and how long each is kept. By default they are `5m` and `1h`, windows of that length, and `change`,
-            each single change. The state of a window is the last one in it; a window without a change has none. For
-            some seconds after the account has left a window, it is missing. Send `layer` with one of:
+            A layer has the account's totals at the end of each of its windows. The layers are `5m` and `1h`, windows of
+            that length, which are kept for 24 hours and 31 days, and `change`, each single change, kept for an hour.
+            The state of a window is the last one in it; a window without a change has none. For some seconds after the
+            account has left a window, it is missing. Send `layer` with one of:
 
             | parameters | response |
             |---|---|
@@ -151,10 +151,9 @@ ACCOUNTS: Final = Group(
             "accounts_list_changes",
             Page[AccountSnapshot],
             """
-            The account's totals after each change, as the layer `change` keeps them. `SnapshotLayers` sets for how long
-            (default: one hour).
+            The account's totals after each change, as the layer `change` keeps them for an hour.
             """,
-            missing="There is no such account, or the deployment has no layer `change`.",
+            missing="There is no such account.",
         ),
         "GET /accounts/{agency}/{currency}/balance": RouteDescription(
             "accounts_get_balance",
@@ -177,8 +176,8 @@ ACCOUNTS: Final = Group(
             """,
             {
                 404: _NO_ACCOUNT,
-                410: "The counters are kept no longer (`DayRetentionDays`, `QuarterHourRetentionDays`); `detail` says "
-                "which instants remain.",
+                410: "The counters are kept no longer: days for 800 days, quarter-hours for 35; `detail` says which "
+                "instants remain.",
             },
             parameters={"at": _AS_OF},
         ),

@@ -8,14 +8,12 @@ import pytest
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.periods import PERIOD, Period
 from quarterhour.model.settings import Environment
-from quarterhour.snapshots.layers import LAYERS, Layer, parse_layers
 from tests.support.cases import cases
 
 GOOD = {
     "TABLE": "Ledger",
     "NUMBER": "64",
     "RATE": "0.125",
-    "LAYERS": "change=1h,5m=24h,1h=31d",
 }
 
 
@@ -26,10 +24,8 @@ def read(name: str, value: str | None) -> object:
             return env.text(name)
         case "NUMBER":
             return env.integer(name)
-        case "RATE":
-            return env.share(name)
         case _:
-            return env.parsed(name, LAYERS, parse_layers)
+            return env.share(name)
 
 
 def test_settings_are_parsed_into_values() -> None:
@@ -39,11 +35,6 @@ def test_settings_are_parsed_into_values() -> None:
     assert env.days("NUMBER") == timedelta(days=64)
     assert env.seconds("NUMBER") == timedelta(seconds=64)
     assert env.share("RATE") == Decimal("0.125")
-    assert env.parsed("LAYERS", LAYERS, parse_layers) == (
-        Layer("change", None, timedelta(hours=1)),
-        Layer("5m", timedelta(minutes=5), timedelta(hours=24)),
-        Layer("1h", timedelta(hours=1), timedelta(days=31)),
-    )
 
 
 @cases(
@@ -56,16 +47,6 @@ def test_settings_are_parsed_into_values() -> None:
         ("RATE", "-0.1", "a decimal from 0 to 1"),
         ("RATE", "12.5%", "a decimal from 0 to 1"),
         ("RATE", "1e-1", "a decimal from 0 to 1"),
-        ("LAYERS", "5m", "layers such as"),
-        ("LAYERS", "5m=", "layers such as"),
-        ("LAYERS", "5m=24h,", "layers such as"),
-        ("LAYERS", "5m=24h,5m=1h", "layers such as"),
-        ("LAYERS", "0m=24h", "layers such as"),
-        ("LAYERS", "7m=24h", "layers such as"),  # windows begin at midnight, so they must fill a day
-        ("LAYERS", "2d=31d", "layers such as"),
-        ("LAYERS", "hourly=31d", "layers such as"),
-        ("LAYERS", "latest=31d", "layers such as"),
-        ("LAYERS", "1h=for ever", "layers such as"),
     ],
 )
 def test_an_invalid_setting_is_named_with_its_value_and_the_expectation(name: str, value: str, expected: str) -> None:
@@ -92,10 +73,3 @@ def test_an_optional_setting_may_be_empty_or_missing_but_not_invalid() -> None:
     assert Environment({}).optional("FIRST", PERIOD, Period.parse) is None
     with pytest.raises(SettingsError, match="FIRST is '2026-13': expected a month such as 2026-11"):
         Environment({"FIRST": "2026-13"}).optional("FIRST", PERIOD, Period.parse)
-
-
-def test_layers_may_be_separated_by_blanks() -> None:
-    assert parse_layers("change=90s, 1d=800d") == (
-        Layer("change", None, timedelta(seconds=90)),
-        Layer("1d", timedelta(days=1), timedelta(days=800)),
-    )

@@ -18,13 +18,12 @@ from quarterhour.model.totals import Totals
 from quarterhour.registry.exchange_rates.exchange_rate import ExchangeRate
 from quarterhour.snapshots import plan
 from quarterhour.snapshots.keys import window_index, window_start
-from quarterhour.snapshots.layers import Layer, parse_layers
+from quarterhour.snapshots.layers import LAYERS, Layer
 from quarterhour.snapshots.plan import STATE, Snapshot, state_in, states_of_parked
 from tests.support.builders import AT, change_record, record, utc
 from tests.support.cases import cases
 
-LAYERS = parse_layers("change=1h,5m=24h,1h=31d")
-WINDOWS = parse_layers("5m=24h,1h=31d")
+WINDOWS = LAYERS[1:]
 PK = "ACCOUNT#42#GBP"
 
 
@@ -154,20 +153,20 @@ def test_the_tenth_state_of_a_window_is_newer_than_the_ninth(older: tuple[int, i
 def test_a_failed_state_is_reported_by_the_first_record_that_brings_it() -> None:
     leaving = [change_record(i, latest(9, utc("01:31"), "a"), latest(10, utc("02:31"), "a")) for i in (9, 8, 10)]
     records = [*leaving, change_record(7, latest(1, utc("01:31"), "b"), latest(2, utc("02:31"), "b"))]
-    states, _ = snapshots(records, parse_layers("1h=31d"))
+    states, _ = snapshots(records, LAYERS[2:])
     assert {one.values["pk"]: int(one.seq) for one in states} == {"a": 8, "b": 7}
 
 
 def test_a_change_at_the_edge_of_a_window_belongs_to_the_new_window() -> None:
     images = [latest(i, utc(at)) for i, at in enumerate(("01:34:59.999", "01:35:00", "01:39:59.999", "01:40"), 1)]
-    assert written(changes(*images), parse_layers("5m=1d")) == {
+    assert written(changes(*images), LAYERS[1:2]) == {
         "5m#2026-10-23T01:30:00Z": 1,
         "5m#2026-10-23T01:35:00Z": 3,
     }
 
 
 def test_every_single_change_is_kept_even_within_the_same_millisecond() -> None:
-    assert written(changes(*(latest(i, AT) for i in (1, 2, 3))), parse_layers("change=1h")) == {
+    assert written(changes(*(latest(i, AT) for i in (1, 2, 3))), LAYERS[:1]) == {
         "change#2026-10-23T01:30:12.345Z#000000000001": 1,
         "change#2026-10-23T01:30:12.345Z#000000000002": 2,
     }
@@ -201,7 +200,7 @@ def test_a_snapshot_is_the_state_alone_under_its_own_keys() -> None:
         "schema": 3,
     }
     image = {**latest(7, AT, **working), "packed": {"B": "AAA="}, "shards": {"SS": ["00"]}}
-    states, poison = snapshots(changes(image, latest(8, utc("02:31"))), parse_layers("change=1h,1h=31d"))
+    states, poison = snapshots(changes(image, latest(8, utc("02:31"))), LAYERS[::2])
     assert not poison
     change, window = (one.values for one in states)
     state = {"events": 7, "gross": "7.00", "version": 7, "last_updated": iso_millis(AT)}

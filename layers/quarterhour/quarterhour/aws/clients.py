@@ -60,7 +60,8 @@ def s3() -> "S3Client":
     """Return an S3 client that presigns links for the bucket's region."""
     # By default, botocore signs links for the global host. That host redirects, which breaks the signature, or refuses.
     # In us-east-1 it does so even with version 4, and the console may fetch from the region's host only.
-    style: Literal["path", "virtual"] = "path" if os.environ.get("AWS_ENDPOINT_URL_S3") else "virtual"
+    elsewhere = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    style: Literal["path", "virtual"] = "path" if elsewhere else "virtual"
     own = Config(
         read_timeout=60,
         signature_version="s3v4",

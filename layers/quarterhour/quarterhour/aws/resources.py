@@ -1,18 +1,21 @@
 """What a function works with: its settings, and its clients of AWS. Each room takes from it what it needs."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from quarterhour.aws import clients
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.workers import Workers
+from quarterhour.aws.workers import CALLS_AT_A_TIME, Workers
 from quarterhour.model.settings import Environment
 
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
     from mypy_boto3_s3 import S3Client
     from mypy_boto3_sqs import SQSClient
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -29,10 +32,19 @@ class Resources:
         """Return the resources that the environment of this process names."""
         return cls(Environment.of_process())
 
+    def shared(self, make: Callable[[EntityReader], T]) -> T:
+        """Return what is made of the reader of the Entity table: one for all rooms."""
+        found: T = self._shared.setdefault(make, make(self.entities))
+        return found
+
+    @cached_property
+    def _shared(self) -> dict[Callable[[EntityReader], Any], Any]:
+        return {}
+
     @cached_property
     def workers(self) -> Workers:
-        """The threads for concurrent calls."""
-        return Workers(self.env.integer("MAX_CONCURRENCY", minimum=1))
+        """The threads for concurrent calls; an engine that runs in one thread allows one."""
+        return Workers(int(self.env.variables.get("QUARTERHOUR_WORKERS", CALLS_AT_A_TIME)))
 
     @cached_property
     def dynamodb(self) -> "DynamoDBClient":

@@ -2,10 +2,13 @@
 
 from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor, wait
-from typing import TypeVar
+from typing import Final, TypeVar
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+CALLS_AT_A_TIME: Final = 8
+"""Calls to AWS that an invocation makes at a time."""
 
 
 class Workers:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from itertools import groupby
-from typing import Any, Final, Self
+from typing import Any, Final
 
 from quarterhour.aws.entity import Key
 from quarterhour.aws.streams import SEQUENCE_DIGITS, Poison, Record, is_insert, new_image, sequence, with_new_image
@@ -48,7 +48,6 @@ from quarterhour.model.errors import LedgerItemError
 from quarterhour.model.identifiers import ITEM_POSITION_LENGTH, Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.settings import Environment
 from quarterhour.model.totals import PeriodTotals, RunningTotals, Totals, add_up, total
 from quarterhour.snapshots.keys import window_index
 
@@ -167,13 +166,8 @@ def by_account(groups: Iterable[Group]) -> dict[Account, list[Group]]:
 class Retention:
     """How long quarter-hour and day counters are kept; both far longer than the stream's 24 hours."""
 
-    quarter_hour: timedelta
-    day: timedelta
-
-    @classmethod
-    def of(cls, env: Environment) -> Self:
-        """Return the retention of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
-        return cls(env.days("QUARTER_HOUR_RETENTION_DAYS"), env.days("DAY_RETENTION_DAYS"))
+    quarter_hour: timedelta = timedelta(days=35)
+    day: timedelta = timedelta(days=800)
 
 
 @dataclass(frozen=True, slots=True)

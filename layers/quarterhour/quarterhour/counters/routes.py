@@ -12,7 +12,8 @@ from quarterhour.counters.spans import MAX_DAYS, RANGES, Spans, calendar_spans, 
 from quarterhour.model import clock, fields, instants
 from quarterhour.model.instants import ALWAYS, DAY, MONTH
 from quarterhour.model.periods import PERIOD, Period
-from quarterhour.snapshots.queries import SnapshotQueries, layers_of
+from quarterhour.snapshots.layers import LAYERS
+from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.snapshots.requests import PARAMETERS as STATES
 from quarterhour.snapshots.requests import states
 from quarterhour.web import http, parameters
@@ -43,7 +44,7 @@ def search(resources: Resources) -> Search:
 
 def _read_accounts(routes: Routes, resources: Resources, registered: Registered) -> None:
     counters = CounterQueries(resources.entities)
-    overviews = OverviewQueries(counters, resources.workers, Retention.of(resources.env), registered)
+    overviews = OverviewQueries(counters, resources.workers, Retention(), registered)
 
     @routes.get("/accounts", allow=everyone, query=("agency", "currency", *PAGE))
     def accounts() -> http.Response:
@@ -105,7 +106,7 @@ def _read_totals(routes: Routes, resources: Resources) -> None:
 
 
 def _read_states(routes: Routes, resources: Resources) -> None:
-    counters, layers = CounterQueries(resources.entities), layers_of(resources.env)
+    counters, layers = CounterQueries(resources.entities), Layers(LAYERS)
     snapshots = SnapshotQueries(resources.entities, ACCOUNT_STATES)
 
     @routes.get("/accounts/<agency>/<currency>/snapshots", allow=own_agency, query=STATES)

@@ -1,7 +1,6 @@
 """Reads the state of the operation: the depths of the queues, the checkpoint, and the desired schedule."""
 
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Final, Self
 
 from quarterhour.aws.entity_table import EntityReader
@@ -9,6 +8,7 @@ from quarterhour.aws.queues import QueueReader
 from quarterhour.aws.resources import Resources
 from quarterhour.ledger.postings.partitions import read_sealed_through
 from quarterhour.model import clock
+from quarterhour.model.quarter_hours import GRACE
 from quarterhour.model.settings import Environment
 from quarterhour.reports.schedule.expression import EXPECTED, checked, parse
 from quarterhour.reports.schedule.plan import delay, shown_delay
@@ -44,12 +44,11 @@ def queue_urls(env: Environment) -> dict[str, str]:
 
 @dataclass(frozen=True, slots=True)
 class OperationQueries:
-    """Reads the state of the operation. ``deployed`` is the deployed expression, ``grace`` that of a quarter-hour."""
+    """Reads the state of the operation. ``deployed`` is the deployed expression."""
 
     queues: QueueReader
     entities: EntityReader
     deployed: str
-    grace: timedelta
 
     @classmethod
     def of(cls, resources: Resources) -> Self:
@@ -57,13 +56,13 @@ class OperationQueries:
         env = resources.env
         queues = QueueReader(resources.sqs, queue_urls(env))
         rate = env.parsed("REPORT_RATE", EXPECTED, checked)
-        return cls(queues, resources.entities, rate, env.seconds("GRACE_SECONDS"))
+        return cls(queues, resources.entities, rate)
 
     def state(self) -> "api.Operations":
         """Return the depths of the queues and the delay of the reports, as the API shows them."""
         desired, sealed_through = read_desired(self.entities), read_sealed_through(self.entities)
         expression = parse(desired.setting(self.deployed).expression)
-        behind = delay(sealed_through, self.grace, expression, desired, clock.now())
+        behind = delay(sealed_through, GRACE, expression, desired, clock.now())
         queues: list[api.QueueDepth] = [
             {"queue": one.queue, "waiting": one.waiting, "in_flight": one.in_flight} for one in self.queues.depths()
         ]

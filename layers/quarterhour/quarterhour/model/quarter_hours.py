@@ -4,9 +4,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
-from typing import Self
+from typing import Final, Self
 
 LENGTH = timedelta(minutes=15)
+GRACE: Final = timedelta(seconds=120)
+"""The time from the end of a quarter-hour until it is final.
+
+It is more than the longest timeout of a function that appends (billing, 50 s) plus 5 s for clocks that differ: appends
+to a quarter-hour stop that long before it is sealed.
+"""
 _FORMAT = "%Y%m%d%H%M"
 
 

@@ -6,11 +6,12 @@ from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any, Final, Self
 
+from quarterhour import __version__
 from quarterhour.ledger.keys import sealed_through_of
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
-from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
+from quarterhour.model.quarter_hours import GRACE, LENGTH, QuarterHour, span
 from quarterhour.model.schema import SCHEMA, check_schema
 from quarterhour.model.settings import Environment
 from quarterhour.model.totals import Totals, add_up
@@ -158,7 +159,7 @@ class ReportSettings:
     @classmethod
     def of(cls, env: Environment) -> Self:
         """Return the settings of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
-        return cls(env.seconds("GRACE_SECONDS"), env.text("CODE_VERSION"), env.currency("BASE_CURRENCY"))
+        return cls(GRACE, __version__, env.currency("BASE_CURRENCY"))
 
 
 @dataclass(frozen=True, slots=True)

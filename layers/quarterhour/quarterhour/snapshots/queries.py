@@ -21,7 +21,6 @@ from quarterhour.model import clock, money
 from quarterhour.model.clock import MILLISECOND, iso_millis, iso_seconds, parse_iso
 from quarterhour.model.errors import NotFoundError
 from quarterhour.model.instants import rounded_up
-from quarterhour.model.settings import Environment
 from quarterhour.snapshots.keys import (
     change_sk,
     layer_sk,
@@ -32,7 +31,7 @@ from quarterhour.snapshots.keys import (
     window_start,
 )
 from quarterhour.snapshots.kind import EntityKind, Figures, NamedT_co, SnapshotT_co, StateT_co
-from quarterhour.snapshots.layers import CHANGE, LAYERS, Layer, parse_layers
+from quarterhour.snapshots.layers import CHANGE, Layer
 from quarterhour.snapshots.plan import NOT_A_STATE, state_in
 from quarterhour.web.paging import Page, Paging, within
 from quarterhour.web.parameters import among, one_of
@@ -67,15 +66,8 @@ class Layers:
 
     @property
     def changes(self) -> Layer:
-        """The layer of single changes; raises ``NotFoundError`` if it is not deployed."""
-        if CHANGE not in self._all:
-            raise NotFoundError(f"single changes are not kept, only {', '.join(self._windows)}")
+        """The layer of single changes."""
         return self._all[CHANGE]
-
-
-def layers_of(env: Environment) -> Layers:
-    """Return the layers of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
-    return Layers(env.parsed("SNAPSHOT_LAYERS", LAYERS, parse_layers))
 
 
 def before(layer: Layer, end: datetime) -> str:

@@ -6,7 +6,8 @@ from typing import Final
 from quarterhour.aws.resources import Resources
 from quarterhour.model import instants
 from quarterhour.snapshots.kind import EntityKind
-from quarterhour.snapshots.queries import SnapshotQueries, layers_of
+from quarterhour.snapshots.layers import LAYERS
+from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.web import http, parameters
 from quarterhour.web.access import staff
 from quarterhour.web.parameters import MOMENT, PAGE, among, one_of
@@ -20,7 +21,7 @@ ACCOUNTS: Final = "accounts"
 
 def read(routes: Routes, resources: Resources, states: Mapping[str, EntityKind[_Shown, _Shown, _Shown]]) -> None:
     """Register the reading route; ``states`` are the kinds of states by name, ``ACCOUNTS`` among them."""
-    layers = layers_of(resources.env)
+    layers = Layers(LAYERS)
     kinds = {name: SnapshotQueries(resources.entities, kind) for name, kind in states.items()}
 
     @routes.get("/windows/<layer>/<start>", allow=staff, query=("kind", *PAGE))

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from hashlib import sha256
 from typing import Any, Final, NamedTuple, Self
 
+from quarterhour import __version__
 from quarterhour.model import fields
 from quarterhour.model.clock import iso_millis, parse_iso
 from quarterhour.model.errors import ConflictError
@@ -57,7 +58,7 @@ class StatementSettings:
         return cls(
             calendar_of(env),
             env.text("BUSINESS_TIME_ZONE"),
-            env.text("CODE_VERSION"),
+            __version__,
             env.currency("BASE_CURRENCY"),
             (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
             env.text("STATEMENT_RELEASE"),

@@ -23,7 +23,7 @@ from quarterhour.registry.exchange_rates.plan import (
     plan_latest,
     require_same,
 )
-from quarterhour.snapshots.layers import parse_layers
+from quarterhour.snapshots.layers import LAYERS
 from quarterhour.snapshots.plan import snapshots
 from tests.support.builders import AT, change_record
 from tests.unit.registry.exchange_rates.test_exchange_rate import ENTERED, stored_rate
@@ -131,7 +131,7 @@ def test_a_request_without_an_instant_is_from_now_on() -> None:
 
 
 def test_the_windows_keep_a_rate_as_they_keep_an_account() -> None:
-    layers = parse_layers("change=1h,5m=24h,1h=31d")
+    layers = LAYERS
     before, after = (to_item(planned(replace(ENTERED, as_of=at)).latest) for at in (AT, AT + timedelta(hours=1)))
     found, poison = snapshots([change_record(1, before, after)], layers, AT)
     assert not poison

@@ -11,7 +11,7 @@ from typing import Final, Self
 
 from quarterhour.model.errors import SettingsError
 from quarterhour.model.periods import Calendar
-from quarterhour.model.quarter_hours import QuarterHour
+from quarterhour.model.quarter_hours import GRACE, QuarterHour
 from quarterhour.model.settings import Environment, calendar_of
 
 SAFETY: Final = timedelta(seconds=5)
@@ -58,7 +58,7 @@ class RecordingSettings:
         return cls(
             shards=env.integer("LEDGER_SHARDS", minimum=1),
             commission_rate=env.share("DEFAULT_COMMISSION_RATE"),
-            grace=env.seconds("GRACE_SECONDS"),
+            grace=GRACE,
             longest_run=env.seconds(timeout),
             retention=env.days("DEDUP_RETENTION_DAYS") or None,
             calendar=calendar_of(env),

@@ -74,7 +74,7 @@ class RebuildService:
             RunStore(dynamodb, table),
             SealedFiles.of(resources),
             CounterStore(dynamodb, table),
-            Retention.of(env),
+            Retention(),
             resources.workers,
             Executions(clients.stepfunctions(), env.text("REBUILDING_ARN")),
         )

@@ -10,7 +10,8 @@ from quarterhour.registry.exchange_rates.keys import CODE, parse_code
 from quarterhour.registry.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.registry.exchange_rates.service import ExchangeRateService
 from quarterhour.registry.exchange_rates.store import ExchangeRateStore
-from quarterhour.snapshots.queries import SnapshotQueries, layers_of
+from quarterhour.snapshots.layers import LAYERS
+from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.snapshots.requests import LISTED, listed, states
 from quarterhour.snapshots.requests import PARAMETERS as STATES
 from quarterhour.web import http
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
 def read(routes: Routes, resources: Resources) -> None:
     """Register the reading routes."""
-    rates, layers = ExchangeRateQueries(resources.entities), layers_of(resources.env)
+    rates, layers = ExchangeRateQueries(resources.entities), Layers(LAYERS)
     snapshots = SnapshotQueries(resources.entities, EXCHANGE_RATE_STATES)
 
     @routes.get("/exchange-rates", allow=everyone, query=PAGE)

@@ -1,7 +1,6 @@
 """The schedule reconciler: shows and changes the desired schedule, and makes the actual schedule match it."""
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Final, Self
 
@@ -11,6 +10,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import optimistically
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_seconds
+from quarterhour.model.quarter_hours import GRACE
 from quarterhour.reports.schedule.expression import EXPECTED, ExpressionError, checked, parse, upcoming
 from quarterhour.reports.schedule.keys import change_key, version_of
 from quarterhour.reports.schedule.plan import Delay, DesiredSchedule, ScheduleRequest, Setting, change, delay
@@ -106,11 +106,11 @@ class ScheduleReconciler:
             reconciled = desired
         return desired, corrected
 
-    def tick(self, grace: timedelta) -> ScheduleCheck:
+    def tick(self) -> ScheduleCheck:
         """Reconcile the schedule; return the result with the delay of the reports."""
         desired, corrected = self.reconcile()
         setting = desired.setting(self._deployed)
-        report_delay = delay(self._store.sealed_through(), grace, parse(setting.expression), desired, clock.now())
+        report_delay = delay(self._store.sealed_through(), GRACE, parse(setting.expression), desired, clock.now())
         return ScheduleCheck(setting, corrected, report_delay)
 
 

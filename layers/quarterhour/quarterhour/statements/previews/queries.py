@@ -63,7 +63,7 @@ class PreviewQueries:
     def of(cls, resources: Resources) -> Self:
         """Return the queries of a function."""
         env, counters = resources.env, CounterQueries(resources.entities)
-        return cls(StatementQueries.of(resources), counters, Retention.of(env), rounding_of(env))
+        return cls(StatementQueries.of(resources), counters, Retention(), rounding_of(env))
 
     @property
     def _entities(self) -> EntityReader:
