@@ -86,12 +86,12 @@ def _resource(resource: Properties, shared: Properties, folder: Path, root: Path
     kind = resource["Type"]
     if kind == "AWS::Serverless::StateMachine":
         kind = "AWS::StepFunctions::StateMachine"
-        definition = (folder / own["DefinitionUri"]).read_text(encoding="utf-8")
+        definition, values = (folder / own["DefinitionUri"]).read_text("utf-8"), own["DefinitionSubstitutions"]
         own = {
             "StateMachineName": own["Name"],
             "StateMachineType": own["Type"],
             "RoleArn": own["Role"],
-            "DefinitionString": {"Fn::Sub": [definition, own["DefinitionSubstitutions"]]},
+            "DefinitionString": {"Fn::Sub": _substituted(definition, values)},
         }
     return {**resource, "Type": kind, "Properties": own}
 
@@ -137,7 +137,7 @@ def _given(value: Any, given: Properties) -> Any:  # noqa: ANN401 - a template h
         case {"Ref": str(name), **others} if not others and name in given:
             return given[name]
         case {"Fn::Sub": str(text), **others} if not others:
-            return {"Fn::Sub": SUBSTITUTED.sub(lambda match: _as_text(match[1], given), text)}
+            return {"Fn::Sub": _substituted(text, given)}
         case dict():
             return {key: _given(one, given) for key, one in value.items()}
         case list():
@@ -146,8 +146,13 @@ def _given(value: Any, given: Properties) -> Any:  # noqa: ANN401 - a template h
             return value
 
 
+def _substituted(text: str, given: Properties) -> str:
+    """Return the text of ``!Sub`` with what some of its names are given."""
+    return SUBSTITUTED.sub(lambda match: _as_text(match[1], given), text)
+
+
 def _as_text(name: str, given: Properties) -> str:
-    """Return what the text of ``!Sub`` says for a name, if it is a parameter's."""
+    """Return what the text of ``!Sub`` says for a name, by what it is given."""
     match given.get(name, {"Ref": name}):
         case {"Ref": str(other)}:
             return f"${{{other}}}"
@@ -166,7 +171,7 @@ def _with_outputs(value: Any, outputs: Properties) -> Any:  # noqa: ANN401 - a t
             return outputs[name][attribute.removeprefix("Outputs.")]
         case {"Fn::Sub": str(text), **others} if not others:
             named = {f"{match[1]}.Outputs.{match[2]}": outputs[match[1]][match[2]] for match in _OUTPUT.finditer(text)}
-            return {"Fn::Sub": SUBSTITUTED.sub(lambda match: _as_text(match[1], named), text)}
+            return {"Fn::Sub": _substituted(text, named)}
         case dict():
             return {key: _with_outputs(one, outputs) for key, one in value.items()}
         case list():

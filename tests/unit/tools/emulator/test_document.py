@@ -135,7 +135,7 @@ def test_a_state_machine_has_the_definition_of_its_file(tmp_path: Path) -> None:
         "StateMachineName": "night",
         "StateMachineType": "STANDARD",
         "RoleArn": "mine",
-        "DefinitionString": {"Fn::Sub": ['{"StartAt": "${Of}"}', {"Of": {"Ref": "Things"}}]},
+        "DefinitionString": {"Fn::Sub": '{"StartAt": "${Things}"}'},
     }
 
 
