@@ -89,14 +89,14 @@ STEPS: Final = (FIRST, sorted(SAMPLES.difference(FIRST, *LATER)), *LATER)
 CLOSED: Final = frozenset(sample for step in LATER[2:] for sample in step)
 """The samples of closed months."""
 PLACES: Final = {
-    "read-messages-person": (3, "run"),
-    "read-report": (2, "run"),
-    "read-report-person": (2, "run"),
-    "read-draft": (4, "period"),
-    "read-statement": (4, "period"),
-    "read-window": (3, "start"),
+    "read-messages-person": {3: "run"},
+    **{key: {2: "run"} for key in ["read-report", "read-report-person"]},
+    **{key: {4: "period"} for key in ["read-draft", "read-statement", "write-draft"]},
+    **{key: {4: "period"} for key in ["write-statement-status", "write-dispute"]},
+    "write-dispute-resolution": {4: "period", 7: "event"},
+    "read-window": {3: "start"},
 }
-"""Which part of the path of a request that reads stands for something of this machine."""
+"""Which parts of the path of a request stand for something of this machine."""
 STATUSES: Final = {
     "ingest-batch": 202,
     "ingest-one": 202,
@@ -375,7 +375,7 @@ def of_here(sample: str, machine: Machine, run: str) -> Any:
         return dict.fromkeys(event, str(machine.closed))
     if "reseal" in event:
         return {"reseal": run}
-    query, path = (event.get(name) or {} for name in ("queryStringParameters", "pathParameters"))
+    query = event.get("queryStringParameters") or {}
     quarter_hour, now = machine.earlier, SystemClock().now()
     if sample == "read-account-periods":
         query |= {"from": str(Period.of(quarter_hour.day)), "to": str(Period.of(now.date()).next)}
@@ -388,18 +388,13 @@ def of_here(sample: str, machine: Machine, run: str) -> Any:
     closed = sample in CLOSED
     query |= {"period": str(machine.closed if closed else Period.of(now.date()))} if "period" in query else {}
     line = f"{machine.closing}-INV-1001:1"
-    here = {"run": run, "subject": run, "start": hour(machine)}
-    here |= {"period": str(machine.closed), "event": line} if closed else {}
+    here = {"run": run, "start": hour(machine), "period": str(machine.closed), "event": line}
     if sample in PLACES:
-        place, name = PLACES[sample]
         parts = event["rawPath"].split("/")
-        parts[place] = here[name]
+        for place, name in PLACES[sample].items():
+            parts[place] = here[name]
         event["rawPath"] = "/".join(parts)
-        path["proxy"] = event["rawPath"][1:]
-    for name, value in here.items():
-        if name in path and path.get("kind", "reports") == "reports":
-            event["rawPath"] = event["rawPath"].replace(path[name], value)
-            path[name] = value
+        event["pathParameters"]["proxy"] = event["rawPath"][1:]
     changed = {"write-dispute": {"id": line}, "write-agency": {"seen": 1}}.get(sample)
     if changed:
         event["body"] = json.dumps(json.loads(event["body"]) | changed)

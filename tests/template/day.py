@@ -23,7 +23,7 @@ from quarterhour.reports.writer import SealedFileWriter
 from tests.support.agencies import tax
 from tests.support.repository import ROOT
 from tests.support.tables import postings_in
-from tests.template.calls import World
+from tests.template.calls import World, redirected
 from tests.template.stack import OPTIONS, Properties
 
 PARAMETERS = {"BaseCurrency": "EUR", **OPTIONS}
@@ -494,8 +494,7 @@ def write(world: World, sample: str, name: str, content: Properties) -> None:
     items = [item for item in world.items("EntityTable") if item["pk"]["S"] == f"DOCUMENT#{prefix}{name}"]
     seen = max((int(item["version"]["N"]) for item in items if "version" in item), default=0)
     event = json.loads((ROOT / "events" / f"{sample}.json").read_text("utf-8"))
-    event["rawPath"] = event["rawPath"].replace(event["pathParameters"][parameter], name)
-    event["pathParameters"][parameter] = name
+    event = redirected(event, world.functions["write"].routes.operations, {parameter: name})
     written = world.run("write", {**event, "body": json.dumps({"seen": seen, "content": content})})
     assert written["statusCode"] == 201, written
 

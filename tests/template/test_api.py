@@ -11,30 +11,12 @@ from tests.template.stack import Properties, Stack, aliased, listed
 
 STATEMENT_BYTES = 640
 """More than a permission takes in a policy: 128 for the stack's name, thrice, and 250 for the rest."""
-STATEMENT = "/statements/{agency}/{currency}/{period}"
 ROUTES = {
     "POST /events": "IngestFunction",
     "GET /{proxy+}": "ReadFunction",
     "POST /bank-files": "ReadFunction",
     "POST /csv/{proxy+}": "ReadFunction",
-    "POST /orders": "WriteFunction",
-    "PUT /orders/{order}/status": "WriteFunction",
-    "PUT /documents/{document}": "WriteFunction",
-    "PUT /documents/{document}/permissions": "WriteFunction",
-    "PUT /agencies/{agency}": "WriteFunction",
-    "PUT /exchange-rates/{currency}": "WriteFunction",
-    "POST /threads/{kind}/{subject}/messages": "WriteFunction",
-    "PUT /schedule": "WriteFunction",
-    "PUT /drafts/{agency}/{currency}/{period}": "WriteFunction",
-    "PUT /held/{source}/{event}": "WriteFunction",
-    "POST /statement-runs": "WriteFunction",
-    "PUT /subscriptions/{name}": "WriteFunction",
-    "DELETE /subscriptions/{name}": "WriteFunction",
-    "POST /subscriptions/{name}/secrets": "WriteFunction",
-    "POST /subscriptions/{name}/replays": "WriteFunction",
-    f"PUT {STATEMENT}/status": "WriteFunction",
-    f"POST {STATEMENT}/disputes": "WriteFunction",
-    f"PUT {STATEMENT}/disputes/{{source}}/{{event}}": "WriteFunction",
+    **dict.fromkeys(["POST /{proxy+}", "PUT /{proxy+}", "DELETE /{proxy+}"], "WriteFunction"),
 }
 STATIC = {"GET /", "HEAD /", "GET /console/{proxy+}", "GET /assets/{proxy+}"}
 """The routes of the people's API that need no token."""

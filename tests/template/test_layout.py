@@ -1,8 +1,7 @@
-"""How the template is laid out: the table at its top agrees with the resources, and every resource has its section."""
+"""How the template is laid out: every resource has its section."""
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -13,15 +12,13 @@ from tests.template.cloudwatch import Alarm, alarms
 from tests.template.stack import FILE, Stack, aliased, arn_of, function_names, listed, logical_id, parsed
 
 TEXT: Final = FILE.read_text("utf-8")
-COLUMNS: Final = ["function", "trigger", "role", "alarms", "dead letters, parked"]
-SHARED: Final = ["tables", "bucket", "queues", "schedules", "layer", "APIs"]
+SHARED: Final = ["tables", "bucket", "queues", "schedules", "layer and log", "APIs"]
 """The sections before those of the functions, in their order."""
 LAST: Final = ["warehouse", "queries for people", "alarms", "dashboard"]
 """The sections after those of the functions."""
 ORDER: Final = [
     {"AWS::Serverless::Function"},
     {"AWS::IAM::Role"},
-    {"AWS::Logs::LogGroup"},
     {"AWS::SQS::QueuePolicy"},
     {"AWS::Events::Rule", "AWS::Events::EventBusPolicy"},
     {"AWS::StepFunctions::StateMachine"},
@@ -30,41 +27,8 @@ ORDER: Final = [
 """The kinds of resources that a function's section holds, in their order."""
 
 
-@dataclass(frozen=True)
-class Row:
-    """A row of the table: what starts a function, its role, the alarms that look at it, where its failures go."""
-
-    function: str
-    triggers: set[str]
-    role: str
-    alarms: set[str]
-    queues: set[str]
-
-
-def rows() -> list[Row]:
-    """Return the rows of the table in the template's first comment; a line without a function continues its row."""
-    comment, _, _ = TEXT.partition("AWSTemplateFormatVersion")
-    lines = [[cell.strip() for cell in line[1:].split("|")] for line in comment.splitlines() if "|" in line]
-    assert lines[0] == COLUMNS
-    merged: list[list[str]] = []
-    for line in lines[2:]:
-        if line[0]:
-            merged.append(line)
-        else:
-            merged[-1] = [f"{before} {more}" for before, more in zip(merged[-1], line, strict=True)]
-    return [
-        Row(function.strip(), items(triggers_), role.strip(), items(alarms_), items(queues))
-        for function, triggers_, role, alarms_, queues in merged
-    ]
-
-
-def items(cell: str) -> set[str]:
-    """Return the items of a cell, which commas separate; a dash stands for none."""
-    return {item.strip() for item in cell.split(",") if item.strip() not in ("", "-")}
-
-
 def triggers(name: str) -> Iterator[str]:
-    """Yield what starts a function, as the table names it: a route by its method and first part."""
+    """Yield what starts a function: a route by its method and first part."""
     function = parsed()["Resources"][logical_id(name, "Function")]["Properties"]
     for event in function.get("Events", {}).values():
         properties = event["Properties"]
@@ -134,35 +98,6 @@ def known(stack: Stack, template: Template) -> dict[str, Alarm]:
     return alarms(stack, template)
 
 
-# ---------------------------------------------------------------- the table
-
-
-def test_the_table_has_one_row_for_each_function_in_the_order_of_the_sections() -> None:
-    assert [row.function for row in rows()] == function_names()
-
-
-@pytest.mark.parametrize("row", rows(), ids=lambda row: row.function)
-class TestEachRow:
-    def test_names_what_starts_the_function(self, row: Row) -> None:
-        assert row.triggers == set(triggers(row.function))
-
-    def test_names_its_role(self, stack: Stack, row: Row) -> None:
-        assert row.role == arn_of(stack.of("AWS::Lambda::Function")[logical_id(row.function, "Function")]["Role"])
-
-    def test_names_the_alarms_that_look_at_it(self, stack: Stack, known: dict[str, Alarm], row: Row) -> None:
-        assert row.alarms == {one.name for one in known.values() if alarmed(stack, one, row.function)}
-
-    def test_names_the_queues_of_what_it_cannot_do(self, stack: Stack, row: Row) -> None:
-        assert row.queues == given_up_to(stack, row.function)
-
-
-def test_an_alarm_in_no_row_is_named_below_the_table(known: dict[str, Alarm]) -> None:
-    comment, _, _ = TEXT.partition("AWSTemplateFormatVersion")
-    (whole,) = re.findall(r"^# Alarms of no function: (.+)\.$", comment, re.MULTILINE)
-    in_rows = {name for row in rows() for name in row.alarms}
-    assert items(whole) == {one.name for one in known.values()} - in_rows
-
-
 # ---------------------------------------------------------------- the sections
 
 
@@ -189,14 +124,9 @@ def test_every_resource_has_one_section() -> None:
 
 @pytest.mark.parametrize("function", function_names())
 class TestEachFunctionsSection:
-    def test_begins_with_the_function_its_role_and_its_log_group(self, stack: Stack, function: str) -> None:
+    def test_begins_with_the_function_and_its_role(self, stack: Stack, function: str) -> None:
         properties = stack.of("AWS::Lambda::Function")[logical_id(function, "Function")]
-        own = [
-            logical_id(function, "Function"),
-            arn_of(properties["Role"]),
-            properties["LoggingConfig"]["LogGroup"]["Ref"],
-        ]
-        assert sections()[function][:3] == own
+        assert sections()[function][:2] == [logical_id(function, "Function"), arn_of(properties["Role"])]
 
     def test_holds_its_resources_in_the_one_order(self, function: str) -> None:
         places = [next(at for at, kinds in enumerate(ORDER) if kind(one) in kinds) for one in sections()[function]]
@@ -218,7 +148,7 @@ class TestEachFunctionsSection:
         ("bucket", {"AWS::S3::Bucket", "AWS::S3::BucketPolicy"}),
         ("queues", {"AWS::SQS::Queue"}),
         ("schedules", {"AWS::IAM::Role"}),
-        ("layer", {"AWS::Serverless::LayerVersion"}),
+        ("layer and log", {"AWS::Serverless::LayerVersion", "AWS::Logs::LogGroup"}),
         ("queries for people", {"AWS::Athena::NamedQuery"}),
         ("alarms", {"AWS::CloudWatch::Alarm"}),
         ("dashboard", {"AWS::CloudWatch::Dashboard"}),

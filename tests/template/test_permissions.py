@@ -129,7 +129,7 @@ def test_lambda_may_do_in_a_functions_name_what_its_events_need_and_no_more(stac
     invocations = [
         one for one in stack.of("AWS::Lambda::EventInvokeConfig").values() if one["FunctionName"] == function
     ]
-    needed = {f"logs:{action} {logical_id(name, 'LogGroup')}" for action in ("CreateLogStream", "PutLogEvents")}
+    needed = {f"logs:{action} FunctionLogGroup" for action in ("CreateLogStream", "PutLogEvents")}
     of_queues = [one for one in mappings if "StartingPosition" not in one]
     mappings = [one for one in mappings if "StartingPosition" in one]
     for mapping in of_queues:

@@ -214,8 +214,8 @@ BAD: dict[str, tuple[Callable[[Properties], object], str]] = {
         "CountersParkedQueue would be replaced: its QueueName changes",
     ),
     "a log group given another name": (
-        given("IngestLogGroup", LogGroupName="/ingest"),
-        "IngestLogGroup would be replaced: its LogGroupName changes",
+        given("FunctionLogGroup", LogGroupName="/ingest"),
+        "FunctionLogGroup would be replaced: its LogGroupName changes",
     ),
     "another key schema": (
         given("LedgerTable", KeySchema=[{"AttributeName": "quarter_hour", "KeyType": "HASH"}]),
@@ -364,7 +364,7 @@ GOOD: dict[str, Callable[[Properties], object]] = {
     "one more thing denied": lambda document: statements(document).append(
         {"Sid": "Never", "Effect": "Deny", "Principal": "*", "Action": "s3:DeleteObjectVersion", "Resource": "*"}
     ),
-    "logs kept for longer": given("IngestLogGroup", RetentionInDays=3653),
+    "logs kept for longer": given("FunctionLogGroup", RetentionInDays=3653),
     "another schedule": lambda document: document["Parameters"]["ReportRate"].update(Default="rate(2 hours)"),
 }
 
