@@ -48,7 +48,8 @@ class Stack:
     def statements(self, function: str) -> list[Properties]:
         """Return what a function's role allows."""
         role = self.of("AWS::IAM::Role")[arn_of(self.of("AWS::Lambda::Function")[function]["Role"])]
-        return [one for policy in role["Policies"] for one in policy["PolicyDocument"]["Statement"]]
+        managed = [self.of("AWS::IAM::ManagedPolicy")[one["Ref"]] for one in role.get("ManagedPolicyArns", [])]
+        return [one for policy in [*role["Policies"], *managed] for one in policy["PolicyDocument"]["Statement"]]
 
 
 def arn_of(value: Properties) -> str:

@@ -69,7 +69,8 @@ class TestEachFunction:
     def test_has_a_role_that_no_other_has(self, stack: Stack, name: str) -> None:
         roles = {name: arn_of(one["Role"]) for name, one in stack.of("AWS::Lambda::Function").items()}
         assert [function for function, role in roles.items() if role == roles[name]] == [name]
-        assert "ManagedPolicyArns" not in stack.of("AWS::IAM::Role")[roles[name]]
+        managed = stack.of("AWS::IAM::Role")[roles[name]].get("ManagedPolicyArns", [])
+        assert managed in ([], [{"Ref": "RecordsEvents"}]), "none of AWS's, which are too wide"
 
     def test_may_do_only_named_things(self, stack: Stack, name: str) -> None:
         actions = [action for one in stack.statements(name) for action in listed(one["Action"])]

@@ -12,7 +12,7 @@ from tests.template.cloudwatch import Alarm, alarms
 from tests.template.stack import FILE, Stack, aliased, arn_of, function_names, listed, logical_id, parsed
 
 TEXT: Final = FILE.read_text("utf-8")
-SHARED: Final = ["tables", "bucket", "queues", "schedules", "layer and log", "APIs"]
+SHARED: Final = ["tables", "bucket", "queues", "schedules", "shared by functions", "APIs"]
 """The sections before those of the functions, in their order."""
 LAST: Final = ["warehouse", "queries for people", "alarms", "dashboard"]
 """The sections after those of the functions."""
@@ -148,7 +148,7 @@ class TestEachFunctionsSection:
         ("bucket", {"AWS::S3::Bucket", "AWS::S3::BucketPolicy"}),
         ("queues", {"AWS::SQS::Queue"}),
         ("schedules", {"AWS::IAM::Role"}),
-        ("layer and log", {"AWS::Serverless::LayerVersion", "AWS::Logs::LogGroup"}),
+        ("shared by functions", {"AWS::Serverless::LayerVersion", "AWS::Logs::LogGroup", "AWS::IAM::ManagedPolicy"}),
         ("queries for people", {"AWS::Athena::NamedQuery"}),
         ("alarms", {"AWS::CloudWatch::Alarm"}),
         ("dashboard", {"AWS::CloudWatch::Dashboard"}),

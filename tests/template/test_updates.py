@@ -25,6 +25,7 @@ REPLACEABLE = {
     "AWS::Events::Rule",
     "AWS::Glue::Database",
     "AWS::Glue::Table",
+    "AWS::IAM::ManagedPolicy",
     "AWS::IAM::Role",
     "AWS::Lambda::Alias",
     "AWS::Lambda::EventInvokeConfig",
