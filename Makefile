@@ -103,15 +103,17 @@ security: setup $(STAMP_SAM) $(STAMP_SECURITY)  ## Look for weaknesses in the te
 
 sam: validate build  ## Validate the template and build the deployment
 
-validate: $(STAMP_SAM)  ## Validate the template
-	$(SAM) validate --lint
+validate: $(STAMP_SAM)  ## Validate the template and those of the options
+	@for template in template.yaml options/*/template.yaml; do \
+	  $(SAM) validate --lint --template $$template || exit 1; done
 
 build: $(STAMP_SAM)  ## Build the functions and the layer (needs python3.13, pyenv's will do)
 	@$(WITH_LAMBDA_PYTHON) python3.13 -c '' 2>/dev/null || \
 	  { echo "python3.13, the functions' runtime, is neither on the PATH nor installed by pyenv." >&2; exit 1; }
 	$(WITH_LAMBDA_PYTHON) $(SAM) build
 	@$(call compile,.aws-sam/build/QuarterhourLayer,/opt)
-	@for function in .aws-sam/build/*Function; do $(call compile,$$function,/var/task) || exit 1; done
+	@for function in .aws-sam/build/*Function .aws-sam/build/*Option/*Function; do \
+	  test ! -d $$function || $(call compile,$$function,/var/task) || exit 1; done
 
 $(STAMP_SAM): requirements/sam.txt
 	$(call new_venv,$(VENV_SAM))

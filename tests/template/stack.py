@@ -14,6 +14,8 @@ from quarterhour_tools.emulator.document import read_document
 from tests.support.repository import ROOT
 
 FILE = ROOT / "template.yaml"
+FILES = [FILE, *sorted((ROOT / "options").glob("*/template.yaml"))]
+"""The core's template, and those of the options."""
 CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]

@@ -11,10 +11,17 @@ from quarterhour_tools.emulator.template import Template
 from tests.template.cloudwatch import Alarm, alarms
 from tests.template.stack import FILE, Stack, aliased, arn_of, function_names, listed, logical_id, parsed
 
-TEXT: Final = FILE.read_text("utf-8")
+OPTIONS: Final = {"warehouse": ["warehouse", "queries for people", "alarms"]}
+"""The sections of the options' templates, in the order in which the core names the options."""
+TEXTS: Final = {
+    name: (FILE.parent / path).read_text("utf-8")
+    for name, path in [("core", FILE.name), *((one, f"options/{one}/template.yaml") for one in OPTIONS)]
+}
+LONGEST: Final = 2_000
+"""The lines of a template that an engineer reviews before lunch."""
 SHARED: Final = ["tables", "bucket", "queues", "schedules", "shared by functions", "APIs"]
 """The sections before those of the functions, in their order."""
-LAST: Final = ["warehouse", "queries for people", "alarms", "dashboard"]
+LAST: Final = ["alarms", "dashboard", "options"]
 """The sections after those of the functions."""
 ORDER: Final = [
     {"AWS::Serverless::Function"},
@@ -101,13 +108,23 @@ def known(stack: Stack, template: Template) -> dict[str, Alarm]:
 # ---------------------------------------------------------------- the sections
 
 
-def sections() -> dict[str, list[str]]:
-    """Return the logical ids of the resources by section, all in the order in which they are written."""
-    resources = TEXT.partition("\nResources:\n")[2].partition("\nOutputs:\n")[0]
+def sections_of(text: str) -> dict[str, list[str]]:
+    """Return the logical ids of a template's resources by section, all in the order in which they are written."""
+    resources = text.partition("\nResources:\n")[2].partition("\nOutputs:\n")[0]
     _, *parts = re.split(r"^  # ---- (.+) ----$", resources, flags=re.MULTILINE)
     return {
         name: re.findall(r"^  (\w+):$", text, re.MULTILINE) for name, text in zip(parts[::2], parts[1::2], strict=True)
     }
+
+
+def sections() -> dict[str, list[str]]:
+    """Return the logical ids of all templates' resources by section, in which the options hold theirs."""
+    found: dict[str, list[str]] = {}
+    for text in TEXTS.values():
+        for name, ids in sections_of(text).items():
+            found.setdefault(name, []).extend(ids)
+    del found["options"]
+    return found
 
 
 def kind(resource: str) -> str:
@@ -115,11 +132,25 @@ def kind(resource: str) -> str:
 
 
 def test_the_sections_are_those_shared_then_one_for_each_function() -> None:
-    assert list(sections()) == [*SHARED, *function_names(), *LAST]
+    core, *options = (list(sections_of(text)) for text in TEXTS.values())
+    assert options == list(OPTIONS.values())
+    assert core == [*SHARED, *(one for one in function_names() if one in core), *LAST]
+    assert set(function_names()) <= sections().keys()
+
+
+def test_the_core_names_each_option_in_the_order_known_here() -> None:
+    assert sections_of(TEXTS["core"])["options"] == [f"{name.capitalize()}Option" for name in OPTIONS]
 
 
 def test_every_resource_has_one_section() -> None:
-    assert [name for names in sections().values() for name in names] == list(parsed()["Resources"])
+    core, *options = ([*sections_of(text).items()] for text in TEXTS.values())
+    written = [name for section, names in core if section != "options" for name in names]
+    assert [*written, *(name for one in options for _, names in one for name in names)] == list(parsed()["Resources"])
+
+
+@pytest.mark.parametrize("name", list(OPTIONS))
+def test_a_template_can_be_reviewed_at_once(name: str) -> None:
+    assert len(TEXTS[name].splitlines()) <= LONGEST
 
 
 @pytest.mark.parametrize("function", function_names())

@@ -8,7 +8,7 @@ from quarterhour.aws import clients
 from quarterhour.web.static_files import origin
 from tests.support.repository import ROOT
 from tests.template.calls import LAMBDA
-from tests.template.stack import FILE, Stack
+from tests.template.stack import FILES, Stack
 
 
 @pytest.mark.parametrize(
@@ -33,7 +33,8 @@ def test_the_console_may_fetch_from_the_host_that_a_link_names(
 
 def test_no_name_of_a_resource_is_of_one_partition_or_region() -> None:
     bound = re.compile(r"arn:aws\b|https?://\S*amazonaws\.com|\b(?:us|eu|ap)-[a-z]+-\d")
-    lines = [line for line in FILE.read_text("utf-8").splitlines() if not line.lstrip().startswith("#")]
+    texts = [path.read_text("utf-8") for path in FILES]
+    lines = [line for text in texts for line in text.splitlines() if not line.lstrip().startswith("#")]
     assert [line for line in lines if bound.search(line)] == []
 
 
