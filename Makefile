@@ -21,7 +21,7 @@ WITH_LAMBDA_PYTHON := $(if $(PYENV_3_13),PATH="$(PYENV_3_13):$$PATH")
 # Python must write compiled modules, even if the machine turns that off: otherwise each process compiles them again.
 unexport PYTHONDONTWRITEBYTECODE
 
-SIDE_BY_SIDE := --numprocesses auto --dist loadfile
+SIDE_BY_SIDE := --numprocesses auto --dist loadfile --no-loadscope-reorder
 # One more than there are cores: slow tests often wait, for a browser, a container or another engine.
 ONE_MORE = --numprocesses $$($(PYTHON) -c 'import os; print(os.cpu_count() + 1)') --dist worksteal
 

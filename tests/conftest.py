@@ -36,6 +36,8 @@ LONG: Final = (
     "template/test_telemetry.py",
 )
 """Slow tests, below this folder."""
+FIRST: Final = ("e2e", "handlers", "template", "contract")
+"""The folders whose modules take longest. They begin first, so that at the end no process waits for another's."""
 LONGEST: Final = (
     "invariants/test_statement_runs.py",
     "invariants/test_projections.py",
@@ -43,7 +45,7 @@ LONGEST: Final = (
     "invariants/test_schedule.py",
     "e2e/test_sam_local.py",
 )
-"""The modules whose tests take longest. They begin first, so that at the end no process waits for another's."""
+"""The slow modules that begin before all others, for the same reason."""
 QUICK: Final = "not slow"
 """How ``make test`` chooses its tests."""
 LONGEST_SECONDS: Final = 1200
@@ -69,7 +71,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark slow tests, tests that need more than Python, and laws; put the longest first."""
-    items.sort(key=lambda item: LONGEST.index(_name(item.path)) if _name(item.path) in LONGEST else len(LONGEST))
+    items.sort(key=lambda item: _turn(_name(item.path)))
     for item in items:
         if _takes_long(item.path) or "dynamodb-local" in item.nodeid or _needs(item, "dynamodb-local"):
             item.add_marker("slow")
@@ -100,6 +102,14 @@ def _name(path: Path) -> str:
     """Return the path of a test below this folder; of the clients' tests, the whole path."""
     here = Path(__file__).parent
     return (path.relative_to(here) if path.is_relative_to(here) else path).as_posix()
+
+
+def _turn(name: str) -> int:
+    """Return when the tests of a module begin: a lower number is earlier."""
+    folder = name.partition("/")[0]
+    if name in LONGEST:
+        return LONGEST.index(name)
+    return len(LONGEST) + (FIRST.index(folder) if folder in FIRST else len(FIRST))
 
 
 def _needs(item: pytest.Item, engine: str) -> bool:

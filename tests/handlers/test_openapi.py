@@ -48,6 +48,7 @@ def test_the_reference_has_a_section_for_each_route_and_every_example() -> None:
                 assert one["value"] in blocks
 
 
+@pytest.mark.slow  # some seconds; `make lint` compares the document with the code
 def test_the_document_is_valid_openapi() -> None:
     validate(DOCUMENT)
     assert DOCUMENT["openapi"].startswith("3.1")

@@ -11,7 +11,7 @@ QUICK: Final = "quick"
 def register() -> None:
     """Register the profiles, and load the quick one; no deadline, as a busy machine must not fail a law that holds."""
     settings.register_profile(FULL, deadline=None)
-    settings.register_profile(QUICK, settings.get_profile(FULL), max_examples=20)
+    settings.register_profile(QUICK, settings.get_profile(FULL), max_examples=10)
     settings.load_profile(QUICK)
 
 

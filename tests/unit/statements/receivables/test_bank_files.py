@@ -135,8 +135,8 @@ def test_sums_that_differ_from_the_balances_are_reported(closing: str, problem: 
         (b"date,amount,currency,date\n", "has the columns"),
         (b"date,amount,currency\n\xff", "is not UTF-8"),
         (table([("1.00", "x")] * (MOST_LINES + 1)), "has more than 5,000 lines"),
-        (mt940(*[("C1,00NTRF", "x")] * 50_000).encode(), "has more than 5,000 lines"),
-        (camt(*[entry("1.00", inner="")] * 50_000), "has more than 5,000 lines"),
+        (mt940(*[("C1,00NTRF", "x")] * (MOST_LINES + 1)).encode(), "has more than 5,000 lines"),
+        (camt(*[entry("1.00", inner="")] * (MOST_LINES + 1)), "has more than 5,000 lines"),
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_with_the_reason(content: bytes, problem: str) -> None:
