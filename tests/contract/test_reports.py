@@ -1,6 +1,5 @@
 """The reports' tables and bucket: the checkpoint moves only as planned, a sealed object never changes."""
 
-from dataclasses import replace
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
@@ -18,7 +17,7 @@ from quarterhour.ledger.postings.partitions import partition_request
 from quarterhour.ledger.postings.segments import postings_of
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.clock import iso_millis
-from quarterhour.model.errors import OvertakenError, SealedFileError
+from quarterhour.model.errors import SealedFileError
 from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import QuarterHour
@@ -79,47 +78,11 @@ def test_the_reports_start_once(storage: Storage, started: Checkpoint) -> None:
     assert storage.reports.checkpoints.checkpoint() == started
 
 
-def test_a_stored_plan_is_not_replaced(storage: Storage, started: Checkpoint) -> None:
-    first, other = plan(started), plan(started, 2, "2026-10-23T02:40:00.000Z")
-    storage.reports.checkpoints.save_plan(started, first)
-    storage.reports.checkpoints.save_plan(started, other)
-    assert storage.reports.checkpoints.checkpoint() == replace(started, plan=first)
-
-
-def test_a_plan_from_another_checkpoint_is_not_stored(storage: Storage, started: Checkpoint) -> None:
-    elsewhere = replace(started, sealed_through=started.sealed_through.next)
-    storage.reports.checkpoints.save_plan(elsewhere, plan(elsewhere))
-    assert storage.reports.checkpoints.checkpoint() == started
-
-
 def test_finishing_moves_the_checkpoint_and_clears_the_plan(storage: Storage, started: Checkpoint) -> None:
     done = plan(started)
     storage.reports.checkpoints.save_plan(started, done)
     storage.reports.checkpoints.finish(done, MANIFEST)
     assert storage.reports.checkpoints.checkpoint() == Checkpoint(done.last, (done.run, MANIFEST), None)
-
-
-def test_finishing_again_changes_nothing_even_while_the_next_plan_is_under_way(
-    storage: Storage, started: Checkpoint
-) -> None:
-    done = plan(started)
-    storage.reports.checkpoints.save_plan(started, done)
-    storage.reports.checkpoints.finish(done, MANIFEST)
-    after = Checkpoint(done.last, (done.run, MANIFEST), None)
-    following = plan(after, 1)
-    storage.reports.checkpoints.save_plan(after, following)
-    storage.reports.checkpoints.finish(done, "e" * 64)
-    assert storage.reports.checkpoints.checkpoint() == replace(after, plan=following)
-
-
-def test_finishing_a_plan_that_is_not_under_way_is_an_error(storage: Storage, started: Checkpoint) -> None:
-    with pytest.raises(OvertakenError):
-        storage.reports.checkpoints.finish(plan(started), MANIFEST)
-    under_way = plan(started)
-    storage.reports.checkpoints.save_plan(started, under_way)
-    with pytest.raises(OvertakenError):
-        storage.reports.checkpoints.finish(plan(started, planned_at="2026-10-23T02:40:00.000Z"), MANIFEST)
-    assert storage.reports.checkpoints.checkpoint() == replace(started, plan=under_way)
 
 
 # ---------------------------------------------------------------- runs

@@ -24,7 +24,6 @@ from quarterhour.ledger.recording.claim_items import claim_item, request_hash
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
-from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports import store as reports
 from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import Plan
@@ -186,18 +185,6 @@ def test_an_adjustment_leaves_the_claim_of_its_sale() -> None:
     assert (put["Put"]["TableName"], listed["Put"]["TableName"]) == ("Identity", "Entity")
 
 
-def test_the_highest_number_of_shards_is_raised_and_never_lowered() -> None:
-    assert of("shards")["ConditionExpression"] == "attribute_not_exists(shards) OR shards < :shards"
-    assert of("shards")["ExpressionAttributeValues"] == {":shards": {"N": "4"}}
-    assert of("shards")["Key"] == {"pk": {"S": "CONTROL"}, "sk": {"S": "shards"}}
-
-
-def test_the_first_checkpoint_is_set_once_to_the_quarter_hour_before() -> None:
-    request = of("first checkpoint")
-    assert request["ConditionExpression"] == "attribute_not_exists(pk)"
-    assert request["Item"] == to_item({**CHECKPOINT_KEY, SEALED_THROUGH: "202610230115"})
-
-
 def test_an_append_puts_the_event_at_its_claimed_key_unless_it_has_an_item() -> None:
     (posting,) = postings_of(of("append")["Item"])
     assert (posting["quarter_hour"], posting["position"]) == SALE.key
@@ -205,15 +192,6 @@ def test_an_append_puts_the_event_at_its_claimed_key_unless_it_has_an_item() -> 
     for request in (of("append"), of("void")):
         assert request["ConditionExpression"] == "attribute_not_exists(quarter_hour)"
         assert {name: request["Item"][name]["S"] for name in ("quarter_hour", "position")} == SEGMENT.values
-
-
-def test_counters_are_written_in_one_transaction_only_if_all_are_unchanged() -> None:
-    first, second = (write["Put"] for write in of("count")["TransactItems"])
-    assert first["ConditionExpression"] == "attribute_not_exists(pk)"
-    assert "ExpressionAttributeValues" not in first
-    assert second["ConditionExpression"] == "version = :read"
-    assert second["ExpressionAttributeValues"] == {":read": {"N": "1"}}
-    assert second["Item"]["version"] == {"N": "2"}
 
 
 @pytest.mark.parametrize("name", ["markers", "markers of the lifetime"])
@@ -249,31 +227,3 @@ def test_a_state_is_written_unless_its_window_holds_a_newer_one() -> None:
 def test_a_partition_is_read_with_strong_consistency() -> None:
     assert of("partition")["ConsistentRead"] is True
     assert of("partition")["ExpressionAttributeValues"] == {":partition": {"S": "202610230130#00"}}
-
-
-def test_a_plan_is_written_only_at_its_checkpoint_and_without_another_plan() -> None:
-    request = of("fix")
-    assert request["Key"] == to_item(dict(CHECKPOINT_KEY))
-    assert request["ConditionExpression"] == "#sealed_through = :at AND attribute_not_exists(#plan)"
-    values = from_item(request["ExpressionAttributeValues"])
-    assert values[":at"] == "202610230115"
-    assert Plan.of(values[":plan"]) == PLAN
-
-
-def test_the_first_plan_is_written_only_without_a_position() -> None:
-    request = of("fix the first")
-    assert request["ConditionExpression"] == "attribute_not_exists(#sealed_through) AND attribute_not_exists(#plan)"
-    assert from_item(request["ExpressionAttributeValues"]) == {":plan": PLAN.as_dict()}
-
-
-def test_one_write_moves_the_checkpoint_and_clears_the_plan() -> None:
-    request = of("finish")
-    assert request["UpdateExpression"] == "SET #sealed_through = :sealed_through, #previous = :previous REMOVE #plan"
-    assert request["ConditionExpression"] == "#sealed_through = :at AND #plan.planned_at = :planned_at"
-    assert from_item(request["ExpressionAttributeValues"]) == {
-        ":sealed_through": "202610230145",
-        ":previous": [PLAN.run, "hash-1"],
-        ":at": "202610230115",
-        ":planned_at": PLAN.planned_at,
-    }
-    assert QuarterHour.parse("202610230115").next == PLAN.first
