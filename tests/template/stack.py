@@ -20,7 +20,7 @@ CONFIGURATIONS = ROOT / "samconfig.toml"
 
 Properties = dict[str, Any]
 OF_OPTIONS = {
-    *("TakesIn", "TakesFromBus", "OthersSend", "Notifies", "NotifiesBus"),
+    *("TakesIn", "HasBus", "HasSenders", "Notifies", "NotifiesBus"),
     *("Archives", "KeepsWarehouse", "ShowsDashboard"),
 }
 """The conditions of what only a deployment with options has."""

@@ -350,7 +350,7 @@ class TestTheIntake:
     def test_exists_only_if_it_is_on_and_so_does_all_that_it_needs(self, document: Properties) -> None:
         own = {name: one for name, one in document["Resources"].items() if re.match("Intake|Inbox", name)}
         assert len(own) > 15
-        assert {one.get("Condition") for one in own.values()} == {"TakesIn", "TakesFromBus", "OthersSendToBus"}
+        assert {one.get("Condition") for one in own.values()} == {"TakesIn", "HasBus", "HasSendersOnBus"}
         assert document["Conditions"]["TakesIn"] == {"Fn::Equals": [{"Ref": "Intake"}, "on"]}
         assert document["Parameters"]["Intake"]["Default"] == "off"
 
@@ -412,9 +412,9 @@ class TestWhoSendsToTheIntake:
         others = self.statements(stack, "IntakeQueue")["FromOthers"]
         assert (others["Principal"], others["Action"]) == (self.OTHERS, ["sqs:SendMessage", "sqs:GetQueueUrl"])
         written = document["Resources"]["IntakeQueuePolicy"]["Properties"]["PolicyDocument"]["Statement"]
-        assert [one["Fn::If"][0] for one in written if "Fn::If" in one] == ["TakesFromBus", "OthersSend"]
+        assert [one["Fn::If"][0] for one in written if "Fn::If" in one] == ["HasBus", "HasSenders"]
         named = {"Fn::Not": [{"Fn::Equals": [{"Ref": "IntakeSenders"}, ""]}]}
-        assert document["Conditions"]["OthersSend"]["Fn::And"][1] == named
+        assert document["Conditions"]["HasSenders"]["Fn::And"][1] == named
 
     def test_may_upload_files_if_it_is_named_and_read_none(self, stack: Stack) -> None:
         found = stack.of("AWS::S3::BucketPolicy")["InboxBucketPolicy"]["PolicyDocument"]["Statement"]

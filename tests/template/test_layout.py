@@ -11,7 +11,11 @@ from quarterhour_tools.emulator.template import Template
 from tests.template.cloudwatch import Alarm, alarms
 from tests.template.stack import FILE, Stack, aliased, arn_of, function_names, listed, logical_id, parsed
 
-OPTIONS: Final = {"warehouse": ["warehouse", "queries for people", "alarms"]}
+OPTIONS: Final = {
+    "warehouse": ["bucket", "warehouse", "queries for people", "alarms"],
+    "notifications": ["queues", "schedules", "notify", "alarms"],
+    "intake": ["bucket", "queues", "intake", "alarms"],
+}
 """The sections of the options' templates, in the order in which the core names the options."""
 TEXTS: Final = {
     name: (FILE.parent / path).read_text("utf-8")
