@@ -7,7 +7,7 @@ import pytest
 from quarterhour_tools.emulator.http_api import Response
 from tests.handlers.desk import send
 from tests.handlers.test_documents import as_person
-from tests.support.agencies import FULL, tax
+from tests.support.agencies import FULL
 from tests.support.system import World
 from tests.support.tables import items
 from tests.unit.registry.rate_cards.builders import content
@@ -43,22 +43,6 @@ def test_an_agency_is_read_as_it_was_in_force_at_an_instant(world: World) -> Non
     assert world.read("/agencies/42")["content"]["group"] == "new"
     assert "was not in force yet" in world.missing("/agencies/42", at="2026-08-31T00:00:00Z")
     assert "is not registered" in world.missing("/agencies/43")
-
-
-@pytest.mark.parametrize(
-    ("changed", "field"),
-    [
-        (tax(percent="101"), "content.tax.percent"),
-        (tax(vat_id="GB123456789"), "content.tax.vat_id"),
-        ({"country": "UK"}, "content.country"),
-        ({"currency": "GBX"}, "content.currency"),
-        ({"group": "eu "}, "content.group"),
-    ],
-)
-def test_an_invalid_registration_is_refused_by_its_field(world: World, changed: dict[str, Any], field: str) -> None:
-    response = register(world, "42", **changed)
-    assert (response.status, [one["field"] for one in response.json()["errors"]]) == (400, [field])
-    assert items(world, "EntityTable") == []
 
 
 @pytest.mark.parametrize("name", ["default", "*", "group%252Feu", "%2042", "42%20"])

@@ -293,21 +293,3 @@ def test_a_decision_about_an_event_that_is_not_held_is_not_found(two: World) -> 
     post(two, sale())
     answer = send(two, "PUT", "/held/shop/order-1", {"decision": "discard", "reason": "sent by a test"})
     assert (answer.status, answer.json()["detail"]) == (404, "no event 'shop#order-1' is held")
-
-
-@pytest.mark.parametrize(
-    ("body", "fields"),
-    [
-        ({}, ["decision", "reason"]),
-        ({"decision": "approve", "reason": "x"}, ["decision"]),
-        ({"decision": ["release"], "reason": "x"}, ["decision"]),
-        ({"decision": "release", "reason": ""}, ["reason"]),
-        ({"decision": "discard", "reason": "x", "by": "me"}, ["by"]),
-    ],
-)
-def test_a_decision_names_each_field_that_is_wrong(two: World, body: object, fields: list[str]) -> None:
-    record(two, adjustment("a1", "-2.50"))
-    before = items(two, "EntityTable")
-    answer = send(two, "PUT", "/held/finance/a1", body)
-    assert (answer.status, sorted(one["field"] for one in answer.json()["errors"])) == (400, fields)
-    assert items(two, "EntityTable") == before

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.model.errors import InvalidError, SealedFileError
+from quarterhour.model.errors import SealedFileError
 from quarterhour.model.schema import SCHEMA
 from tests.support.events import refund, sale
 from tests.support.requests import account, post, post_each
@@ -231,13 +231,6 @@ def test_a_manifest_other_than_the_sealed_one_is_refused(world: World) -> None:
     s3.put_object(Bucket=bucket, Key=key, Body=content.replace(b"7.50", b"7.51"))
     with pytest.raises(SealedFileError, match="is not the file that was sealed"):
         world.stack.invoke("repair", {"action": "rebuild"})
-
-
-def test_a_bad_request_is_refused(world: World) -> None:
-    with pytest.raises(InvalidError, match="action is missing: expected rebuild or follow or unpark"):
-        world.stack.invoke("repair", {})
-    with pytest.raises(InvalidError, match="AGENCY#CURRENCY"):
-        world.stack.invoke("repair", {"action": "rebuild", "account": "42"})
 
 
 # ---------------------------------------------------------------- parked records

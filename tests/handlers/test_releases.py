@@ -630,28 +630,6 @@ def test_one_of_two_people_who_release_and_hold_at_once_reads_first(
 # ---------------------------------------------------------------- bad requests
 
 
-@pytest.mark.parametrize(
-    ("body", "fields"),
-    [
-        ({}, ["decision", "reason", "seen"]),
-        ({"decision": "pay", "seen": 0, "reason": "x"}, ["decision"]),
-        ({"decision": "hold", "seen": 0}, ["reason"]),
-        ({"decision": "cancel", "seen": 0}, ["reason"]),
-        ({"decision": "release"}, ["seen"]),
-        ({"decision": "release", "seen": -1}, ["seen"]),
-        ({"decision": "release", "seen": 0.5}, ["seen"]),
-        ({"decision": "release", "seen": 0, "reason": ""}, ["reason"]),
-        ({"decision": "release", "seen": 0, "by": "me"}, ["by"]),
-    ],
-)
-def test_a_decision_names_each_field_that_is_wrong(shop: Marketplace, body: object, fields: list[str]) -> None:
-    before = shop.world.read(DRAFT)
-    answer = send(shop.world, "PUT", DRAFT, body)
-    assert (answer.status, sorted(one["field"] for one in answer.json()["errors"])) == (400, sorted(fields))
-    assert all(one["problem"] and one["expected"] for one in answer.json()["errors"])
-    assert shop.world.read(DRAFT) == before
-
-
 @pytest.mark.parametrize("path", ["/drafts/a4/GBP/2026-10", "/drafts/a1/EUR/2026-10", "/drafts/a1/GBP/2026-11"])
 def test_a_draft_that_does_not_exist_is_not_found(shop: Marketplace, path: str) -> None:
     _, _, name, currency, period = path.split("/")

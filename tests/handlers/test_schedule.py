@@ -182,33 +182,6 @@ def test_changes_come_in_pages(world: World) -> None:
     assert world.refused("/schedule", limit=0)["field"] == "limit"
 
 
-@pytest.mark.parametrize(
-    ("body", "field"),
-    [
-        ({}, "expression"),
-        ({"expression": "rate(14 minutes)"}, "expression"),
-        ({"expression": "rate(10 days)"}, "expression"),
-        ({"expression": "cron(* * * * ? *)"}, "expression"),
-        ({"expression": "at(2026-10-23T01:30:00)"}, "expression"),
-        ({"expression": 15}, "expression"),
-        ({"paused": "yes"}, "paused"),
-        ({"paused": True, "state": "DISABLED"}, "state"),
-        ({"paused": True, "reason": "a\u0000b"}, "reason"),
-        ({"paused": True, "seen": -1}, "seen"),
-        ({"paused": True, "seen": "1"}, "seen"),
-    ],
-)
-def test_an_invalid_request_is_refused_by_its_field_and_changes_nothing(
-    world: World, body: dict[str, Any], field: str
-) -> None:
-    response = put(world, **body)
-    assert response.status == 400
-    (problem,) = response.json()["errors"]
-    assert (problem["field"], bool(problem["problem"]), bool(problem["expected"])) == (field, True, True)
-    shown = world.read("/schedule")
-    assert (shown["expression"], shown["items"]) == (DEPLOYED, [])
-
-
 def test_the_sample_events_get_a_response(world: World) -> None:
     responses = [world.stack.invoke(name, sample(f"{name}-schedule")) for name in ("write", "read")]
     assert [response["statusCode"] for response in responses] == [200, 200]

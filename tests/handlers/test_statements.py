@@ -149,23 +149,6 @@ def test_an_account_that_began_after_a_sealed_period_has_no_statement_of_it() ->
         assert world.read(BALANCE)["statement"] is None
 
 
-@pytest.mark.parametrize(
-    ("path", "parameters", "field"),
-    [
-        ("/statements", {"period": "2026-13"}, "period"),
-        ("/statements", {"status": "paid"}, "status"),
-        ("/statements", {"agency": "a#b"}, "agency"),
-        ("/statements", {"next": "x"}, "next"),
-        ("/periods", {"next": "x"}, "next"),
-        ("/disputes", {"status": "closed"}, "status"),
-        ("/statements/42/GBP/november", {}, "period"),
-        (BALANCE, {"at": "yesterday"}, "at"),
-    ],
-)
-def test_an_invalid_parameter_is_refused(sealed: World, path: str, parameters: dict[str, Any], field: str) -> None:
-    assert sealed.refused(path, **parameters)["field"] == field
-
-
 # ---------------------------------------------------------------- previews of several periods
 
 

@@ -133,21 +133,6 @@ def test_a_thread_about_a_missing_subject_is_not_found(untouched: World, path: s
 
 
 @pytest.mark.parametrize(
-    ("parameters", "field"),
-    [
-        ({"user": "a#b"}, "user"),
-        ({"period": "yesterday"}, "period"),
-        ({"order": "random"}, "order"),
-        ({"limit": 0}, "limit"),
-        ({"next": "x"}, "next"),
-        ({"more": 1}, "more"),
-    ],
-)
-def test_an_invalid_parameter_is_refused(untouched: World, parameters: dict[str, Any], field: str) -> None:
-    assert untouched.refused(LINE, **parameters)["field"] == field
-
-
-@pytest.mark.parametrize(
     ("content_type", "body", "status"),
     [("text/plain", b"{}", 415), ("application/json", b"{", 400), ("application/json", b"[]", 400),
      ("application/json", b'"' + b"x" * 1_000_001 + b'"', 413)],

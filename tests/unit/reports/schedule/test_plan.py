@@ -73,6 +73,9 @@ def test_a_request_sets_only_the_fields_that_it_holds(body: dict[str, Any], fiel
         ({"paused": True, "reason": "a\nb"}, {"reason": "is 'a\\nb'"}),
         ({"paused": True, "reason": ""}, {"reason": "is ''"}),
         ({"paused": True, "rate": "rate(1 hour)"}, {"rate": "is not known"}),
+        ({"paused": True, "seen": -1}, {"seen": "is -1"}),
+        ({"paused": True, "seen": "1"}, {"seen": "is '1'"}),
+        ({"expression": "at(2026-10-23T01:30:00)"}, {"expression": None}),
         ({"paused": 1, "expression": "x", "y": 1}, {"y": "is not known", "expression": None, "paused": "is 1"}),
     ],
 )

@@ -154,6 +154,7 @@ def test_a_request_is_read() -> None:
         ({"decision": "cancel", "seen": Decimal(0), "reason": ""}, {"reason"}),
         ({"decision": "pay", "seen": Decimal(-1), "reason": "x"}, {"decision", "seen"}),
         ({"decision": ["release"], "seen": "1"}, {"decision", "reason", "seen"}),
+        ({"decision": "release", "seen": Decimal("0.5")}, {"seen"}),
         ({"decision": "release", "seen": Decimal(0), "force": True}, {"force"}),
     ],
 )
