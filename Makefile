@@ -17,6 +17,8 @@ SAM := SAM_CLI_TELEMETRY=0 $(VENV_SAM)/bin/sam
 # pyenv's shim fails for a version that is not selected, so the version's own folder precedes it on the PATH.
 PYENV_3_13 := $(lastword $(wildcard $(or $(PYENV_ROOT),$(HOME)/.pyenv)/versions/3.13.*/bin))
 WITH_LAMBDA_PYTHON := $(if $(PYENV_3_13),PATH="$(PYENV_3_13):$$PATH")
+HAS_LAMBDA_PYTHON := $(WITH_LAMBDA_PYTHON) python3.13 -c '' 2>/dev/null
+STAGE := dev
 
 # Python must write compiled modules, even if the machine turns that off: otherwise each process compiles them again.
 unexport PYTHONDONTWRITEBYTECODE
@@ -38,8 +40,8 @@ endef
 compile = $(WITH_LAMBDA_PYTHON) python3.13 -m compileall -qf --invalidation-mode unchecked-hash -s $(1) -p $(2) $(1)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proof bench screenshots openapi lint format security sam validate build lock vendor
-.PHONY: clean
+.PHONY: help setup demo test proof bench screenshots openapi lint format security sam validate build deploy
+.PHONY: lock vendor clean runtime
 
 help:  ## List the tasks
 	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-11s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -107,13 +109,23 @@ validate: $(STAMP_SAM)  ## Validate the template and those of the options
 	@for template in template.yaml options/*/template.yaml; do \
 	  $(SAM) validate --lint --template $$template || exit 1; done
 
-build: $(STAMP_SAM)  ## Build the functions and the layer (needs python3.13, pyenv's will do)
-	@$(WITH_LAMBDA_PYTHON) python3.13 -c '' 2>/dev/null || \
-	  { echo "python3.13, the functions' runtime, is neither on the PATH nor installed by pyenv." >&2; exit 1; }
-	$(WITH_LAMBDA_PYTHON) $(SAM) build
-	@$(call compile,.aws-sam/build/QuarterhourLayer,/opt)
-	@for function in .aws-sam/build/*Function .aws-sam/build/*Option/*Function; do \
-	  test ! -d $$function || $(call compile,$$function,/var/task) || exit 1; done
+# A container's build is not compiled, so its functions start more slowly.
+build: runtime $(STAMP_SAM)  ## Build the functions and the layer
+	@if $(HAS_LAMBDA_PYTHON); then \
+	  $(WITH_LAMBDA_PYTHON) $(SAM) build $(SAM_OPTIONS) && $(call compile,.aws-sam/build/QuarterhourLayer,/opt) && \
+	  for function in .aws-sam/build/*Function .aws-sam/build/*Option/*Function; do \
+	    test ! -d $$function || $(call compile,$$function,/var/task) || exit 1; \
+	  done; \
+	else \
+	  $(SAM) build --use-container --mount-symlinks $(SAM_OPTIONS); \
+	fi
+
+runtime:
+	@$(HAS_LAMBDA_PYTHON) || docker info >/dev/null 2>&1 || { echo "Python 3.13, the functions' runtime, is missing:" \
+	  "install it with pyenv or as python3.13 on the PATH, or start Docker, which builds without it." >&2; exit 1; }
+
+deploy: runtime setup  ## Build, deploy and try the stack of dev, or of STAGE=prod
+	@$(BIN)/python -m quarterhour_tools.deploy $(STAGE) --sam $(abspath $(VENV_SAM))/bin/sam
 
 $(STAMP_SAM): requirements/sam.txt
 	$(call new_venv,$(VENV_SAM))

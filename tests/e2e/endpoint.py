@@ -1,22 +1,29 @@
 """The endpoint that a deployment is rehearsed against: moto in a separate process. Prints its port, then serves.
 
 One request at a time. Calls about items and streams go to the emulator's engine, which has each table that moto has
-deployed: moto alone refuses the insertions of the ledger.
+deployed: moto alone refuses the insertions of the ledger. A template with a transform is translated, as AWS does it.
 """
 
+import json
+import os
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from http import HTTPStatus
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import yaml
 from moto.awslambda.models import LambdaBackend
+from moto.cloudformation.models import ChangeSet, CloudFormationBackend
 from moto.cloudformation.parsing import NULL_MODELS
 from moto.dynamodb.models import dynamodb_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
+from samtranslator.translator.transform import transform
 from werkzeug.serving import make_server
 
 from quarterhour_tools.emulator.direct import ACCOUNT, REGION, embedded, respond
 from quarterhour_tools.emulator.dynamodb.calls import DynamoDB
+from quarterhour_tools.emulator.template import Template
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -32,6 +39,55 @@ NULL_MODELS.append("AWS::CloudWatch::Dashboard")
 # It makes no aliases, and so cannot permit anybody to invoke one.
 NULL_MODELS.append("AWS::Lambda::Permission")
 
+os.environ["AWS_DEFAULT_REGION"] = REGION
+"""Of the ARNs in a translated template."""
+QUOTA = json.dumps({"AccountLimit": {"ConcurrentExecutions": 10}}).encode()
+"""What a new account may run at once."""
+
+
+NO_VALUE = {"Ref": "AWS::NoValue"}
+
+
+def translating(make: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a way to make a change set whose template is translated, and without conditions, if it names a transform.
+
+    moto puts values that are none into policies.
+    """
+
+    def made(*args: Any, template: str, parameters: dict[str, str], **kwargs: Any) -> Any:
+        document = yaml.safe_load(template)
+        if "Transform" in document:
+            translated = transform(document, {}, None)
+            template = json.dumps(chosen(translated, Template(translated, Path(), parameters)._holds))
+        return make(*args, template=template, parameters=parameters, **kwargs)
+
+    return made
+
+
+def chosen(value: Any, holds: Callable[[str], bool]) -> Any:
+    """Return a part of a template as it is where conditions hold."""
+    match value:
+        case {"Fn::If": [condition, then, otherwise]}:
+            return chosen(then if holds(condition) else otherwise, holds)
+        case dict():
+            return {key: new for key, one in value.items() if (new := chosen(one, holds)) != NO_VALUE}
+        case list():
+            return [new for one in value if (new := chosen(one, holds)) != NO_VALUE]
+        case _:
+            return value
+
+
+def applied_with_outputs(change_set: ChangeSet) -> None:
+    """Apply a change set, and give its stack the outputs of the template, which moto leaves out."""
+    apply(change_set)
+    change_set.stack.template_dict = change_set.template_dict
+    change_set.stack.output_map = change_set.stack._create_output_map()
+
+
+apply = ChangeSet.apply
+ChangeSet.apply = applied_with_outputs  # type: ignore[assignment, method-assign]
+CloudFormationBackend.create_change_set = translating(CloudFormationBackend.create_change_set)  # type: ignore[method-assign]
+
 moto = DomainDispatcherApplication(create_backend_app)
 
 
@@ -39,6 +95,9 @@ def application(engine: DynamoDB) -> Any:
     """Return the application that answers calls about items itself, and gives all others to moto."""
 
     def answer(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        if environ["PATH_INFO"].rstrip("/").endswith("/account-settings"):
+            start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(QUOTA)))])
+            return [QUOTA]
         target = environ.get("HTTP_X_AMZ_TARGET", "")
         if not OF_THE_ENGINE.fullmatch(target):
             answered: Iterable[bytes] = moto(environ, start_response)

@@ -1,4 +1,4 @@
-"""The demo's output, and the requests of the README: recorded, and signed as AWS requires."""
+"""What the README shows and says to run, and the demo's whole output; and requests that are signed as AWS does it."""
 
 import re
 import shutil
@@ -23,8 +23,9 @@ README = (ROOT / "README.md").read_text("utf-8")
 DEMO = Path(__file__).with_name("demo_output.txt").read_text("utf-8").strip().splitlines()
 DEPLOY = README.partition("## Deploy")[2].partition("\n## ")[0]
 RUNBOOKS = (ROOT / "docs" / "runbooks.md").read_text("utf-8")
-SENDING = re.compile(r'curl .*?"\$@"', re.DOTALL)
 FIRST_EVENT, FIRST_REPORT = re.findall(r"```sh\n(.*?)```", DEPLOY, re.DOTALL)[1:3]
+(SHELL,) = re.findall(r"^api\(\) \{.*?\}$", RUNBOOKS, re.DOTALL | re.MULTILINE)
+"""The helper with which operators sign requests."""
 
 PACKED = re.compile(r"[\d,]+  [0-9a-f]{12}…")
 """The size of a packed file and its hash: another build of zlib may pack otherwise."""
@@ -74,7 +75,7 @@ def test_the_commands_for_a_file_do_what_the_readme_says(
     (tmp_path / "examples").symlink_to(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     commands = re.findall(r"`quarterhour ((?:csv|replay|verify) [^`]+)`", README)
-    assert [one.split()[0] for one in commands] == ["csv", "replay", "replay", "verify", "verify"]
+    assert [one.split()[0] for one in commands] == ["csv", "replay", "verify"]
     for command in commands:
         arguments, _, file = command.partition(" > ")
         assert main(arguments.split()) == 0
@@ -97,9 +98,11 @@ def signature(request: Request) -> str:
 
 
 @pytest.mark.parametrize("token", ["", "FwoGZXIvYXdzE/+=="], ids=["a user's key", "a role's key"])
-def test_the_first_requests_are_signed_and_the_event_is_recorded(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_operator_signs_requests_with_the_helper_of_the_runbooks(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not shutil.which("curl"):
-        pytest.skip("the README's requests were not sent: there is no curl")
+        pytest.skip("no requests were sent: there is no curl")
     sent: list[Request] = []
     server = Server(0)
     with open_stack("embedded") as stack:
@@ -113,8 +116,7 @@ def test_the_first_requests_are_signed_and_the_event_is_recorded(token: str, mon
         thread = threading.Thread(target=server.serve, args=(stack,))
         thread.start()
         try:
-            asking = [line for line in FIRST_REPORT.splitlines() if line.startswith("signed ")]
-            script = "\n".join((f"aws() {{ echo {server.url}; }}", FIRST_EVENT, *asking))
+            script = f"{SHELL}\napi {server.url}/reports\napi -X PUT {server.url}/schedule -d '{{\"paused\": true}}'"
             variables = {**KEY, **({"AWS_SESSION_TOKEN": token} if token else {}), "PATH": "/usr/bin:/bin"}
             ended = subprocess.run(  # noqa: S603 - the README's own words
                 ["/bin/sh", "-euc", script], env=variables, capture_output=True, text=True, check=False
@@ -124,14 +126,31 @@ def test_the_first_requests_are_signed_and_the_event_is_recorded(token: str, mon
             thread.join()
 
     assert (ended.returncode, ended.stderr) == (0, "")
-    assert '"verdict": "recorded"' in ended.stdout
-    assert [f"{one.method} {one.path}" for one in sent] == ["POST /events", "GET /accounts/42/GBP", "GET /reports"]
+    assert [f"{one.method} {one.path}" for one in sent] == ["GET /reports", "PUT /schedule"]
     for request in sent:
         headers = {name.lower(): value for name, value in request.headers}
         assert headers["authorization"].endswith(f"Signature={signature(request)}")
         assert headers.get("x-amz-security-token", "") == token
 
 
-def test_an_operator_signs_as_the_readme_does() -> None:
-    (here,), (there,) = (SENDING.findall(text) for text in (FIRST_EVENT, RUNBOOKS))
-    assert there.split() == here.split()
+def test_the_first_event_and_the_first_report_need_the_command_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    making, _, sending = FIRST_EVENT.partition("quarterhour ")
+    asking = re.findall(r"^quarterhour (.+)$", FIRST_REPORT, re.MULTILINE)
+    assert [one.split()[0] for one in asking] == ["sql", "verify"]
+    subprocess.run(["/bin/sh", "-euc", making.partition("\n")[2]], check=True, cwd=tmp_path)  # noqa: S603
+    monkeypatch.chdir(tmp_path)
+    server = Server(0)
+    with open_stack("embedded") as stack:
+        thread = threading.Thread(target=server.serve, args=(stack,))
+        thread.start()
+        try:
+            for expected in ("1 recorded", "1 duplicate"):
+                Path("events.ndjson.receipts").unlink(missing_ok=True)
+                assert main([*sending.strip().replace("--stack quarterhour-dev", f"--url {server.url}").split()]) == 0
+                said = capfd.readouterr()
+                assert expected in said.out + said.err
+        finally:
+            server.stop()
+            thread.join()

@@ -66,7 +66,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         type=_minutes,
         default=_WAIT_MINUTES,
         metavar="MINUTES",
-        help=f"how long to wait until the events are sealed (default {_WAIT_MINUTES})",
+        help=f"how long to wait until the events are sealed (default {_WAIT_MINUTES}; 0: do not)",
     )
     parser.add_argument(
         "--seal",
@@ -87,8 +87,8 @@ def _currency(text: str) -> str:
 
 
 def _minutes(text: str) -> int:
-    if not text.isascii() or not text.isdecimal() or not 0 < int(text[:6]) <= _MOST_MINUTES:
-        raise argparse.ArgumentTypeError(f"expected a number of minutes, 1 to {_MOST_MINUTES}")
+    if not text.isascii() or not text.isdecimal() or not 0 <= int(text[:6]) <= _MOST_MINUTES:
+        raise argparse.ArgumentTypeError(f"expected a number of minutes, 0 to {_MOST_MINUTES}")
     return int(text)
 
 

@@ -191,6 +191,8 @@ class Check:
         schedule = self.target.remote.get("/schedule", {})
         if schedule["state"] != "enabled":
             raise NotDoneError(Outcome.WAITING, "the reports are paused: resume them, and check again")
+        if not self.wait:
+            raise NotDoneError(Outcome.WAITING, "a report comes first: check again without --wait 0")
         last = max(QuarterHour.at(parse_iso(one["recorded_at"])) for one in self.receipts.values())
         self._wait_for(lambda: clock.now() >= last.end or None, self.wait, "the quarter-hour is not over", _RARELY)
 
