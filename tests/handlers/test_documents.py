@@ -1,16 +1,14 @@
 """Documents over HTTP: versions, exact contents, and permissions."""
 
 import json
-from contextlib import suppress
 from typing import Any
 from urllib.parse import quote
 
 import pytest
 
-from quarterhour_tools.emulator.faults import FaultKind, Killed
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.desk import JSON, send
-from tests.support.system import World, faulty
+from tests.support.system import World
 from tests.support.tables import items
 from tests.unit.registry.rate_cards.builders import content
 
@@ -104,22 +102,6 @@ def test_the_same_draft_again_gets_the_response_of_the_first_try(world: World) -
     world.pass_time(minutes=1)
     again = send(world, "PUT", RULES, {"content": {"b": 2, "a": 1}, "seen": 0})
     assert (first.status, again.status, again.json()) == (201, 200, first.json())
-
-
-@pytest.mark.parametrize("death", [FaultKind.KILL_BEFORE, FaultKind.KILL_AFTER, FaultKind.RESET_AFTER])
-@pytest.mark.parametrize("call", [0, 1])
-def test_a_write_that_crashed_at_any_call_may_be_repeated(death: FaultKind, call: int) -> None:
-    with faulty() as (world, faults):
-        first = write(world, RULES, 0, "a")
-        faults.arm(death, call)
-        with suppress(Killed), faults.at_work():
-            write(world, RULES, 1, "b")
-        assert faults.struck
-        world.stack.cold_start("write")
-        again = write(world, RULES, 1, "b")
-        assert (again.status in {200, 201}, again.json()["version"]) == (True, 2)
-        assert [item["version"] for item in world.read(f"{RULES}/versions")["items"]] == [2, 1]
-        assert world.read(f"{RULES}/versions/1")["sha256"] == first.json()["sha256"]
 
 
 @pytest.mark.parametrize(

@@ -386,18 +386,6 @@ def test_a_part_that_is_missing_stops_the_run(shop: Marketplace, monkeypatch: py
         shop.seal({"publish": "2026-10"})
 
 
-def test_the_next_tick_of_the_watch_starts_a_failed_run_again(shop: Marketplace) -> None:
-    key = next(key for key in shop.world.stack.bucket.keys() if key.startswith("ledger/"))  # noqa: SIM118 - no dict
-    content = shop.read(key)
-    shop.lose(key)
-    assert shop.watch() == "2026-10"
-    assert shop.files() == {}
-    bucket = shop.world.stack.ref("ReportBucket")
-    shop.world.stack.engine.s3().put_object(Bucket=bucket, Key=key, Body=content, IfNoneMatch="*")
-    assert shop.watch() == "2026-10"
-    assert len(shop.listed(OCTOBER)) == 5
-
-
 def test_an_agency_that_is_registered_later_for_before_does_not_change_a_release(
     shop: Marketplace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

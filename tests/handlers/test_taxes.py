@@ -141,6 +141,7 @@ def test_a_void_gives_back_the_tax_that_its_sale_was_charged(sealed: Marketplace
     october, november = (sealed.statement(period, "big", "EUR") for period in (OCTOBER, NOVEMBER))
     assert (october["commission"], october["tax"]) == ("100.00", "21.00")
     assert (november["commission"], november["tax"], november["closing"]) == ("-100.00", "-21.00", "0.00")
+    assert (october["number"], november["number"]) == ("S-000001", "C-000001")
     assert (november["document"], spans(november)) == ("credit_note", [[("2026-10-05", "2026-10-05")]])
 
 
