@@ -151,7 +151,7 @@ class Stack:
                 name: replace(one, environment={**one.environment, **variables}) for name, one in self.functions.items()
             }
         self._people = self._authorizer()
-        self._open = template.open_routes()
+        self._open = {route: name for route, name in template.open_routes().items() if name in self.functions}
         self._modules: dict[str, ModuleType] = {}
         self.pumps = list(self._event_sources())
         self._scheduler = engine.scheduler()

@@ -17,7 +17,7 @@ GZIP = (("Accept-Encoding", "gzip, deflate, br"),)
 
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
-    with opened() as world:
+    with opened({"JwtIssuer": "https://sign-in.example", "JwtAudience": "quarterhour"}) as world:
         yield world
 
 

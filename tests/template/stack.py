@@ -33,6 +33,8 @@ OPTIONS = {
     "Notifications": "on",
     "NotificationBusName": "default",
     "LedgerRetentionMonths": "1",
+    "JwtIssuer": "https://sign-in.example",
+    "JwtAudience": "quarterhour",
 }
 """The parameters with which all of them hold."""
 

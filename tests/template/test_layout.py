@@ -15,6 +15,7 @@ OPTIONS: Final = {
     "warehouse": ["bucket", "warehouse", "queries for people", "alarms"],
     "notifications": ["queues", "schedules", "notify", "alarms"],
     "intake": ["bucket", "queues", "intake", "alarms"],
+    "console": ["APIs", "ingest", "write", "read", "console", "alarms"],
 }
 """The sections of the options' templates, in the order in which the core names the options."""
 TEXTS: Final = {
