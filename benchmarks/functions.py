@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.util import find_spec, module_from_spec, spec_from_file_location
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from typing import Any, Final
 
@@ -28,17 +28,9 @@ class Context:
         return 900_000
 
 
-def version() -> Path:
-    """Return the folder of the version whose layer this process imports, by its path."""
-    spec = find_spec("quarterhour")
-    if spec is None or spec.origin is None:
-        raise ModuleNotFoundError("quarterhour")
-    return Path(spec.origin).parents[len(LAYER.parts) + 1]
-
-
 def load() -> Handler:
-    """Load the function that the environment names, of the version that this process imports; return its handler."""
-    path = version() / "functions" / os.environ["POWERTOOLS_SERVICE_NAME"] / "handler.py"
+    """Load the function that the environment names; return its handler."""
+    path = ROOT / "functions" / os.environ["POWERTOOLS_SERVICE_NAME"] / "handler.py"
     spec = spec_from_file_location("handler", path)
     if spec is None or spec.loader is None:
         raise FileNotFoundError(path)

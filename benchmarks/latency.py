@@ -14,13 +14,14 @@ from heapq import heappop, heappush
 from pathlib import Path
 from time import perf_counter, process_time, sleep
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from unittest.mock import patch
 
 from benchmarks.assumptions import CALL_SECONDS
 from benchmarks.functions import ROOT, Context, Handler, load
 from benchmarks.made_up import NEWEST, Json, Ledger, MadeUp
 from benchmarks.orders import TIMED_ITEMS, body
 from benchmarks.recording import batch, request
-from quarterhour.aws import workers
+from quarterhour.aws import resources
 from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.ledger.postings.segments import SegmentKey, packed, segment_item
 from quarterhour.ledger.recording.claim_items import claim_item
@@ -80,9 +81,6 @@ class Distant(MadeUp):
     def _Query(self, request: Json) -> Json | bytes:  # noqa: N802 - the operation's name
         of_ledger = "quarter_hour" in request["KeyConditionExpression"]
         return super()._Query(request) if of_ledger else {"Items": [], "Count": 0, "ScannedCount": 0}
-
-    def _TransactWriteItems(self, _request: Json) -> Json:  # noqa: N802 - the operation's name
-        return {}
 
     def _claim(self, sale: Identity) -> Json:
         """Return the item of a sale's claim; keep that of its segment, in which it is alone."""
@@ -151,15 +149,8 @@ def _refunds() -> list[dict[str, Any]]:
     ]
 
 
-_stream = Ledger(1, 100 * _RECORDS, accounts=5, events_a_segment=_RECORDS).items(Partition(NEWEST, 0), None)
-
-
-def _records() -> dict[str, Any]:
-    """Return the next batch of the ledger's stream: a segment with 100 events of each account."""
-    image = json.loads(next(_stream)[0])
-    key = {name: image[name] for name in ("quarter_hour", "position")}
-    change = {"SequenceNumber": image["position"]["S"].rpartition(".")[2], "NewImage": image, "Keys": key}
-    return {"Records": [{"eventID": "1", "eventName": "INSERT", "dynamodb": change}]}
+_stream = Ledger(1, 100 * _RECORDS, accounts=5, events_a_segment=_RECORDS).stream(1)
+"""Batches of a segment with 100 events of each account."""
 
 
 REQUESTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
@@ -168,7 +159,7 @@ REQUESTS: Final[Mapping[str, Callable[[], dict[str, Any]]]] = {
     "refunds": lambda: request(_refunds()),
     "order": lambda: {**_sample("write-order"), "body": json.dumps(body(1, TIMED_ITEMS))},
     "read": lambda: _sample("read-account"),
-    "stream batch": _records,
+    "stream batch": lambda: next(_stream),
     "report": dict,
 }
 
@@ -208,11 +199,10 @@ def measure(what: str, rounds: int) -> Timed:
             return took
 
         InTurn.row = row
-        threads, workers.Workers = workers.Workers, InTurn  # type: ignore[misc, assignment] # as the function loads
-        counted = load()
-        workers.Workers = threads  # type: ignore[misc]
-        run(counted)
-        run(counted)
+        with patch.object(resources, "Workers", InTurn):
+            counted = load()
+            run(counted)
+            run(counted)
         calls, in_a_row = aws.calls, row.length
         handler = load()
         run(handler)

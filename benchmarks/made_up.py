@@ -17,6 +17,7 @@ from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from functools import lru_cache
 from hashlib import sha256
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
@@ -133,6 +134,18 @@ class Ledger:
             "events": {"B": b64encode(events).decode()},
         }
         return json.dumps({**key, **more}), len(events) + _SEGMENT_BYTES
+
+    def stream(self, items: int) -> Iterator[Json]:
+        """Yield what Lambda passes of the stream of the newest quarter-hour, with so many of its items at a time."""
+        written = (json.loads(item) for item, _ in self.items(Partition(NEWEST, 0), None))
+        while records := [_record(image) for image in islice(written, items)]:
+            yield {"Records": records}
+
+
+def _record(image: Json) -> Json:
+    key = {name: image[name] for name in ("quarter_hour", "position")}
+    change = {"SequenceNumber": image["position"]["S"].rpartition(".")[2], "NewImage": image, "Keys": key}
+    return {"eventID": "1", "eventName": "INSERT", "dynamodb": change}
 
 
 class MadeUp:
@@ -263,6 +276,12 @@ class MadeUp:
             item[names.get(name, name)] = request["ExpressionAttributeValues"][value]
         item.pop(names.get(removes, removes), None)
         self._keep(item)
+        return {}
+
+    def _TransactWriteItems(self, request: Json) -> Json:  # noqa: N802 - the operation's name
+        for action in request["TransactItems"]:
+            for operation, parameters in action.items():
+                getattr(self, f"_{operation}Item")(parameters)
         return {}
 
     def _object(self, url: str, body: "AwsChunkedWrapper | None") -> bytes:

@@ -10,8 +10,8 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from functools import partial
 from io import BytesIO
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,8 +19,10 @@ from time import process_time
 from typing import IO, Any, Final, cast
 
 from botocore.exceptions import ClientError
+from typing_extensions import override
 
 from benchmarks.prices import INVOCATION, S3_PUT, WRITE
+from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.model.identifiers import Account, Identity, Position
@@ -29,17 +31,22 @@ from quarterhour.model.quarter_hours import LENGTH, QuarterHour, span
 from quarterhour.registry.agencies.agency import EXEMPT, Agency, TaxProfile
 from quarterhour.registry.owner import Owner
 from quarterhour.reports.keys import Part, part_of_lines
-from quarterhour.reports.plan import Checkpoint, SealedFile
+from quarterhour.reports.plan import Checkpoint, Run, SealedFile
 from quarterhour.reports.sealed_files import SealedFiles
+from quarterhour.reports.store import CheckpointStore, PinStore, ProjectionStore, RunStore
 from quarterhour.reports.writer import SealedFileWriter
 from quarterhour.statements.drafts.draft import DUE, DraftItem
 from quarterhour.statements.drafts.service import DraftRunner
+from quarterhour.statements.listing import Document
 from quarterhour.statements.parties import Parties, PartyVersions
 from quarterhour.statements.plan import Progress, StatementPlan, StatementSettings
 from quarterhour.statements.releases.checks import DraftContext
+from quarterhour.statements.releases.context import DraftContexts
 from quarterhour.statements.releases.plan import ReleasePlan, ReleaseProgress
 from quarterhour.statements.releases.run import ReleaseRunner
-from quarterhour.statements.store import StatementStores
+from quarterhour.statements.releases.store import ReleaseStore
+from quarterhour.statements.status.store import StatementStatusStore
+from quarterhour.statements.store import DraftStore, PartyReader, ProgressStore, StatementStores
 
 PERIOD: Final = Period(2026, 11)
 FIRST: Final = QuarterHour.parse("202611010000")
@@ -56,8 +63,7 @@ def measure(lines: int, accounts: int) -> dict[str, float]:
     """Seal a month's statements; return the speed against ``csv.reader`` over the same files, memory and requests."""
     with TemporaryDirectory() as folder:
         bucket = _Bucket(Path(folder), _files(lines, accounts))
-        table, progress = _Table(), _Progress()
-        drafts, releases = _runners(bucket, table, progress)
+        drafts, releases, table = _runners(bucket)
         start = process_time()
         made = _make(drafts)
         with using(ManualClock(CUT_OFF)):
@@ -69,7 +75,7 @@ def measure(lines: int, accounts: int) -> dict[str, float]:
         start = process_time()
         read = sum(1 for key in bucket.sealed for _ in _rows(bucket.sealed[key])) - len(bucket.sealed)
         theirs = process_time() - start
-        _expect(sum(value[0] for _, one in _Runs(bucket).runs for value in one["sealed"].values()), read)
+        _expect(sum(value[0] for _, one in table.runs for value in one["sealed"].values()), read)
     return {
         "ratio": theirs / ours,
         "rate": read / ours,
@@ -160,138 +166,193 @@ class _Bucket:
         return self._folder / key.replace("/", "_")
 
 
-class _Runs:
-    """Stands for the control items of the reports' runs: one for each day."""
-
-    def __init__(self, bucket: _Bucket) -> None:
-        days: dict[date, dict[str, Any]] = {}
-        for key, (sealed, _) in bucket.sealed.items():
-            part = part_of_lines(key)
-            if part:
-                days.setdefault(part.quarter_hour.day, {})[str(part)] = sealed.as_list()
-        self.runs = [
-            (day, {"sealed": parts, "lines": sum(one[0] for one in parts.values())}) for day, parts in days.items()
-        ]
-
-    def days(self, first: date, last: QuarterHour) -> Iterator[tuple[date, list[Any]]]:
-        return ((day, [run]) for day, run in self.runs if first <= day <= last.day)
+def _runs(bucket: _Bucket) -> list[tuple[date, Run]]:
+    """Return the control items of the reports' runs: one for each day."""
+    days: dict[date, dict[str, Any]] = {}
+    for key, (sealed, _) in bucket.sealed.items():
+        part = part_of_lines(key)
+        if part:
+            days.setdefault(part.quarter_hour.day, {})[str(part)] = sealed.as_list()
+    return [(day, {"sealed": parts, "lines": sum(one[0] for one in parts.values())}) for day, parts in days.items()]
 
 
 class _Table:
-    """Stands for the table's items of drafts, statements and releases, and counts their write units."""
+    """What the stores below keep, and the write units of all items."""
 
-    def __init__(self) -> None:
+    def __init__(self, runs: Sequence[tuple[date, Run]]) -> None:
         self.units = 0
-        self.workers = Workers(1)
-        self._drafts: dict[tuple[Period, Account], DraftItem] = {}
-        self._releases = ReleaseProgress()
+        self.runs = runs
+        self.drafts: dict[tuple[Period, Account], DraftItem] = {}
+        self.sealed = Progress()
+        self.released = ReleaseProgress()
+        self.plan: StatementPlan | None = None
+
+    def plan_of(self, _: Period) -> StatementPlan:
+        if self.plan is None:
+            raise ValueError("no period is sealed")
+        return self.plan
 
     def write(self, items: Iterable[Mapping[str, Any]]) -> None:
         for one in items:
             self.units += _INDEXED * -(-len(json.dumps(one)) // 1024)
 
-    def insert(self, drafts: Iterable[DraftItem]) -> None:
-        self.decide_all(list(drafts))
-
-    def decide_all(self, drafts: Sequence[DraftItem]) -> bool:
-        self._drafts |= {one.key: one for one in drafts}
+    def insert(self, drafts: Sequence[DraftItem]) -> None:
+        self.drafts |= {one.key: one for one in drafts}
         self.write(one.as_item() for one in drafts)
-        return True
 
-    def write_later(self, items: Sequence[Mapping[str, Any]]) -> None:
-        self.write(items)
 
-    def put(self, item: Mapping[str, Any]) -> None:
-        self.write([item])
+# Each stands for the class that it extends, so that mypy compares the signatures. What is not replaced finds no client.
 
+
+@dataclass(frozen=True, slots=True)
+class _Runs(RunStore):
+    made_up: _Table
+
+    @override
+    def days(self, first: date, last: QuarterHour) -> Iterator[tuple[date, list[Run]]]:
+        return ((day, [run]) for day, run in self.made_up.runs if first <= day <= last.day)
+
+
+@dataclass(frozen=True, slots=True)
+class _Projections(ProjectionStore):
+    made_up: _Table
+
+    @override
+    def write(self, projections: Iterable[Mapping[str, Any]]) -> None:
+        self.made_up.write(projections)
+
+
+@dataclass(frozen=True, slots=True)
+class _Drafts(DraftStore):
+    made_up: _Table
+
+    @override
+    def insert(self, drafts: Iterable[DraftItem]) -> None:
+        self.made_up.insert(list(drafts))
+
+
+@dataclass(frozen=True, slots=True)
+class _Releases(ReleaseStore):
+    made_up: _Table
+
+    @override
     def progress(self) -> ReleaseProgress:
-        return self._releases
+        return self.made_up.released
 
-    def save_plan(self, _: ReleaseProgress, plan: ReleasePlan) -> None:
-        self._releases = ReleaseProgress(plan=plan)
+    @override
+    def save_plan(self, progress: ReleaseProgress, plan: ReleasePlan) -> None:
+        self.made_up.released = ReleaseProgress(plan=plan)
 
-    def finish(self, plan: ReleasePlan, sha256: str, series: Mapping[str, int]) -> None:
-        self._releases = ReleaseProgress(plan.number, sha256, series)
+    @override
+    def finish(self, plan: ReleasePlan, sha256: str, series: dict[str, int]) -> None:
+        self.made_up.released = ReleaseProgress(plan.number, sha256, series)
 
+    @override
     def due(self) -> list[DraftItem]:
-        return [one for one in self._drafts.values() if one.state in DUE]
+        return [one for one in self.made_up.drafts.values() if one.state in DUE]
 
+    @override
     def without_statement(self) -> Iterator[DraftItem]:
         return iter(self.due())
 
+    @override
     def drafts(self, keys: Iterable[tuple[Period, Account]]) -> list[DraftItem]:
-        return [self._drafts[key] for key in keys]
+        return [self.made_up.drafts[key] for key in keys]
 
-    def statements(self, _: object) -> dict[Any, Any]:
+    @override
+    def decide_all(self, drafts: Sequence[DraftItem]) -> bool:
+        self.made_up.insert(drafts)
+        return True
+
+    @override
+    def statements(self, keys: Iterable[tuple[Period, Account]]) -> dict[tuple[Period, Account], dict[str, Any]]:
         return {}
 
-    def last_documents(self, *_: object) -> dict[Any, Any]:
+    @override
+    def last_documents(self, accounts: Sequence[Account]) -> dict[Account, Document]:
         return {}
 
+    @override
+    def write_later(self, items: Sequence[dict[str, Any]]) -> None:
+        self.made_up.write(items)
 
-class _Progress:
-    """Stands for the control item of the statements, and for what drafts are checked against."""
+    @override
+    def put(self, item: dict[str, Any]) -> None:
+        self.made_up.write([item])
 
-    def __init__(self) -> None:
-        self._at = Progress()
-        self._plan: StatementPlan | None = None
-        self.parties = _Parties()
 
+@dataclass(frozen=True, slots=True)
+class _Progress(ProgressStore):
+    made_up: _Table
+
+    @override
     def progress(self) -> Progress:
-        return self._at
+        return self.made_up.sealed
 
-    def save_plan(self, _: Progress, plan: StatementPlan) -> None:
-        self._plan = plan
-        self._at = Progress(plan.first_period, plan=plan)
+    @override
+    def save_plan(self, progress: Progress, plan: StatementPlan) -> None:
+        self.made_up.plan = plan
+        self.made_up.sealed = Progress(plan.first_period, plan=plan)
 
+    @override
     def finish(self, plan: StatementPlan, manifest_sha256: str) -> None:
-        self._at = Progress(plan.first_period, plan.period, plan.bound, manifest_sha256)
-
-    def plan_of(self, _: Period) -> StatementPlan | None:
-        return self._plan
-
-    def is_published(self, period: Period) -> bool:
-        return self._at.sealed == period
-
-    def gather(self, drafts: Sequence[DraftItem], *_: datetime, counted: bool) -> list[DraftContext]:
-        _expect(counted, 0)
-        return [DraftContext(OWNER, AGENCY, lambda _: AGENCY.tax) for _ in drafts]
+        self.made_up.sealed = Progress(plan.first_period, plan.period, plan.bound, manifest_sha256)
 
 
 OWNER: Final = Owner(legal_name="Market Ltd", address="1 Quay", country="GB")
 AGENCY: Final = Agency(FIRST.start, "Harbour Books Ltd", "2 Quay", "GB", tax=TaxProfile(EXEMPT))
 
 
-class _Parties:
-    """Stands for the documents of the owner and the agencies."""
-
-    def parties(self, accounts: Sequence[Account], *_: datetime | PartyVersions) -> list[Parties]:
+class _Parties(PartyReader):
+    @override
+    def parties(self, accounts: Sequence[Account], at: datetime, known: datetime | PartyVersions) -> list[Parties]:
         return [Parties(OWNER, AGENCY, lambda _: AGENCY.tax) for _ in accounts]
 
 
-class _Checkpoints:
+class _Contexts(DraftContexts):
+    @property
+    @override
+    def parties(self) -> PartyReader:
+        return _Parties(self.entities)
+
+    @override
+    def gather(self, drafts: Sequence[DraftItem], known: datetime, *, counted: bool = True) -> list[DraftContext]:
+        _expect(counted, 0)
+        return [DraftContext(OWNER, AGENCY, lambda _: AGENCY.tax) for _ in drafts]
+
+
+class _Checkpoints(CheckpointStore):
+    @override
     def checkpoint(self) -> Checkpoint:
         return Checkpoint(BOUND, ("2026-12-04T0000-0015", "0" * 64), None)
 
 
-def _runners(bucket: _Bucket, table: _Table, progress: _Progress) -> tuple[DraftRunner, ReleaseRunner]:
-    made_up: Any = partial(cast, Any)
-    files = SealedFiles(made_up(bucket), "reports")
+def _runners(bucket: _Bucket) -> tuple[DraftRunner, ReleaseRunner, _Table]:
+    made_up, workers = _Table(_runs(bucket)), Workers(1)
+    client: Any = bucket
+    entities = EntityReader(client, "")
+    files = SealedFiles(client, "reports")
     stores = StatementStores(
-        made_up(_Checkpoints()),
-        made_up(_Runs(bucket)),
-        made_up(None),
-        made_up(table),
+        _Checkpoints(client, ""),
+        _Runs(client, "", made_up),
+        PinStore(client, "", workers),
+        _Projections(client, "", workers, made_up),
         files,
-        made_up(progress),
-        made_up(table),
-        made_up(_Parties()),
-        Workers(1),
+        _Progress(client, "", made_up),
+        _Drafts(client, "", workers, made_up),
+        _Parties(entities),
+        workers,
         lambda: FIRST.start,
     )
     settings = StatementSettings(Calendar(UTC, first_period=PERIOD), "UTC", "bench")
-    releases = ReleaseRunner(made_up(table), files, made_up(None), made_up(progress), settings)
-    return DraftRunner(stores, settings), releases
+    releases = ReleaseRunner(
+        _Releases(client, "", workers, made_up),
+        files,
+        StatementStatusStore(client, entities),
+        _Contexts(entities, made_up.plan_of),
+        settings,
+    )
+    return DraftRunner(stores, settings), releases, made_up
 
 
 def _rows(sealed: tuple[SealedFile, bytes]) -> Iterator[list[str]]:
