@@ -44,7 +44,8 @@ BY_THE_CLOCK: Final = (
     f"By the clock, in Chromium, with the embedded engine and {LATENCY_MS} ms more for each request: from the click "
     "until figures are painted and nothing loads any more. The same calls again, all at once, and nothing shown."
 )
-PARAMETERS: Final = {"BaseCurrency": "EUR", "StatementRelease": "manual", "ReportRate": "rate(1 day)"}
+PARAMETERS: Final = {"ReportRate": "rate(1 day)"}
+SETTINGS: Final = {"base_currency": "EUR", "release": "manual"}
 _PAGE: Final = 500
 _ROUNDS: Final = 5
 _RELEASED_AT: Final = datetime(2026, 11, 5, 12, tzinfo=UTC)
@@ -244,7 +245,7 @@ def _marketplace() -> Iterator[str]:
     """
     server = Server(0)
     every = accounts(AGENCIES)
-    with open_stack("embedded", PARAMETERS, s3_url=server.url, virtual=True) as stack:
+    with open_stack("embedded", PARAMETERS, s3_url=server.url, virtual=True, settings=SETTINGS) as stack:
         with replaying(stack) as replay:
             replay.prepare(_documents(every))
             replay.expect_exchange_rates(RateFile([RateRow(midnight("2026-10-01"), "GBP", "0.86", "ECB", 0, "EUR")]))

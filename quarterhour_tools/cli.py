@@ -38,6 +38,7 @@ COMMANDS: Final[Mapping[str, str]] = {
     "rates": "loading.exchange_rates",
     "agencies": "loading.agencies",
     "owner": "loading.owner",
+    "settings": "loading.settings",
     "restore": "operations.restore",
     "openapi": "openapi.command",
     "demo": "demo.command",

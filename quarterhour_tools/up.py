@@ -3,6 +3,7 @@
 import argparse
 import sys
 from contextlib import ExitStack, suppress
+from pathlib import Path
 from typing import Any, Final
 
 from rich.console import Console
@@ -14,6 +15,7 @@ from quarterhour_tools.emulator.options import add_stack_options, intake_paramet
 from quarterhour_tools.emulator.server import HOST
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
+from quarterhour_tools.loading import settings
 from quarterhour_tools.output import progress_bar
 from quarterhour_tools.replay.replay import replaying
 from quarterhour_tools.sign_in import provider
@@ -59,6 +61,9 @@ def configure(parser: argparse.ArgumentParser) -> None:
         help=f"with --demo, the full months of the year, {_FEWEST_MONTHS} to {year.MONTHS} (default {year.MONTHS})",
     )
     parser.add_argument(
+        "--settings", type=Path, metavar="FILE", help=f"the settings from the beginning: {settings.FILE_HELP}"
+    )
+    parser.add_argument(
         "--local-receivers",
         action="store_true",
         help="let webhooks be sent to this machine, such as http://127.0.0.1:9000/hook; on AWS, this is impossible",
@@ -79,6 +84,8 @@ def run(args: argparse.Namespace) -> int:
     if args.demo:
         _check_demo(args)
     logs: dict[str, Any] = {"logs": sys.stderr} if args.verbose else {}
+    given_settings = settings.read(args.settings).content if args.settings else {}
+    decided = {**given_settings, **(year_run.SETTINGS if args.demo else {})}
     # An engine that we start holds no other stack, so resources can have the names that `sam local` uses.
     plain = args.engine in {EMBEDDED, DYNAMODB_LOCAL}
     with ExitStack() as context:
@@ -100,6 +107,7 @@ def run(args: argparse.Namespace) -> int:
                 plain=plain,
                 virtual=args.demo,
                 local_receivers=args.local_receivers,
+                settings=decided,
                 **logs,
             )
         )

@@ -20,9 +20,7 @@ RUNBOOKS: Final = "runbooks.md"
 
 env = Environment.of_process()
 issuer = env.variables.get("JWT_ISSUER", "")
-settings = PageSettings(
-    env.text("BUSINESS_TIME_ZONE"), issuer, env.variables.get("CONSOLE_CLIENT_ID", ""), env.text("CONSOLE_SCOPE")
-)
+settings = PageSettings(issuer, env.variables.get("CONSOLE_CLIENT_ID", ""), env.text("CONSOLE_SCOPE"))
 origins = [
     env.text("FILES_ORIGIN"),
     *(origin(one) for one in (issuer, env.variables.get("CONSOLE_TOKEN_ORIGIN")) if one),

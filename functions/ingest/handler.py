@@ -8,10 +8,11 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import observed
 from quarterhour.customers.tokens import CustomerTokens
 from quarterhour.ledger.events.http import read_request
-from quarterhour.ledger.events.people import PeopleRules, sent_by
+from quarterhour.ledger.events.people import sent_by
 from quarterhour.ledger.recording.metrics import count_outcomes
 from quarterhour.ledger.recording.response import response_parts
 from quarterhour.ledger.recording.service import recorder_of
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.web import http
 from quarterhour.web.access import Gate, Role, people
@@ -23,7 +24,7 @@ archived, tokens = ArchivedPostings.of(resources), CustomerTokens.of(resources)
 recorder = recorder_of(resources, archived, "INGEST_TIMEOUT_SECONDS", tokens)
 
 allow = people(Role.FINANCE)
-rules = PeopleRules.of(resources.env)
+settings = SettingsReader.of(resources)
 RESERVE_SECONDS = 5
 """The time kept for the response: a client without a response must send all events again."""
 
@@ -41,7 +42,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     allow(caller, {})
     Parameters(event["rawPath"], event.get("queryStringParameters") or {}).allow()
     sent = read_request(http.headers_of(event), http.body_of(event))
-    events = [sent_by(caller, one, rules) for one in sent.events]
+    events = [sent_by(caller, one, settings.settings()) for one in sent.events]
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     outcomes = recorder.record(events, context.aws_request_id, seconds)
     count_outcomes(outcomes)

@@ -6,7 +6,7 @@ Each room registers its routes in its ``routes.py``; those of no room are here.
 import json
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
@@ -20,10 +20,12 @@ from quarterhour.ledger import routes as ledger
 from quarterhour.maintenance import routes as maintenance
 from quarterhour.messages import routes as messages
 from quarterhour.messages.keys import SubjectKind
+from quarterhour.model import clock
 from quarterhour.notifications import routes as notifications
 from quarterhour.orders import routes as orders
 from quarterhour.registry import routes as registry
 from quarterhour.registry.exchange_rates.exchange_rate import EXCHANGE_RATE_STATES
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.reports import routes as reports
 from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.store import began
@@ -34,8 +36,11 @@ from quarterhour.web import http
 from quarterhour.web.access import everyone
 from quarterhour.web.routing import Routes
 
+if TYPE_CHECKING:
+    from quarterhour.web import api
+
 resources = Resources.of_process()
-archived = ArchivedPostings.of(resources)
+archived, settings = ArchivedPostings.of(resources), SettingsReader.of(resources)
 
 routes = Routes(resources.env, CustomerNames.of(resources).revealed)
 counters.read(routes, resources, registry.registered(resources))
@@ -74,8 +79,11 @@ DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 
 @routes.get("/me", allow=everyone)
 def me() -> http.Response:
-    """Return the caller: their name, their roles, and the agencies whose data they may see."""
-    return http.response(200, routes.caller().described())
+    """Return the caller: their name, their roles, the agencies whose data they may see, and how periods are shaped."""
+    calendar = settings.settings().calendars.at(clock.now())
+    first = str(calendar.first_period) if calendar.first_period else None
+    shown: api.Reader = {**routes.caller().described(), "time_zone": str(calendar.zone), "first_period": first}
+    return http.response(200, shown)
 
 
 @routes.get("/openapi.json", allow=everyone)

@@ -18,6 +18,7 @@ from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import Metric, count, is_tick, logger, observed
 from quarterhour.counters.store import CounterReader
 from quarterhour.maintenance.archive.service import Archiver
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.reports.plan import ReportSettings
 from quarterhour.reports.reseal import Resealer
 from quarterhour.reports.schedule.store import read_desired
@@ -27,7 +28,7 @@ from quarterhour.statements.unfinished import UnfinishedQueries
 resources = Resources.of_process()
 counters = CounterReader(resources.dynamodb, resources.entity_table, resources.workers)
 stores = ReportStores.of(resources, counters.counted)
-reporter = Reporter(stores, ReportSettings.of(resources.env))
+settings = SettingsReader.of(resources)
 resealer = Resealer(stores)
 archiver = Archiver.of(resources, stores, UnfinishedQueries.of(resources).of_month)
 
@@ -43,6 +44,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         resealed = resealer.reseal(event["reseal"], seconds).as_dict()
         logger.info("resealed", **resealed)
         return resealed
+    reporter = Reporter(stores, ReportSettings.of(settings.settings()))
     if "seal" in event:
         sealed = reporter.seal_part(**event["seal"])
         lines = {**event["seal"], "lines": sealed.lines if sealed else None}

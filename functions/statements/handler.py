@@ -15,6 +15,8 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.telemetry import Metric, count, logger, observed
+from quarterhour.model import clock
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.statements.drafts.reseal import StatementResealer
 from quarterhour.statements.drafts.service import DraftRunner
 from quarterhour.statements.plan import StatementSettings, read_period
@@ -28,16 +30,13 @@ from quarterhour.statements.store import StatementStores
 resources = Resources.of_process()
 dynamodb, table, workers, entities = resources.dynamodb, resources.entity_table, resources.workers, resources.entities
 stores = StatementStores.of(resources)
-settings = StatementSettings.of(resources.env)
-runner = DraftRunner(stores, settings)
-releaser = ReleaseRunner(
-    ReleaseStore(dynamodb, table, workers),
-    stores.files,
-    StatementStatusStore(dynamodb, entities),
-    DraftContexts.of(resources),
-    settings,
-)
-resealer = PeriodResealer(StatementResealer(stores, entities), releaser.writer, stores.files)
+reader = SettingsReader.of(resources)
+
+
+def releaser_of(settings: StatementSettings) -> ReleaseRunner:
+    """Return what releases drafts by the settings of an invocation."""
+    statuses, contexts = StatementStatusStore(dynamodb, entities), DraftContexts.of(resources)
+    return ReleaseRunner(ReleaseStore(dynamodb, table, workers), stores.files, statuses, contexts, settings)
 
 
 @observed
@@ -47,7 +46,10 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     def seconds() -> float:
         return context.get_remaining_time_in_millis() / 1000
 
+    settings = StatementSettings.of(reader.settings(), clock.now())
+    runner, releaser = DraftRunner(stores, settings), releaser_of(settings)
     if "reseal" in event:
+        resealer = PeriodResealer(StatementResealer(stores, entities), releaser.writer, stores.files)
         resealed = resealer.reseal(event["reseal"], event.get("from", 0), seconds).as_dict()
         logger.info("resealed", **resealed)
         return resealed

@@ -13,6 +13,7 @@ from quarterhour.customers.tokens import no_tokens
 from quarterhour.ledger.held.service import HeldPoster
 from quarterhour.ledger.held.store import HeldStore
 from quarterhour.ledger.recording.service import recorder_of
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.reports.archived import ArchivedPostings
 from quarterhour.reports.schedule.service import ScheduleReconciler
 from quarterhour.statements.starting import StatementStarter
@@ -24,6 +25,7 @@ reconciler = ScheduleReconciler.of(resources)
 poster = HeldPoster(HeldStore.of(resources), recorder_of(resources, archived, "WATCH_TIMEOUT_SECONDS", no_tokens))
 disputes = DisputeWatch(StatementStatusService.of(resources), resources.workers)
 starter = StatementStarter.of(resources)
+settings = SettingsReader.of(resources)
 
 RESERVE_SECONDS = 10
 """Time that is kept to delete what was posted, to write down why the rest waits, and for the metrics."""
@@ -43,7 +45,7 @@ def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
     held = poster.tick(context.aws_request_id, seconds())
     count(Metric.HELD_POSTED, held.posted)
-    count(Metric.HELD_AGE_DAYS, held.age)
+    count(Metric.HELD_OVERDUE, int(held.age >= settings.settings().held_days))
     corrected = disputes.tick(seconds())
     due, _ = starter.start()
     count(Metric.STATEMENTS_DUE, int(due is not None))

@@ -50,7 +50,7 @@ from quarterhour_tools.demo.month_end import (
 )
 from quarterhour_tools.demo.year import Calendar
 from quarterhour_tools.demo.year_agencies import BASE_CURRENCY
-from quarterhour_tools.demo.year_run import PARAMETERS, YEAR_ENDS, YearEnd, run_year
+from quarterhour_tools.demo.year_run import PARAMETERS, SETTINGS, YEAR_ENDS, YearEnd, run_year
 from quarterhour_tools.emulator.engines import EMBEDDED
 from quarterhour_tools.emulator.http_api import Request, Response
 from quarterhour_tools.emulator.server import Server
@@ -175,7 +175,9 @@ def run(args: argparse.Namespace) -> int:
         wrong = _run_day(args, console, bar)
         with (
             Server(0) if args.open else nullcontext() as server,
-            open_stack(EMBEDDED, PARAMETERS, virtual=True, s3_url=server.url if server else "") as stack,
+            open_stack(
+                EMBEDDED, PARAMETERS, virtual=True, s3_url=server.url if server else "", settings=SETTINGS
+            ) as stack,
         ):
             task = bar.add_task("a year", total=1)
             with replaying(stack) as replay:

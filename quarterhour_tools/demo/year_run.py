@@ -34,13 +34,14 @@ from quarterhour_tools.replay.replay import Document, Replay
 from quarterhour_tools.replay.result import ReplayResult
 from quarterhour_tools.target.remote import segment
 
-PARAMETERS: Final[Mapping[str, str | int]] = {
-    "BaseCurrency": BASE_CURRENCY,
-    "StatementRelease": "manual",
-    "AcceptanceDays": 20,
-    "PeriodGraceDays": 0,
-    "ReportRate": "rate(1 day)",
+SETTINGS: Final[Mapping[str, str | int]] = {
+    "base_currency": BASE_CURRENCY,
+    "release": "manual",
+    "acceptance_days": 20,
+    "grace_days": 0,
 }
+"""The settings of the marketplace."""
+PARAMETERS: Final[Mapping[str, str | int]] = {"ReportRate": "rate(1 day)"}
 """The parameters of the stack. One report a day in place of one an hour makes the year cheap to run."""
 YEAR_ENDS: Final = datetime(2026, 12, 9, 16, 40, tzinfo=UTC)
 """When the year of `quarterhour demo` ends; that of `quarterhour up --demo` ends today."""

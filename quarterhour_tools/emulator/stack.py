@@ -17,10 +17,12 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, Final, TextIO
 from uuid import UUID, uuid4
 
-from quarterhour.model import clock
-from quarterhour.model.errors import SettingsError
-from quarterhour.model.periods import Calendar, Period, time_zone
+from quarterhour.aws.items import to_item
+from quarterhour.model import clock, exact_json
+from quarterhour.model.errors import InvalidError, SettingsError
+from quarterhour.model.periods import Calendar
 from quarterhour.model.quarter_hours import GRACE
+from quarterhour.registry.settings.settings import Settings, first_version, settings_of
 from quarterhour_tools.emulator.authorizer import MACHINE, JwtAuthorizer, UnauthorizedError, bearer, is_signed
 from quarterhour_tools.emulator.direct import ACCOUNT, REGION, EmbeddedBucket, create_queue
 from quarterhour_tools.emulator.engines import Engine, environment, open_engine
@@ -135,6 +137,8 @@ class Stack:
         """Whether a request without token and signature is a machine's; it may be changed."""
         self._logs = logs
         self._faults = faults
+        self.settings = Settings()
+        """Those of finance, as the stack was opened with."""
         self._known: dict[tuple[str, str], str] = {}
         self._invocations = count()
         self._dynamodb = engine.dynamodb()
@@ -191,14 +195,18 @@ class Stack:
 
     @property
     def calendar(self) -> Calendar:
-        """The deployment's settings for periods."""
-        parameters = self.template.parameters
-        first = str(parameters["FirstPeriod"])
-        return Calendar(
-            time_zone(str(parameters["BusinessTimeZone"])),
-            int(parameters["PeriodGraceDays"]),
-            Period.parse(first) if first else None,
-        )
+        """The calendar of now, by the settings that it was opened with."""
+        return self.settings.calendars.at(clock.now())
+
+    def write_settings(self, content: Mapping[str, Any]) -> None:
+        """Write the settings before anything is recorded; raise ``ToolError`` with every problem in them."""
+        try:
+            items = first_version(exact_json.parse(json.dumps(content)), "deployment", clock.now())
+        except InvalidError as error:
+            raise ToolError(str(error)) from error
+        for item in items:
+            self._dynamodb.put_item(TableName=self.ref("EntityTable"), Item=to_item(item))
+        self.settings = settings_of(items[0])
 
     def schedules(self) -> list[Schedule]:
         """Return the current schedules; the functions may change them."""
@@ -439,13 +447,14 @@ def open_stack(  # noqa: PLR0913 - all but two are options
     logs: TextIO = _NOWHERE,
     faults: Faults | None = None,
     local_receivers: bool = False,
+    settings: Mapping[str, Any] | None = None,
 ) -> Iterator[Stack]:
     """Open an engine and deploy the template on it for the length of the block.
 
     ``s3_url``: the address in the API's signed links. ``virtual``: the ledger's clock differs from the machine's, so
     the engine must not expire items. ``executes``: execute the state machines that functions start. ``plain``,
     ``anonymous``, ``logs`` and ``faults`` are as for ``Stack``. ``local_receivers``: webhooks may be sent to this
-    machine, too, which no deployment on AWS allows.
+    machine, too, which no deployment on AWS allows. ``settings``: the content of the document, if there is one.
     """
     with open_engine(choice, s3_url, executes=executes) as engine:
         variables = {
@@ -464,6 +473,8 @@ def open_stack(  # noqa: PLR0913 - all but two are options
             faults=faults,
             variables={name: value for name, value in variables.items() if value},
         )
+        if settings:
+            stack.write_settings(settings)
         try:
             yield stack
         finally:

@@ -77,7 +77,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "commission, payments",
     )
     parser.add_argument(
-        "--zone", default="UTC", metavar="NAME", help="the deployment's BusinessTimeZone, for the months (default UTC)"
+        "--zone", default="UTC", metavar="NAME", help="the settings' time_zone, for the months (default UTC)"
     )
     configure_target(parser)
 

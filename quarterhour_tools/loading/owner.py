@@ -4,7 +4,7 @@ import argparse
 from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from quarterhour.model import exact_json
 from quarterhour.model.errors import in_words
@@ -69,15 +69,27 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def register(owner: OwnerFile, send: Send) -> str:
-    """Write the owner if the latest version differs; return what was done. Raises ``ToolError`` if it is refused."""
-    status, existing = send("GET", PATH, None)
+class DocumentFile(Protocol):
+    """A document in a file: its content, and the path of the document."""
+
+    @property
+    def content(self) -> dict[str, Any]:
+        """The content."""
+
+    @property
+    def path(self) -> str:
+        """The path."""
+
+
+def register(document: DocumentFile, send: Send) -> str:
+    """Write a document if the latest version differs; return what was done. Raises ``ToolError`` if it is refused."""
+    status, existing = send("GET", document.path, None)
     if status not in {_FOUND, _MISSING}:
-        raise ToolError(f"GET {PATH} failed with {status}: {existing}")
+        raise ToolError(f"GET {document.path} failed with {status}: {existing}")
     seen, before = (existing["version"], existing["content"]) if status == _FOUND else (0, None)
-    if before == owner.content:
+    if before == document.content:
         return UNCHANGED
-    status, answer = send("PUT", PATH, {"seen": seen, "content": owner.content})
+    status, answer = send("PUT", document.path, {"seen": seen, "content": document.content})
     if status not in _WRITTEN:
-        raise ToolError(f"PUT {PATH} failed with {status}: {answer.get('detail', answer)}")
+        raise ToolError(f"PUT {document.path} failed with {status}: {answer.get('detail', answer)}")
     return CHANGED if seen else CREATED

@@ -70,9 +70,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         f"with the tools: {', '.join(shipped())}",
     )
     parser.add_argument("--period", required=True, type=month, metavar="MONTH", help="the period, such as 2026-11")
-    parser.add_argument(
-        "--zone", default="UTC", metavar="ZONE", help="the deployment's parameter BusinessTimeZone (default UTC)"
-    )
+    parser.add_argument("--zone", default="UTC", metavar="ZONE", help="the settings' time_zone (default UTC)")
     parser.add_argument(
         "--set", action="append", default=[], type=setting, metavar="NAME=VALUE", help="a value that the map asks for"
     )

@@ -21,7 +21,7 @@ from quarterhour_tools.emulator.options import add_stack_options, intake_paramet
 from quarterhour_tools.emulator.serving import serve_from
 from quarterhour_tools.emulator.stack import Stack, open_stack
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading import agencies, exchange_rates, owner, rate_cards
+from quarterhour_tools.loading import agencies, exchange_rates, owner, rate_cards, settings
 from quarterhour_tools.loading.event_file import Source, open_source
 from quarterhour_tools.loading.event_through import WAYS
 from quarterhour_tools.output import as_json, counted, plain_console, progress_bar
@@ -100,6 +100,9 @@ def _add_documents(parser: argparse.ArgumentParser) -> None:
         "--owner", type=Path, metavar="FILE", help=f"register the owner before the first event: {owner.FILE_HELP}"
     )
     parser.add_argument(
+        "--settings", type=Path, metavar="FILE", help=f"the settings from the beginning: {settings.FILE_HELP}"
+    )
+    parser.add_argument(
         "--rate-cards",
         type=Path,
         metavar="DIR",
@@ -139,6 +142,7 @@ def run(args: argparse.Namespace) -> int:
         *(agencies.read_versions(args.agencies) if args.agencies else ()),
         *(rate_cards.read(args.rate_cards) if args.rate_cards else ()),
     ]
+    decided = settings.read(args.settings).content if args.settings else None
     if args.through and args.orders:
         raise ToolError("--orders sends requests: leave out --through")
     parameters = intake_parameters(args) if args.through else stack_parameters(args)
@@ -152,7 +156,7 @@ def run(args: argparse.Namespace) -> int:
         sources = [context.enter_context(open_source(name)) for name in args.files]
         faults = context.enter_context(args.faults.installed()) if args.faults else None
         stack = context.enter_context(
-            open_stack(args.engine, parameters, s3_url=s3_url, virtual=True, faults=faults, **logs)
+            open_stack(args.engine, parameters, s3_url=s3_url, virtual=True, faults=faults, settings=decided, **logs)
         )
         stack.start()
         outcome, ends = _replayed(args, stack, sources, documents, errors)

@@ -286,7 +286,7 @@ def test_an_agency_is_closed_while_a_version_that_says_so_is_in_force(archive: A
 def recorder_of(archive: Archive, storage: Storage) -> Recorder:
     claims = ClaimStore(archive.client, storage.identity_table, storage.entity_table, Workers(1))
     segments = SegmentStore(archive.client, storage.ledger_table, storage.entity_table, Workers(1))
-    return Recorder(settings(), claims, segments, archive.rate_cards.read, archive.registrations.read, tokens)
+    return Recorder(settings, claims, segments, archive.rate_cards.read, archive.registrations.read, tokens)
 
 
 def record(archive: Archive, storage: Storage, own: str, at: datetime, numbers: range) -> list[Verdict]:

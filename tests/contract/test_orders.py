@@ -422,7 +422,9 @@ def test_many_orders_are_billed_in_parallel_each_item_once(
 ) -> None:
     storage = desk.storage
     settings = RecordingSettings(1, Decimal("0.10"), timedelta(seconds=120), timedelta(seconds=30), None)
-    recorder = Recorder(settings, storage.claims, storage.segments, lambda *_: RateCards({}, {}), lambda *_: {}, tokens)
+    recorder = Recorder(
+        lambda: settings, storage.claims, storage.segments, lambda *_: RateCards({}, {}), lambda *_: {}, tokens
+    )
     parking = Parking(storage.sqs, storage.stack.ref("BillingParkedQueue"))
     biller = Biller(desk.store, recorder, parking, storage.workers)
     orders = [f"{own}-{number}" for number in range(12)]

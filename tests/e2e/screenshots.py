@@ -15,7 +15,7 @@ from PIL import Image
 from quarterhour.model import clock
 from quarterhour_tools.demo.year import MONTHS, Calendar
 from quarterhour_tools.demo.year_agencies import CLIENT
-from quarterhour_tools.demo.year_run import PARAMETERS, YEAR_ENDS, run_year
+from quarterhour_tools.demo.year_run import PARAMETERS, SETTINGS, YEAR_ENDS, run_year
 from quarterhour_tools.emulator.engines import EMBEDDED
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
@@ -118,7 +118,7 @@ def draw(folder: Path, months: int = MONTHS) -> None:
     server = Server(0)
     with (
         tab() as browser,
-        open_stack(EMBEDDED, PARAMETERS, virtual=True, s3_url=server.url) as stack,
+        open_stack(EMBEDDED, PARAMETERS, virtual=True, s3_url=server.url, settings=SETTINGS) as stack,
         replaying(stack) as replay,
     ):
         run_year(stack, replay, Calendar(YEAR_ENDS, months))

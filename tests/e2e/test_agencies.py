@@ -84,9 +84,12 @@ def test_an_unknown_time_zone_ends_the_command_with_one_message(
     events = tmp_path / "events.ndjson"
     events.write_bytes(b"".join(lines([event(1), event(2)])))
     arguments = {"replay": [str(events)], "up": ["--port", "0"]}[command]
-    assert main([command, *arguments, "--parameter", "BusinessTimeZone=Mars/Phobos"]) == 2
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"time_zone": "Mars/Phobos"}')
+    assert main([command, *arguments, "--settings", str(settings)]) == 2
     problem = (
-        "BUSINESS_TIME_ZONE is 'Mars/Phobos': expected a time zone of the tz database such as Europe/London, or UTC"
+        f"{settings}: content.time_zone is 'Mars/Phobos': expected a time zone of the tz database such as "
+        "Europe/London, or UTC"
     )
     assert capsys.readouterr().err == f"quarterhour: {problem}\n"
 

@@ -22,7 +22,7 @@ from tests.support.system import World
 pytestmark = IN_A_BROWSER
 
 AGENCY = "50% off / outlet"
-PARAMETERS = {**ZONE, "BaseCurrency": "EUR"}
+PARAMETERS = {**ZONE, "base_currency": "EUR"}
 SINCE = "2020-01-01T00:00:00Z"
 TAX = {"scheme": "standard", "percent": "20"}
 REGISTERED = {"legal_name": HOSTILE, "address": "1 Quay", "country": "GB", "group": "a/b", "tax": TAX}

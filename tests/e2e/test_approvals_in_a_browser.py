@@ -26,7 +26,7 @@ NOW = NOON + timedelta(days=5)
 @pytest.fixture(scope="module")
 def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
     """The server of a stack on which two people must agree, in November, with a statement of October."""
-    parameters = {**issuer.with_roles, "ReleaseApprovals": "2"}
+    parameters = {**issuer.with_roles, "approvals": 2}
     with served(ManualClock(NOON), parameters) as (server, world):
         with server.turns.taken():
             put(world, "/documents/owner", {"seen": 0, "content": OWNER})

@@ -65,7 +65,7 @@ class Aws:
             "Stacks": [
                 {
                     "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in outputs.items()],
-                    "Parameters": [{"ParameterKey": "FirstPeriod", "ParameterValue": "2026-10"}],
+                    "Parameters": [{"ParameterKey": "first_period", "ParameterValue": "2026-10"}],
                 }
             ]
         }
@@ -87,7 +87,7 @@ def page(tmp_path: Path) -> Path:
 @pytest.fixture
 def checked() -> Iterator[tuple[Server, World, Passing]]:
     clock = Passing(START)
-    parameters = {"StatementRelease": "manual", "ReleaseApprovals": "2", "PeriodGraceDays": "1"}
+    parameters = {"release": "manual", "approvals": 2, "grace_days": 1}
     parameters |= {"Notifications": "on", "NotificationBusName": "default"}
     with served(clock, {"Stage": "checked", **parameters}) as (server, world):
         yield server, world, clock

@@ -20,7 +20,7 @@ pytestmark = IN_A_BROWSER
 @pytest.fixture(scope="module")
 def of_two(issuer: Issuer) -> Iterator[tuple[Server, World]]:
     """The server of a marketplace whose October has one draft, where a second person must agree to release it."""
-    parameters = {**issuer.with_roles, **PARAMETERS, "ReleaseApprovals": "2"}
+    parameters = {**issuer.with_roles, **PARAMETERS, "approvals": 2}
     with served(ManualClock(STARTS), parameters) as (server, world):
         with server.turns.taken():
             owner_and_agencies(world)

@@ -48,7 +48,7 @@ def recorded(world: World) -> None:
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """The address of a stack on 25 November, 14:37 UTC, whose base currency is the euro."""
-    with served(ManualClock(STARTS), {"BaseCurrency": "EUR"}) as (server, world):
+    with served(ManualClock(STARTS), {"base_currency": "EUR"}) as (server, world):
         with server.turns.taken():
             recorded(world)
         yield server.url

@@ -60,7 +60,7 @@ BY_HAND = {
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
     """The address of a stack in November whose October is sealed, with one agency that is registered."""
-    parameters = {**ZONE, "BaseCurrency": "EUR"}
+    parameters = {**ZONE, "base_currency": "EUR"}
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
             tax = {"scheme": "standard", "percent": "20"}

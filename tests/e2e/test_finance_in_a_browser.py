@@ -35,7 +35,7 @@ RATE_CARD = {"valid_from": "2020-01-01T00:00:00Z", "rules": [{"percent": "15"}]}
 @pytest.fixture(scope="module")
 def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
     """The server of a stack with sales of three agencies, one with a hostile name, whose people sign in."""
-    parameters = {**issuer.with_roles, "BusinessTimeZone": TIME_ZONE}
+    parameters = {**issuer.with_roles, "time_zone": TIME_ZONE}
     with served(ManualClock(datetime(2026, 11, 10, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():
             for agency in ("42", HOSTILE, "43"):

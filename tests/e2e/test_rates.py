@@ -27,12 +27,18 @@ def sums(folder: Path) -> list[str]:
     return found
 
 
+def settings_file(folder: Path) -> Path:
+    file = folder / "settings.json"
+    file.write_text('{"base_currency": "EUR"}')
+    return file
+
+
 def test_a_replay_states_rates_when_its_clock_comes_to_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Each quarter-hour is converted at the rate in force at its end; the first event's is entered before it comes."""
     events, rates = tmp_path / "events.ndjson", tmp_path / "rates.csv"
     events.write_bytes(b"".join(lines([event(1, 0, "1.00"), event(2, 16, "1.00"), event(3, 16 * 60 + 1, "1.00")])))
     rates.write_text(HEADER + HISTORY)
-    base = ["--parameter", "BaseCurrency=EUR"]
+    base = ["--settings", str(settings_file(tmp_path))]
     code = main(["replay", str(events), "--rates", str(rates), *base, "--out", str(tmp_path / "sealed"), "--json"])
     result = json.loads(capsys.readouterr().out)
     assert (code, result["verified"], result["rates"]) == (0, True, {"entered": 3, "ahead of the end": 1})
@@ -44,7 +50,7 @@ def test_a_rate_that_is_refused_ends_in_an_exit_code(tmp_path: Path, capsys: pyt
     events, rates = tmp_path / "events.ndjson", tmp_path / "rates.csv"
     events.write_bytes(b"".join(lines([event(1)])))
     rates.write_text(HEADER + "2026-10-01,pounds,0.5\n2026-10-01,GBP,0.5\n2026-10-01,GBP,0.6\n")
-    assert main(["replay", str(events), "--rates", str(rates), "--parameter", "BaseCurrency=EUR"]) == 1
+    assert main(["replay", str(events), "--rates", str(rates), "--settings", str(settings_file(tmp_path))]) == 1
     captured = capsys.readouterr()
     assert "1 exchange rates entered, 2 exchange rates refused" in captured.out
     assert "line 2: currency is 'pounds'" in captured.err
@@ -65,7 +71,7 @@ def test_the_file_of_the_ecb_is_entered_beside_the_rate_of_today(
 ) -> None:
     rates = tmp_path / "eurofxref-hist.csv"
     rates.write_text("Date,USD,GBP,\n2026-10-22,1.10,0.87,\n2026-10-21,N/A,0.86,\n2026-10-20,1.08,0.85,\n")
-    with opened({"BaseCurrency": "EUR"}) as world, serving(world) as url:
+    with opened({"base_currency": "EUR"}) as world, serving(world) as url:
         assert main(["rates", str(rates), "--url", url, "--from", "2026-10-22"]) == 0
         assert main(["rates", str(rates), "--url", url]) == 0
         assert capsys.readouterr().out == "2 entered, 0 refused\n5 entered, 0 refused\n"
@@ -88,7 +94,7 @@ def test_a_file_of_another_base_currency_states_nothing(tmp_path: Path, capsys: 
     ecb.write_text("Date,USD,GBP,\n2026-10-22,1.10,0.87,\n")
     dollars.write_text("date,currency,units_per_usd\n2026-10-22,GBP,0.8\n")
     any_base.write_text("date,currency,units_per_base\n2026-10-22,CHF,0.8\n")
-    with opened({"BaseCurrency": "USD"}) as world, serving(world) as url:
+    with opened({"base_currency": "USD"}) as world, serving(world) as url:
         assert main(["rates", str(ecb), "--url", url]) == 1
         assert "line 2: GBP: base is EUR: expected USD, the base currency" in capsys.readouterr().out
         assert world.missing("/exchange-rates/GBP")
@@ -104,7 +110,7 @@ def test_without_a_base_currency_a_file_that_names_one_states_nothing(
     rates.write_text(HEADER + HISTORY)
     with opened() as world, serving(world) as url:
         assert main(["rates", str(rates), "--url", url]) == 1
-        expected = "line 2: GBP: base is EUR: expected none, as the deployment has no parameter BaseCurrency"
+        expected = "line 2: GBP: base is EUR: expected none, as the settings have no base_currency"
         assert expected in capsys.readouterr().out
         assert world.missing("/exchange-rates/GBP")
 
@@ -114,7 +120,7 @@ def test_rates_are_entered_in_a_system_that_is_up_and_again_change_nothing(
 ) -> None:
     rates = tmp_path / "rates.csv"
     rates.write_text(HEADER + HISTORY.splitlines()[0] + "\n2026-10-22,USD,1.1\n")
-    with opened({"BaseCurrency": "EUR"}) as world, serving(world) as url:
+    with opened({"base_currency": "EUR"}) as world, serving(world) as url:
         for _ in range(2):
             assert main(["rates", str(rates), "--url", url]) == 0
             assert capsys.readouterr().out == "2 entered, 0 refused\n"

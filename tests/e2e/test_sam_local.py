@@ -252,7 +252,7 @@ def sample_of(name: str) -> Any:
 
 def closing_quarter_hour(now: datetime) -> QuarterHour:
     """Return the last quarter-hour of the last month whose cut-off is over, in the template's own terms."""
-    grace = int(Template.load(ROOT / "template.yaml").parameters["PeriodGraceDays"])
+    grace = Calendar().grace_days
     calendar = Calendar(UTC, grace)
     return QuarterHour.at(calendar.starts(calendar.earliest_open(now))).previous
 

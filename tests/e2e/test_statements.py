@@ -47,17 +47,17 @@ def at(time: str, amount: str = "10.00", agency: str = "42", **more: Any) -> dic
 
 
 @contextmanager
-def replayed_months(parameters: Mapping[str, str | int], faults: Faults | None = None) -> Iterator[Replay]:
+def replayed_months(settings: Mapping[str, str | int], faults: Faults | None = None) -> Iterator[Replay]:
     with (
-        open_stack("embedded", {"ReportRate": "rate(1 day)", **parameters}, virtual=True, faults=faults) as stack,
+        open_stack("embedded", {"ReportRate": "rate(1 day)"}, virtual=True, faults=faults, settings=settings) as stack,
         replaying(stack, statements=True) as replay,
     ):
         replay.prepare(parties("42"))
         yield replay
 
 
-def outcome_of(events: list[dict[str, Any]], **parameters: str | int) -> ReplayResult:
-    with replayed_months(parameters) as tested:
+def outcome_of(events: list[dict[str, Any]], **settings: str | int) -> ReplayResult:
+    with replayed_months(settings) as tested:
         tested.play(lines(events))
         return tested.finish()
 
@@ -69,13 +69,13 @@ def sealed(outcome: ReplayResult, *names: str) -> list[tuple[Any, ...]]:
 @pytest.mark.slow
 def test_the_months_are_those_of_the_marketplace() -> None:
     events = [at("2026-10-31T14:59:00Z"), at("2026-10-31T15:00:00Z", "4.00")]
-    outcome = outcome_of(events, BusinessTimeZone="Asia/Tokyo", PeriodGraceDays=0, FirstPeriod="2026-11")
+    outcome = outcome_of(events, time_zone="Asia/Tokyo", grace_days=0, first_period="2026-11")
     assert sealed(outcome, "period", "net", "closing") == [("2026-11", "4.00", "0.50")]
 
 
 @pytest.mark.slow
 def test_periods_that_are_sealed_at_once_are_proven() -> None:
-    with replayed_months({"PeriodGraceDays": 0}) as tested:
+    with replayed_months({"grace_days": 0}) as tested:
         tested.timeline.statements = False
         tested.play(lines([at("2026-09-30T12:00:00Z"), at("2026-11-01T12:00:00Z")]))
         tested.timeline.statements = True
@@ -451,7 +451,7 @@ def test_a_release_waits_for_the_watch_if_the_function_cannot_be_invoked(
 @pytest.mark.slow
 def test_a_first_person_proposes_a_release(capsys: pytest.CaptureFixture[str]) -> None:
     clock = ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC))
-    with using(clock), open_stack("embedded", {"ReleaseApprovals": 2}, virtual=True, plain=True) as stack:
+    with using(clock), open_stack("embedded", virtual=True, plain=True, settings={"approvals": 2}) as stack:
         world = World(stack, clock)
         world.sell("10.00")
         world.pass_time(days=5)
@@ -592,7 +592,9 @@ def test_the_statements_of_a_retailer_equal_an_independent_computation(
     events.write_text(converted(file, "online_retail.toml", capsys), "utf-8")
     agencies = str(EXAMPLES / "retail_agencies.ndjson")
     replay = ["replay", str(events), "--statements", "--agencies", agencies, "--owner", OWNER_FILE]
-    replay += ["--parameter", "BusinessTimeZone=Europe/London"]
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"time_zone": "Europe/London"}')
+    replay += ["--settings", str(settings)]
     assert main([*replay, "--rate", "rate(1 day)", "--out", str(out), "--json"]) == 0
     printed = tmp_path / "printed.json"
     printed.write_text(capsys.readouterr().out, "utf-8")
@@ -637,8 +639,9 @@ def test_the_statements_of_hotels_equal_an_independent_computation(
         "--out",
         str(out),
     ]
-    parameters = ("BusinessTimeZone=Europe/Lisbon", "BaseCurrency=EUR", "Rounding=half-up")
-    assert main([*replay, *(word for one in parameters for word in ("--parameter", one))]) == 0
+    settings = tmp_path / "settings.json"
+    settings.write_text('{"time_zone": "Europe/Lisbon", "base_currency": "EUR", "rounding": "half-up"}')
+    assert main([*replay, "--settings", str(settings)]) == 0
     truth = ["hotel", str(file), "--agencies", str(agencies), "--rates", str(rates), "--rounding", "half-up"]
     truth += ["--owner", OWNER_FILE]
     both = json.loads(script("statements_truth.py", *truth)[1])

@@ -24,7 +24,7 @@ NOW = NOON + timedelta(days=5)
 @pytest.fixture(scope="module")
 def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November whose October is sealed, with one dispute and one agency not registered."""
-    parameters = {**issuer.with_roles, "BaseCurrency": "EUR"}
+    parameters = {**issuer.with_roles, "base_currency": "EUR"}
     with served(ManualClock(NOON), parameters) as (server, world):
         with server.turns.taken():
             put(world, "/documents/owner", {"seen": 0, "content": OWNER})

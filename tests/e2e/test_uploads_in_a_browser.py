@@ -31,7 +31,7 @@ AGENCIES = "agency,legal_name,country\n42,Quay Records Ltd,GB\n43,Harbour Books 
 @pytest.fixture(scope="module")
 def market(issuer: Issuer) -> Iterator[tuple[Server, World]]:
     """The server of a stack on which finance may upload from the source `till`."""
-    parameters = {**issuer.with_roles, "UploadSources": "till", "BaseCurrency": "EUR"}
+    parameters = {**issuer.with_roles, "upload_sources": ["till"], "base_currency": "EUR"}
     with served(ManualClock(NOW), parameters) as (server, world):
         yield server, world
 

@@ -23,7 +23,7 @@ AFTER_CUT_OFF = datetime(2026, 11, 4, 0, 5, tzinfo=UTC)
 @pytest.fixture(scope="module")
 def sealed() -> Iterator[World]:
     """Two months with statements, of which one is cancelled and made again."""
-    with opened({"FirstPeriod": "2026-10"}, start=datetime(2026, 10, 31, 22, 0, tzinfo=UTC)) as world:
+    with opened({"first_period": "2026-10"}, start=datetime(2026, 10, 31, 22, 0, tzinfo=UTC)) as world:
         world.write("/documents/owner", OWNER)
         for agency in ("42", "7"):
             world.write(f"/agencies/{agency}", tax(scheme="exempt", percent=None, vat_id=None))

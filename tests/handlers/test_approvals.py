@@ -17,7 +17,7 @@ from tests.support.requests import post, verdicts
 from tests.support.system import World, faulty, opened
 from tests.support.tables import items, ledger, redeploy
 
-TWO: dict[str, str | int] = {"ReleaseApprovals": 2, "JwtRoleClaim": "role"}
+TWO: dict[str, str | int] = {"approvals": 2, "JwtRoleClaim": "role"}
 DECIDE = "PUT /held/{source}/{event}"
 
 
@@ -93,7 +93,7 @@ def test_where_one_person_is_enough_an_adjustment_is_recorded_at_once() -> None:
 
 def test_what_is_held_still_needs_its_approval_after_the_parameter_has_changed(two: World) -> None:
     record(two, adjustment("a1", "-2.50"))
-    redeploy(two, "ingest", RELEASE_APPROVALS="1")
+    two.change_settings(approvals=1)
     assert watch(two)["posted"] == 0
     assert record(two, adjustment("a1", "-2.50"))["verdict"] == "recorded", "sent again, one person is enough"
 
@@ -156,8 +156,9 @@ def test_a_decision_sent_again_changes_nothing_and_another_one_conflicts(two: Wo
 @pytest.mark.parametrize("other", ["release", "discard"])
 def test_of_two_people_at_once_one_decides(other: str) -> None:
     with faulty() as (world, faults):
+        world.change_settings(approvals=2)
         for function in ("ingest", "write", "read"):
-            redeploy(world, function, RELEASE_APPROVALS="2", ROLE_CLAIM="role")
+            redeploy(world, function, ROLE_CLAIM="role")
         record(world, adjustment("a1", "-2.50"))
         faults.meanwhile(1, lambda: decide(world, "amy", other))
         with faults.at_work():
@@ -202,7 +203,7 @@ def test_an_agency_does_not_see_what_is_not_approved_nor_who_approved_it(two: Wo
 
 
 def test_an_approved_event_still_waits_for_its_agency_and_needs_no_second_approval() -> None:
-    with opened({**TWO, "AgencyPolicy": "registered"}) as world:
+    with opened({**TWO, "agency_policy": "registered"}) as world:
         record(world, adjustment("a1", "-2.50"))
         assert listed(world, reason="needs_approval") == ["a1"]
         assert decide(world, "bob", "release")[0] == 200
@@ -218,7 +219,7 @@ def test_an_approved_event_still_waits_for_its_agency_and_needs_no_second_approv
 
 
 def test_who_recorded_an_event_that_is_approved_does_not_waive_what_it_waits_for() -> None:
-    with opened({**TWO, "AgencyPolicy": "registered"}) as world:
+    with opened({**TWO, "agency_policy": "registered"}) as world:
         record(world, adjustment("a1", "-2.50"))
         decide(world, "bob", "release")
         watch(world)
@@ -256,7 +257,7 @@ def test_an_item_that_is_left_over_is_deleted_and_posts_nothing_again(two: World
     if approved:
         watch(two)
     else:
-        redeploy(two, "ingest", RELEASE_APPROVALS="1")
+        two.change_settings(approvals=1)
         record(two, adjustment("a1", "-2.50"))
     two.stack.dynamodb.put_item(TableName=table, Item=item)
     assert watch(two) == {"posted": 1, "left": 0, "complete": True}

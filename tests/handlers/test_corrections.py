@@ -39,7 +39,7 @@ def test_a_void_reverses_what_is_left_of_a_sale_in_all_figures(world: World) -> 
 
 
 def test_every_correction_has_the_tax_point_of_its_sale_whatever_its_own_time() -> None:
-    with opened({"BusinessTimeZone": "Europe/Amsterdam"}) as world:
+    with opened({"time_zone": "Europe/Amsterdam"}) as world:
         sold = [sale(id_, "10.00", commission_rate="0.1") | {"time": "2026-10-04T22:30:00Z"} for id_ in "ab"]
         assert verdict(world, *sold) == ["recorded"] * 2
         world.pass_time(minutes=20)

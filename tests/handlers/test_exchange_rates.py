@@ -40,7 +40,7 @@ def refused(world: World, currency: str, body: Any) -> list[str]:
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     """The system with four rates of the pound, as ``CHANGES`` says, and one of the yen."""
-    with opened({"BaseCurrency": "EUR"}) as world:
+    with opened({"base_currency": "EUR"}) as world:
         enter(world, "0.80")
         world.pass_time(minutes=2)
         enter(world, "0.81")
@@ -134,7 +134,7 @@ def test_a_statement_must_be_json(world: World) -> None:
 
 def test_an_earlier_rate_is_added_until_a_report_relies_on_a_later_one() -> None:
     earlier = {"units_per_base": "0.7", "source": "ECB", "as_of": "2026-10-23T01:20:00Z"}
-    with opened({"BaseCurrency": "EUR"}) as world:
+    with opened({"base_currency": "EUR"}) as world:
         enter(world, "0.80")
         added = put(world, "GBP", earlier)
         assert (added.status, added.json()["as_of"]) == (201, "2026-10-23T01:20:00.000Z")

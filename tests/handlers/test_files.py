@@ -185,7 +185,7 @@ def test_a_file_of_agencies_with_an_unknown_column_is_refused(world: World) -> N
 @pytest.fixture
 def open_to_uploads() -> Iterator[World]:
     """A system on which finance records from the source `till`."""
-    with opened({"JwtRoleClaim": "role", "UploadSources": "till, stripe"}) as world:
+    with opened({"JwtRoleClaim": "role", "upload_sources": ["till", "stripe"]}) as world:
         yield world
 
 
@@ -208,7 +208,7 @@ def test_finance_records_the_sales_of_a_file_once_though_others_send_it_again(op
 
 
 def test_where_two_must_agree_an_uploaded_sale_waits_for_the_second() -> None:
-    with opened(TWO | {"UploadSources": "till"}) as two:
+    with opened(TWO | {"upload_sources": ["till"]}) as two:
         (outcome,) = record(two, sale("s1") | {"source": "till"})
         assert (outcome["verdict"], outcome["held"]["problems"][0]["problem"]) == (
             "held",

@@ -15,7 +15,7 @@ from tests.support.events import adjustment, payment, refund, sale, view, void
 from tests.support.orders import item
 from tests.support.requests import post, verdicts
 from tests.support.system import World, faulty, opened
-from tests.support.tables import items, ledger, redeploy
+from tests.support.tables import items, ledger
 
 BY = {"by": "ann", "reason": "sent by a test"}
 
@@ -286,7 +286,7 @@ def test_an_item_that_cannot_be_read_is_named_by_its_place_and_does_not_stop_the
 @pytest.fixture
 def strict() -> Iterator[World]:
     """The system with the policy that agencies must be registered."""
-    with opened({"AgencyPolicy": "registered"}) as world:
+    with opened({"agency_policy": "registered"}) as world:
         yield world
 
 
@@ -345,8 +345,7 @@ def test_a_refund_of_a_registered_agency_is_listed_with_the_sale_that_it_waits_f
 
 def test_a_refund_of_an_unknown_sale_waits_for_its_agency_under_a_stricter_policy(world: World) -> None:
     post(world, refund("r1", "-2"))
-    for function in ("ingest", "watch"):
-        redeploy(world, function, AGENCY_POLICY="registered")
+    world.change_settings(agency_policy="registered")
     assert watch(world)["posted"] == 0
     assert listed(world, reason="unregistered_agency") == ["r1"]
     assert reserved(world) == {"shop#r1": "unregistered_agency"}
@@ -369,8 +368,7 @@ def test_a_refund_that_is_released_from_its_agency_still_waits_for_its_sale(stri
 def strict_faulty() -> Iterator[tuple[World, Faults]]:
     """The system with faults at hand, and the policy that agencies must be registered."""
     with faulty() as (world, faults):
-        for function in ("ingest", "watch"):
-            redeploy(world, function, AGENCY_POLICY="registered")
+        world.change_settings(agency_policy="registered")
         yield world, faults
 
 
@@ -414,9 +412,9 @@ def test_a_decision_at_any_call_that_changes_the_reason_is_kept_and_posts_no_voi
 
 def test_an_event_recorded_before_the_policy_is_a_duplicate(world: World) -> None:
     post(world, sale())
-    redeploy(world, "ingest", AGENCY_POLICY="registered")
+    world.change_settings(agency_policy="registered")
     assert verdicts(post(world, [sale(), sale("order-2"), sale(amount="9")])) == ["duplicate", "held", "conflict"]
-    redeploy(world, "ingest", AGENCY_POLICY="open")
+    world.change_settings(agency_policy="open")
     assert verdicts(post(world, sale("order-2"))) == ["recorded"]
 
 

@@ -117,7 +117,7 @@ def test_of_two_contents_under_one_id_in_a_request_the_first_is_recorded(world: 
 
 def test_a_changed_default_rate_makes_no_conflict_of_a_retry_and_changes_no_commission(world: World) -> None:
     post(world, sale())
-    redeploy(world, "ingest", DEFAULT_COMMISSION_RATE="0.5")
+    world.change_settings(commission_rate="0.5")
     assert verdicts(post(world, [sale(), sale("order-2")])) == ["duplicate", "recorded"]
     assert {item["id"]: item["commission_rate"] for item in ledger(world)} == {"order-1": "0.10", "order-2": "0.5"}
 

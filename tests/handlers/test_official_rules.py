@@ -73,7 +73,7 @@ def sealed_months() -> Files:
 
 
 def files_of_a_run() -> Files:
-    with opened({"PeriodGraceDays": 0}, start=START) as world:
+    with opened({"grace_days": 0}, start=START) as world:
         assert send(world, "PUT", "/documents/owner", {"seen": 0, "content": OWNER}).status == 201
         for agency, content in AGENCIES.items():
             assert send(world, "PUT", f"/agencies/{agency}", {"seen": 0, "content": content}).status == 201

@@ -19,7 +19,7 @@ KEY = "reports/2026/10/23/0130-0145/summary.csv"
 
 @pytest.fixture
 def world() -> Iterator[World]:
-    with opened({"BaseCurrency": "EUR"}) as world:
+    with opened({"base_currency": "EUR"}) as world:
         yield world
 
 
@@ -112,7 +112,7 @@ def test_a_payment_sent_again_is_a_duplicate_and_with_another_amount_a_conflict(
 
 
 def test_a_payment_of_an_agency_that_is_not_registered_is_held_and_posted_once_it_is() -> None:
-    with opened({"AgencyPolicy": "registered"}) as world:
+    with opened({"agency_policy": "registered"}) as world:
         (item,) = post(world, payment()).json()["items"]
         assert (item["verdict"], item["held"]["reason"]) == ("held", "unregistered_agency")
         registered = {"seen": 0, "content": {"legal_name": "Nord & Sons"}}

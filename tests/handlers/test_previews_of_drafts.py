@@ -22,7 +22,7 @@ OWNER = {"legal_name": "Market Ltd", "address": "1 Quay", "country": "GB", "vat_
 @pytest.fixture(scope="module")
 def drafts() -> Iterator[Marketplace]:
     """The drafts of October, of 100.00 and a payment of 5; nothing is released yet. November has a sale of 10.00."""
-    with opened({**LONDON, "StatementRelease": "manual"}, start=datetime(2026, 10, 31, 22, tzinfo=UTC)) as world:
+    with opened({**LONDON, "release": "manual"}, start=datetime(2026, 10, 31, 22, tzinfo=UTC)) as world:
         shop = Marketplace(world)
         shop.write("/documents/owner", OWNER)
         shop.write("/agencies/42", tax(percent="20"))

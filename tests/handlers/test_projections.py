@@ -27,7 +27,7 @@ def enter_rate(world: World, currency: str, units: str) -> None:
 @pytest.fixture(scope="module")
 def world() -> Iterator[World]:
     """The system after a run over three quarter-hours, each with another rate; and a sale that is not sealed."""
-    with opened({"BaseCurrency": "EUR"}) as world:
+    with opened({"base_currency": "EUR"}) as world:
         enter_rate(world, "GBP", "0.8")
         world.sell("8.00", location="GB#London")
         world.pass_time(minutes=14)

@@ -101,7 +101,7 @@ class Shown:
 @contextmanager
 def selling() -> Iterator[Shown]:
     """Open the system with two shops' agencies on the morning of 23 October 2026."""
-    with opened({"BaseCurrency": "EUR", "ReleaseApprovals": 2, "JwtRoleClaim": "role"}) as world:
+    with opened({"base_currency": "EUR", "approvals": 2, "JwtRoleClaim": "role"}) as world:
         shown = Shown(world)
         for route in ("PUT /agencies/{agency}", "PUT /documents/{document}", "PUT /documents/{document}/permissions"):
             shown.send(route)

@@ -208,7 +208,7 @@ def test_a_rebuild_restores_which_statements_are_paid() -> None:
 
 def test_a_payment_of_before_the_first_period_pays_no_statement() -> None:
     """It is on no statement and in no balance, though it names October's statement of 100.00."""
-    with end_of_october({"FirstPeriod": "2026-10"}) as world:
+    with end_of_october({"first_period": "2026-10"}) as world:
         register(world, "42")
         record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
         seal_statements(world)

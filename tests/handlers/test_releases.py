@@ -28,7 +28,7 @@ EVE = datetime(2026, 10, 31, 22, tzinfo=UTC)
 CUT_OFF = datetime(2026, 11, 2, 0, 20, tzinfo=UTC)
 NEXT_CUT_OFF = datetime(2026, 12, 2, 0, 20, tzinfo=UTC)
 RATED = {"commission_rate": "0.125"}
-MANUAL: dict[str, str | int] = {**LONDON, "StatementRelease": "manual", "JwtRoleClaim": "role"}
+MANUAL: dict[str, str | int] = {**LONDON, "release": "manual", "JwtRoleClaim": "role"}
 DRAFT = "/drafts/a1/GBP/2026-10"
 DECIDE = "PUT /drafts/{agency}/{currency}/{period}"
 
@@ -566,7 +566,7 @@ def test_a_decision_is_noted_under_the_name_of_the_person(shop: Marketplace) -> 
 
 
 def test_with_two_approvals_a_second_person_must_agree_to_release_and_to_cancel() -> None:
-    with marketplace({**MANUAL, "ReleaseApprovals": 2}, "a1") as shop:
+    with marketplace({**MANUAL, "approvals": 2}, "a1") as shop:
         shop.record(sale("s1", "100.00", agency="a1", **RATED))
         shop.until(CUT_OFF)
         shop.seal()
@@ -594,7 +594,7 @@ def test_with_two_approvals_a_second_person_must_agree_to_release_and_to_cancel(
 
 
 def test_two_people_who_propose_at_once_do_not_agree_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
-    with marketplace({**MANUAL, "ReleaseApprovals": 2}, "a1") as shop:
+    with marketplace({**MANUAL, "approvals": 2}, "a1") as shop:
         shop.record(sale("s1", "100.00", agency="a1", **RATED))
         shop.until(CUT_OFF)
         shop.seal()
@@ -643,7 +643,7 @@ def test_a_draft_that_does_not_exist_is_not_found(shop: Marketplace, path: str) 
 
 
 def test_a_prefix_with_the_year_begins_with_1_each_year_of_issue() -> None:
-    with marketplace({**MANUAL, "StatementNumberPrefix": "S-{year}-"}, "a1", "a2") as shop:
+    with marketplace({**MANUAL, "statement_prefix": "S-{year}-"}, "a1", "a2") as shop:
         shop.record(*(sale(f"s{n}", "10.00", agency=f"a{n}", **RATED) for n in (1, 2)))
         shop.until(CUT_OFF)
         shop.seal()
@@ -702,7 +702,7 @@ def amsterdam(*agencies: str, **more: str | int) -> Iterator[Marketplace]:
 
 def test_a_version_from_next_month_changes_nothing_of_this_one_though_it_is_released_in_the_next() -> None:
     """F1: two sales of 100 at 10 %, at 21 %. From 1 November on, the agency has another name and the reverse charge."""
-    with amsterdam("chg", StatementRelease="manual") as shop:
+    with amsterdam("chg", release="manual") as shop:
         shop.record(sold("c1", "chg"), sold("c2", "chg"))
         shop.until(datetime(2026, 10, 25, 10, tzinfo=UTC))
         shop.write("/agencies/chg", agency("chg renamed", REVERSE, OF_NOVEMBER), seen=1)
@@ -778,7 +778,7 @@ def test_an_account_without_lines_takes_no_number() -> None:
 
 def test_the_held_sales_of_a_closed_agency_are_on_no_statement_and_its_draft_says_so() -> None:
     """S9: a sale of 100.00, and one of 50.00 after the agency was closed."""
-    with marketplace({**LONDON, "StatementRelease": "manual"}, "42") as shop:
+    with marketplace({**LONDON, "release": "manual"}, "42") as shop:
         shop.record(sale("s1", "100.00", **RATED))
         shop.write("/agencies/42", {**tax(percent="20"), "status": "closed"}, seen=1)
         shop.world.pass_time(minutes=20)

@@ -109,7 +109,7 @@ def test_lost_lines_of_a_run_under_way_are_rewritten() -> None:
 
 
 def test_a_run_in_a_base_currency_is_rewritten_at_its_pinned_exchange_rates() -> None:
-    with opened({"BaseCurrency": "EUR"}) as world:
+    with opened({"base_currency": "EUR"}) as world:
         world.sell("1.00")
         world.pass_time(minutes=18)
         (run,) = world.report()["runs"]

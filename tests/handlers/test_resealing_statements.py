@@ -23,7 +23,7 @@ OF_PERIOD = [f"{PERIOD}/{name}" for name in ("drafts.csv", "manifest.json")]
 def sealed(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     """The system after the drafts of two accounts, which are in two groups and not released."""
     monkeypatch.setattr("quarterhour.statements.plan.LINES_OF_A_GROUP", 1)
-    with opened({"PeriodGraceDays": 0}, start=START) as world:
+    with opened({"grace_days": 0}, start=START) as world:
         world.sell("10.00")
         world.sell("2.50", agency="Café / 7", currency="EUR")
         world.pass_time(minutes=30)

@@ -117,7 +117,7 @@ def test_a_table_that_is_no_copy_is_refused(reported: World) -> None:
 
 
 def test_lost_items_of_statements_are_restored_so_that_lost_files_can_be_resealed() -> None:
-    with opened({"PeriodGraceDays": 0}, start=datetime(2026, 11, 30, 23, 0, tzinfo=UTC)) as world:
+    with opened({"grace_days": 0}, start=datetime(2026, 11, 30, 23, 0, tzinfo=UTC)) as world:
         world.write("/documents/owner", OWNER)
         register(world, "42")
         world.sell("10.00")

@@ -245,7 +245,7 @@ def test_the_watch_measures_how_late_the_reports_are(world: World, logs: StringI
         "ReportDelay": (0, "Count"),
         "ReportDelaySeconds": (0, "Seconds"),
         "HeldPosted": (0, "Count"),
-        "HeldAgeDays": (0, "Count"),
+        "HeldOverdue": (0, "Count"),
         "StatementsDue": (0, "Count"),
     }
     world.sell("1")  # at 01:30, so its quarter-hour is due from 01:47 on

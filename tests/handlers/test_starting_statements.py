@@ -16,7 +16,7 @@ LINES = "ledger/dt=2026-11-30/quarter=2300/lines.csv.gz"
 @pytest.fixture
 def sold() -> Iterator[World]:
     """The system after a sale in the last hour of a month, without days of grace."""
-    with opened({"PeriodGraceDays": 0}, start=LAST_DAY) as world:
+    with opened({"grace_days": 0}, start=LAST_DAY) as world:
         world.sell("10.00")
         world.pass_time(minutes=30)
         world.report()

@@ -26,7 +26,7 @@ from tests.support.system import World, opened
 
 OCTOBER, NOVEMBER = Period(2026, 10), Period(2026, 11)
 EVE = datetime(2026, 10, 31, 22, tzinfo=UTC)
-LONDON: dict[str, str | int] = {"BusinessTimeZone": "Europe/London", "PeriodGraceDays": 1, "FirstPeriod": "2026-10"}
+LONDON: dict[str, str | int] = {"time_zone": "Europe/London", "grace_days": 1, "first_period": "2026-10"}
 LONG = "字" * 200
 EXEMPT: dict[str, Any] = {"scheme": "exempt", "percent": None, "vat_id": None}
 NOTHING = {"periods": [], "drafts": 0, "next": "done", "parts": None, "releases": [], "documents": 0}

@@ -55,7 +55,7 @@ def world(with_a_statement: World, on_a_copy: OnACopy) -> Iterator[World]:
 
 def test_a_statement_that_is_not_answered_is_accepted_by_silence() -> None:
     """Issued on 1 November at 00:30 in UTC; the agency can dispute it until 1 December."""
-    with end_of_october({"AcceptanceDays": 30}) as world:
+    with end_of_october({"acceptance_days": 30}) as world:
         world.sell("100.00")
         register(world, "42")
         seal_statements(world)

@@ -185,7 +185,7 @@ def test_a_run_under_way_shows_in_the_state_of_its_period() -> None:
 
 
 def test_before_the_first_period_there_are_no_statements_and_no_open_periods() -> None:
-    with end_of_october({"FirstPeriod": "2026-12"}) as world:
+    with end_of_october({"first_period": "2026-12"}) as world:
         world.sell("10.00")
         world.drain()
         assert world.read("/periods")["items"] == []
@@ -264,7 +264,7 @@ def test_a_balance_as_of_an_instant_counts_what_was_recorded_by_then(
 
 
 def test_the_balance_at_a_release_is_the_closing_balance_and_the_lines_of_later_periods_that_came_before() -> None:
-    with end_of_october({"PeriodGraceDays": 1}) as world:
+    with end_of_october({"grace_days": 1}) as world:
         register(world, "42")
         record(world, "sale.recorded", "october", "100.03", commission_rate="0.1")
         world.pass_time(hours=2)
@@ -301,7 +301,7 @@ def test_a_past_balance_stays_the_same_while_events_are_counted(monkeypatch: pyt
 
 
 def test_sales_of_before_the_first_period_are_in_no_balance() -> None:
-    with end_of_october({"FirstPeriod": "2026-10"}) as world:
+    with end_of_october({"first_period": "2026-10"}) as world:
         old = {**sale("old", "500", commission_rate="0.1"), "time": "2026-08-01T00:00:00Z"}
         assert post(world, old).status == 202
         world.sell("10.00")

@@ -14,9 +14,9 @@ from tests.support.sealing import opening
 from tests.support.system import opened
 
 AMSTERDAM: dict[str, str | int] = {
-    "BusinessTimeZone": "Europe/Amsterdam",
-    "PeriodGraceDays": 1,
-    "FirstPeriod": "2026-10",
+    "time_zone": "Europe/Amsterdam",
+    "grace_days": 1,
+    "first_period": "2026-10",
 }
 STANDARD_21 = {"scheme": "standard", "percent": "21"}
 REVERSE = {"scheme": "reverse_charge"}
@@ -330,7 +330,7 @@ def test_what_a_marketplace_owes_is_proven_by_the_files_alone(collected: Marketp
 @pytest.fixture(scope="module", params=["half-even", "half-up"])
 def rounded(request: pytest.FixtureRequest) -> Iterator[tuple[str, Marketplace]]:
     """October and November of a sale with a commission of 1.025 and its void, in either rounding."""
-    parameters = AMSTERDAM | {"Rounding": request.param}
+    parameters = AMSTERDAM | {"rounding": request.param}
     with opened(parameters, start=datetime(2026, 10, 5, 10, tzinfo=UTC)) as world:
         shop = Marketplace(world)
         shop.write("/documents/owner", owner("Market B.V."))

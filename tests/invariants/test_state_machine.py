@@ -296,7 +296,7 @@ class Marketplace(RuleBasedStateMachine):
 
     @rule(rate=st.sampled_from(["0.10", "0.125", "1"]))
     def the_owner_changes_the_commission(self, rate: str) -> None:
-        self.place.set_environment("ingest", "DEFAULT_COMMISSION_RATE", rate)
+        self.place.change_settings(commission_rate=rate)
 
     @rule(id_=st.sampled_from(ORDERS), amounts=st.sampled_from(CONTENTS), fault=faults)
     def a_client_orders(self, id_: str, amounts: tuple[str, ...], fault: tuple[FaultKind, int] | None) -> None:

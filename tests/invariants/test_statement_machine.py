@@ -28,11 +28,12 @@ from quarterhour.model.periods import Calendar, Period, time_zone
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.proof.verify import verify
 from quarterhour.registry.agencies.agency import EXEMPT, REVERSE_CHARGE, STANDARD, TaxProfile
+from quarterhour.registry.settings.settings import RELEASES
 from quarterhour.statements import plan
 from quarterhour.statements.drafts import day_lines, service
 from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.keys import STATEMENTS, statement_prefix
-from quarterhour.statements.plan import RELEASES, StatementSettings
+from quarterhour.statements.plan import StatementSettings
 from quarterhour.statements.releases.keys import release_list_key
 from quarterhour.statements.releases.requests import Desired, DraftRequest
 from quarterhour_tools.emulator.faults import Killed

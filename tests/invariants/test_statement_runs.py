@@ -174,7 +174,7 @@ def shop() -> Iterator[Marketplace]:
 
 @contextmanager
 def deployed(release: str) -> Iterator[Marketplace]:
-    parameters: dict[str, str | int] = {"PeriodGraceDays": 0, "FirstPeriod": "2026-10", "StatementRelease": release}
+    parameters: dict[str, str | int] = {"grace_days": 0, "first_period": "2026-10", "release": release}
     with Faults().installed() as faults, opened(parameters, start=EVE) as world:
         yield Marketplace(world, faults)
 

@@ -533,10 +533,10 @@ def on_trial(  # noqa: PLR0913 - all are options
     intake: bool = False,
 ) -> Iterator[Trial]:
     """Deploy, with faults at hand and a clock that is set by hand; calls run one by one, so that faults are counted."""
-    own: dict[str, str | int] = {
+    own: dict[str, Any] = {
         "LedgerShards": shards,
-        "BaseCurrency": base,
-        "AgencyPolicy": policy,
+        "base_currency": base or None,
+        "agency_policy": policy,
         "Intake": "on" if intake else "off",
     }
     with Faults().installed() as faults, opened(own, engine=engine, start=start, executes=False) as world:

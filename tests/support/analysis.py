@@ -55,7 +55,7 @@ def late() -> list[Cloud]:
 @contextmanager
 def sold() -> Iterator[World]:
     """Record the events of two days, four weeks apart, and seal them."""
-    with opened({"DefaultCommissionRate": "0.10"}, start=FIRST) as world:
+    with opened({"commission_rate": "0.10"}, start=FIRST) as world:
         for at, events in ((FIRST, early()), (LATER, late())):
             world.clock.advance(at - world.clock.now())
             answer = post(world, events).json()

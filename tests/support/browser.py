@@ -22,7 +22,7 @@ from tests.support.openid import Issuer
 
 HOSTILE: Final = "<img src=x onerror=document.title='ran'>"
 RIGHT_TO_LEFT: Final = "שלום & Co"
-ZONE: Final = {"BusinessTimeZone": "Asia/Tokyo"}
+ZONE: Final = {"time_zone": "Asia/Tokyo"}
 SCREEN: Final = (1280, 900)
 Role = Literal["button", "link"]
 PHONE: Final = (360, 740)

@@ -16,7 +16,7 @@ from quarterhour.ledger.recording.pricing import has_terms_of_sale, terms_of
 from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Account, Identity, Partition, Position
-from quarterhour.model.periods import Period
+from quarterhour.model.periods import Calendars, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.totals import PeriodTotals, Totals
 from quarterhour.registry.rate_cards.plan import Version
@@ -106,6 +106,8 @@ def settings(**changed: object) -> RecordingSettings:
         "retention": None,
         **changed,
     }
+    if "calendar" in all_settings:
+        all_settings["calendars"] = Calendars.always(all_settings.pop("calendar"))
     return RecordingSettings(**all_settings)
 
 

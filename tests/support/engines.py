@@ -24,7 +24,7 @@ from rich.table import Table
 
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.demo.year import Calendar
-from quarterhour_tools.demo.year_run import PARAMETERS, YEAR_ENDS, run_year
+from quarterhour_tools.demo.year_run import PARAMETERS, SETTINGS, YEAR_ENDS, run_year
 from quarterhour_tools.emulator.engines import EMBEDDED
 from quarterhour_tools.emulator.stack import open_stack
 from quarterhour_tools.errors import ToolError
@@ -201,7 +201,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def made(folder: Path) -> Path:
     """Make the year of `quarterhour demo`, and return the folder of its sealed files."""
-    with open_stack(EMBEDDED, PARAMETERS, virtual=True) as stack, replaying(stack) as replay:
+    with open_stack(EMBEDDED, PARAMETERS, virtual=True, settings=SETTINGS) as stack, replaying(stack) as replay:
         run_year(stack, replay, Calendar(YEAR_ENDS))
         stack.bucket.copy_to(folder)
     return folder

@@ -11,7 +11,7 @@ from tests.support.system import World
 
 STARTS: Final = datetime(2026, 10, 30, 12, tzinfo=UTC)
 PERIOD: Final = "2026-11"
-PARAMETERS: Final = {"StatementRelease": "manual", "BaseCurrency": "EUR"}
+PARAMETERS: Final = {"release": "manual", "base_currency": "EUR"}
 NAMES: Final = {"harbour": "Harbour Books Ltd", "quay": "Quay & Sons", "lamp": "Lamplight GmbH", "mill": "Mill SARL"}
 """The legal names of the agencies that are registered; al-mina is not."""
 

@@ -17,9 +17,9 @@ from tests.support.tables import ledger, put_postings
 
 PARAMETERS: dict[str, str | int] = {
     "LedgerRetentionMonths": 1,
-    "StatementRelease": "manual",
+    "release": "manual",
     "LedgerShards": 2,
-    "PeriodGraceDays": 0,
+    "grace_days": 0,
 }
 STARTS = datetime(2026, 10, 31, 22, 31, tzinfo=UTC)
 DUE = datetime(2026, 12, 5, 0, 20, tzinfo=UTC)

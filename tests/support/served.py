@@ -11,19 +11,20 @@ from urllib.request import Request, urlopen
 from quarterhour.model.clock import ManualClock, using
 from quarterhour_tools.emulator.server import Server
 from quarterhour_tools.emulator.stack import open_stack
-from tests.support.system import World
+from tests.support.system import World, apart
 
 
 @contextmanager
-def served(clock: ManualClock, parameters: Mapping[str, str] | None = None) -> Iterator[tuple[Server, World]]:
+def served(clock: ManualClock, parameters: Mapping[str, Any] | None = None) -> Iterator[tuple[Server, World]]:
     """Serve a stack at the time of a clock; yield the server and the system.
 
     A test uses the system only within ``server.turns.taken()``.
     """
     server = Server(0)
+    own, settings = apart(parameters or {})
     with (
         using(clock),
-        open_stack("embedded", parameters, s3_url=server.url, virtual=True) as stack,
+        open_stack("embedded", own, s3_url=server.url, virtual=True, settings=settings) as stack,
         server.serving(stack),
     ):
         yield server, World(stack, clock)

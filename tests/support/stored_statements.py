@@ -125,7 +125,7 @@ def keep_draft(world: World, plan: StatementPlan, account: Account) -> None:
 @contextmanager
 def end_of_october(parameters: Mapping[str, str | int] | None = None) -> Iterator[World]:
     """Deploy the system half an hour before October ends and is cut off; its owner is registered."""
-    with opened({"PeriodGraceDays": 0, **(parameters or {})}, start=LAST_HOUR) as world:
+    with opened({"grace_days": 0, **(parameters or {})}, start=LAST_HOUR) as world:
         world.write("/documents/owner", OWNER)
         yield world
 

@@ -49,6 +49,14 @@ class World:
         answer = self.stack.request(Request("PUT", path, headers=headers, body=body))
         assert answer.status in {200, 201}, answer.json()
 
+    def change_settings(self, **changed: Any) -> None:
+        """Let finance change settings, which every function knows at once, as it starts anew."""
+        found = self.get("/documents/settings")
+        seen, before = (found.json()["version"], found.json()["content"]) if found.status == 200 else (0, {})
+        self.write("/documents/settings", {**before, **changed}, seen)
+        for function in self.stack.functions:
+            self.stack.cold_start(function)
+
     def pass_time(self, **span: float) -> None:
         """Deliver all stream records, then advance the clock."""
         self.drain()
@@ -109,9 +117,15 @@ class World:
         return [item for page in self.pages(path, **parameters) for item in page["items"]]
 
 
+def apart(options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the parameters of the template among some options, and the settings of finance, whose names are small."""
+    settings = {name: value for name, value in options.items() if name.islower()}
+    return {name: value for name, value in options.items() if name not in settings}, settings
+
+
 @contextmanager
 def opened(
-    parameters: Mapping[str, str | int] | None = None,
+    options: Mapping[str, Any] | None = None,
     *,
     engine: str = EMBEDDED,
     start: datetime = START,
@@ -120,11 +134,15 @@ def opened(
 ) -> Iterator[World]:
     """Deploy the system for the length of the block.
 
-    ``executes``: execute the state machines. ``faults`` occur while functions run.
+    ``options``: parameters of the template, and settings of finance. ``executes``: execute the state machines.
+    ``faults`` occur while functions run.
     """
     clock = ManualClock(start)
-    own = {"Stage": f"test-{next(_STAGES)}", **(parameters or {})}
-    with using(clock), open_stack(engine, own, virtual=True, executes=executes, faults=faults) as stack:
+    parameters, settings = apart({"Stage": f"test-{next(_STAGES)}", **(options or {})})
+    with (
+        using(clock),
+        open_stack(engine, parameters, virtual=True, executes=executes, faults=faults, settings=settings) as stack,
+    ):
         yield World(stack, clock)
 
 

@@ -26,7 +26,7 @@ from tests.support.tables import postings_in
 from tests.template.calls import World, redirected
 from tests.template.stack import OPTIONS, Properties
 
-PARAMETERS = {"BaseCurrency": "EUR", **OPTIONS}
+PARAMETERS = OPTIONS
 """With which the functions have the most to do."""
 
 OCTOBER = 10
@@ -54,7 +54,8 @@ def live_through(world: World) -> None:
 
 
 def live_with_documents(world: World) -> None:
-    """Let an agency have a rate card, by which events to come are charged."""
+    """Let finance decide about the base currency, and an agency have a rate card for the events to come."""
+    write(world, "write-document", "settings", {"base_currency": "EUR"})
     of_one = ("document", "document-versions", "document-version", "document-metadata", "document-permissions")
     for name in ("write-document", "write-document", "write-document-permissions", *(f"read-{one}" for one in of_one)):
         assert world.sample(name, document="rate-card:Nord & Süd")["statusCode"] in {200, 201}, name

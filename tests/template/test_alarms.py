@@ -145,7 +145,7 @@ def normal(known: dict[str, Alarm]) -> Series:
         Own.INBOX_FILES_FAILED: every(60 * MINUTE, 0),
         Own.ARCHIVE_DELAY_DAYS: every(60 * MINUTE, 4),
         Own.SUBSCRIPTIONS_DISABLED: every(MINUTE, 0),
-        Own.HELD_AGE_DAYS: every(SPAN, 0.5),
+        Own.HELD_OVERDUE: every(SPAN, 0),
         # A run that takes an hour.
         Own.STATEMENTS_DUE: [(second, float(600 <= second // MINUTE < 660)) for second, _ in every(15 * MINUTE, 0)],
         # Just before a report, the checkpoint is a rate and the grace old.
@@ -182,7 +182,7 @@ BREACHES: dict[str, list[tuple[float, float]]] = {
     Own.ARCHIVE_DELAY_DAYS: once(600, 32),
     Own.SUBSCRIPTIONS_DISABLED: once(600, 1),
     Own.REPORT_DELAY: [(600 * MINUTE, 2.0), (615 * MINUTE, 2.25)],
-    Own.HELD_AGE_DAYS: once(600, 7.01),
+    Own.HELD_OVERDUE: once(600, 1),
     Own.STATEMENTS_DUE: [((600 + 15 * tick) * MINUTE, 1) for tick in range(8)],
 }
 

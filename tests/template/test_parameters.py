@@ -98,45 +98,6 @@ def test_the_longest_rate_seals_a_quarter_hour_while_its_counters_stand(document
     assert Retention().quarter_hour > LONGEST
 
 
-@cases(
-    ("rate", "taken"),
-    [("0", True), ("0.10", True), ("0.125", True), ("1", True), ("1.00", True)]
-    + [(bad, False) for bad in ("1.01", "2", "-0.1", ".1", "0,1", "10%", "1e-1", "NaN", "")],
-)
-def test_a_commission_rate_lies_between_0_and_1(rate: str, *, taken: bool) -> None:
-    assert accepts("DefaultCommissionRate", rate) is taken
-
-
-@cases(
-    ("zone", "taken"),
-    [(good, True) for good in ("UTC", "Europe/London", "America/Argentina/Buenos_Aires", "Etc/GMT+5", "GB")]
-    + [(bad, False) for bad in ("", "utc", "europe/london", "Europe/", "/London", "+01:00", "Europe/London ", "..")],
-)
-def test_a_business_time_zone_has_the_form_of_a_zone_s_name(zone: str, *, taken: bool) -> None:
-    assert accepts("BusinessTimeZone", zone) is taken
-
-
-@pytest.mark.parametrize("name", ["ingest", "billing", "intake"])
-def test_a_zone_that_only_code_can_judge_stops_the_functions_that_record(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    function = Template(parsed(), ROOT, {"BusinessTimeZone": "Europe/Atlantis", "Intake": "on"}).functions(attribute)[
-        name
-    ]
-    expected = "BUSINESS_TIME_ZONE is 'Europe/Atlantis': expected a time zone of the tz database such as Europe/London"
-    with pytest.raises(SettingsError, match=expected):
-        started(function, monkeypatch)
-
-
-@cases(
-    ("first", "taken"),
-    [(good, True) for good in ("", "1970-01", "2026-11", "2026-12")]
-    + [(bad, False) for bad in ("2026", "2026-13", "2026-00", "2026-1", "2026-11-01", "1969-12", "11-2026")],
-)
-def test_a_first_period_is_a_month_or_none(first: str, *, taken: bool) -> None:
-    assert accepts("FirstPeriod", first) is taken
-
-
 @pytest.mark.parametrize(
     "topic", ["", "arn:aws:sns:eu-west-1:123456789012:alarms", "arn:aws-cn:sns:cn-north-1:123456789012:a_b-C"]
 )
@@ -162,7 +123,6 @@ def test_senders_are_accounts_roles_and_users_and_never_everybody(senders: str, 
     [
         *(("LedgerShards", "0"), ("LedgerShards", "65"), ("LedgerShards", "many")),
         ("DedupRetentionDays", "-1"),
-        *(("PeriodGraceDays", "-1"), ("PeriodGraceDays", "91"), ("AcceptanceDays", "-1"), ("AcceptanceDays", "366")),
         *(("Stage", ""), ("Stage", "Prod"), ("Stage", "a" * 17)),
         *(("LocalEndpoint", "localhost:9000"), ("LogRetentionDays", "15")),
         *(("AlarmTopicArn", "alarms"), ("AlarmTopicArn", "arn:aws:sqs:eu-west-1:123456789012:q")),

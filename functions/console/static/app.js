@@ -36,9 +36,9 @@ function Shown({ utc, setUtc, exact, setExact }) {
   const round = () => { format.showExact(!exact); setExact(!exact); };
   return html`
     <footer>
-      <span>Times are in ${utc ? "UTC" : settings.time_zone}.</span>
-      ${settings.time_zone !== "UTC" && html`
-        <button type="button" onClick=${change}>Show ${utc ? settings.time_zone : "UTC"}</button>`}
+      <span>Times are in ${utc ? "UTC" : format.marketplaceZone()}.</span>
+      ${format.marketplaceZone() !== "UTC" && html`
+        <button type="button" onClick=${change}>Show ${utc ? format.marketplaceZone() : "UTC"}</button>`}
       <span>Amounts in lists ${exact ? "have all their digits" : "are rounded to their currency"}.</span>
       <button type="button" onClick=${round}>${exact ? "Round them" : "Show all digits"}</button>
     </footer>`;

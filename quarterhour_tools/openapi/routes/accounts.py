@@ -169,9 +169,9 @@ ACCOUNTS: Final = Group(
             - With `at`, what was unbilled then is rounded and taxed as one sum, by the profile of that day.
             - `statement` is the last one that holds nothing recorded at or after `as_of`. It is `null` before the
               account's first statement; then everything is unbilled.
-            - Events of periods before `FirstPeriod` are in no balance.
+            - Events of periods before `first_period` are in no balance.
             - A past balance needs the counters of each day since, and of the quarter-hours of that day. An instant at
-              midnight UTC needs days only. If the account has events from before `FirstPeriod`, quarter-hours are
+              midnight UTC needs days only. If the account has events from before `first_period`, quarter-hours are
               needed throughout.
             """,
             {

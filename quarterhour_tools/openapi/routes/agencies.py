@@ -47,7 +47,7 @@ AGENCIES: Final = Group(
             """
             They are those in force now, or `at` an instant, in the order in which they are tried: the agency's, its
             group's and the default one. `items` holds the version of each with its `rules`. An event without a
-            commission rate that no rule covers is charged at `DefaultCommissionRate`.
+            commission rate that no rule covers is charged at `commission_rate`.
             """,
             missing="No agency can have that name.",
         ),

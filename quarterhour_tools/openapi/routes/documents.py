@@ -60,7 +60,7 @@ DOCUMENTS: Final = Group(
             rejected. If the event names `commission_rate` itself, it pays that. A rate card has 1 to 200 rules.
 
             *Which rate card.* The agency's own, then its group's, then `rate-card:default`: the first one that is in
-            force and has a rule for the event. If there is none, the event pays `DefaultCommissionRate`. The group is
+            force and has a rule for the event. If there is none, the event pays `commission_rate`. The group is
             that of the agency's registration in force at the event's `time` (or its recording). An agency that is
             called `default`, `*`, or begins with `group/` has no rate card.
 

@@ -37,7 +37,7 @@ EVENTS: Final = Group(
             Sends one event, or up to 500 in a batch or in lines. [Sending events](events.md) is the reference of the
             format, the fields and the verdicts. People of finance record payments and adjustments with the source
             `finance`, the re-ratings of [a preview](#get-rerating), and events of all types with a source that
-            `UploadSources` names. Where `ReleaseApprovals` is 2, all of these but payments that came in and views are
+            `upload_sources` names. Where `approvals` is 2, all of these but payments that came in and views are
             `held` with the reason `needs_approval`, until [another person approves them](#put-heldsourceevent). What
             machines record needs no approval: its controls are those of the system that sends it.
             """,

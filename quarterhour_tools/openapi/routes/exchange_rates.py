@@ -32,7 +32,7 @@ EXCHANGE_RATES: Final = Group(
             converted from this currency. A report that found no rate relies on none. A rate after the one in force can
             be entered late, too: a report that is sealed keeps the rates that it pinned.
 
-            A rate belongs to the base currency of its time: after a change of `BaseCurrency`, the summaries use the
+            A rate belongs to the base currency of its time: after a change of `base_currency`, the summaries use the
             rates entered since.
             """,
             {

@@ -17,7 +17,7 @@ REPORTS: Final = Group(
             text="""
             - `counters` compares the live counters with what the run sealed: `verified`, `pending` (they lag; the next
               run checks again) or `drift`.
-            - `default_rate_events` is how many of the run's events were charged by `DefaultCommissionRate`, because no
+            - `default_rate_events` is how many of the run's events were charged by `commission_rate`, because no
               rate card had a rule for them. In the sealed lines, their `terms` are `default`. Views do not count.
             """,
             links={"report": Link("GET /reports/{run}", {"run": "$response.body#/items/0/run"})},

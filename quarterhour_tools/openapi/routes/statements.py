@@ -70,10 +70,10 @@ STATEMENTS: Final = Group(
 
             | `state` | meaning |
             |---|---|
-            | `new` | just made; the next release decides about it, where `StatementRelease` is `automatic` |
+            | `new` | just made; the next release decides about it, where `release` is `automatic` |
             | `open` | a person must decide |
             | `held` | kept back, or its statement was cancelled |
-            | `proposed` | a first person wants to release it; where `ReleaseApprovals` is 2, a second one must agree |
+            | `proposed` | a first person wants to release it; where `approvals` is 2, a second one must agree |
             | `releasing` | the next release makes its statement |
             | `released` | it has a statement |
             | `cancel_proposed` | a first person wants to cancel its statement |
@@ -102,7 +102,7 @@ STATEMENTS: Final = Group(
             | `cancel` | a draft with a statement | a document reverses the statement whole, and the draft is held |
 
             - The watch starts the next release within 15 minutes.
-            - Machines and finance may decide. Where `ReleaseApprovals` is 2, a second person must send the same
+            - Machines and finance may decide. Where `approvals` is 2, a second person must send the same
               `release` or `cancel`.
             - An account's periods are released in order the first time. A month whose statement is cancelled keeps no
               later one back, as each opening balance follows the document before.
@@ -187,9 +187,9 @@ STATEMENTS: Final = Group(
             - A dispute is about the statement or about
               [single lines](#post-statementsagencycurrencyperioddisputes). If only lines were disputed, the statement
               is resolved with its last disputed line.
-            - With `AcceptanceDays`, a statement that is `issued` and not answered becomes `accepted` `by` `silence`, at
-              the end of the last of so many days after its date of issue. The statement shows that day. A later answer
-              is a 409. The days are fixed when the statement is made.
+            - With `acceptance_days`, a statement that is `issued` and not answered becomes `accepted` `by` `silence`,
+              at the end of the last of so many days after its date of issue. The statement shows that day. A later
+              answer is a 409. The days are fixed when the statement is made.
             - A status that the caller's role may never set is a 403.
             - A statement with open disputes cannot be set to `resolved`: resolve each dispute.
             - `by` is the subject of a person's token, or the ARN of a machine. `party` is `agency` for people of the
@@ -252,7 +252,7 @@ STATEMENTS: Final = Group(
             1. A document that cancels another one offsets exactly that one.
             2. Payments that name a statement (`data.statement`) clear that one, at most what is open of it. Those of
                one statement are added up, so a payment of the opposite sign takes one back. A payment before
-               `FirstPeriod` counts nowhere.
+               `first_period` counts nowhere.
             3. All other payments, and the rest of those, clear the oldest first: money of the agency its statements,
                money of the marketplace the credits.
             4. What is still open of credits reduces the oldest open statements.

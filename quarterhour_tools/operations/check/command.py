@@ -76,7 +76,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--statement",
         action="store_true",
-        help="with FirstPeriod, let the events count in the current month: its statement takes a number of the series",
+        help="with a first period, let the events count in the current month: a statement takes a number",
     )
 
 
@@ -152,7 +152,7 @@ def _check(args: argparse.Namespace, trail: Trail) -> Check:
     remote = api(args)
     remote.observe(trail.note)
     found = described(args.stack) if args.stack else None
-    first = found.parameters.get("FirstPeriod", "") if found and not args.statement else ""
+    first = "" if args.statement else remote.get("/me", {}).get("first_period") or ""
     call = partial(_invoked, args, trail)
     # An emulator serves the console at its only address.
     outputs = found.outputs if found else {PEOPLE: remote.url}

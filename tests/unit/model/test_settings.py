@@ -1,7 +1,6 @@
 """The settings of a function."""
 
 from datetime import timedelta
-from decimal import Decimal
 
 import pytest
 
@@ -13,7 +12,6 @@ from tests.support.cases import cases
 GOOD = {
     "TABLE": "Ledger",
     "NUMBER": "64",
-    "RATE": "0.125",
 }
 
 
@@ -22,10 +20,8 @@ def read(name: str, value: str | None) -> object:
     match name:
         case "TABLE":
             return env.text(name)
-        case "NUMBER":
-            return env.integer(name)
         case _:
-            return env.share(name)
+            return env.integer(name)
 
 
 def test_settings_are_parsed_into_values() -> None:
@@ -34,7 +30,6 @@ def test_settings_are_parsed_into_values() -> None:
     assert env.integer("NUMBER", minimum=64) == 64
     assert env.days("NUMBER") == timedelta(days=64)
     assert env.seconds("NUMBER") == timedelta(seconds=64)
-    assert env.share("RATE") == Decimal("0.125")
 
 
 @cases(
@@ -43,10 +38,6 @@ def test_settings_are_parsed_into_values() -> None:
         ("NUMBER", "many", "a whole number of at least 0"),
         ("NUMBER", "1.5", "a whole number of at least 0"),
         ("NUMBER", "-1", "a whole number of at least 0"),
-        ("RATE", "12.5", "a decimal from 0 to 1"),
-        ("RATE", "-0.1", "a decimal from 0 to 1"),
-        ("RATE", "12.5%", "a decimal from 0 to 1"),
-        ("RATE", "1e-1", "a decimal from 0 to 1"),
     ],
 )
 def test_an_invalid_setting_is_named_with_its_value_and_the_expectation(name: str, value: str, expected: str) -> None:

@@ -22,7 +22,7 @@ FILES = {
     "pages/one.js": b"export {}",
     "vendor/one.LICENSE": b"free",
 }
-SETTINGS = PageSettings("Europe/London", 'https://issuer.example/a"b')
+SETTINGS = PageSettings('https://issuer.example/a"b')
 
 
 def test_each_file_is_served_under_the_hash_of_all_of_them_and_cached_for_ever() -> None:

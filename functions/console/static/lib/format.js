@@ -77,13 +77,19 @@ export function size(bytes) {
   return cached(Intl.NumberFormat, { style: "unit", unit, maximumFractionDigits: 1 }).format(bytes / divisor);
 }
 
-let zone = settings.time_zone;
+let marketplace = "UTC", zone = marketplace;
 
 /** Returns the name of the time zone that is shown. */
 export const zoneName = () => zone;
 
 /** Makes every time that is formatted from now on one of UTC, or of the marketplace's zone. */
-export const showUtc = (utc) => { zone = utc ? "UTC" : settings.time_zone; };
+export const showUtc = (utc) => { zone = utc ? "UTC" : marketplace; };
+
+/** Sets the marketplace's time zone, in which times are shown at first. */
+export const setZone = (name) => { marketplace = zone = name; };
+
+/** Returns the marketplace's time zone. */
+export const marketplaceZone = () => marketplace;
 
 /** Returns an instant in a time zone, to the minute. */
 export const time = (text, timeZone = zone) =>

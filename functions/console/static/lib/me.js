@@ -1,5 +1,6 @@
 /** Who the reader is: their roles and agencies. The API is the gate; this only decides what is worth showing. */
 import { get } from "./api.js";
+import { setZone } from "./format.js";
 import { keepAgency } from "./routes.js";
 
 let me;
@@ -10,6 +11,7 @@ export const STAFF = ["finance", "support", "auditor"];
 /** Asks the API who the reader is. Call it once, before any page is shown. */
 export async function load() {
   me = await get("/me");
+  setZone(me.time_zone);
   if (me.agencies.length > 1) keepAgency();
   return me;
 }

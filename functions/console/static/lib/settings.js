@@ -1,2 +1,2 @@
-/** The settings of the deployment: time zone of the periods, and sign-in. */
+/** The settings of the deployment: how people sign in. */
 export const settings = JSON.parse(document.querySelector('meta[name="settings"]').content);

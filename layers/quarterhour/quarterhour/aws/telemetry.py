@@ -72,7 +72,7 @@ class Metric(StrEnum):
     REPORT_DELAY_SECONDS = "ReportDelaySeconds"
     HELD_POSTED = "HeldPosted"
     """Held events that the watch has posted."""
-    HELD_AGE_DAYS = "HeldAgeDays"
+    HELD_OVERDUE = "HeldOverdue"
     """The age of the oldest held event."""
     SCHEDULE_PAUSED = "SchedulePaused"
     SCHEDULE_RECONCILED = "ScheduleReconciled"

@@ -143,6 +143,25 @@ class Calendar:
         return current
 
 
+@dataclass(frozen=True, slots=True)
+class Calendars:
+    """The settings for periods in the order of time, each from an instant on; the defaults before the first."""
+
+    starts: tuple[tuple[datetime, Calendar], ...] = ()
+
+    @classmethod
+    def always(cls, calendar: Calendar) -> Self:
+        """Return calendars of which one always applies."""
+        return cls(((datetime.min.replace(tzinfo=UTC), calendar),))
+
+    def at(self, instant: datetime) -> Calendar:
+        """Return the calendar of what is recorded, planned or asked for at an instant."""
+        return next((calendar for since, calendar in reversed(self.starts) if since <= instant), _DEFAULT)
+
+
+_DEFAULT: Final = Calendar()
+
+
 @lru_cache(maxsize=64)
 def _cut_off(zone: tzinfo, grace_days: int, period: Period) -> datetime:
     return start_of(period.next.first_day + timedelta(days=grace_days), zone)

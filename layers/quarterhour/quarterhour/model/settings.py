@@ -4,12 +4,9 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
-from decimal import Decimal
 from typing import Self, TypeVar
 
-from quarterhour.model import money
 from quarterhour.model.errors import SettingsError
-from quarterhour.model.periods import PERIOD, ZONE, Calendar, Period, time_zone
 
 T = TypeVar("T")
 
@@ -47,17 +44,6 @@ class Environment:
         """Return a number of seconds."""
         return timedelta(seconds=self.integer(name))
 
-    def share(self, name: str) -> Decimal:
-        """Return a decimal from 0 to 1."""
-        return self.parsed(name, "a decimal from 0 to 1", _share)
-
-    def currency(self, name: str) -> str:
-        """Return the code of a currency; empty if the variable is empty or missing."""
-        code = self.variables.get(name, "")
-        if code and not money.is_currency(code):
-            raise SettingsError(f"{name} is {code!r}: expected an ISO 4217 code such as EUR, or nothing")
-        return code
-
     def parsed(self, name: str, expected: str, parse: Callable[[str], T]) -> T:
         """Return a variable as ``parse`` converts it; ``parse`` raises ``ValueError`` for an invalid text."""
         text = self.text(name)
@@ -71,28 +57,7 @@ class Environment:
         return self.parsed(name, expected, parse) if self.variables.get(name) else None
 
 
-def calendar_of(env: Environment) -> Calendar:
-    """Return the calendar of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
-    return Calendar(
-        env.parsed("BUSINESS_TIME_ZONE", ZONE, time_zone),
-        env.integer("PERIOD_GRACE_DAYS"),
-        env.optional("FIRST_PERIOD", f"{PERIOD}, or nothing", Period.parse),
-    )
-
-
-def rounding_of(env: Environment) -> money.Rounding:
-    """Return the rounding of a function's environment; raise ``SettingsError`` for an unknown one."""
-    return env.parsed("ROUNDING", f"one of {', '.join(money.Rounding)}", money.Rounding)
-
-
 def _at_least(minimum: int, value: int) -> int:
     if value < minimum:
         raise ValueError(value)
-    return value
-
-
-def _share(text: str) -> Decimal:
-    value = money.parse_decimal(text)
-    if value is None or not 0 <= value <= 1:
-        raise ValueError(text)
     return value

@@ -14,10 +14,11 @@ from quarterhour.registry.owner import OWNERS
 from quarterhour.registry.rate_cards import routes as rate_cards
 from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
 from quarterhour.registry.reconciliation.result import RESULTS
+from quarterhour.registry.settings import settings
 from quarterhour.web.access import IsVisible
 from quarterhour.web.routing import Routes
 
-KINDS: Final = (AGENCIES, OWNERS, RATE_CARDS, RESULTS)
+KINDS: Final = (AGENCIES, OWNERS, RATE_CARDS, RESULTS, settings.KIND)
 """The kinds of document whose content has a schema."""
 
 

@@ -13,8 +13,8 @@ from quarterhour.model.identifiers import Account, Partition
 from quarterhour.model.periods import Period
 from quarterhour.model.quarter_hours import GRACE, LENGTH, QuarterHour, span
 from quarterhour.model.schema import SCHEMA, check_schema
-from quarterhour.model.settings import Environment
 from quarterhour.model.totals import Totals, add_up
+from quarterhour.registry.settings.settings import Settings
 from quarterhour.reports.keys import PENDING, Part, last_closed, run_id, run_key
 from quarterhour.reports.product_figures import ProductTotals, add_products
 
@@ -150,16 +150,16 @@ def shards_of(part: Part, parts: int, shards: int) -> range:
 
 @dataclass(frozen=True, slots=True)
 class ReportSettings:
-    """The deployment's settings for reports: grace, version of the code, base currency (empty for none)."""
+    """The settings for reports: grace, version of the code, base currency (empty for none)."""
 
     grace: timedelta
     code_version: str
     base: str = ""
 
     @classmethod
-    def of(cls, env: Environment) -> Self:
-        """Return the settings of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
-        return cls(GRACE, __version__, env.currency("BASE_CURRENCY"))
+    def of(cls, settings: Settings) -> Self:
+        """Return the settings of this version of the code."""
+        return cls(GRACE, __version__, settings.base_currency)
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ class StatementFigures(NamedStatement):
     due_on: Day | None
     """Null unless `closing` is owed by the agency."""
     dispute_until: Day | None
-    """The last day on which the agency may dispute it; then silence accepts it. Null without `AcceptanceDays`."""
+    """The last day on which the agency may dispute it; then silence accepts it. Null without `acceptance_days`."""
     opening: Decimal
     brought_forward: Decimal
     """The part of `opening` that adjustments of kind opening bring forward."""

@@ -16,15 +16,11 @@ from quarterhour.model.money import Rounding
 from quarterhour.model.periods import PERIOD, Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.model.schema import SCHEMA, check_schema
-from quarterhour.model.settings import Environment, calendar_of, rounding_of
+from quarterhour.registry.settings.settings import AUTOMATIC, Settings
 from quarterhour.reports.plan import Checkpoint
 
 SEALED: Final = "sealed"
 """The attribute of the control item with the last sealed period."""
-AUTOMATIC: Final = "automatic"
-MANUAL: Final = "manual"
-RELEASES: Final = (AUTOMATIC, MANUAL)
-"""How drafts are released: those without a failed check at once, or all by a person's decision."""
 
 LINES_OF_A_GROUP: Final = 25_000
 """About the most lines of a group of accounts, and so the most statements: one invocation writes them in time."""
@@ -36,11 +32,11 @@ _ZONES: Final = timedelta(days=2)
 
 @dataclass(frozen=True, slots=True)
 class StatementSettings:
-    """The deployment's settings for statements.
+    """The settings for statements.
 
     ``base``: the base currency, empty for none. ``prefixes``: of the numbers of statements and of credit notes, with
-    ``{year}`` for the year of issue. ``release``: one of ``RELEASES``. ``acceptance_days``: after which silence accepts
-    a statement; 0 for never.
+    ``{year}`` for the year of issue. ``release``: how drafts are released. ``acceptance_days``: after which
+    silence accepts a statement; 0 for never.
     """
 
     calendar: Calendar
@@ -53,17 +49,18 @@ class StatementSettings:
     acceptance_days: int = 0
 
     @classmethod
-    def of(cls, env: Environment) -> Self:
-        """Return the settings of a function's environment; raise ``SettingsError`` for a variable that is invalid."""
+    def of(cls, settings: Settings, now: datetime) -> Self:
+        """Return the settings for what is planned at an instant."""
+        calendar = settings.calendars.at(now)
         return cls(
-            calendar_of(env),
-            env.text("BUSINESS_TIME_ZONE"),
+            calendar,
+            str(calendar.zone),
             __version__,
-            env.currency("BASE_CURRENCY"),
-            (env.text("STATEMENT_NUMBER_PREFIX"), env.text("CREDIT_NOTE_NUMBER_PREFIX")),
-            env.text("STATEMENT_RELEASE"),
-            rounding_of(env),
-            env.integer("ACCEPTANCE_DAYS"),
+            settings.base_currency,
+            (settings.statement_prefix, settings.credit_note_prefix),
+            settings.release,
+            settings.rounding,
+            settings.acceptance_days,
         )
 
 

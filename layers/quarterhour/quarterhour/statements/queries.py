@@ -14,7 +14,8 @@ from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_seconds
 from quarterhour.model.periods import Calendar, Period
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.settings import calendar_of
+from quarterhour.registry.settings.settings import Settings
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.reports.queries import LINKS_VALID, link_request
 from quarterhour.reports.sealed_files import SealedFiles
 from quarterhour.reports.store import began
@@ -124,14 +125,20 @@ class StatementQueries:
     entities: EntityReader
     s3: "S3Client"
     bucket: str
-    calendar: Calendar
+    settings: Callable[[], Settings]
     began: Callable[[], datetime | None]
 
     @classmethod
     def of(cls, resources: Resources) -> Self:
         """Return the queries of a function."""
         env, entities = resources.env, resources.entities
-        return cls(entities, resources.s3, env.text("REPORT_BUCKET"), calendar_of(env), partial(began, entities))
+        settings = SettingsReader.of(resources).settings
+        return cls(entities, resources.s3, env.text("REPORT_BUCKET"), settings, partial(began, entities))
+
+    @property
+    def calendar(self) -> Calendar:
+        """The calendar of now."""
+        return self.settings().calendars.at(clock.now())
 
     @property
     def files(self) -> SealedFiles:

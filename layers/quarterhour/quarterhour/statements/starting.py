@@ -9,8 +9,10 @@ from typing import Self
 from quarterhour.aws import clients
 from quarterhour.aws.executions import Executions
 from quarterhour.aws.resources import Resources
-from quarterhour.model.periods import Calendar, Period
-from quarterhour.model.settings import calendar_of
+from quarterhour.model import clock
+from quarterhour.model.periods import Period
+from quarterhour.registry.settings.settings import Settings
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.reports.store import CheckpointStore, began
 from quarterhour.statements.plan import due_period
 from quarterhour.statements.releases.store import ReleaseStore
@@ -24,7 +26,7 @@ class StatementStarter:
     checkpoints: CheckpointStore
     progress: ProgressStore
     executions: Executions
-    calendar: Calendar
+    settings: Callable[[], Settings]
     began: Callable[[], datetime | None]
     """Returns when the first run of the reports begins; ``None`` before it."""
     due_release: Callable[[], int | None]
@@ -38,7 +40,7 @@ class StatementStarter:
             CheckpointStore(dynamodb, table),
             ProgressStore(dynamodb, table),
             Executions(clients.stepfunctions(), resources.env.text("STATEMENTS_ARN")),
-            calendar_of(resources.env),
+            SettingsReader.of(resources).settings,
             partial(began, resources.entities),
             ReleaseStore(dynamodb, table, resources.workers).due_release,
         )
@@ -49,7 +51,8 @@ class StatementStarter:
         One that is running is not started again; one that has failed is.
         """
         at = self.checkpoints.checkpoint()
-        period = due_period(self.progress.progress(), at, self.calendar, self.began) if at else None
+        calendar = self.settings().calendars.at(clock.now())
+        period = due_period(self.progress.progress(), at, calendar, self.began) if at else None
         if period:
             self.executions.start(str(period), {"period": str(period)})
             return period, None

@@ -47,3 +47,12 @@ class Caller(TypedDict):
     """A person's roles; none for a machine."""
     agencies: list[Name]
     """The agencies whose data a person with the role `agency` may see; none for staff and machines, who see all."""
+
+
+class Reader(Caller):
+    """Who sends the request, and what they need to know of the marketplace."""
+
+    time_zone: str
+    """The marketplace's time zone, in which its periods begin."""
+    first_period: str | None
+    """The first period with statements, by the settings; null if there is none."""

@@ -46,12 +46,8 @@ def accepts_gzip(accept_encoding: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PageSettings:
-    """What the page knows of its deployment: how people sign in, and the time zone of the periods.
+    """What the page knows of its deployment: how people sign in. Without an ``issuer``, nobody does."""
 
-    Without an ``issuer``, nobody signs in.
-    """
-
-    time_zone: str
     issuer: str = ""
     client_id: str = ""
     scope: str = ""

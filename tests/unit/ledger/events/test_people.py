@@ -5,19 +5,18 @@ from dataclasses import replace
 import pytest
 
 from quarterhour.ledger.events.event import Event, Rejection, Rerating
-from quarterhour.ledger.events.people import SOURCE, PeopleRules, sent_by
+from quarterhour.ledger.events.people import SOURCE, sent_by
 from quarterhour.ledger.events.rerating_ids import adjustment_id
-from quarterhour.model.errors import SettingsError
 from quarterhour.model.identifiers import Identity
-from quarterhour.model.settings import Environment
+from quarterhour.registry.settings.settings import Settings
 from quarterhour.web.access import Role
 from tests.support.builders import MACHINE, event, one_of_staff, payment, rejection, rerating
 from tests.support.cases import cases
 from tests.support.names import near
 
 FAY = one_of_staff(Role.FINANCE)
-ALONE = PeopleRules(needs_two=False)
-BY_TWO = PeopleRules(needs_two=True)
+ALONE = Settings()
+BY_TWO = Settings(approvals=2)
 
 
 def of(source: str, sent: Event) -> Event:
@@ -88,11 +87,11 @@ UPLOADED = [
 def test_a_person_records_all_types_from_a_source_that_is_open_to_uploads(sent: Event, *, waits: bool) -> None:
     uploads = frozenset({"till", "stripe"})
     sent = of("till", sent)
-    assert sent_by(FAY, sent, PeopleRules(needs_two=False, uploads=uploads)) == replace(sent, recorded_by="fay")
-    by_two = sent_by(FAY, sent, PeopleRules(needs_two=True, uploads=uploads))
+    assert sent_by(FAY, sent, Settings(upload_sources=uploads)) == replace(sent, recorded_by="fay")
+    by_two = sent_by(FAY, sent, Settings(approvals=2, upload_sources=uploads))
     assert by_two == replace(sent, recorded_by="fay", needs_approval=waits)
     for source in ("shop", *near("till")):
-        refused = sent_by(FAY, of(source, sent), PeopleRules(needs_two=False, uploads=uploads))
+        refused = sent_by(FAY, of(source, sent), Settings(upload_sources=uploads))
         assert isinstance(refused, Rejection)
         assert refused.problems[-1].expected == "of people 'finance' or 'stripe' or 'till'"
 
@@ -116,15 +115,3 @@ def test_a_person_rerates_under_their_name_and_with_the_id_of_a_re_rating_of_tha
     refused = sent_by(replace(FAY, name="bob"), fitting, ALONE)
     assert isinstance(refused, Rejection)
     assert [(one.field, one.expected) for one in refused.problems] == [("data.rerating.by", "of you 'bob'")]
-
-
-@pytest.mark.parametrize(("text", "uploads"), [("", set()), ("till", {"till"}), ("till, a b", {"till", "a b"})])
-def test_the_sources_open_to_uploads_are_in_a_variable(text: str, uploads: set[str]) -> None:
-    rules = PeopleRules.of(Environment({"RELEASE_APPROVALS": "2", "UPLOAD_SOURCES": text}))
-    assert rules == PeopleRules(needs_two=True, uploads=frozenset(uploads))
-
-
-@pytest.mark.parametrize("text", [",", "till,", "a#b"])
-def test_a_source_that_no_event_can_have_stops_the_function(text: str) -> None:
-    with pytest.raises(SettingsError, match="UPLOAD_SOURCES"):
-        PeopleRules.of(Environment({"RELEASE_APPROVALS": "1", "UPLOAD_SOURCES": text}))

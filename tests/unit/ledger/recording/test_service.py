@@ -255,7 +255,7 @@ class Desk:
         self.looked_up: list[list[str]] = []
         vault = customers.tokens if tokens is None else lambda _names: tokens
         readers = self._read_rate_cards, self._read_registrations
-        self.recorder = Recorder(settings(**changed), stub, stub, *readers, vault)
+        self.recorder = Recorder(lambda: settings(**changed), stub, stub, *readers, vault)
 
     def _read_registrations(self, agencies: Collection[str], _: datetime) -> dict[str, Registration]:
         self.looked_up.append(sorted(agencies))

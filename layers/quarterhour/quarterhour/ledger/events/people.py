@@ -1,18 +1,18 @@
 """Events that people record, under their name: payments and adjustments from the source ``finance``, and re-ratings.
 
-From the sources that the deployment opens to uploads, they record events of all types, such as the sales of a CSV file.
+From the sources that the settings open to uploads, they record events of all types, such as the sales of a CSV file.
 Where two people must agree, whatever changes what is owed waits for a second person, unless money came in.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Final, Self
+from dataclasses import replace
+from typing import Final
 
 from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, VIEW, Event, Rejection
 from quarterhour.ledger.events.rerating_ids import is_adjustment_id
 from quarterhour.model import fields
 from quarterhour.model.errors import FieldProblem
-from quarterhour.model.settings import Environment
+from quarterhour.registry.settings.settings import Settings
 from quarterhour.web.access import Caller
 
 SOURCE: Final = "finance"
@@ -21,30 +21,16 @@ TYPES: Final = (PAYMENT, ADJUSTMENT)
 """The types that people may record by hand."""
 
 
-@dataclass(frozen=True, slots=True)
-class PeopleRules:
-    """What people may record. ``needs_two``: a second person must agree. ``uploads``: the sources open to uploads."""
-
-    needs_two: bool
-    uploads: frozenset[str] = frozenset()
-
-    @classmethod
-    def of(cls, env: Environment) -> Self:
-        """Return the rules in a function's environment; raise ``SettingsError`` for a variable that is invalid."""
-        uploads = env.optional("UPLOAD_SOURCES", f"sources, separated by commas, each {fields.NAME}", _sources)
-        return cls(env.integer("RELEASE_APPROVALS", minimum=1) > 1, uploads or frozenset())
-
-
-def sent_by(caller: Caller, item: Event | Rejection, rules: PeopleRules) -> Event | Rejection:
+def sent_by(caller: Caller, item: Event | Rejection, settings: Settings) -> Event | Rejection:
     """Return an event with the person who sent it, or its rejection if people may not record it.
 
     An event of a machine, and a rejection, stay as they are.
     """
     if caller.is_machine or isinstance(item, Rejection):
         return item
-    if problems := tuple(_problems(item, caller, rules.uploads)):
+    if problems := tuple(_problems(item, caller, settings.upload_sources)):
         return Rejection(item.identity.source, item.identity.id, problems)
-    return replace(item, recorded_by=caller.name, needs_approval=rules.needs_two and _changes_what_is_owed(item))
+    return replace(item, recorded_by=caller.name, needs_approval=settings.needs_two and _changes_what_is_owed(item))
 
 
 def _changes_what_is_owed(event: Event) -> bool:
@@ -72,10 +58,3 @@ def _problems_of_rerating(event: Event, caller: Caller) -> Iterator[FieldProblem
         yield FieldProblem("id", f"is {fields.shown(event.identity.id)}", "that of GET /rerating, for this event")
     if rerating and rerating.by != caller.name:
         yield FieldProblem("data.rerating.by", f"is {fields.shown(rerating.by)}", f"of you {caller.name!r}")
-
-
-def _sources(text: str) -> frozenset[str]:
-    sources = [one.strip() for one in text.split(",")]
-    if not all(map(fields.is_name, sources)):
-        raise ValueError(text)
-    return frozenset(sources)

@@ -175,11 +175,11 @@ def _position_and_period(
     Of partition and position, only the instant is right until the claim is placed in a segment.
     """
     partition, position = _unplaced(now)
-    return partition, position, *settings.calendar.period_of(event.time, position.recorded_at)
+    return partition, position, *settings.calendars.at(position.recorded_at).period_of(event.time, position.recorded_at)
 
 
 def _business_date(event: Event, position: Position, settings: RecordingSettings) -> date:
-    return settings.calendar.day_of(event.time or position.recorded_at)
+    return settings.calendars.at(position.recorded_at).day_of(event.time or position.recorded_at)
 
 
 @lru_cache(maxsize=16)

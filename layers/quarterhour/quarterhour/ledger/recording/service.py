@@ -43,6 +43,7 @@ from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.registry.agencies.agency import Registration
 from quarterhour.registry.agencies.store import RegistrationStore
 from quarterhour.registry.rate_cards.store import RateCardStore
+from quarterhour.registry.settings.store import SettingsReader
 
 _MOVED_TOGETHER: Final = 100
 """The most claims that are moved before their events are appended."""
@@ -62,7 +63,7 @@ class Recorder:
 
     def __init__(  # noqa: PLR0913, PLR0917 - its stores and readers
         self,
-        settings: RecordingSettings,
+        read_settings: Callable[[], RecordingSettings],
         claims: ClaimStore,
         segments: SegmentStore,
         read_rate_cards: ReadRateCards,
@@ -70,14 +71,13 @@ class Recorder:
         tokens: Tokens,
     ) -> None:
         """Take what the recorder reads and writes with; ``tokens``: those of customers."""
-        self._settings = settings
+        self._read_settings = read_settings
+        self._read_rate_cards = read_rate_cards
         self._claims = claims
         self._segments = segments
         self._read_registrations = read_registrations
         self._tokens = tokens
         self._active_until: dict[str, datetime] = {}
-        self._pricing = EventPricing(claims, read_rate_cards, settings.commission_rate)
-        self._linked = LinkedClaims(settings, claims, segments, self._pricing)
         self._prepared = False
 
     def record(self, items: Sequence[Event | Rejection], request_id: str, seconds: float) -> list[Outcome]:
@@ -88,6 +88,7 @@ class Recorder:
         """
         request = RecordingRequest(request_id, clock.now() + timedelta(seconds=seconds))
         results = Results()
+        self._follow(self._read_settings())
         events = [item for item in items if isinstance(item, Event)]
         if events:
             items = _with_tokens(items, self._tokens)
@@ -119,7 +120,14 @@ class Recorder:
 
     def remembers(self, at: datetime) -> bool:
         """Return whether the identities of events recorded at an instant or later are still kept."""
-        return self._settings.retention is None or clock.now() < at + self._settings.retention
+        retention = self._read_settings().retention
+        return retention is None or clock.now() < at + retention
+
+    def _follow(self, settings: RecordingSettings) -> None:
+        """Let the settings of a request apply to all of its events."""
+        self._settings = settings
+        self._pricing = EventPricing(self._claims, self._read_rate_cards, settings.commission_rate)
+        self._linked = LinkedClaims(settings, self._claims, self._segments, self._pricing)
 
     def _prepare(self) -> None:
         # Before the clock is read for the first claim: so every claim is after the checkpoint, by any process.
@@ -317,8 +325,9 @@ def recorder_of(resources: Resources, unarchive: Unarchive, timeout: str, tokens
     is missing or invalid.
     """
     env, client, entity_table, workers = resources.env, resources.dynamodb, resources.entity_table, resources.workers
+    deployed, settings = RecordingSettings.of(env, timeout), SettingsReader.of(resources)
     return Recorder(
-        RecordingSettings.of(env, timeout),
+        lambda: deployed.following(settings.settings()),
         ClaimStore(client, env.text("IDENTITY_TABLE"), entity_table, workers),
         SegmentStore(client, env.text("LEDGER_TABLE"), entity_table, workers, unarchive),
         RateCardStore(client, entity_table, workers).read,

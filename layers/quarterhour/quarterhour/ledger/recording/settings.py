@@ -1,18 +1,19 @@
-"""The deployment's settings for recording events, and the phases of a quarter-hour that follow from them.
+"""The settings for recording events, and the phases of a quarter-hour that follow from them.
 
 A quarter-hour accepts appends while it is open, none while it is closing, and never again once it is final.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from typing import Final, Self
 
 from quarterhour.model.errors import SettingsError
-from quarterhour.model.periods import Calendar
+from quarterhour.model.periods import Calendars
 from quarterhour.model.quarter_hours import GRACE, QuarterHour
-from quarterhour.model.settings import Environment, calendar_of
+from quarterhour.model.settings import Environment
+from quarterhour.registry.settings.settings import REGISTERED, Settings
 
 SAFETY: Final = timedelta(seconds=5)
 """A margin for clocks that differ between machines, and for a request in flight when its function ends."""
@@ -28,10 +29,10 @@ class Phase(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RecordingSettings:
-    """The deployment's settings for recording events.
+    """The settings for recording events: those of the deployment, and what finance decides.
 
     ``grace``: the time from the end of a quarter-hour until it is final. ``longest_run``: the timeout of the function
-    that records. ``retention``: how long an identity is kept, ``None`` for ever. ``calendar``: the periods of events.
+    that records. ``retention``: how long an identity is kept, ``None`` for ever. ``calendars``: the periods of events.
     ``registered_only``: whether events of agencies that are not registered are held.
     """
 
@@ -40,7 +41,7 @@ class RecordingSettings:
     grace: timedelta
     longest_run: timedelta
     retention: timedelta | None
-    calendar: Calendar = field(default_factory=Calendar)
+    calendars: Calendars = field(default_factory=Calendars)
     registered_only: bool = False
 
     def __post_init__(self) -> None:
@@ -51,18 +52,27 @@ class RecordingSettings:
 
     @classmethod
     def of(cls, env: Environment, timeout: str) -> Self:
-        """Return the settings in a function's environment; ``timeout`` names the variable with its timeout in seconds.
+        """Return the settings in a function's environment, with the defaults of what finance decides.
+
+        ``timeout`` names the variable with its timeout in seconds.
 
         Raises ``SettingsError`` for a variable that is missing or invalid.
         """
         return cls(
             shards=env.integer("LEDGER_SHARDS", minimum=1),
-            commission_rate=env.share("DEFAULT_COMMISSION_RATE"),
+            commission_rate=Settings().commission_rate,
             grace=GRACE,
             longest_run=env.seconds(timeout),
             retention=env.days("DEDUP_RETENTION_DAYS") or None,
-            calendar=calendar_of(env),
-            registered_only=env.parsed("AGENCY_POLICY", "open or registered", _registered_only),
+        )
+
+    def following(self, settings: Settings) -> Self:
+        """Return the settings with what finance decides."""
+        return replace(
+            self,
+            commission_rate=settings.commission_rate,
+            calendars=settings.calendars,
+            registered_only=settings.agency_policy == REGISTERED,
         )
 
     def phase(self, quarter_hour: QuarterHour, now: datetime) -> Phase:
@@ -75,9 +85,3 @@ class RecordingSettings:
         if now >= final_at:
             return Phase.FINAL
         return Phase.OPEN if now < final_at - self.longest_run - SAFETY else Phase.CLOSING
-
-
-def _registered_only(policy: str) -> bool:
-    if policy not in {"open", "registered"}:
-        raise ValueError(policy)
-    return policy == "registered"

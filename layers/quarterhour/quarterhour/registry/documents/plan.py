@@ -13,7 +13,7 @@ from quarterhour.model.clock import iso_exact, iso_millis
 from quarterhour.model.errors import ConflictError, FieldProblem
 from quarterhour.model.fields import Fields
 from quarterhour.registry.documents.keys import MAX_VERSION, latest_key, listing, metadata_key, version_key
-from quarterhour.registry.documents.timeline import Start, timeline_of, timeline_values, with_start
+from quarterhour.registry.documents.timeline import Start, Timeline, timeline_of, timeline_values, with_start
 
 if TYPE_CHECKING:
     from quarterhour.registry.documents import api
@@ -32,18 +32,25 @@ class Valid(NamedTuple):
     label: str = ""
 
 
+def at_once(timeline: Timeline, new: Start, _now: datetime) -> Timeline:
+    """Return a timeline with a new version, which applies from its start on, past or future."""
+    return with_start(timeline, new)
+
+
 class DocumentKind(NamedTuple):
     """A kind of document whose content has a schema.
 
     ``prefix``: of the names of its documents, with a colon at its end; without one, the name of its only document.
     ``is_name``: whether a document can have the rest of a name, and ``names``, what it can be. ``validate``: returns
-    what a content is valid for, or every problem in it.
+    what a content is valid for, or every problem in it. ``timeline``: returns the timeline with a new version that is
+    written at an instant; raises ``InvalidError`` if it may not follow.
     """
 
     prefix: str
     is_name: Callable[[str], bool]
     names: str
     validate: Callable[[object], Valid | tuple[FieldProblem, ...]]
+    timeline: Callable[[Timeline, Start, datetime], Timeline] = at_once
 
     @property
     def name(self) -> str:
@@ -71,6 +78,7 @@ class WrittenDocument:
     content: str
     kind: str = DOCUMENT
     valid: Valid | None = None
+    timeline: Callable[[Timeline, Start, datetime], Timeline] = at_once
 
     @cached_property
     def sha256(self) -> str:
@@ -96,7 +104,7 @@ def read_draft(document: str, body: Mapping[str, Any], kinds: Sequence[DocumentK
         outer.problems.extend(valid)
     fields.refuse(outer.problems, "a document's version as described")
     if kind and isinstance(valid, Valid):
-        return WrittenDocument(document, seen, content, kind.name, valid)
+        return WrittenDocument(document, seen, content, kind.name, valid, kind.timeline)
     return WrittenDocument(document, seen, content)
 
 
@@ -146,9 +154,9 @@ def new_version(draft: WrittenDocument, latest: Values | None, by: str, now: dat
     }
     only_latest: Values = {}
     if draft.valid is not None:
-        version["valid_from"] = iso_exact(draft.valid.valid_from)
+        timeline = draft.timeline(timeline_of(latest) if latest else (), Start(draft.version, *draft.valid), now)
+        version["valid_from"] = iso_exact(timeline[-1].valid_from)
         version |= {"label": draft.valid.label} if draft.valid.label else {}
-        timeline = with_start(timeline_of(latest) if latest else (), Start(draft.version, *draft.valid))
         only_latest["timeline"] = timeline_values(timeline)
     items = [
         {**latest_key(draft.document), **version, **only_latest},

@@ -46,10 +46,10 @@ class ExchangeRateStatement(TypedDict):
     """An exchange rate to enter."""
 
     units_per_base: SentDecimal
-    """How many units of the currency are worth one unit of the base currency (`BaseCurrency`): above 0."""
+    """How many units of the currency are worth one unit of the base currency (`base_currency`): above 0."""
     source: Annotated[Text, constrained(maxLength=MAX_SOURCE)]
     """Who says so."""
     as_of: NotRequired[SentInstant | None]
     """Since when: from 1970 on, and not in the future. Without it, from now on."""
     base: NotRequired[Currency | None]
-    """The base currency that you mean. If the deployment has another `BaseCurrency` or none, 400 is returned."""
+    """The base currency that you mean. If the deployment has another `base_currency` or none, 400 is returned."""

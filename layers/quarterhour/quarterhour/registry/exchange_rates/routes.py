@@ -10,6 +10,7 @@ from quarterhour.registry.exchange_rates.keys import CODE, parse_code
 from quarterhour.registry.exchange_rates.queries import ExchangeRateQueries
 from quarterhour.registry.exchange_rates.service import ExchangeRateService
 from quarterhour.registry.exchange_rates.store import ExchangeRateStore
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.snapshots.layers import LAYERS
 from quarterhour.snapshots.queries import Layers, SnapshotQueries
 from quarterhour.snapshots.requests import LISTED, listed, states
@@ -77,12 +78,13 @@ def read(routes: Routes, resources: Resources) -> None:
 def write(routes: Routes, resources: Resources) -> None:
     """Register the writing route."""
     store = ExchangeRateStore(resources.dynamodb, resources.entity_table)
-    rates = ExchangeRateService(ExchangeRateQueries(resources.entities), store, resources.env.currency("BASE_CURRENCY"))
+    queries, settings = ExchangeRateQueries(resources.entities), SettingsReader.of(resources)
 
     @routes.put("/exchange-rates/<currency>", allow=people(Role.FINANCE))
     def enter_rate(currency: str) -> http.Response:
         """Put an exchange rate into force; return it, or the same rate as it was entered before."""
         code = _code(currency)
+        rates = ExchangeRateService(queries, store, settings.settings().base_currency)
         values, is_new = rates.enter(code, read_request(routes.body(), clock.now()))
         return _response(code, values, 201 if is_new else 200)
 

@@ -30,7 +30,7 @@ class ExchangeRateService:
         if currency == self.base:
             raise invalid("currency", f"is {currency}, the base currency", "another: a unit of it is always worth one")
         if request.base and not self.base:
-            raise invalid("base", f"is {request.base}", "none, as the deployment has no parameter BaseCurrency")
+            raise invalid("base", f"is {request.base}", "none, as the settings have no base_currency")
         if request.base not in {"", self.base}:
             raise invalid("base", f"is {request.base}", f"{self.base}, the base currency")
 

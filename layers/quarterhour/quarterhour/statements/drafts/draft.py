@@ -41,7 +41,7 @@ class DraftState(StrEnum):
     """The state of a draft."""
 
     NEW = "new"
-    """It was just made. The next run of the releases decides about it, as ``StatementRelease`` is ``automatic``."""
+    """It was just made. The next run of the releases decides about it: the settings' ``release`` is ``automatic``."""
     OPEN = "open"
     HELD = "held"
     """It is kept back, for a reason."""

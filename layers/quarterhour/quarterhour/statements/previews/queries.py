@@ -21,7 +21,6 @@ from quarterhour.model.identifiers import Account
 from quarterhour.model.instants import ALWAYS
 from quarterhour.model.periods import Calendar, Period, start_of
 from quarterhour.model.quarter_hours import QuarterHour
-from quarterhour.model.settings import rounding_of
 from quarterhour.model.totals import PeriodTotals, Totals, total
 from quarterhour.registry.agencies.agency import BY_AGENCY, Agency, TaxProfile
 from quarterhour.statements.drafts.draft import DraftItem
@@ -52,22 +51,24 @@ _INSTANT: Final = timedelta(microseconds=1)
 
 @dataclass(frozen=True, slots=True)
 class PreviewQueries:
-    """Queries of previews and balances. ``rounding``: that of previews."""
+    """Queries of previews and balances."""
 
     statements: StatementQueries
     counters: CounterQueries
     retention: Retention
-    rounding: money.Rounding = money.Rounding.HALF_EVEN
 
     @classmethod
     def of(cls, resources: Resources) -> Self:
         """Return the queries of a function."""
-        env, counters = resources.env, CounterQueries(resources.entities)
-        return cls(StatementQueries.of(resources), counters, Retention(), rounding_of(env))
+        return cls(StatementQueries.of(resources), CounterQueries(resources.entities), Retention())
 
     @property
     def _entities(self) -> EntityReader:
         return self.statements.entities
+
+    @property
+    def _rounding(self) -> money.Rounding:
+        return self.statements.settings().rounding
 
     @property
     def _calendar(self) -> Calendar:
@@ -172,7 +173,7 @@ class PreviewQueries:
             )
             for one in months(first, last)
         ]
-        return previews(periods, closing, account.currency, self._profile_on(agency_at), self.rounding)
+        return previews(periods, closing, account.currency, self._profile_on(agency_at), self._rounding)
 
     def _agency_at(self, account: Account) -> AgencyAt:
         return PartyReader(self._entities).agency(account.agency, ALWAYS[1])
@@ -205,7 +206,7 @@ class PreviewQueries:
             day = self._calendar.day_of(as_of - _INSTANT)
             period = OpenPeriod(day, unbilled, _collects(agency_at(as_of)))
             profile_on = self._profile_on(agency_at)
-            found = list(previews([period], billed.closing, account.currency, profile_on, self.rounding))
+            found = list(previews([period], billed.closing, account.currency, profile_on, self._rounding))
         else:
             progress = self.statements.progress()
             billed = self._billed(account, progress, now)

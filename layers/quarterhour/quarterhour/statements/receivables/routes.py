@@ -1,6 +1,6 @@
 """The routes of the receivables, and of the bank's files that pay them."""
 
-from functools import cache, partial
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.resources import Resources
@@ -29,7 +29,6 @@ def read(routes: Routes, resources: Resources) -> None:
     receivables = ReceivableQueries.of(resources)
     events = EventLookup.of(resources, ArchivedPostings.of(resources))
 
-    @cache
     def bank_files() -> "BankFiles":
         """Return what reads the files of a bank; no other request needs these modules."""
         from quarterhour.statements.receivables.bank_files import BankFiles  # noqa: PLC0415 - see above

@@ -1,5 +1,6 @@
 """Decides about drafts: releases, holds, cancellations."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -12,6 +13,8 @@ from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
+from quarterhour.registry.settings.settings import Settings
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.statements.drafts.draft import DraftItem
 from quarterhour.statements.releases.checks import Check, failed
 from quarterhour.statements.releases.context import DraftContexts
@@ -23,20 +26,20 @@ from quarterhour.web.access import Caller
 
 @dataclass(frozen=True, slots=True)
 class ReleaseService:
-    """Decides about drafts. ``needs_two``: whether a second person must agree to releases and cancellations.
+    """Decides about drafts; the settings say whether a second person must agree to releases and cancellations.
 
     Of two decisions at once, one is planned again. Every request may be repeated.
     """
 
     store: ReleaseStore
     contexts: DraftContexts
-    needs_two: bool
+    settings: Callable[[], Settings]
 
     @classmethod
     def of(cls, resources: Resources) -> Self:
         """Return the service of a function."""
         store = ReleaseStore(resources.dynamodb, resources.entity_table, resources.workers)
-        return cls(store, DraftContexts.of(resources), resources.env.integer("RELEASE_APPROVALS", minimum=1) > 1)
+        return cls(store, DraftContexts.of(resources), SettingsReader.of(resources).settings)
 
     def decide(self, period: Period, account: Account, request: DraftRequest, caller: Caller) -> DraftItem:
         """Decide about a draft; return it.
@@ -49,7 +52,7 @@ class ReleaseService:
             decided = planned_decision(
                 draft,
                 request,
-                Decider(caller.name, iso_millis(now), self.needs_two),
+                Decider(caller.name, iso_millis(now), self.settings().needs_two),
                 partial(self._failed, draft, now),
             )
             if decided is None:

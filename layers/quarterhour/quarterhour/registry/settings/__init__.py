@@ -1,0 +1,1 @@
+"""What finance decides for the whole marketplace: one versioned document."""
