@@ -3,6 +3,7 @@
 import atexit
 import gc
 import os
+import re
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import cache
@@ -26,16 +27,10 @@ def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
     return argname if isinstance(val, bytes) else None
 
 
-LONG: Final = (
-    "invariants",
-    "e2e/test_interrupts.py",
-    "e2e/test_rehearsal.py",
-    "e2e/test_replay.py",
-    "handlers/test_openapi_any_request.py",
-    "handlers/test_rebuilding_side_by_side.py",
-    "template/test_telemetry.py",
-)
-"""Slow tests, below this folder."""
+INVARIANTS: Final = "invariants"
+"""The folder below this one whose tests are all slow."""
+SLOW: Final = re.compile(r"^pytestmark = (\[\s*)?(pytest\.mark\.slow|IN_A_BROWSER)\b", re.MULTILINE)
+"""What the other modules say whose tests are all slow."""
 FIRST: Final = ("e2e", "handlers", "template", "contract")
 """The folders whose modules take longest. They begin first, so that at the end no process waits for another's."""
 LONGEST: Final = (
@@ -59,8 +54,8 @@ atexit.register(gc.freeze)
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Do not import the tests that ``make test`` leaves out."""
-    return True if config.option.markexpr == QUICK and _takes_long(collection_path) else None
+    """Do not import the modules that ``make test`` leaves out."""
+    return True if config.option.markexpr == QUICK and _is_slow(collection_path) else None
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -73,7 +68,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark slow tests, tests that need more than Python, and laws; put the longest first."""
     items.sort(key=lambda item: _turn(_name(item.path)))
     for item in items:
-        if _takes_long(item.path) or "dynamodb-local" in item.nodeid or _needs(item, "dynamodb-local"):
+        if _is_slow(item.path) or "dynamodb-local" in item.nodeid or _needs(item, "dynamodb-local"):
             item.add_marker("slow")
         if item.get_closest_marker("slow") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(LONGEST_SECONDS))
@@ -94,8 +89,10 @@ def pytest_unconfigure() -> None:
 
 
 @cache
-def _takes_long(path: Path) -> bool:
-    return _name(path).startswith(LONG)
+def _is_slow(path: Path) -> bool:
+    if path.suffix != ".py":
+        return _name(path) == INVARIANTS
+    return _name(path).startswith(f"{INVARIANTS}/") or bool(SLOW.search(path.read_text("utf-8")))
 
 
 def _name(path: Path) -> str:

@@ -13,6 +13,8 @@ from quarterhour_tools.entry import main
 from tests.e2e.sales import event
 from tests.support.repository import ROOT
 
+pytestmark = pytest.mark.slow
+
 SIGNALS = [signal.SIGINT, signal.SIGTERM]
 RUN = "import sys; from quarterhour_tools.entry import main; sys.exit(main())"
 EARLY = """

@@ -25,6 +25,8 @@ from tests.e2e.rehearsal import SAM, Deployed, clear, deploy, endpoint, sam_depl
 from tests.template.day import PARAMETERS, live_through
 from tests.template.stack import Properties, overrides, parsed, translated
 
+pytestmark = pytest.mark.slow
+
 LEFT_OUT = {
     "AWS::ApiGatewayV2::Api",
     "AWS::ApiGatewayV2::Authorizer",

@@ -21,6 +21,8 @@ from quarterhour_tools.replay.replay import Replay, replaying
 from tests.e2e.sales import START, day, event, lines, totals
 from tests.support.events import payment
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def replay(

@@ -14,6 +14,8 @@ from schemathesis.core.transport import Response
 from tests.handlers.described import DOCUMENT, Json, closed, session
 from tests.handlers.promised import CHECKS, CONFIG, Case, answered, described_system, schema
 
+pytestmark = pytest.mark.slow
+
 
 def familiar(document: Json) -> Json:
     """Return the document with parameters that often have the values of its examples, for which data exists."""

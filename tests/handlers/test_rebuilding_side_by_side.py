@@ -10,6 +10,8 @@ from quarterhour.model.errors import ExecutionFailedError, SealedFileError
 from tests.support.system import World, opened
 from tests.support.tables import all_counters, entity, let_windows_leave
 
+pytestmark = pytest.mark.slow
+
 SALES = DAYS_OF_AN_INVOCATION + 1
 DAYS = SALES + 1
 """The first quarter-hours of the day after the last sale are sealed, too."""

@@ -24,6 +24,8 @@ from tests.support.repository import ROOT
 from tests.template.calls import World
 from tests.template.stack import Properties, Stack, attribute, function_of, parsed
 
+pytestmark = pytest.mark.slow
+
 FUNCTIONS = sorted(Template(parsed(), ROOT).functions(attribute))
 SAMPLES = sorted((ROOT / "events").iterdir(), key=lambda path: (path.stem.endswith("-batch"), path))
 """The batches last: the changed keys in them are stored, and no key that is read is such."""
