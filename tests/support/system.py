@@ -50,7 +50,7 @@ class World:
         assert answer.status in {200, 201}, answer.json()
 
     def change_settings(self, **changed: Any) -> None:
-        """Let finance change settings, which every function knows at once, as it starts anew."""
+        """Let finance change settings, which every function knows at once, as it starts again."""
         found = self.get("/documents/settings")
         seen, before = (found.json()["version"], found.json()["content"]) if found.status == 200 else (0, {})
         self.write("/documents/settings", {**before, **changed}, seen)

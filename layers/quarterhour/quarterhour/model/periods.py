@@ -155,7 +155,7 @@ class Calendars:
         return cls(((datetime.min.replace(tzinfo=UTC), calendar),))
 
     def at(self, instant: datetime) -> Calendar:
-        """Return the calendar of what is recorded, planned or asked for at an instant."""
+        """Return the calendar of what is recorded, planned or requested at an instant."""
         return next((calendar for since, calendar in reversed(self.starts) if since <= instant), _DEFAULT)
 
 
