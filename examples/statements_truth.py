@@ -560,7 +560,7 @@ def main() -> int:
     parser.add_argument("--owner", type=Path, metavar="FILE", help="the file that replay --owner gets")
     parser.add_argument("--rates", metavar="FILE", help="the file that replay --rates gets; the base currency is EUR")
     parser.add_argument("--compare", type=Path, metavar="DIR", help="the folder of replay --out, or a file of --json")
-    parser.add_argument("--rounding", choices=ROUNDINGS, default="half-even", help="the parameter Rounding")
+    parser.add_argument("--rounding", choices=ROUNDINGS, default="half-even", help="the setting rounding")
     args = parser.parse_args()
     events, zone = SETS[args.set]
     owner = json.loads(args.owner.read_text("utf-8")) if args.owner else {}
