@@ -68,7 +68,7 @@ def test_compiled_modules_name_the_place_where_lambda_unpacks_them(built: Path) 
 
 
 def test_the_console_is_built_with_the_runbooks_themselves(built: Path) -> None:
-    runbooks = built / "ConsoleFunction" / "runbooks.md"
+    runbooks = built / "ConsoleOption" / "ConsoleFunction" / "runbooks.md"
     assert not runbooks.is_symlink()
     assert runbooks.read_text("utf-8") == (ROOT / "docs" / "runbooks.md").read_text("utf-8")
 
