@@ -65,11 +65,23 @@ def _checked(lines: Sequence[Line]) -> Batch:
     return Batch(lines, events, rejected)
 
 
+def _no_events(events: Sequence[Waiting]) -> list[tuple[Waiting, Result]]:
+    """Return the events that are rejected once their values are read exactly: they repeat a key of an object."""
+    rejected: list[tuple[Waiting, Result]] = []
+    for one in events:
+        try:
+            value_of(Line(one.seq, one.body, b"", len(one.body)))
+        except NoEventError as error:
+            rejected.append((one, Result("", "", Verdict.REJECTED, problems=(error.problem,))))
+    return rejected
+
+
 def _waiting(line: Line, value: object) -> Waiting:
     """Return a line to be sent, unchanged; an identity that it does not have is empty."""
-    source, id_ = (value.get("source"), value.get("id")) if isinstance(value, dict) else (None, None)
-    names = source if isinstance(source, str) else "", id_ if isinstance(id_, str) else ""
-    return Waiting(line.number, *names, line.body)
+    source, id_ = (value.get("source", ""), value.get("id", "")) if isinstance(value, dict) else ("", "")
+    return Waiting(
+        line.number, source if isinstance(source, str) else "", id_ if isinstance(id_, str) else "", line.body
+    )
 
 
 class Delivery:
@@ -139,7 +151,7 @@ class Delivery:
             self._wait(min(self._give_up_after, seconds))
             return not self.is_over()
 
-        sender = delivery.Delivery(self._posted, wait, self._chance)
+        sender = delivery.Delivery(self._posted, wait, self._chance, _no_events)
         found = dict(batch.rejected)
         for pairs in sender.deliver(batch.events):
             if self._refused:

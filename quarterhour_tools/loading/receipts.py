@@ -54,6 +54,15 @@ class Tally:
     unavailable: dict[int, str] = field(default_factory=dict)
     shown: dict[int, str] = field(default_factory=dict)
 
+    def add_all(self, lines: Sequence[Line], results: Mapping[int, Result]) -> None:
+        """Add the outcomes of lines, by number."""
+        verdicts = [results[line.number].verdict for line in lines]
+        if self.unavailable or self.shown or not all(verdict.is_stored for verdict in set(verdicts)):
+            for line in lines:
+                self.add(line.number, results[line.number], line.chain)
+        else:
+            self.counts.update(verdicts)
+
     def add(self, number: int, result: Result, chain: bytes) -> None:
         """Add the outcome of a line, whose hash is ``chain``; a final verdict replaces ``unavailable``."""
         verdict = result.verdict
@@ -96,8 +105,7 @@ class Receipts:
         """Append the outcomes of lines in their order, by number; raise ``ReceiptsError`` if they cannot be written."""
         last = lines[-1]
         self._append(lines, results, {"through": last.number, "chain": last.chain.hex()})
-        for line in lines:
-            self.tally.add(line.number, results[line.number], line.chain)
+        self.tally.add_all(lines, results)
         self.tally.mark(last.number, last.chain.hex())
 
     def _append(self, lines: Sequence[Line], results: Mapping[int, Result], mark: Entry) -> None:
@@ -138,7 +146,7 @@ def _row_with_receipt(number: int, result: Result) -> str | None:
             return None
         return (
             f'{{"line": {number}, "source": {_text(result.source)}, "id": {_text(result.id)}, '
-            f'"verdict": {_text(result.verdict.value)}, "receipt": {{"recorded_at": {_text(receipt["recorded_at"])}, '
+            f'"verdict": {_text(result.verdict)}, "receipt": {{"recorded_at": {_text(receipt["recorded_at"])}, '
             f'"partition": {_text(receipt["partition"])}, "position": {_text(receipt["position"])}}}}}'
         )
     except (LookupError, TypeError):

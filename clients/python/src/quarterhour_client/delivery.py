@@ -28,10 +28,15 @@ class Delivery:
         post: Callable[[Sequence[Waiting]], Answer],
         wait: Callable[[float], bool],
         chance: Callable[[], float] = random.random,
+        blame: Callable[[Sequence[Waiting]], list[tuple[Waiting, Result]]] = lambda _: [],
     ) -> None:
-        """Take what posts events, and what waits for some seconds and returns whether to go on."""
+        """Take what posts events, and what waits for some seconds and returns whether to go on.
+
+        ``blame`` returns which events of a request that was refused as a whole are known to be the reason.
+        """
         self._post = post
         self._wait = wait
+        self._blame = blame
         self._chance = chance
         self.trouble: Retry | Refused | None = None
 
@@ -47,8 +52,13 @@ class Delivery:
             found = self._attempt(part)
             after = 0.0
             if isinstance(found, Split):
-                if len(part) == 1:
-                    yield [(part[0], rejected(part[0], found.problems))]
+                single = len(part) == 1
+                blamed = [(part[0], rejected(part[0], found.problems))] if single else self._blame(part)
+                if blamed:
+                    yield blamed
+                    known = {one.seq for one, _ in blamed}
+                    left = [one for one in part if one.seq not in known]
+                    parts.extendleft([left] if left else [])
                 else:
                     half = len(part) // 2
                     parts.extendleft([part[half:], part[:half]])

@@ -191,7 +191,7 @@ def _result(item: Mapping[str, Any], event: Waiting, index: int) -> Result:
     if item["index"] != index:
         raise ValueError(item["index"])
     receipt = item.get("receipt")
-    if verdict in {Verdict.RECORDED, Verdict.DUPLICATE}:
+    if verdict in _IN_LEDGER:
         return Result(event.source, event.id, verdict, receipt)
     held = item.get("held")
     problems = _listed(held["problems"] if held else item.get("errors", ()))
@@ -199,6 +199,7 @@ def _result(item: Mapping[str, Any], event: Waiting, index: int) -> Result:
 
 
 _VERDICTS = {one.value: one for one in Verdict}
+_IN_LEDGER = frozenset({Verdict.RECORDED, Verdict.DUPLICATE})
 
 
 def _listed(problems: Iterable[Mapping[str, Any]]) -> tuple[Problem, ...]:

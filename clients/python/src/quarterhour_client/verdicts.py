@@ -19,15 +19,21 @@ class Verdict(str, Enum):
     REJECTED = "rejected"
     UNAVAILABLE = "unavailable"
 
+    __hash__ = str.__hash__  # an enumeration's own is written in Python, and each event is counted by its verdict
+
     @property
     def is_stored(self) -> bool:
         """Whether the server has the event: it need not be sent again."""
-        return self in {Verdict.RECORDED, Verdict.DUPLICATE, Verdict.HELD}
+        return self in _STORED
 
     @property
     def is_parked(self) -> bool:
         """Whether the event waits for a person: sent again unchanged, it would have the same verdict."""
-        return self in {Verdict.CONFLICT, Verdict.REJECTED}
+        return self in _PARKED
+
+
+_STORED = frozenset({Verdict.RECORDED, Verdict.DUPLICATE, Verdict.HELD})
+_PARKED = frozenset({Verdict.CONFLICT, Verdict.REJECTED})
 
 
 class Problem(NamedTuple):

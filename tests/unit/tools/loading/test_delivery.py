@@ -81,7 +81,7 @@ def test_only_what_is_unavailable_is_sent_again() -> None:
     assert api.requests == [8, 4, 2]
 
 
-def test_lines_that_repeat_a_key_are_rejected_and_not_sent() -> None:
+def test_lines_that_repeat_a_key_are_rejected_once_their_request_is_refused() -> None:
     api = FakeApi()
     twice = b'{"id": "e1", "id": "e2"}'
     content = b"\n".join([b'{"id": "a"}', twice, b'{"id": "b"}', twice, b'{"id": "c"}'])
