@@ -118,7 +118,8 @@ def values(lines: Sequence[Line]) -> list[Any] | None:
     """
     fence = token_hex()
     try:
-        found = json.loads((b"[%b]" % f',"{fence}",'.encode().join([line.body for line in lines])).decode())
+        array = (b"[%b]" % f',"{fence}",'.encode().join([line.body for line in lines])).decode()
+        found = json.loads(array, parse_int=float)  # an int has a limit of digits
     except (ValueError, RecursionError):
         return None
     whole = len(found) == 2 * len(lines) - 1 and all(one == fence for one in found[1::2])

@@ -2,6 +2,7 @@
 
 import gzip
 import io
+import json
 import os
 import sys
 import tracemalloc
@@ -158,10 +159,10 @@ TEXTS = st.lists(
 def test_lines_together_are_values_only_if_each_alone_is_one(texts: list[str]) -> None:
     lines = [Line(number, text.encode("latin-1"), b"", len(text)) for number, text in enumerate(texts, 1)]
     found = values(lines) if lines else []
-    if any(problem_of(line) for line in lines):
+    if any("appears twice" not in (problem_of(line) or "appears twice") for line in lines):
         assert found is None
     else:
-        assert repr(found) == repr([value_of(line) for line in lines])
+        assert repr(found) == repr([json.loads(line.body, parse_int=float) for line in lines])
 
 
 @given(st.binary(max_size=300).map(lambda one: one.replace(b"\x00", b"\n")))
