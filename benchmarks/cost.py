@@ -1,21 +1,22 @@
 """Estimates what a month costs in AWS, from metered units, a simulated stream and measured speeds, in us-east-1.
 
 `python -m benchmarks.cost` prints a month part by part; its options describe the month. `--months` and
-`--batching-windows` print the tables of docs/benchmarks.md. `--template` prints the costs in docs/deployment.md, which
-depend on template.yaml alone. `--measure` meters the units again. `--write` writes all tables into the pages, and
-prints which of them changed.
+`--batching-windows` print the tables of docs/benchmarks.md. `--idle` prints a month without an event. `--template`
+prints the costs in docs/deployment.md, which depend on template.yaml alone. `--measure` meters the units again.
+`--write` writes all tables into the pages, and prints which of them changed.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from decimal import Decimal
 from math import ceil
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
-from benchmarks.assumptions import CALL_SECONDS, CALLS_AT_A_TIME, CORE_MEGABYTES
+from benchmarks.assumptions import CALL_SECONDS, CORE_MEGABYTES
 from benchmarks.functions import ROOT
+from benchmarks.logs import access_line
 from benchmarks.pages import PAGE, README, insert
 from benchmarks.prices import (
     ALARM_METRIC_MONTH,
@@ -23,7 +24,6 @@ from benchmarks.prices import (
     GB,
     GB_SECOND,
     INVOCATION,
-    KEY_REQUEST,
     LOG_BYTE,
     LOG_BYTE_MONTH,
     METRIC_MONTH,
@@ -42,12 +42,14 @@ from benchmarks.prices import (
 )
 from benchmarks.traffic import DAYS_A_MONTH, HOURS_A_MONTH, StreamLoad, Traffic, simulate
 from benchmarks.units import EVENTS_A_REQUEST, Units, load_units, measure, save_units
+from quarterhour.aws.telemetry import WITH_ZEROS, Metric
 from quarterhour.reports.plan import SHARDS_A_PART
 from quarterhour.web.static_files import ASSETS, INDEX
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Function, Template
 
 FUNCTION: Final = "AWS::Serverless::Function"
+ALARM: Final = "AWS::CloudWatch::Alarm"
 
 RECORDED_A_SECOND: Final = 6_000
 """Events recorded per CPU second: what a busy core reached at least, docs/benchmarks.md."""
@@ -63,30 +65,10 @@ REQUEST_SECONDS: Final = Decimal("0.02")
 """Seconds of a request besides the CPU time of its events: estimated, not measured."""
 BATCH_SECONDS: Final = Decimal("0.003")
 """Seconds of a stream batch besides its calls and the CPU time of its accounts: estimated, not measured."""
-BYTES_LOGGED: Final = 1_500
-"""Bytes in the log of one invocation: Lambda's three lines and the function's metrics."""
 BYTES_ANSWERED: Final = 200
 """Bytes of a receipt, and as many of a response's headers."""
 BYTES_SEALED: Final = 30
 """Bytes of a compressed line in a sealed file: estimated, not measured."""
-ACCESS_BYTES: Final = 400
-"""Bytes of a line in the access log."""
-ALARM_METRICS: Final = 29
-"""Metrics that alarms use, docs/operations.md."""
-OWN_METRICS: Final = 22
-"""Metrics that the functions write, docs/operations.md."""
-INTAKE_ALARM_METRICS: Final = 6
-"""More metrics that alarms use with the parameter Intake, docs/operations.md."""
-INTAKE_METRICS: Final = 7
-"""Metrics that the function of the intake writes, docs/operations.md."""
-NOTIFICATION_ALARM_METRICS: Final = 4
-"""More metrics that alarms use with the parameter Notifications, docs/operations.md."""
-NOTIFICATION_METRICS: Final = 3
-"""Metrics that the function of the notifications writes, docs/operations.md."""
-ARCHIVE_ALARM_METRICS: Final = 1
-"""More metrics that alarms use with the parameter LedgerRetentionMonths, docs/operations.md."""
-ARCHIVE_METRICS: Final = 2
-"""Metrics that the report writes with the parameter LedgerRetentionMonths, docs/operations.md."""
 WATCHES: Final = 2_880
 """Invocations of the watch function in a month."""
 SECONDS_A_MONTH: Final = HOURS_A_MONTH * 3600
@@ -102,8 +84,8 @@ RUN_TRANSITIONS: Final = 6
 """State transitions of a run besides those of its parts: estimated, not measured."""
 PAGE_SECONDS: Final = Decimal("0.005")
 """Seconds for a file of the console: estimated, not measured."""
-KEY_SECONDS: Final = 300
-"""Seconds after which a connection to DynamoDB requests a table's key from KMS again."""
+RUN_SECONDS: Final = Decimal(2)
+"""Seconds of a run without events, which is often the first of a process: estimated, not measured."""
 
 EVENTS: Final = (5 * MILLION, 100 * MILLION)
 """Events of the months in the tables."""
@@ -206,24 +188,9 @@ def estimate(month: Month, units: Units, template: Template) -> Iterator[CostLin
     transitions = WATCHES * (RUN_TRANSITIONS + PART_TRANSITIONS * parts) if parts > 1 else 0
     calculation = f"{transitions:,} transitions x {_dollars(TRANSITION * 1_000, 3)}/1,000"
     yield CostLine("Step Functions", calculation, transitions * TRANSITION)
-    logged = number * BYTES_LOGGED + requests * ACCESS_BYTES
-    yield CostLine("logs", f"{logged / GB:,.2f} GB x {_dollars(LOG_BYTE * GB)}/GB", logged * LOG_BYTE)
-    days = int(template.parameters["LogRetentionDays"])
-    calculation = f"{logged / GB:,.2f} GB for {days} days x {_dollars(LOG_BYTE_MONTH * GB)}/GB"
-    yield CostLine("logs kept", calculation, logged * LOG_BYTE_MONTH * days / DAYS_A_MONTH)
-    metrics = ALARM_METRICS * ALARM_METRIC_MONTH + OWN_METRICS * METRIC_MONTH
-    if template.parameters["Dashboard"] == "on":
-        metrics += DASHBOARD_MONTH
-    if template.parameters["Intake"] == "on":
-        metrics += INTAKE_ALARM_METRICS * ALARM_METRIC_MONTH + INTAKE_METRICS * METRIC_MONTH
-    if template.parameters["Notifications"] == "on":
-        metrics += NOTIFICATION_ALARM_METRICS * ALARM_METRIC_MONTH + NOTIFICATION_METRICS * METRIC_MONTH
-    if template.parameters["LedgerRetentionMonths"] != "0":
-        metrics += ARCHIVE_ALARM_METRICS * ALARM_METRIC_MONTH + ARCHIVE_METRICS * METRIC_MONTH
-    yield CostLine("metrics, alarms, dashboard", "the same at any load", metrics)
-    keys = key_requests(invocations, functions)
-    calculation = f"{keys:,.0f} requests at most x {_dollars(KEY_REQUEST * 10_000)}/10,000"
-    yield CostLine("KMS", calculation, keys * KEY_REQUEST)
+    logged = sum((units.logged[name] * count for name, count in invocations.items()), Decimal(0))
+    yield from _logs(logged + requests * access_bytes(template), template)
+    yield from watching(template, own_metrics(template))
     sent = (events + requests) * BYTES_ANSWERED
     yield CostLine("data out", f"{Decimal(sent) / GB:,.2f} GB x {_dollars(SENT_BYTE * GB)}/GB", sent * SENT_BYTE)
 
@@ -279,18 +246,72 @@ def _s3(month: Month) -> CostLine:
     return CostLine("S3", calculation, puts * S3_PUT + lines * S3_GB_MONTH)
 
 
-def key_requests(invocations: Mapping[str, Decimal], functions: Mapping[str, Function]) -> Decimal:
-    """Return the requests to KMS at most: each connection asks for each table's key, and again after some minutes."""
-    most = Decimal(SECONDS_A_MONTH) / KEY_SECONDS
-    return sum(
-        (
-            min(number, most)
-            * CALLS_AT_A_TIME
-            * sum(name.endswith("_TABLE") and bool(table) for name, table in functions[function].environment.items())
-            for function, number in invocations.items()
-        ),
-        Decimal(0),
-    )
+def _logs(logged: Decimal, template: Template) -> Iterator[CostLine]:
+    yield CostLine("logs", f"{logged / GB:,.2f} GB x {_dollars(LOG_BYTE * GB)}/GB", logged * LOG_BYTE)
+    days = int(template.parameters["LogRetentionDays"])
+    calculation = f"{logged / GB:,.2f} GB for {days} days x {_dollars(LOG_BYTE_MONTH * GB)}/GB"
+    yield CostLine("logs kept", calculation, logged * LOG_BYTE_MONTH * days / DAYS_A_MONTH)
+
+
+def access_bytes(template: Template) -> int:
+    """Return the bytes of a line in the access log of the machines' API."""
+    (api,) = template.resources("AWS::Serverless::HttpApi").values()
+    return access_line(api["AccessLogSettings"]["Format"])
+
+
+def request_bytes(units: Units, template: Template) -> int:
+    """Return the bytes that a request of one event leaves in the logs, of all functions together."""
+    return access_bytes(template) + sum(units.logged[name] for name in ("ingest", "counters", "snapshots"))
+
+
+def watching(template: Template, own: Collection[str]) -> Iterator[CostLine]:
+    """Yield what alarms, the functions' ``own`` metrics and the dashboard cost, of the template with its parameters."""
+    looked_at = sum(len(list(_looked_at(one))) for one in template.deployed(ALARM).values())
+    calculation = f"{looked_at} metrics x {_dollars(ALARM_METRIC_MONTH)}"
+    yield CostLine("alarms", calculation, looked_at * ALARM_METRIC_MONTH)
+    yield CostLine("metrics", f"{len(own)} metrics x {_dollars(METRIC_MONTH)}", len(own) * METRIC_MONTH)
+    shown = len(template.deployed("AWS::CloudWatch::Dashboard"))
+    yield CostLine("dashboard", f"{shown} dashboard x {_dollars(DASHBOARD_MONTH)}", shown * DASHBOARD_MONTH)
+
+
+def _looked_at(alarm: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the metrics of an alarm."""
+    if "MetricName" in alarm:
+        yield alarm
+    yield from (one["MetricStat"]["Metric"] for one in alarm.get("Metrics", ()) if "MetricStat" in one)
+
+
+def own_metrics(template: Template) -> set[str]:
+    """Return the metrics that the functions write: those of alarms and, for each way in, the events recorded.
+
+    The intake writes its unavailable events too, which the dashboard shows.
+    """
+    of_alarms = [one for alarm in template.deployed(ALARM).values() for one in _looked_at(alarm)]
+    own = {f"{one['MetricName']} of {one['Dimensions'][0]['Value']}" for one in of_alarms if _is_own(one)}
+    takes_in = any(one.endswith(" of intake") for one in own)
+    of_intake = {f"{Metric.EVENTS_RECORDED} of intake", f"{Metric.EVENTS_UNAVAILABLE} of intake"}
+    return own | {f"{Metric.EVENTS_RECORDED} of ingest"} | (of_intake if takes_in else set())
+
+
+def _is_own(metric: Mapping[str, Any]) -> bool:
+    return not str(metric["Namespace"]).startswith("AWS/")
+
+
+def idle(units: Units, template: Template) -> Iterator[CostLine]:
+    """Yield what a month costs without an event."""
+    runs = {"report": Month().reports, "watch": WATCHES}
+    yield from watching(template, WITH_ZEROS)
+    number = sum(runs.values())
+    yield CostLine("Lambda, requests", f"{number:,} x {_dollars(INVOCATION * MILLION)}/million", number * INVOCATION)
+    functions = template.functions(lambda resource, _: resource)
+    seconds = sum((count * RUN_SECONDS * functions[name].memory / 1024 for name, count in runs.items()), Decimal(0))
+    yield CostLine("Lambda, compute", f"{seconds:,.0f} GB-s x ${GB_SECOND}", seconds * GB_SECOND)
+    yield _s3(Month(Traffic(events=0)))
+    reads = Decimal(number * units.report.run)
+    calculation = f"{reads:,.0f} reads x {_dollars(READ * MILLION, 3)}/million"
+    yield CostLine("reads of report and watch", calculation, reads * READ)
+    logged = sum((Decimal(units.logged[name] * count) for name, count in runs.items()), Decimal(0))
+    yield from _logs(logged, template)
 
 
 def shards(events: int) -> int:
@@ -309,6 +330,14 @@ def month_table(month: Month, units: Units, template: Template) -> str:
     functions, gigabytes, dollars = snap_start(template)
     more = f"| `SnapStart=on` adds | {functions} functions with {gigabytes.normalize():f} GB | ${dollars:,.2f} |"
     return "\n".join(["| service | calculation | dollars |", "|---|---|---:|", *rows, together, more])
+
+
+def idle_table(units: Units, template: Template) -> str:
+    """Return a month without an event part by part, as a table in Markdown."""
+    lines = [line for line in idle(units, template) if line.dollars]
+    rows = [f"| {line.service} | {line.calculation} | ${line.dollars:,.2f} |" for line in lines]
+    together = f"| **together** | | **${_sum(lines):,.2f}** |"
+    return "\n".join(["| service | calculation | dollars |", "|---|---|---:|", *rows, together])
 
 
 def months_tables(units: Units, template: Template) -> str:
@@ -413,7 +442,7 @@ def unauthenticated_cost(template: Template) -> Decimal:
         sizes = {path.name: path.stat().st_size for path in (ROOT / "functions" / function / "static").rglob("*.*")}
         sent = max(sizes.values()) if route.path.startswith(ASSETS) else sizes[INDEX]
         compute = PAGE_SECONDS * memory[function] / 1024 * GB_SECOND
-        logged = (BYTES_LOGGED + ACCESS_BYTES) * LOG_BYTE
+        logged = access_bytes(template) * LOG_BYTE
         a_second += rate * (REQUEST + INVOCATION + compute + logged + sent * SENT_BYTE)
     return Decimal(50 * ceil(a_second * SECONDS_A_MONTH / 50))
 
@@ -421,6 +450,7 @@ def unauthenticated_cost(template: Template) -> Decimal:
 def pages(units: Units, template: Template) -> Iterator[tuple[Path, str, str]]:
     """Yield the tables of the pages: page, name of its markers, text."""
     yield PAGE, "month", month_table(Month(), units, template)
+    yield PAGE, "idle", idle_table(units, template)
     yield PAGE, "months", months_tables(units, template)
     yield PAGE, "totals", totals_table(units, template)
     yield README, "totals", totals_table(units, template, README_EVENTS_A_REQUEST)
@@ -439,6 +469,7 @@ def main() -> None:
             parser.add_argument(option, type=type(one.default), default=one.default, choices=choices)
     parser.add_argument("--new-customers", type=Decimal, default=Month().new_customers)
     parser.add_argument("--reports", type=int, default=Month().reports)
+    parser.add_argument("--idle", action="store_true", help="a month without an event, and the logs of a request")
     parser.add_argument("--months", action="store_true", help="months by events, accounts and events a request")
     parser.add_argument("--batching-windows", action="store_true", help="a month by the streams' batching window")
     parser.add_argument("--template", action="store_true", help="costs that depend on the template alone")
@@ -456,6 +487,9 @@ def main() -> None:
     elif options.template:
         without_token = unauthenticated_cost(template)
         print(snap_start_table(template), f"calls without a token: ${without_token:,.0f} a month at most", sep="\n\n")
+    elif options.idle:
+        logged = f"logs of a request of one event: {request_bytes(units, template)} bytes"
+        print(idle_table(units, template), logged, sep="\n\n")
     elif options.months:
         print(months_tables(units, template), totals_table(units, template), sep="\n\n")
     elif options.batching_windows:

@@ -38,8 +38,6 @@ DASHBOARD_MONTH: Final = Decimal(3)
 """Dollars per dashboard and month; the first three of an account are free, which is not counted."""
 TRANSITION: Final = Decimal("0.025") / 1_000
 """Dollars per state transition of a standard workflow of Step Functions."""
-KEY_REQUEST: Final = Decimal("0.03") / 10_000
-"""Dollars per request to KMS; the first 20,000 of an account each month are free, which is not counted."""
 SNAPSHOT_GB_SECOND: Final = Decimal("0.0000015046")
 """Dollars per gigabyte of memory and second for which the snapshot of a function is kept."""
 SNAPSHOT_GB_RESTORED: Final = Decimal("0.0001397998")

@@ -102,7 +102,7 @@ class Units:
     """All that is metered.
 
     ``recording``: by the events a request. ``windows``: from few account batches an hour to many. ``customer``: write
-    units for an event's customer who is new.
+    units for an event's customer who is new. ``logged``: bytes in the log of an invocation, by function.
     """
 
     recording: Mapping[int, RecordingUnits]
@@ -111,6 +111,7 @@ class Units:
     windows: tuple[WindowUnits, ...]
     customer: float
     report: ReportUnits
+    logged: Mapping[str, int]
 
     def window_units(self, account_batches: float) -> WindowUnits:
         """Return the units of an account's windows in an hour, interpolated, by its account batches an hour.
@@ -143,6 +144,7 @@ def load_units() -> Units:
         tuple(WindowUnits(**one) for one in values["windows"]),
         values["customer"],
         ReportUnits(**values["report"]),
+        values["logged"],
     )
 
 
@@ -164,6 +166,7 @@ def measure(account_batches_an_hour: Iterable[float] = DAYS_METERED) -> Units:
         tuple(_window_units(an_hour, counters, snapshots) for an_hour in account_batches_an_hour),
         _customer(),
         _report_units(),
+        children.run("ingest", ["-m", "benchmarks.logs"]),
     )
 
 

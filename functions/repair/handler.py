@@ -26,7 +26,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.resources import Resources
-from quarterhour.aws.telemetry import Metric, count, logger, observed
+from quarterhour.aws.telemetry import logger, observed
 from quarterhour.customers.requests import ForgetRequest, read_forgetting
 from quarterhour.customers.service import ForgettingService
 from quarterhour.customers.store import VaultStore
@@ -82,9 +82,9 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
 
 def rebuild(request: RebuildRequest, context: LambdaContext) -> dict[str, Any]:
     """Return how many counters were repaired, and the day from which another run must continue, or the execution."""
-    rebuilt = rebuilds.rebuild(request, in_time(context, REBUILD_RESERVE_SECONDS))
-    count(Metric.COUNTERS_REPAIRED, rebuilt.repaired)
-    return rebuilt.as_dict()
+    rebuilt = rebuilds.rebuild(request, in_time(context, REBUILD_RESERVE_SECONDS)).as_dict()
+    logger.info("rebuilt", **rebuilt)
+    return rebuilt
 
 
 def unpark(context: LambdaContext) -> dict[str, Any]:

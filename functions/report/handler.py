@@ -55,14 +55,11 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
         logger.info("paused")
         return {"paused": True}
     result = reporter.publish(event["publish"], seconds) if "publish" in event else reporter.run(seconds)
-    count(Metric.QUARTER_HOURS_SEALED, result.sealed_quarter_hours)
-    count(Metric.LINES_REPORTED, result.lines)
     count(Metric.COUNTER_DRIFT, result.drift)
     logger.info("reported", **result.as_dict())
     if not archiver.months or "publish" in event:
         return result.as_dict()
     archive = archiver.run(seconds)
-    count(Metric.ITEMS_ARCHIVED, archive.items)
     count(Metric.ARCHIVE_DELAY_DAYS, archive.days_late)
     logger.info("archived", **archive.as_dict())
     return {**result.as_dict(), "archive": archive.as_dict()}

@@ -14,7 +14,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from quarterhour.aws.resources import Resources
-from quarterhour.aws.telemetry import Metric, count, logger, observed
+from quarterhour.aws.telemetry import logger, observed
 from quarterhour.model import clock
 from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.statements.drafts.reseal import StatementResealer
@@ -67,6 +67,5 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     if made.complete and "publish" not in event:
         released = releaser.run(seconds)
         result |= released.as_dict() | ({} if released.complete else {"next": "run"})
-        count(Metric.STATEMENTS_SEALED, released.documents)
     logger.info("made", **result)
     return result

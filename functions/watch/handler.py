@@ -35,16 +35,12 @@ RESERVE_SECONDS = 10
 def handler(_event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Reconcile the schedule, post held events, resolve disputes, start statements; return the result."""
     tick = reconciler.tick()
-    count(Metric.SCHEDULE_RECONCILED, int(tick.reconciled))
-    count(Metric.SCHEDULE_PAUSED, int(tick.setting.paused))
     count(Metric.REPORT_DELAY, tick.delay.firings)
-    count(Metric.REPORT_DELAY_SECONDS, tick.delay.seconds)
 
     def seconds() -> float:
         return context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
 
     held = poster.tick(context.aws_request_id, seconds())
-    count(Metric.HELD_POSTED, held.posted)
     count(Metric.HELD_OVERDUE, int(held.age >= settings.settings().held_days))
     corrected = disputes.tick(seconds())
     due, _ = starter.start()

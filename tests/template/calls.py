@@ -212,14 +212,14 @@ class World:
         self.calls[function.name] = set()
         self.logs[function.name] = StringIO()
 
-    def run(self, name: str, event: Properties) -> Any:
-        """Invoke a function."""
+    def run(self, name: str, event: Properties, milliseconds: int = 900_000) -> Any:
+        """Invoke a function that has so much time left."""
         context = SimpleNamespace(
             aws_request_id=f"{name}-{self.clock.now().isoformat()}",
             function_name=name,
             memory_limit_in_mb=1024,
             invoked_function_arn=f"arn:aws:lambda:{REGION}:123456789012:function:{name}",
-            get_remaining_time_in_millis=lambda: 900_000,
+            get_remaining_time_in_millis=lambda: milliseconds,
         )
         self.running = name
         try:

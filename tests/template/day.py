@@ -255,6 +255,9 @@ def live_with_subscriptions(world: World) -> None:
     assert (notified["batchItemFailures"], notified["failed"]) == ([], 1), "the name resolves to no address"
     for name in ("subscriptions", "subscription", "subscription-deliveries"):
         assert world.sample(f"read-{name}")["statusCode"] == 200, name
+    subscription = next(one for one in world.items("EntityTable") if one["pk"]["S"] == "SUBSCRIPTIONS")
+    world.put("EntityTable", {**subscription, "status": {"S": "disabled"}})
+    assert world.sample("notify-messages")["disabled"] == 1
     now = json.dumps({"from": iso_millis(world.clock.now())})
     replay = json.loads((ROOT / "events" / "write-subscription-replay.json").read_text("utf-8"))
     assert world.run("write", {**replay, "body": now})["statusCode"] == 202
@@ -509,8 +512,10 @@ def seal_through(world: World, instant: datetime) -> None:
 
 
 def recorded_batch(world: World) -> Properties:
-    """Let events be priced by themselves, by a rate card, and at the default rate."""
+    """Let events be priced by themselves, by a rate card, and at the default rate; one has no time left."""
     single = json.loads((ROOT / "events" / "ingest-one.json").read_text("utf-8"))
+    late = json.dumps({**json.loads(single["body"]), "id": "LATE"})
+    assert world.run("ingest", {**single, "body": late}, milliseconds=0)["statusCode"] == 503
     sold = {**json.loads(single["body"]), "id": "UNPRICED"}
     del sold["data"]["commission_rate"]
     assert world.run("ingest", {**single, "body": json.dumps(sold)})["statusCode"] == 202

@@ -4,14 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from decimal import Decimal
 from typing import Final
 
 import pytest
 from moto import mock_aws
 
-from benchmarks import cost
-from benchmarks.prices import ALARM_METRIC_MONTH, METRIC_MONTH
+from benchmarks.cost import own_metrics
 from quarterhour.aws.telemetry import Metric as Own
 from quarterhour.maintenance.operations import queue_urls
 from quarterhour.model.clock import ManualClock, using
@@ -34,7 +32,7 @@ from tests.template.cloudwatch import (
     plotted,
 )
 from tests.template.day import live_through
-from tests.template.stack import OF_OPTIONS, Stack, arn_of, attribute, parsed
+from tests.template.stack import FILE, OF_OPTIONS, OPTIONS, Stack, arn_of, attribute, parsed
 
 ALARMS = sorted(name for name, one in parsed()["Resources"].items() if one["Type"] == "AWS::CloudWatch::Alarm")
 DAY = 24 * 60 * MINUTE
@@ -339,38 +337,9 @@ def test_every_metric_of_ours_is_written(written: set[Metric]) -> None:
 
 
 @pytest.mark.slow
-def test_the_operations_page_tells_what_the_metrics_cost(
-    known: dict[str, Alarm], stack: Stack, written: set[Metric]
-) -> None:
-    conditions = {name: one.get("Condition") for name, one in stack.resources.items()}
-    looked_at = sum(len(alarm.metrics) for name, alarm in known.items() if conditions[name] not in OF_OPTIONS)
-    of_archive = {one for one in written if one.name in {Own.ITEMS_ARCHIVED, Own.ARCHIVE_DELAY_DAYS}}
-    of_intake, of_notify = (
-        {one for one in written if ("service", service) in one.dimensions} for service in ("intake", "notify")
-    )
-    options: tuple[tuple[str, str, set[Metric], tuple[int, int]], ...] = (
-        ("Intake", "TakesIn", of_intake, (cost.INTAKE_ALARM_METRICS, cost.INTAKE_METRICS)),
-        ("Notifications", "Notifies", of_notify, (cost.NOTIFICATION_ALARM_METRICS, cost.NOTIFICATION_METRICS)),
-        ("LedgerRetentionMonths", "Archives", of_archive, (cost.ARCHIVE_ALARM_METRICS, cost.ARCHIVE_METRICS)),
-        ("Warehouse", "KeepsWarehouse", set(), (1, 0)),
-    )
-    for parameter, condition, own, numbers in options:
-        more = sum(len(alarm.metrics) for name, alarm in known.items() if conditions[name] == condition)
-        written = written - own
-        price = more * ALARM_METRIC_MONTH + len(own) * METRIC_MONTH
-        metrics = "metric" if more == 1 else "metrics"
-        sentence = f"up to ${price} with `{parameter}`, for {more} more {metrics} of alarms and {len(own)} of"
-        assert sentence in OPERATIONS
-        assert (more, len(own)) == numbers
-    documented = re.findall(r"\$(\d+\.\d\d) for [^(]*\((\d+) x \$(0\.\d\d)\)", OPERATIONS)
-    assert [(Decimal(sum_), int(count), Decimal(each)) for sum_, count, each in documented] == [
-        (count * each, count, each)
-        for count, each in (
-            (looked_at, ALARM_METRIC_MONTH),
-            (len(written), METRIC_MONTH),
-        )
-    ]
-    assert (looked_at, len(written)) == (cost.ALARM_METRICS, cost.OWN_METRICS)
+def test_the_functions_write_the_metrics_that_the_estimate_of_costs_counts_and_no_others(written: set[Metric]) -> None:
+    every = Template.load(FILE, OPTIONS)
+    assert {f"{one.name} of {dict(one.dimensions)['service']}" for one in written} == own_metrics(every)
 
 
 # ---------------------------------------------------------------- the dashboard

@@ -70,9 +70,8 @@ REPORTS: Final = Group(
 
             **No change loses or repeats anything.** The schedule only says when to look; the checkpoint decides what a
             report covers. A deployment may reset the schedule; the watch, every 15 minutes, reconciles it. The watch
-            also measures how long the oldest final quarter-hour has waited (`ReportDelaySeconds`), and how many
-            firings that makes (`ReportDelay`). A pause stops neither, so a forgotten pause sets off the alarm
-            [report-late](runbooks.md#report-late).
+            also measures for how many firings the oldest final quarter-hour has waited (`ReportDelay`). A pause does
+            not stop that, so a forgotten pause sets off the alarm [report-late](runbooks.md#report-late).
             """,
             {
                 409: "Somebody else has changed the schedule after the version in `seen`, or at the same moment: read "

@@ -8,16 +8,20 @@ import pytest
 from benchmarks.cost import (
     SECONDS_A_MONTH,
     Month,
+    access_bytes,
     estimate,
-    key_requests,
+    idle,
+    own_metrics,
     pages,
+    request_bytes,
     shards,
     snap_start,
     snap_start_table,
     stream_units,
     unauthenticated_cost,
+    watching,
 )
-from benchmarks.prices import MILLION, SNAPSHOT_GB_SECOND, WRITE
+from benchmarks.prices import DASHBOARD_MONTH, MILLION, SNAPSHOT_GB_SECOND, WRITE
 from benchmarks.traffic import HOURS_A_MONTH, Traffic, simulate
 from benchmarks.units import WindowUnits, load_units
 from quarterhour_tools.emulator.stack import TEMPLATE
@@ -26,6 +30,7 @@ from tests.support.repository import ROOT
 
 UNITS = load_units()
 PLAIN = Template.load(TEMPLATE)
+DASHBOARD = {"Dashboard": "on"}
 
 
 def dollars(month: Month) -> dict[str, Decimal]:
@@ -78,10 +83,10 @@ def test_more_accounts_cost_counters_snapshots_and_what_reads_them() -> None:
     assert few["recording"] == many["recording"]
 
 
-def test_a_longer_batching_window_saves_writes_invocations_and_their_logs() -> None:
+def test_a_longer_batching_window_saves_writes_and_invocations() -> None:
     short, long = of(batching_window=5), of(batching_window=300)
     assert {service for service in short if long[service] < short[service]} >= {
-        *("counters", "snapshots", "Lambda, requests", "Lambda, compute", "logs", "logs kept")
+        *("counters", "snapshots", "Lambda, requests", "Lambda, compute")
     }
     assert short["recording"] == long["recording"]
 
@@ -96,7 +101,7 @@ def test_only_what_depends_on_requests_grows_with_them() -> None:
 def test_more_reports_cost_puts_invocations_and_reads_alone() -> None:
     hourly, quarterly = dollars(Month()), dollars(Month(reports=2880))
     assert {service for service in hourly if quarterly[service] != hourly[service]} == {
-        *("S3", "Lambda, requests", "Lambda, compute", "logs", "logs kept", "KMS"),
+        *("S3", "Lambda, requests", "Lambda, compute", "logs", "logs kept"),
         "reads of counters and reports",
     }
 
@@ -107,11 +112,22 @@ def test_logs_are_paid_for_as_long_as_they_are_kept() -> None:
     assert kept == 2 * dollars(Month())["logs kept"]
 
 
-def test_a_key_is_requested_again_after_five_minutes_however_many_invocations_there_are() -> None:
-    functions = PLAIN.functions(lambda resource, _: resource)
-    some, many = (key_requests({"counters": Decimal(number)}, functions) for number in (100, MILLION))
-    assert [int(some), int(many)] == [8 * 100, 8 * 30 * 24 * 12]
-    assert key_requests({"ingest": Decimal(MILLION)}, functions) == 4 * many, "it uses four tables"
+def test_an_idle_stack_and_its_watching_cost_no_more_than_the_budget() -> None:
+    assert sum(line.dollars for line in idle(UNITS, PLAIN)) <= Decimal("3.50")
+    assert sum(line.dollars for line in watching(PLAIN, own_metrics(PLAIN))) <= 6
+
+
+def test_a_request_of_one_event_logs_no_more_than_the_budget() -> None:
+    assert access_bytes(PLAIN) < request_bytes(UNITS, PLAIN) <= 900
+
+
+def test_a_month_of_five_million_single_events_costs_no_more_than_the_budget() -> None:
+    assert sum(dollars(Month()).values()) <= 36
+
+
+def test_a_dashboard_is_paid_where_it_is_on() -> None:
+    off, on = (sum(line.dollars for line in idle(UNITS, one)) for one in (PLAIN, Template.load(TEMPLATE, DASHBOARD)))
+    assert on - off == DASHBOARD_MONTH
 
 
 @pytest.mark.slow

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import wraps
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from aws_lambda_powertools.logging import Logger
 from aws_lambda_powertools.metrics import Metrics, MetricUnit
@@ -27,65 +27,41 @@ warnings.filterwarnings("ignore", message="No application metrics to publish")
 
 
 class Metric(StrEnum):
-    """The names in CloudWatch of the metrics that the functions publish, besides AWS's own metrics."""
+    """The names in CloudWatch of the metrics that the functions publish, besides AWS's own metrics.
+
+    Each costs money for every hour with a value, so one is here only if an alarm or the dashboard uses it. What else
+    functions count is in their log lines.
+    """
 
     EVENTS_RECORDED = "EventsRecorded"
-    EVENTS_DUPLICATE = "EventsDuplicate"
-    EVENTS_CONFLICT = "EventsConflict"
-    EVENTS_REJECTED = "EventsRejected"
     EVENTS_UNAVAILABLE = "EventsUnavailable"
-    EVENTS_HELD = "EventsHeld"
 
-    GROUPS_FAILED = "GroupsFailed"
-    """Groups of one account and quarter-hour in a batch whose update failed; the stream delivers them again."""
-    SNAPSHOTS_FAILED = "SnapshotsFailed"
-    COUNTERS_REPAIRED = "CountersRepaired"
-
-    ORDERS_CREATED = "OrdersCreated"
-    BILLS_FAILED = "BillsFailed"
-    """Orders in a batch whose billing failed; the stream delivers them again."""
-
-    QUARTER_HOURS_SEALED = "QuarterHoursSealed"
-    LINES_REPORTED = "LinesReported"
     COUNTER_DRIFT = "CounterDrift"
     """Sealed quarter-hours whose counters differ from the ledger."""
-
-    ITEMS_ARCHIVED = "ItemsArchived"
     ARCHIVE_DELAY_DAYS = "ArchiveDelayDays"
     """For how many days a month has been due that is not archived."""
 
     INBOX_FILES_FAILED = "InboxFilesFailed"
-    """Files of the inbox that have ended, and have an event or a row that is not recorded: 1 or 0."""
-
-    STATEMENTS_SEALED = "StatementsSealed"
-    STATEMENTS_DUE = "StatementsDue"
-    """Whether a period is due and not sealed: 1 or 0."""
-
-    NOTIFICATIONS_DELIVERED = "NotificationsDelivered"
-    NOTIFICATIONS_FAILED = "NotificationsFailed"
-    """Attempts to deliver a notification that failed; they are made again."""
+    """Files of the inbox that have ended, and have an event or a row that is not recorded."""
     SUBSCRIPTIONS_DISABLED = "SubscriptionsDisabled"
     """Subscriptions whose deliveries have failed for three days."""
 
     REPORT_DELAY = "ReportDelay"
-    """The delay of the reports, in firings of the schedule."""
-    REPORT_DELAY_SECONDS = "ReportDelaySeconds"
-    HELD_POSTED = "HeldPosted"
-    """Held events that the watch has posted."""
+    """The delay of the reports, in firings of the schedule; zero too, as its alarm takes silence for a failure."""
     HELD_OVERDUE = "HeldOverdue"
-    """The age of the oldest held event."""
-    SCHEDULE_PAUSED = "SchedulePaused"
-    SCHEDULE_RECONCILED = "ScheduleReconciled"
+    """Whether an event has been held for longer than the settings say: 1."""
+    STATEMENTS_DUE = "StatementsDue"
+    """Whether a period is due and not sealed: 1 or 0; zero too, as its alarm takes the minimum of an hour."""
 
-    @property
-    def unit(self) -> MetricUnit:
-        """The unit: seconds if the name ends so, and else a count."""
-        return MetricUnit.Seconds if self.endswith("Seconds") else MetricUnit.Count
+
+WITH_ZEROS: Final = frozenset({Metric.REPORT_DELAY, Metric.STATEMENTS_DUE})
+"""The metrics whose zeros are published."""
 
 
 def count(metric: Metric, value: float) -> None:
-    """Add a value to a metric of this invocation; zero is published too, so that alarms have data."""
-    metrics.add_metric(metric, metric.unit, value)
+    """Add a value to a metric of this invocation, unless it is zero and the alarm takes no value for zero."""
+    if value or metric in WITH_ZEROS:
+        metrics.add_metric(metric, MetricUnit.Count, value)
 
 
 def is_tick(event: Mapping[str, Any]) -> bool:

@@ -16,7 +16,7 @@ from botocore.exceptions import ClientError
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.retries import is_cancelled, is_failed_condition, optimistically
 from quarterhour.aws.streams import Poison, Record, failures, sequence
-from quarterhour.aws.telemetry import Metric, count, logger
+from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.counters.distinct import first_places, marker_sets, new_customers
 from quarterhour.counters.keys import account_of, account_pk, quarter_hour_key
@@ -127,7 +127,8 @@ class CounterUpdater:
         left = self._count_together(accounts.values())
         failed = [seq for some in self._workers.map(partial(self._count_alone, poison=poison), left) for seq in some]
         self._parking.park(poison)
-        count(Metric.GROUPS_FAILED, len(failed))
+        if failed:
+            logger.warning("to be delivered again", groups=len(failed))
         return failures(records, failed)
 
     def _count_together(self, accounts: Iterable[Sequence[Group]]) -> list[_Left]:

@@ -124,8 +124,6 @@ class Dispatcher:
             sum(one.failed for one in results),
             disabled + sum(one.disabled for one in results),
         )
-        count(Metric.NOTIFICATIONS_DELIVERED, result.delivered)
-        count(Metric.NOTIFICATIONS_FAILED, result.failed)
         count(Metric.SUBSCRIPTIONS_DISABLED, result.disabled)
         return result
 

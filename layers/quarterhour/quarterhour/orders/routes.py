@@ -4,7 +4,6 @@ from typing import Final
 
 from quarterhour.aws import clients
 from quarterhour.aws.resources import Resources
-from quarterhour.aws.telemetry import Metric, count
 from quarterhour.customers.tokens import CustomerTokens
 from quarterhour.model import instants
 from quarterhour.model.fields import NAME
@@ -71,7 +70,6 @@ def write(routes: Routes, resources: Resources) -> None:
     def create() -> http.Response:
         """Create an order; a retry completes it, or returns it as it is."""
         header, is_new = orders.create(read_order(routes.body()), routes.seconds_left() - RESERVE_SECONDS)
-        count(Metric.ORDERS_CREATED, int(is_new))
         return http.response(201 if is_new else 200, shown_order(header))
 
     @routes.put("/orders/<order>/status", allow=machines)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from quarterhour.aws.entity import Values
 from quarterhour.aws.parking import Parking
 from quarterhour.aws.streams import Record, failures
-from quarterhour.aws.telemetry import Metric, count
+from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
@@ -29,7 +29,8 @@ class SnapshotWriter:
         written = self._workers.map(self._write, [snapshot.values for snapshot in planned])
         failed = [snapshot.seq for snapshot, ok in zip(planned, written, strict=True) if not ok]
         self._parking.park(poison)
-        count(Metric.SNAPSHOTS_FAILED, len(failed))
+        if failed:
+            logger.warning("to be delivered again", snapshots=len(failed))
         return failures(records, failed)
 
     def unpark(self, record: Record) -> bool:

@@ -7,7 +7,7 @@ from typing import Final
 
 from quarterhour.aws.parking import Parking, Unparked
 from quarterhour.aws.streams import Poison, Record, failures
-from quarterhour.aws.telemetry import Metric, count
+from quarterhour.aws.telemetry import logger
 from quarterhour.aws.workers import Workers
 from quarterhour.ledger.events.event import Event, Rejection
 from quarterhour.ledger.recording.service import Recorder
@@ -46,7 +46,8 @@ class Biller:
             poison += rejected
             failed += unposted
         self._parking.park(poison)
-        count(Metric.BILLS_FAILED, len(failed))
+        if failed:
+            logger.warning("to be delivered again", orders=len(failed))
         return failures(records, [bill.seq for bill in failed])
 
     def unpark(self, request_id: str, seconds: float) -> Unparked:
