@@ -4,10 +4,12 @@ The ids of the events come from the bank's lines. So the same file again, or one
 """
 
 import argparse
+import csv
+import io
 import json
 import sys
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
@@ -19,18 +21,54 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.file_formats.bank.line import FILE, FORMATS
-from quarterhour.file_formats.csv.errors import FileError, MapError
-from quarterhour.file_formats.csv.map import load_line_map
+from quarterhour.file_formats.bank.table import COLUMNS
+from quarterhour.file_formats.csv.compiler import CURRENCY
+from quarterhour.file_formats.csv.errors import CellError, EmptyCellError, FileError, MapError
+from quarterhour.file_formats.csv.events import Converter
+from quarterhour.file_formats.csv.line_map import LineMap
+from quarterhour.file_formats.csv.map import CsvMap, load_line_map
 from quarterhour.file_formats.csv.table import BadRow, read_table
+from quarterhour.file_formats.csv.table import Table as CsvTable
+from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.statements.receivables.matching import Match
-from quarterhour_tools.csv.bank_lines import bank_lines
 from quarterhour_tools.csv.file import open_text
 from quarterhour_tools.csv.maps import read_map
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.target.deployment import api, configure_target
 from quarterhour_tools.target.remote import IN_LEDGER, Remote, as_item, failure, reasons
+
+
+def bank_lines(table: CsvTable, csv_map: CsvMap, line_map: LineMap, settings: dict[str, str]) -> Iterator[str | BadRow]:
+    """Yield the header, then the row of each line of the bank, or a bad row."""
+    yield _written(COLUMNS)
+    converter = Converter(table.header, csv_map, settings)
+    for row in table.rows:
+        cells = converter.clean(row)
+        if isinstance(cells, BadRow):
+            yield cells
+            continue
+        try:
+            if line_map.when(cells):
+                amount = line_map.amount(cells)
+                texts = {"date": line_map.booked_on(cells).isoformat(), "amount": money.plain(amount)}
+                for name, value in line_map.texts.items():
+                    try:
+                        texts[name] = value(cells, amount)
+                    except EmptyCellError:
+                        if name == CURRENCY:
+                            raise
+                yield _written([texts.get(name, "") for name in COLUMNS])
+        except CellError as error:
+            yield BadRow(row.line, str(error))
+
+
+def _written(cells: tuple[str, ...] | list[str]) -> str:
+    text = io.StringIO()
+    csv.writer(text).writerow(cells)
+    return text.getvalue()
+
 
 NAME: Final = "payments"
 HELP: Final = "match a bank's file to statements, and record payments"

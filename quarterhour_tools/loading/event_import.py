@@ -1,10 +1,16 @@
 """`quarterhour import`: checks a whole file of events, then sends it; it continues at the point of an interruption."""
 
 import argparse
+import csv
+import fcntl
+import json
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from decimal import Decimal
+from hashlib import file_digest
+from io import StringIO
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,20 +20,177 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, SALE, VIEW, Event, Rejection, read_event
-from quarterhour.model import exact_json, money
+from quarterhour.model import exact_json, fields, money
 from quarterhour.model.errors import in_words
 from quarterhour.model.fields import printable
-from quarterhour.model.periods import ZONE, Calendar, time_zone
+from quarterhour.model.identifiers import Account
+from quarterhour.model.periods import PERIOD, ZONE, Calendar, Period, time_zone
 from quarterhour.model.totals import Totals
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.delivery import GIVE_UP_AFTER, Delivery, StoppedError, batches
 from quarterhour_tools.loading.event_file import BadLine, EventLine, open_source, read_lines
-from quarterhour_tools.loading.expected_totals import FIGURES, KEY, AccountPeriod, expected_totals
-from quarterhour_tools.loading.import_progress import ProgressFile, digest_of, locked
 from quarterhour_tools.loading.ndjson import open_lines
 from quarterhour_tools.output import counted, plain_console, print_table
 from quarterhour_tools.target.deployment import api, configure_target
 from quarterhour_tools.target.remote import IN_LEDGER, Remote, reasons
+
+KEY: Final = ("agency", "currency", "month")
+FIGURES: Final = ("events", "gross", "refunds", "commission", "payments")
+_COLUMNS: Final = (*KEY, *FIGURES)
+
+AccountPeriod = tuple[Account, Period]
+"""An account and a month."""
+
+
+def expected_totals(file: Path) -> dict[AccountPeriod, dict[str, Decimal]]:
+    """Return the expected figures of each account and month; an empty cell is no expectation.
+
+    Raises ``ToolError``, which names the line, if the file is not such a table.
+    """
+    found: dict[AccountPeriod, dict[str, Decimal]] = {}
+    reader = csv.reader(StringIO(_text(file), newline=""), strict=True)
+    try:
+        columns = next(reader, [])
+        _check_columns(columns)
+        for cells in filter(None, reader):
+            _add(found, *_row(columns, cells))
+    except (ValueError, csv.Error) as error:
+        raise ToolError(f"{file}: line {max(reader.line_num, 1)}: {error}") from error
+    return found
+
+
+def _text(file: Path) -> str:
+    try:
+        return file.read_bytes().decode("utf-8-sig")
+    except OSError as error:
+        raise ToolError(f"{file}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ToolError(f"{file} is not UTF-8: {error}") from error
+
+
+def _check_columns(columns: Sequence[str]) -> None:
+    known = f"expected {', '.join(KEY)}, and any of {', '.join(FIGURES)}"
+    for name in columns:
+        if name not in _COLUMNS:
+            raise ValueError(f"the column {fields.shown(name)} is not known: {known}")
+        if columns.count(name) > 1:
+            raise ValueError(f"the column {name} is there twice: {known}")
+    for name in KEY:
+        if name not in columns:
+            raise ValueError(f"the column {name} is missing: {known}")
+
+
+def _add(found: dict[AccountPeriod, dict[str, Decimal]], place: AccountPeriod, figures: dict[str, Decimal]) -> None:
+    if place in found:
+        raise ValueError(f"{place[0]} {place[1]} is in an earlier line already")
+    found[place] = figures
+
+
+def _row(columns: Sequence[str], cells: Sequence[str]) -> tuple[AccountPeriod, dict[str, Decimal]]:
+    if len(cells) != len(columns):
+        raise ValueError(f"it has {len(cells)} cells: expected {len(columns)}, as many as columns")
+    row = dict(zip(columns, cells, strict=True))
+    return _place(row), {name: _figure(name, row[name]) for name in FIGURES if row.get(name)}
+
+
+def _place(row: Mapping[str, str]) -> AccountPeriod:
+    agency, currency = row["agency"], row["currency"]
+    if not fields.is_name(agency):
+        raise _invalid("agency", agency, fields.NAME)
+    if currency != money.NO_CURRENCY and not money.is_currency(currency):
+        raise _invalid("currency", currency, fields.CURRENCY)
+    try:
+        return Account(agency, currency), Period.parse(row["month"])
+    except ValueError as error:
+        raise _invalid("month", row["month"], PERIOD) from error
+
+
+def _figure(name: str, text: str) -> Decimal:
+    value = money.parse_decimal(text)
+    if value is None or (name == "events" and (value < 0 or value != int(value))):
+        raise _invalid(name, text, "a whole number of 0 or more" if name == "events" else fields.AMOUNT)
+    return value
+
+
+def _invalid(name: str, text: str, expected: str) -> ValueError:
+    return ValueError(f"{name} is {fields.shown(text)}: expected {expected}")
+
+
+FORMAT: Final = 1
+"""The version of the progress file."""
+_NAMES: Final = {
+    "format": "another version of quarterhour",
+    "sha256": "another file, or another version of this one",
+    "address": "another deployment",
+}
+
+
+def digest_of(file: Path) -> str:
+    """Return the SHA-256 of a file's bytes; raise ``ToolError`` if it cannot be read."""
+    try:
+        with file.open("rb") as content:
+            return file_digest(content, "sha256").hexdigest()
+    except OSError as error:
+        raise ToolError(f"{file}: {error.strerror}") from error
+
+
+@contextmanager
+def locked(file: Path) -> Iterator[None]:
+    """Keep other imports of a file on this machine out for the length of the block.
+
+    Raises ``ToolError`` if another one is under way. The lock ends with the process.
+    """
+    try:
+        content = file.open("rb")
+    except OSError as error:
+        raise ToolError(f"{file}: {error.strerror}") from error
+    with content:
+        try:
+            fcntl.flock(content, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            raise ToolError(f"{file} is imported by another process at this moment: wait for its end") from error
+        yield
+
+
+@dataclass(slots=True)
+class ProgressFile:
+    """How much of a file has been sent: kept next to the file, for the file's content and one deployment.
+
+    ``address``: that of the deployment's API. ``done``: the number of the last line that was sent. ``missing``: the
+    lines up to it that are not in the ledger.
+    """
+
+    path: Path
+    sha256: str
+    address: str
+    done: int = 0
+    missing: list[int] = field(default_factory=list)
+
+    @classmethod
+    def of(cls, file: Path, sha256: str, address: str) -> "ProgressFile":
+        """Return the progress of a file; raise ``ToolError`` if the stored one is of something else."""
+        path = file.with_name(file.name + ".progress")
+        if not path.exists():
+            return cls(path, sha256, address)
+        own = {"format": FORMAT, "sha256": sha256, "address": address}
+        try:
+            stored = json.loads(path.read_text("utf-8"))
+            found = {name: stored[name] for name in own}
+            done, missing = int(stored["done"]), [int(number) for number in stored["missing"]]
+        except (ValueError, LookupError, TypeError, RecursionError) as error:
+            raise ToolError(f"{path} is no progress file: delete it to send everything") from error
+        for name, right in own.items():
+            if found[name] != right:
+                raise ToolError(f"{path} is of {_NAMES[name]}: delete it to send everything")
+        return cls(path, sha256, address, done, missing)
+
+    def save(self) -> None:
+        """Store the progress."""
+        values = {"sha256": self.sha256, "address": self.address, "done": self.done, "missing": self.missing}
+        temporary = self.path.with_name(self.path.name + ".new")
+        temporary.write_text(json.dumps({"format": FORMAT, **values}), "utf-8")
+        temporary.replace(self.path)
+
 
 NAME: Final = "import"
 HELP: Final = "check a file of events whole, then record them"

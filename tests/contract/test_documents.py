@@ -33,8 +33,7 @@ from quarterhour.registry.documents.keys import (
 from quarterhour.registry.documents.permissions import Permissions
 from quarterhour.registry.documents.plan import MAX_CONTENT, WrittenDocument, read_draft
 from quarterhour.registry.documents.queries import DocumentQueries
-from quarterhour.registry.documents.service import DocumentService
-from quarterhour.registry.documents.store import DocumentStore
+from quarterhour.registry.documents.service import DocumentService, DocumentStore
 from quarterhour.registry.rate_cards.queries import RateCardQueries
 from quarterhour.registry.rate_cards.rate_card import RATE_CARDS
 from quarterhour.registry.rate_cards.store import RateCardStore

@@ -10,7 +10,7 @@ import pytest
 
 from quarterhour_tools.cli import main
 from quarterhour_tools.loading import event_import
-from quarterhour_tools.loading.import_progress import locked
+from quarterhour_tools.loading.event_import import locked
 from tests.e2e.test_rerate import serving
 from tests.support.events import Cloud, payment, refund, sale
 from tests.support.system import World, opened

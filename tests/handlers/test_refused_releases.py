@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from quarterhour.proof.verify import verify
-from quarterhour.statements.releases.publish import ReleasePublisher
-from quarterhour.statements.releases.run import ReleaseRunner
+from quarterhour.statements.releases.run import ReleasePublisher, ReleaseRunner
 from tests.handlers.desk import send
 from tests.handlers.test_releases import (
     CUT_OFF,

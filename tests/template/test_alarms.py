@@ -11,7 +11,7 @@ from moto import mock_aws
 
 from benchmarks.cost import own_metrics
 from quarterhour.aws.telemetry import Metric as Own
-from quarterhour.maintenance.operations import queue_urls
+from quarterhour.maintenance.routes import queue_urls
 from quarterhour.model.clock import ManualClock, using
 from quarterhour.reports.schedule.plan import LATE_FIRINGS
 from quarterhour_tools.emulator.direct import embedded

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -40,9 +40,7 @@ class Unparked:
     applied: int
     kept: int
 
-    def as_dict(self) -> dict[str, int]:
-        """Return the JSON object of the function's result."""
-        return {"applied": self.applied, "kept": self.kept}
+    as_dict = asdict
 
 
 class Parking:

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import Key, Values
-from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.expressions import set_all, update_request
+from quarterhour.aws.items import Request, from_item
 from quarterhour.aws.tables import conditional_write, get_item
 from quarterhour.model.errors import OvertakenError
 
@@ -66,26 +67,19 @@ class PlanStore:
 
 def save_request(store: PlanStore, plan: Mapping[str, Any], at: Revision | None) -> Request:
     """Build the UpdateItem that stores a plan, if the position has not moved and no plan is under way."""
-    return _update_request(store, at, {_PLAN: plan}, f"attribute_not_exists(#{_PLAN})")
+    return _update_request(store, at, set_all({_PLAN: plan}), {_PLAN: plan}, f"attribute_not_exists(#{_PLAN})")
 
 
 def finish_request(store: PlanStore, plan: Mapping[str, Any], at: Revision | None, done: Mapping[str, Any]) -> Request:
     """Build the UpdateItem that moves the position and removes the plan, if it is the one under way."""
-    request = _update_request(store, at, done, f"#{_PLAN}.planned_at = :planned_at")
-    request["UpdateExpression"] += f" REMOVE #{_PLAN}"
-    request["ExpressionAttributeValues"] |= to_item({":planned_at": plan["planned_at"]})
-    return request
+    given = {**done, "planned_at": plan["planned_at"]}
+    return _update_request(store, at, f"{set_all(done)} REMOVE #{_PLAN}", given, f"#{_PLAN}.planned_at = :planned_at")
 
 
-def _update_request(store: PlanStore, at: Revision | None, values: Mapping[str, Any], condition: str) -> Request:
-    """Build the UpdateItem that sets attributes on a condition, and if the position is ``at``."""
+def _update_request(
+    store: PlanStore, at: Revision | None, update: str, values: Mapping[str, Any], condition: str
+) -> Request:
+    """Build an UpdateItem with values on a condition, and if the position is ``at``."""
     moved = f"attribute_not_exists(#{store.position})" if at is None else f"#{store.position} = :at"
-    named = {f":{name}": value for name, value in values.items()}
-    return {
-        "TableName": store.table,
-        "Key": to_item(dict(store.key)),
-        "UpdateExpression": "SET " + ", ".join(f"#{name} = :{name}" for name in values),
-        "ConditionExpression": f"{moved} AND {condition}",
-        "ExpressionAttributeNames": {f"#{name}": name for name in (_PLAN, store.position, *values)},
-        "ExpressionAttributeValues": to_item(named if at is None else {**named, ":at": at}),
-    }
+    given = values if at is None else {**values, "at": at}
+    return update_request(store.table, store.key, update, f"{moved} AND {condition}", given)

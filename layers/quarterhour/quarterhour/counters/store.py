@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from botocore.exceptions import ClientError
 
 from quarterhour.aws.entity import LATEST, Key
+from quarterhour.aws.expressions import NEW, query_request, set_all, update_request
+from quarterhour.aws.expressions import put_request as conditional_put
 from quarterhour.aws.items import Item, Request, from_item, to_item
 from quarterhour.aws.retries import is_refused
 from quarterhour.aws.tables import ItemUpdate, get_items, insert_items, query_pages, update_items
@@ -49,16 +51,11 @@ def write_request(table: str, changes: Sequence[CounterWrite]) -> Request:
 
 def put_request(table: str, change: CounterChange | Listing) -> Request:
     """Build the PutItem of a counter, on condition of its version, or of a listing, without a condition."""
-    put: Request = {"TableName": table, "Item": to_item(change.values)}
     if isinstance(change, Listing):
-        return put
+        return conditional_put(table, change.values)
     if change.version is None:
-        return {**put, "ConditionExpression": "attribute_not_exists(pk)"}
-    return {
-        **put,
-        "ConditionExpression": "version = :read",
-        "ExpressionAttributeValues": {":read": {"N": str(change.version)}},
-    }
+        return conditional_put(table, change.values, NEW)
+    return conditional_put(table, change.values, "version = :read", {"read": change.version})
 
 
 def _update(change: CounterChange) -> ItemUpdate:
@@ -71,28 +68,14 @@ def _update(change: CounterChange) -> ItemUpdate:
 def _add(table: str, addition: Addition) -> dict[str, Any]:
     more = {"expires_at": addition.expires, "left_at": addition.left_at}
     more = {name: value for name, value in more.items() if value is not None}
-    update = "ADD customers :new" + (" SET " + ", ".join(f"{name} = :{name}" for name in more) if more else "")
-    return {
-        "TableName": table,
-        "Key": to_item(dict(addition.counter)),
-        "UpdateExpression": update,
-        "ExpressionAttributeValues": to_item({":new": addition.customers, **{f":{n}": v for n, v in more.items()}}),
-    }
+    update = "ADD customers :new" + (f" {set_all(more)}" if more else "")
+    return update_request(table, addition.counter, update, given={"new": addition.customers, **more})
 
 
 def markers_request(table: str, marker_set: MarkerSet) -> Request:
     """Build the transaction that sets new markers and counts them, if none of them exists."""
     expires = {"expires_at": marker_set.markers_expire}
-    markers = [
-        {
-            "Put": {
-                "TableName": table,
-                "Item": to_item({**marker, **expires}),
-                "ConditionExpression": "attribute_not_exists(pk)",
-            }
-        }
-        for marker in marker_set.markers.values()
-    ]
+    markers = [{"Put": conditional_put(table, {**one, **expires}, NEW)} for one in marker_set.markers.values()]
     return {"TransactItems": [*markers, {"Update": _add(table, marker_set.addition(len(markers)))}]}
 
 
@@ -107,17 +90,8 @@ def periods_request(table: str, account: Account) -> Request:
 
 
 def _range_request(table: str, account: Account, bounds: tuple[str, str]) -> Request:
-    lowest, highest = bounds
-    return {
-        "TableName": table,
-        "KeyConditionExpression": "pk = :account AND sk BETWEEN :first AND :last",
-        "ExpressionAttributeValues": {
-            ":account": {"S": account_pk(account)},
-            ":first": {"S": lowest},
-            ":last": {"S": highest},
-        },
-        "ConsistentRead": True,
-    }
+    given = {"account": account_pk(account), "first": bounds[0], "last": bounds[1]}
+    return {**query_request(table, "pk = :account AND sk BETWEEN :first AND :last", given), "ConsistentRead": True}
 
 
 def _by_key(items: Iterable[Item]) -> dict[tuple[str, str], Counter]:

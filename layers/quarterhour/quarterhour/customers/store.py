@@ -7,6 +7,7 @@ from secrets import token_hex
 from typing import TYPE_CHECKING, Final, Self
 
 from quarterhour.aws.entity import Values
+from quarterhour.aws.expressions import NEW, expressions, put_request, query_request
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.tables import conditional_transaction, get_items, query_pages
@@ -32,18 +33,11 @@ _KEY_BYTES: Final = 32
 def create_request(table: str, name: str, key: str) -> Request:
     """Build the transaction that gives a customer a key, unless the customer has one."""
     token = token_of(key, name)
-    return {
-        "TransactItems": [
-            {
-                "Put": {
-                    "TableName": table,
-                    "Item": to_item({**name_key(name), "key": key}),
-                    "ConditionExpression": "attribute_not_exists(pk)",
-                }
-            },
-            {"Put": {"TableName": table, "Item": to_item({**token_key(token), "name": name})}},
-        ]
-    }
+    puts = [
+        put_request(table, {**name_key(name), "key": key}, NEW),
+        put_request(table, {**token_key(token), "name": name}),
+    ]
+    return {"TransactItems": [{"Put": put} for put in puts]}
 
 
 def forget_request(table: str, name: str, token: str, entry: Values) -> Request:
@@ -51,28 +45,19 @@ def forget_request(table: str, name: str, token: str, entry: Values) -> Request:
 
     The token's item says so: it comes and goes with the key. The customer can have another key by now.
     """
+    condition = expressions({}, ConditionExpression="attribute_exists(pk)")
     return {
         "TransactItems": [
-            {"Delete": {"TableName": table, "Key": to_item(dict(name_key(name)))}},
-            {
-                "Delete": {
-                    "TableName": table,
-                    "Key": to_item(dict(token_key(token))),
-                    "ConditionExpression": "attribute_exists(pk)",
-                }
-            },
-            {"Put": {"TableName": table, "Item": to_item(entry)}},
+            {"Delete": {"TableName": table, "Key": to_item(name_key(name))}},
+            {"Delete": {"TableName": table, "Key": to_item(token_key(token)), **condition}},
+            {"Put": put_request(table, entry)},
         ]
     }
 
 
 def forgotten_request(table: str) -> Request:
     """Build the Query for the log of forgotten customers, the oldest first."""
-    return {
-        "TableName": table,
-        "KeyConditionExpression": "pk = :log",
-        "ExpressionAttributeValues": {":log": {"S": FORGOTTEN}},
-    }
+    return query_request(table, "pk = :log", {"log": FORGOTTEN})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,20 +1,46 @@
 """The routes of threads: messages about an order, a report, a line of a report, an agency, or a statement."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from quarterhour.aws.resources import Resources
-from quarterhour.messages.keys import SubjectKind
+from quarterhour.messages.keys import SubjectKind, Thread
 from quarterhour.messages.message import PERIOD, WRITERS, period, read_message
 from quarterhour.messages.queries import MessageQuery, ThreadQueries
 from quarterhour.messages.service import ThreadService
 from quarterhour.messages.store import ThreadStore
-from quarterhour.messages.subjects import Subjects
-from quarterhour.model.fields import NAME
+from quarterhour.model.errors import ForbiddenError, NotFoundError
+from quarterhour.model.fields import NAME, shown
 from quarterhour.web import http, parameters
-from quarterhour.web.access import IsVisible, everyone, people
+from quarterhour.web.access import Caller, IsVisible, everyone, people
 from quarterhour.web.parameters import PAGE, among, one_of
 from quarterhour.web.routing import Routes
+
+
+@dataclass(frozen=True, slots=True)
+class Subjects:
+    """Finds the subjects of threads. ``checks``: for each kind, functions of which one must find the subject."""
+
+    checks: Mapping[SubjectKind, Sequence[IsVisible]]
+
+    def thread(self, kind: str, names: Sequence[str], caller: Caller) -> Thread:
+        """Return the thread about the first subject that exists, of these spellings of its name.
+
+        Raises ``NotFoundError`` if none exists. For a person of an agency it raises ``ForbiddenError`` instead. That is
+        also the error for subjects that the person may not see.
+        """
+        if kind not in set(SubjectKind):
+            raise NotFoundError(f"there are no threads on {shown(kind)}: expected one of {', '.join(SubjectKind)}")
+        checks = self.checks[SubjectKind(kind)]
+        for name in names:
+            if any(is_visible(name, caller) for is_visible in checks):
+                return Thread(SubjectKind(kind), name)
+        if not caller.is_of_marketplace:
+            # The same error whether the subject exists or not: a person must not learn which.
+            raise ForbiddenError(f"your token opens none of the {kind} {shown(names[0])}")
+        raise NotFoundError(f"there is none of the {kind} {shown(names[0])}")
+
 
 ORDERS: Final = {"oldest": False, "newest": True}
 """The orders of messages by name, with whether the newest come first."""

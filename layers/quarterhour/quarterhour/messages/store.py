@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import Key, Values
-from quarterhour.aws.items import Request, from_item, to_item
+from quarterhour.aws.expressions import NEW, RETURN_EXISTING, put_request, update_request
+from quarterhour.aws.items import Request, from_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_transaction, conditional_write, get_item
 
@@ -19,39 +20,18 @@ REDACTED: Final = "redacted"
 
 def claim_request(table: str, claim: Mapping[str, Any]) -> Request:
     """Build the PutItem that claims a message; if a claim exists, DynamoDB returns it with the error."""
-    return {
-        "TableName": table,
-        "Item": to_item(claim),
-        "ConditionExpression": "attribute_not_exists(pk)",
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    return {**put_request(table, claim, NEW), **RETURN_EXISTING}
 
 
 def redact_request(table: str, claim: Key, message: Key, redacted: Mapping[str, str]) -> Request:
     """Build the transaction that removes the text of a message, and what its claim keeps of the text."""
-    return {
-        "TransactItems": [
-            {
-                "Update": {
-                    "TableName": table,
-                    "Key": to_item(dict(claim)),
-                    "UpdateExpression": "SET digest = :redacted",
-                    "ConditionExpression": "attribute_exists(pk)",
-                    "ExpressionAttributeValues": to_item({":redacted": REDACTED}),
-                }
-            },
-            {
-                "Update": {
-                    "TableName": table,
-                    "Key": to_item(dict(message)),
-                    "UpdateExpression": "SET #text = :nothing, redacted = :redacted",
-                    "ConditionExpression": "attribute_exists(pk)",
-                    "ExpressionAttributeNames": {"#text": "text"},
-                    "ExpressionAttributeValues": to_item({":nothing": "", ":redacted": redacted}),
-                }
-            },
-        ]
-    }
+    exists = "attribute_exists(pk)"
+    without = "SET #text = :nothing, redacted = :redacted"
+    updates = [
+        update_request(table, claim, "SET digest = :redacted", exists, {"redacted": REDACTED}),
+        update_request(table, message, without, exists, {"nothing": "", "redacted": redacted}),
+    ]
+    return {"TransactItems": [{"Update": one} for one in updates]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +49,7 @@ class ThreadStore:
 
     def put(self, message: Values) -> None:
         """Write a message; a repeated write writes the same item."""
-        request: Request = {"TableName": self.table, "Item": to_item(message)}
+        request = put_request(self.table, message)
         with_retries(lambda: self.client.put_item(**request), "the Entity table")
 
     def claimed(self, claim: Key) -> Values | None:

@@ -6,9 +6,9 @@ repeats at most the delivery whose result it has not written.
 
 import random
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Final
 
 from quarterhour.aws.items import chunks
 from quarterhour.aws.parking import Parking
@@ -92,9 +92,7 @@ class DispatchResult:
     failed: int = 0
     disabled: int = 0
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the JSON object of the function's result."""
-        return {"delivered": self.delivered, "failed": self.failed, "disabled": self.disabled}
+    as_dict = asdict
 
 
 @dataclass(frozen=True, slots=True)

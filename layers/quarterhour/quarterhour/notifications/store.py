@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.expressions import NEW, expressions, put_request, set_all, update_request
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_transaction, conditional_write
@@ -35,7 +36,6 @@ LEASE_SECONDS: Final = 120
 """How long a sender has a subscription to itself after each of its writes: longer than any attempt."""
 _TABLE: Final = "the Entity table"
 _PAGE: Final = 100
-_NEW: Final[Request] = {"ConditionExpression": "attribute_not_exists(pk)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +59,28 @@ def append_request(table: str, last: LastNotification, logged: Sequence[Logged],
     items: list[Request] = []
     for one in logged:
         marker = {**marker_key(one.notification.id), "place": one.place, "expires_at": expires_at}
-        items += [
-            {"Put": {"TableName": table, "Item": to_item(marker), **_NEW}},
-            {"Put": {"TableName": table, "Item": to_item(one.as_item(expires_at)), **_NEW}},
-        ]
+        items += [{"Put": put_request(table, values, NEW)} for values in (marker, one.as_item(expires_at))]
     values = {**LAST_KEY, "place": logged[-1].place, "number": last.number + len(logged)}
-    was = {"ConditionExpression": "#number = :was", "ExpressionAttributeNames": {"#number": "number"}}
-    condition = {**was, "ExpressionAttributeValues": to_item({":was": last.number})} if last.place else _NEW
-    return {"TransactItems": [*items, {"Put": {"TableName": table, "Item": to_item(values), **condition}}]}
+    condition = ("#number = :was", {"was": last.number}) if last.place else (NEW, {})
+    return {"TransactItems": [*items, {"Put": put_request(table, values, *condition)}]}
 
 
 def lease_request(table: str, subscription: Subscription, owner: str, now: datetime, until: datetime) -> Request:
     """Build the update that gives a subscription to one sender, if no other has it."""
-    values = {
-        ":id": subscription.id,
-        ":active": SubscriptionStatus.ACTIVE.value,
-        ":now": iso_millis(now),
-        ":owner": owner,
+    given = {
+        "id": subscription.id,
+        "active": SubscriptionStatus.ACTIVE.value,
+        "now": iso_millis(now),
+        "owner": owner,
+        "until": iso_millis(until),
     }
-    return {
-        "TableName": table,
-        "Key": to_item(subscription_key(subscription.name)),
-        "UpdateExpression": "SET lease_owner = :owner, lease_until = :until",
-        "ConditionExpression": "id = :id AND #status = :active AND "
-        "(attribute_not_exists(lease_until) OR lease_until <= :now OR lease_owner = :owner)",
-        "ExpressionAttributeNames": {"#status": "status"},
-        "ExpressionAttributeValues": to_item({**values, ":until": iso_millis(until)}),
-        "ReturnValues": "ALL_NEW",
-    }
+    update = "SET lease_owner = :owner, lease_until = :until"
+    condition = (
+        "id = :id AND #status = :active AND "
+        "(attribute_not_exists(lease_until) OR lease_until <= :now OR lease_owner = :owner)"
+    )
+    request = update_request(table, subscription_key(subscription.name), update, condition, given)
+    return {**request, "ReturnValues": "ALL_NEW"}
 
 
 def progress_request(
@@ -98,23 +92,11 @@ def progress_request(
     """
     changed = progress.as_dict()
     kept = {name: value for name, value in changed.items() if value is not None}
-    sets = ", ".join(f"#{name} = :{name}" for name in kept)
     removed = ", ".join(f"#{name}" for name in changed if name not in kept)
-    values = {f":{name}": value for name, value in kept.items()}
-    values |= {
-        ":id": subscription.id,
-        ":was": subscription.progress.place,
-        ":owner": owner,
-        ":until": iso_millis(until),
-    }
-    return {
-        "TableName": table,
-        "Key": to_item(subscription_key(subscription.name)),
-        "UpdateExpression": f"SET {sets}, lease_until = :until" + (f" REMOVE {removed}" if removed else ""),
-        "ConditionExpression": "id = :id AND #place = :was AND lease_owner = :owner",
-        "ExpressionAttributeNames": {f"#{name}": name for name in changed},
-        "ExpressionAttributeValues": to_item(values),
-    }
+    update = f"{set_all(kept)}, lease_until = :until" + (f" REMOVE {removed}" if removed else "")
+    given = {"id": subscription.id, "was": subscription.progress.place, "owner": owner, "until": iso_millis(until)}
+    condition = "id = :id AND #place = :was AND lease_owner = :owner"
+    return update_request(table, subscription_key(subscription.name), update, condition, {**kept, **given})
 
 
 def delivery_values(subscription: Subscription, delivery: Delivery) -> dict[str, Any]:
@@ -128,24 +110,16 @@ def change_request(table: str, subscription: Subscription, seen: Subscription | 
 
     A sender that has the subscription loses it: its next write fails, and the lease of the new item is free.
     """
-    put: Request = {"TableName": table, "Item": to_item(subscription.as_item())}
     if seen is None:
-        return {**put, **_NEW}
-    return {
-        **put,
-        "ConditionExpression": "id = :id AND version = :version AND place = :place",
-        "ExpressionAttributeValues": to_item({":id": seen.id, ":version": seen.version, ":place": seen.progress.place}),
-    }
+        return put_request(table, subscription.as_item(), NEW)
+    given = {"id": seen.id, "version": seen.version, "place": seen.progress.place}
+    return put_request(table, subscription.as_item(), "id = :id AND version = :version AND place = :place", given)
 
 
 def delete_request(table: str, subscription: Subscription) -> Request:
     """Build the deletion of a subscription that is still the one of this id."""
-    return {
-        "TableName": table,
-        "Key": to_item(subscription_key(subscription.name)),
-        "ConditionExpression": "id = :id",
-        "ExpressionAttributeValues": to_item({":id": subscription.id}),
-    }
+    condition = expressions({"id": subscription.id}, ConditionExpression="id = :id")
+    return {"TableName": table, "Key": to_item(subscription_key(subscription.name)), **condition}
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,8 +182,7 @@ class NotificationStore:
         update = progress_request(self.entities.table, subscription, owner, progress, until)
         if delivery is None:
             return conditional_write(lambda: self.client.update_item(**update), _TABLE).applied
-        item = to_item(delivery_values(subscription, delivery))
-        put = {"Put": {"TableName": self.entities.table, "Item": item}}
+        put = {"Put": put_request(self.entities.table, delivery_values(subscription, delivery))}
         request: Any = {"TransactItems": [{"Update": update}, put]}
         return conditional_transaction(lambda: self.client.transact_write_items(**request), _TABLE)
 

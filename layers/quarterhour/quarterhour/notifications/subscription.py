@@ -1,7 +1,7 @@
 """A subscription: where notifications are sent, which ones, and how far its deliveries are. Pure values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -96,16 +96,7 @@ class DeliveryProgress:
     retry_at: str | None = None
     last_outcome: str | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the attributes of the item."""
-        return {
-            "place": self.place,
-            "status": self.status.value,
-            "attempts": self.attempts,
-            "failing_since": self.failing_since,
-            "retry_at": self.retry_at,
-            "last_outcome": self.last_outcome,
-        }
+    as_dict = asdict
 
     def is_due(self, now: datetime) -> bool:
         """Return whether an attempt may be made now."""

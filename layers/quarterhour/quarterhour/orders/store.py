@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from quarterhour.aws.entity import Values
+from quarterhour.aws.expressions import NEW, RETURN_EXISTING, put_request, query_request, set_all, update_request
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.tables import conditional_write, put_items, query_pages
 from quarterhour.aws.workers import Workers
@@ -21,55 +22,31 @@ _TABLE = "the Entity table"
 
 def claim_request(table: str, claim: Values) -> Request:
     """Build the PutItem that claims an order's id; if it is claimed already, it returns the existing header."""
-    return {
-        "TableName": table,
-        "Item": to_item(claim),
-        "ConditionExpression": "attribute_not_exists(pk)",
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    return {**put_request(table, claim, NEW), **RETURN_EXISTING}
 
 
 def commit_request(table: str, order: str, commit: Values) -> Request:
     """Build the UpdateItem that commits a header, unless it is committed already."""
-    names = {f"#{name}": name for name in commit}
-    values = {f":{name}": value for name, value in commit.items()}
-    return {
-        "TableName": table,
-        "Key": to_item(dict(header_key(order))),
-        "UpdateExpression": "SET " + ", ".join(f"#{name} = :{name}" for name in commit),
-        "ConditionExpression": "#status = :writing",
-        "ExpressionAttributeNames": names,
-        "ExpressionAttributeValues": to_item({**values, ":writing": WRITING}),
-        "ReturnValues": "ALL_NEW",
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    given = {**commit, "writing": WRITING}
+    update = update_request(table, header_key(order), set_all(commit), "#status = :writing", given)
+    return {**update, "ReturnValues": "ALL_NEW", **RETURN_EXISTING}
 
 
 def status_request(table: str, order: str, change: StatusChange, at: str) -> Request:
     """Build the UpdateItem that changes an order's status, if the order is in the status before."""
     queue = change.queue(order)
-    entry = {":after": change.after, ":before": change.before, ":entry": [{"status": change.after, "at": at}]}
-    return {
-        "TableName": table,
-        "Key": to_item(dict(header_key(order))),
-        "UpdateExpression": "SET #status = :after, history = list_append(history, :entry)"
-        + (", gsi2pk = :queue" if queue else " REMOVE gsi2pk, gsi2sk"),
-        "ConditionExpression": "#status = :before",
-        "ExpressionAttributeNames": {"#status": "status"},
-        "ExpressionAttributeValues": to_item({**entry, **({":queue": queue} if queue else {})}),
-        "ReturnValues": "ALL_NEW",
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    given = {"after": change.after, "before": change.before, "entry": [{"status": change.after, "at": at}]}
+    update = "SET #status = :after, history = list_append(history, :entry)"
+    update += ", gsi2pk = :queue" if queue else " REMOVE gsi2pk, gsi2sk"
+    given |= {"queue": queue} if queue else {}
+    request = update_request(table, header_key(order), update, "#status = :before", given)
+    return {**request, "ReturnValues": "ALL_NEW", **RETURN_EXISTING}
 
 
 def items_request(table: str, order: str) -> Request:
     """Build the Query for all items of an order, strongly consistent."""
-    return {
-        "TableName": table,
-        "KeyConditionExpression": "pk = :order AND begins_with(sk, :items)",
-        "ExpressionAttributeValues": {":order": {"S": order_pk(order)}, ":items": {"S": ITEMS}},
-        "ConsistentRead": True,
-    }
+    query = query_request(table, "pk = :order AND begins_with(sk, :items)", {"order": order_pk(order), "items": ITEMS})
+    return {**query, "ConsistentRead": True}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """Rewrites lost files of a run from the ledger: with the same bytes, or not at all."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import IO, Any, Final
+from dataclasses import asdict, dataclass, field
+from typing import IO, Final
 
 from quarterhour.model.errors import NotFoundError, SealedFileError
 from quarterhour.model.fields import shown
@@ -31,9 +31,7 @@ class ResealResult:
     written: list[str] = field(default_factory=list)
     complete: bool = True
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as the function's response."""
-        return {"files": self.files, "written": self.written, "complete": self.complete}
+    as_dict = asdict
 
     def add(self, key: str, *, written: bool) -> None:
         """Count a file, and add its key if it was written."""

@@ -1,9 +1,9 @@
 """Runs reports: store the plan, seal each part, write the files beside the lines, move the checkpoint."""
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import groupby
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from quarterhour.aws import clients
 from quarterhour.aws.executions import Executions
@@ -52,15 +52,7 @@ class ReportResult:
     drift: int = 0
     complete: bool = True
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as the function's response."""
-        return {
-            "runs": self.runs,
-            "sealed_quarter_hours": self.sealed_quarter_hours,
-            "lines": self.lines,
-            "drift": self.drift,
-            "complete": self.complete,
-        }
+    as_dict = asdict
 
 
 Counted = Callable[[Collection[tuple[Account, QuarterHour]]], QuarterHourTotals]

@@ -7,6 +7,7 @@ from itertools import groupby, islice
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.expressions import NEW, RETURN_EXISTING, put_request, query_request
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.plan_store import PlanStore
 from quarterhour.aws.retries import with_retries
@@ -31,33 +32,20 @@ _WRITTEN_AT_A_TIME: Final = 1000
 
 def pin_request(table: str, quarter_hour: QuarterHour, base: str, pins: Pins) -> Request:
     """Build the PutItem that pins exchange rates unless some are pinned; it then returns the pinned ones."""
-    return {
-        "TableName": table,
-        "Item": to_item({**pins_key(quarter_hour, base), "rates": pins_as_list(pins)}),
-        "ConditionExpression": "attribute_not_exists(pk)",
-        "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
-    }
+    pinned = {**pins_key(quarter_hour, base), "rates": pins_as_list(pins)}
+    return {**put_request(table, pinned, NEW), **RETURN_EXISTING}
 
 
 def pending_request(table: str) -> Request:
     """Build the Query for the runs that have a pending proof."""
-    return {
-        "TableName": table,
-        "IndexName": "gsi1",
-        "KeyConditionExpression": "gsi1pk = :pending",
-        "ExpressionAttributeValues": {":pending": {"S": PENDING}},
-    }
+    return {**query_request(table, "gsi1pk = :pending", {"pending": PENDING}), "IndexName": "gsi1"}
 
 
 def runs_request(table: str, first: date, last: date) -> Request:
     """Build the Query for the control items of the runs of some days: ordered by time, strongly consistent."""
     lowest, highest = runs_between(first, last)
-    return {
-        "TableName": table,
-        "KeyConditionExpression": "pk = :runs AND sk BETWEEN :first AND :last",
-        "ExpressionAttributeValues": {":runs": {"S": RUNS}, ":first": {"S": lowest}, ":last": {"S": highest}},
-        "ConsistentRead": True,
-    }
+    given = {"runs": RUNS, "first": lowest, "last": highest}
+    return {**query_request(table, "pk = :runs AND sk BETWEEN :first AND :last", given), "ConsistentRead": True}
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.expressions import put_request as conditional_put
+from quarterhour.aws.items import Request
 from quarterhour.aws.tables import conditional_write
 
 if TYPE_CHECKING:
@@ -12,12 +13,8 @@ if TYPE_CHECKING:
 
 def put_request(table: str, values: dict[str, Any]) -> Request:
     """Build the PutItem that writes a state, unless its window holds the same or a newer version."""
-    return {
-        "TableName": table,
-        "Item": to_item(values),
-        "ConditionExpression": "attribute_not_exists(version) OR version < :version",
-        "ExpressionAttributeValues": {":version": {"N": str(values["version"])}},
-    }
+    condition = "attribute_not_exists(version) OR version < :version"
+    return conditional_put(table, values, condition, {"version": values["version"]})
 
 
 @dataclass(frozen=True, slots=True)

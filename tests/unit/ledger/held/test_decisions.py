@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from quarterhour.ledger.held.decisions import planned_discard, planned_release
+from quarterhour.ledger.held.decision_service import planned_discard, planned_release
 from quarterhour.ledger.held.requests import DiscardRequest, ReleaseRequest, read_body
 from quarterhour.ledger.recording.held_event import Approval, HeldDecision, HeldEvent, HeldReason, Hold, Release
 from quarterhour.model.clock import iso_millis

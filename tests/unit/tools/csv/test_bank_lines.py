@@ -8,7 +8,7 @@ from quarterhour.file_formats.bank.read import read_bank_file
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.map import load_line_map, load_map
 from quarterhour.file_formats.csv.table import BadRow, read_table
-from quarterhour_tools.csv.bank_lines import bank_lines
+from quarterhour_tools.accounting.payments import bank_lines
 from quarterhour_tools.csv.file import open_text
 from tests.support.repository import ROOT
 

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from quarterhour_tools.emulator.turns import Turns
+from quarterhour_tools.emulator.server import Turns
 
 
 def wait_until_waiting(turns: Turns, number: int) -> None:

@@ -8,7 +8,7 @@ import pytest
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.loading.expected_totals import expected_totals
+from quarterhour_tools.loading.event_import import expected_totals
 
 HEADER = "agency,currency,month,events,gross,commission\n"
 

@@ -9,8 +9,8 @@ from quarterhour.ledger.events.event import Event, read_event
 from quarterhour.model.clock import parse_iso
 from quarterhour.web.static_files import PROTECTION, security_policy
 from quarterhour_tools.operations.check import plan
+from quarterhour_tools.operations.check.command import Checked, check_page, lines, summary
 from quarterhour_tools.operations.check.outcome import AnsweredCall, Outcome, StepResult, request_id
-from quarterhour_tools.operations.check.page import Checked, check_page, lines, summary
 from quarterhour_tools.operations.check.steps import CLEAN, STEPS
 from tests.support.html import Page
 

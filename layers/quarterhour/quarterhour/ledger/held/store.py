@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final, Self
 
 from quarterhour.aws.entity import IndexRange, Values
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.expressions import put_request, set_all, update_request
+from quarterhour.aws.items import Request
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import conditional_transaction, conditional_write
@@ -19,10 +20,7 @@ from quarterhour.model.identifiers import Identity
 if TYPE_CHECKING:
     from mypy_boto3_dynamodb import DynamoDBClient
 
-_WAITS_FOR: Final[Request] = {
-    "ConditionExpression": "#status = :held AND #reason = :before",
-    "ExpressionAttributeNames": {"#status": "status", "#reason": "reason"},
-}
+_WAITS_FOR: Final = "#status = :held AND #reason = :before"
 """The condition that an event still waits, and for the same."""
 
 
@@ -39,31 +37,16 @@ def reason_request(tables: tuple[str, str], before: HeldReason, held: HeldEvent)
     The reservation and the item change together.
     """
     identity_table, entity_table = tables
-    reasons = {":before": before, ":reason": held.reason}
-    return {
-        "TransactItems": [
-            {
-                "Update": {
-                    "TableName": identity_table,
-                    "Key": {"event": {"S": str(held.event.identity)}},
-                    "UpdateExpression": "SET held = :reason",
-                    "ConditionExpression": "held = :before AND attribute_not_exists(discarded)",
-                    "ExpressionAttributeValues": to_item(reasons),
-                }
-            },
-            {
-                "Update": {
-                    "TableName": entity_table,
-                    "Key": to_item(held_key(held.event.identity)),
-                    "UpdateExpression": "SET #reason = :reason, problems = :problems",
-                    **_WAITS_FOR,
-                    "ExpressionAttributeValues": to_item(
-                        {**reasons, ":held": HeldStatus.HELD, ":problems": [asdict(one) for one in held.problems]}
-                    ),
-                }
-            },
-        ]
-    }
+    identity = held.event.identity
+    reasons = {"before": before, "reason": held.reason}
+    problems = {"held": HeldStatus.HELD, "problems": [asdict(one) for one in held.problems]}
+    unposted = "held = :before AND attribute_not_exists(discarded)"
+    update = "SET #reason = :reason, problems = :problems"
+    updates = [
+        update_request(identity_table, {"event": str(identity)}, "SET held = :reason", unposted, reasons),
+        update_request(entity_table, held_key(identity), update, _WAITS_FOR, {**reasons, **problems}),
+    ]
+    return {"TransactItems": [{"Update": one} for one in updates]}
 
 
 def release_request(table: str, held: HeldEvent, decision: Release | Approval) -> Request:
@@ -72,22 +55,11 @@ def release_request(table: str, held: HeldEvent, decision: Release | Approval) -
     The conditions are that it still waits for the same, and that nobody has decided so since it was read.
     """
     name, before = ("released", held.released) if isinstance(decision, Release) else ("approved", held.approved)
-    undecided = "#decision = :seen" if before else "attribute_not_exists(#decision)"
-    return {
-        "TableName": table,
-        "Key": to_item(held_key(held.event.identity)),
-        "UpdateExpression": "SET #decision = :decision",
-        "ConditionExpression": f"{_WAITS_FOR['ConditionExpression']} AND {undecided}",
-        "ExpressionAttributeNames": {**_WAITS_FOR["ExpressionAttributeNames"], "#decision": name},
-        "ExpressionAttributeValues": to_item(
-            {
-                ":held": HeldStatus.HELD,
-                ":before": held.reason,
-                ":decision": asdict(decision),
-                **({":seen": asdict(before)} if before else {}),
-            }
-        ),
-    }
+    undecided = f"#{name} = :seen" if before else f"attribute_not_exists(#{name})"
+    given = {"held": HeldStatus.HELD, "before": held.reason, "decision": asdict(decision)}
+    given |= {"seen": asdict(before)} if before else {}
+    key = held_key(held.event.identity)
+    return update_request(table, key, f"SET #{name} = :decision", f"{_WAITS_FOR} AND {undecided}", given)
 
 
 def discard_request(tables: tuple[str, str], held: HeldEvent, decision: HeldDecision) -> Request:
@@ -98,37 +70,24 @@ def discard_request(tables: tuple[str, str], held: HeldEvent, decision: HeldDeci
     identity_table, entity_table = tables
     event = held.event
     index = index_values(event.identity, event.account.agency, HeldStatus.DISCARDED, held.place)
-    return {
-        "TransactItems": [
-            {
-                "Update": {
-                    "TableName": identity_table,
-                    "Key": {"event": {"S": str(event.identity)}},
-                    "UpdateExpression": "SET discarded = :reason",
-                    "ConditionExpression": "attribute_exists(held) AND attribute_not_exists(discarded)",
-                    "ExpressionAttributeValues": {":reason": {"S": decision.reason}},
-                }
-            },
-            {
-                "Update": {
-                    "TableName": entity_table,
-                    "Key": to_item(held_key(event.identity)),
-                    "UpdateExpression": "SET discarded = :decision, #status = :discarded, "
-                    + ", ".join(f"{name} = :{name}" for name in index),
-                    "ConditionExpression": "#status = :held",
-                    "ExpressionAttributeNames": {"#status": "status"},
-                    "ExpressionAttributeValues": to_item(
-                        {
-                            ":held": HeldStatus.HELD,
-                            ":discarded": HeldStatus.DISCARDED,
-                            ":decision": asdict(decision),
-                            **{f":{name}": value for name, value in index.items()},
-                        }
-                    ),
-                }
-            },
-        ]
-    }
+    given = {"held": HeldStatus.HELD, "discarded": HeldStatus.DISCARDED, "decision": asdict(decision)}
+    updates = [
+        update_request(
+            identity_table,
+            {"event": str(event.identity)},
+            "SET discarded = :reason",
+            "attribute_exists(held) AND attribute_not_exists(discarded)",
+            {"reason": decision.reason},
+        ),
+        update_request(
+            entity_table,
+            held_key(event.identity),
+            f"{set_all(index)}, discarded = :decision, #status = :discarded",
+            "#status = :held",
+            {**given, **index},
+        ),
+    ]
+    return {"TransactItems": [{"Update": one} for one in updates]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,5 +145,5 @@ class HeldStore:
         self.client.transact_write_items(**request)
 
     def _put(self, values: Mapping[str, str]) -> None:
-        request: Request = {"TableName": self.table, "Item": to_item(values)}
+        request = put_request(self.table, values)
         with_retries(lambda: self.client.put_item(**request), "the Entity table")

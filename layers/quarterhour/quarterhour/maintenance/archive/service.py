@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from quarterhour.aws.resources import Resources
 from quarterhour.ledger.postings.partitions import LedgerReader
@@ -47,9 +47,7 @@ class ArchiveResult:
     days_late: int = 0
     complete: bool = True
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as a part of the function's response."""
-        return asdict(self)
+    as_dict = asdict
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.items import Item, Request, to_item
+from quarterhour.aws.expressions import update_request
+from quarterhour.aws.items import Item, Request
 from quarterhour.aws.tables import conditional_write, put_items
 from quarterhour.aws.workers import Workers
 from quarterhour.maintenance.archive.keys import ARCHIVE_KEY
@@ -20,13 +21,8 @@ _TABLE: Final = "the Entity table"
 
 def through_request(table: str, through: QuarterHour) -> Request:
     """Build the UpdateItem that moves the end of the archive forward, and never back."""
-    return {
-        "TableName": table,
-        "Key": to_item(dict(ARCHIVE_KEY)),
-        "UpdateExpression": "SET archived_through = :through",
-        "ConditionExpression": "attribute_not_exists(archived_through) OR archived_through < :through",
-        "ExpressionAttributeValues": {":through": {"S": str(through)}},
-    }
+    forward = "attribute_not_exists(archived_through) OR archived_through < :through"
+    return update_request(table, ARCHIVE_KEY, "SET archived_through = :through", forward, {"through": str(through)})
 
 
 @dataclass(frozen=True, slots=True)

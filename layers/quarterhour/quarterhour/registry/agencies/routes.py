@@ -1,25 +1,42 @@
 """The routes of the agencies: registering them, and reading their registrations."""
 
-from typing import TYPE_CHECKING
+import io
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from quarterhour.aws.resources import Resources
-from quarterhour.model import instants
-from quarterhour.model.fields import printable
+from quarterhour.model import fields, instants
+from quarterhour.model.errors import FieldProblem, InvalidError
+from quarterhour.model.fields import Fields, printable
 from quarterhour.registry.agencies.agency import AGENCIES
 from quarterhour.registry.agencies.queries import AgencyQueries
-from quarterhour.registry.agencies.requests import read_file
 from quarterhour.registry.agencies.responses import shown_agency
+from quarterhour.registry.agencies.rows import AgencyFileError, AgencyRow, BadLine, read_rows
 from quarterhour.registry.documents.keys import AGENCY_NAME, agency_document, agency_name
 from quarterhour.registry.documents.plan import read_draft
 from quarterhour.registry.documents.queries import DocumentQueries
 from quarterhour.registry.documents.service import DocumentService
 from quarterhour.web import http, parameters
 from quarterhour.web.access import Role, own_agency, people, staff
+from quarterhour.web.bodies import MAX_FILE, file_content
 from quarterhour.web.parameters import INSTANT, PAGE
 from quarterhour.web.routing import Routes, Spellings
 
 if TYPE_CHECKING:
     from quarterhour.registry.agencies import api
+
+
+def read_file(body: Mapping[str, Any]) -> tuple[list[AgencyRow], list[BadLine]]:
+    """Return the agencies of the file in a body, and its bad lines; raise ``InvalidError`` for another body or file."""
+    read = Fields(body)
+    read.report_unknown(frozenset({"file"}))
+    content = read.value("file", f"the whole file in Base64, at most {MAX_FILE} bytes", file_content)
+    fields.refuse(read.problems, "a file of agencies")
+    try:
+        return read_rows(io.BytesIO(content).readlines())
+    except AgencyFileError as error:
+        text = printable(error)
+        raise InvalidError(text, FieldProblem("file", text, "what docs/csv.md describes")) from error
 
 
 def read(routes: Routes, resources: Resources) -> None:

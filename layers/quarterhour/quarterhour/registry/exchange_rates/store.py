@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.expressions import NEW, expressions, put_request
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.tables import conditional_write
 from quarterhour.model.clock import MILLISECOND
@@ -18,40 +19,21 @@ if TYPE_CHECKING:
 
 def change_request(table: str, change: RateChange) -> Request:
     """Build the transaction that writes the rate in force and the history, unless another write came first."""
-    latest: dict[str, Any] = {"TableName": table, "Item": to_item(change.latest)}
-    if change.version is None:
-        latest |= {"ConditionExpression": "attribute_not_exists(pk)"}
-    else:
-        latest |= {
-            "ConditionExpression": "version = :read",
-            "ExpressionAttributeValues": {":read": {"N": str(change.version)}},
-        }
-    return {"TransactItems": [{"Put": latest}, {"Put": _history_put(table, change.entered)}]}
+    condition = (NEW, {}) if change.version is None else ("version = :read", {"read": change.version})
+    puts = [put_request(table, change.latest, *condition), put_request(table, change.entered, NEW)]
+    return {"TransactItems": [{"Put": put} for put in puts]}
 
 
 def earlier_request(table: str, earlier: EarlierRate) -> Request:
     """Build the transaction that adds an earlier rate to the history, unless a report has used later ones."""
-    unused = {
-        "TableName": table,
-        "Key": to_item(used_key(earlier.currency)),
-        "ConditionExpression": "attribute_not_exists(pk) OR quarter_hour < :added",
-        "ExpressionAttributeValues": to_item({":added": str(earlier.quarter_hour)}),
-    }
-    return {"TransactItems": [{"ConditionCheck": unused}, {"Put": _history_put(table, earlier.entered)}]}
-
-
-def _history_put(table: str, values: dict[str, Any]) -> dict[str, Any]:
-    return {"TableName": table, "Item": to_item(values), "ConditionExpression": "attribute_not_exists(pk)"}
+    unused = expressions({"added": str(earlier.quarter_hour)}, ConditionExpression=f"{NEW} OR quarter_hour < :added")
+    check = {"TableName": table, "Key": to_item(used_key(earlier.currency)), **unused}
+    return {"TransactItems": [{"ConditionCheck": check}, {"Put": put_request(table, earlier.entered, NEW)}]}
 
 
 def use_request(table: str, currency: str, use: LastUse) -> Request:
     """Build the PutItem that stores the last use of a currency's rates, unless a later one is stored."""
-    return {
-        "TableName": table,
-        "Item": to_item(use.values(currency)),
-        "ConditionExpression": "attribute_not_exists(pk) OR quarter_hour < :used",
-        "ExpressionAttributeValues": to_item({":used": str(use.quarter_hour)}),
-    }
+    return put_request(table, use.values(currency), f"{NEW} OR quarter_hour < :used", {"used": str(use.quarter_hour)})
 
 
 @dataclass(frozen=True, slots=True)

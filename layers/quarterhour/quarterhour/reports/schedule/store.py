@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from quarterhour.aws.entity import Range, Values
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.expressions import NEW, put_request
+from quarterhour.aws.items import Request
 from quarterhour.aws.retries import with_retries
 from quarterhour.ledger.postings.partitions import read_sealed_through
 from quarterhour.model.quarter_hours import QuarterHour
@@ -67,14 +68,10 @@ def update_request(actual: ActualSchedule, setting: Setting) -> Request | None:
 
 def change_request(table: str, change: ScheduleChange) -> Request:
     """Build the transaction that writes a new desired schedule and its change, if no other change came first."""
-    put: Request = {"TableName": table, "Item": to_item(change.desired.as_values())}
     before = change.desired.version - 1
-    if before:
-        put["ConditionExpression"] = "version = :before"
-        put["ExpressionAttributeValues"] = {":before": {"N": str(before)}}
-    else:
-        put["ConditionExpression"] = "attribute_not_exists(pk)"
-    return {"TransactItems": [{"Put": put}, {"Put": {"TableName": table, "Item": to_item(change.record)}}]}
+    condition = ("version = :before", {"before": before}) if before else (NEW, {})
+    puts = [put_request(table, change.desired.as_values(), *condition), put_request(table, change.record)]
+    return {"TransactItems": [{"Put": put} for put in puts]}
 
 
 def read_desired(entities: EntityReader) -> DesiredSchedule:

@@ -1,8 +1,7 @@
 """Rewrites lost files of a sealed period from the sealed lines: with the same bytes, or not at all."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.model.errors import SealedFileError
@@ -30,9 +29,7 @@ class StatementResealResult:
     written: list[str] = field(default_factory=list)
     next: int | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """Return the result as the function's response."""
-        return {"files": self.files, "written": self.written, "next": self.next}
+    as_dict = asdict
 
 
 @dataclass(frozen=True, slots=True)

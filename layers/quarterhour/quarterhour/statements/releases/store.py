@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity_table import EntityReader
+from quarterhour.aws.expressions import put_request
 from quarterhour.aws.items import Request, to_item
 from quarterhour.aws.plan_store import PlanStore
 from quarterhour.aws.retries import with_retries
@@ -29,23 +30,13 @@ _PAGE: Final = 200
 
 def decide_request(table: str, draft: DraftItem, seen: int) -> Request:
     """Build the PutItem of a draft after a decision, if nobody has decided about it since it was read."""
-    return {
-        "TableName": table,
-        "Item": to_item(draft.as_item()),
-        "ConditionExpression": "changes = :seen",
-        "ExpressionAttributeValues": to_item({":seen": seen}),
-    }
+    return put_request(table, draft.as_item(), "changes = :seen", {"seen": seen})
 
 
 def later_request(table: str, item: dict[str, Any]) -> Request:
     """Build the PutItem of an item of a release, if the item there is not of a later one."""
-    return {
-        "TableName": table,
-        "Item": to_item(item),
-        "ConditionExpression": "attribute_not_exists(#release) OR #release < :release",
-        "ExpressionAttributeNames": {"#release": "release"},
-        "ExpressionAttributeValues": to_item({":release": item["release"]}),
-    }
+    later = "attribute_not_exists(#release) OR #release < :release"
+    return put_request(table, item, later, {"release": item["release"]})
 
 
 @dataclass(frozen=True, slots=True)

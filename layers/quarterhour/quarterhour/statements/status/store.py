@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.entity_table import EntityReader
-from quarterhour.aws.items import Request, to_item
+from quarterhour.aws.expressions import NEW, put_request
+from quarterhour.aws.items import Request
 from quarterhour.aws.retries import optimistically, with_retries
 from quarterhour.ledger.keys import linked_event_of, linked_range
 from quarterhour.model import clock
@@ -35,20 +36,13 @@ def change_request(table: str, change: Mapping[str, Any], dispute: Dispute | Non
 
     It fails if another change has the number. So the changes of a statement and of its disputes happen one at a time.
     """
-    unwritten: Request = {"ConditionExpression": "attribute_not_exists(pk)"}
-    actions = [{"Put": {"TableName": table, "Item": to_item(change), **unwritten}}]
+    puts = [put_request(table, change, NEW)]
     if dispute:
         # Its item is replaced once, when it is resolved.
-        condition = unwritten if dispute.status is DisputeStatus.OPEN else _STILL_OPEN
-        actions.append({"Put": {"TableName": table, "Item": to_item(dispute.as_item()), **condition}})
-    return {"TransactItems": actions}
-
-
-_STILL_OPEN: Final[Request] = {
-    "ConditionExpression": "#status = :open",
-    "ExpressionAttributeNames": {"#status": "status"},
-    "ExpressionAttributeValues": {":open": {"S": DisputeStatus.OPEN}},
-}
+        is_new = dispute.status is DisputeStatus.OPEN
+        condition = (NEW, {}) if is_new else ("#status = :open", {"open": DisputeStatus.OPEN})
+        puts.append(put_request(table, dispute.as_item(), *condition))
+    return {"TransactItems": [{"Put": put} for put in puts]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,5 +103,5 @@ class StatementStatusStore:
 
     def set_cursor(self, after: str) -> None:
         """Keep the place after which the next look at open disputes begins."""
-        item = to_item({**CURSOR_KEY, "after": after})
-        with_retries(lambda: self.client.put_item(TableName=self.entities.table, Item=item), _TABLE)
+        request = put_request(self.entities.table, {**CURSOR_KEY, "after": after})
+        with_retries(lambda: self.client.put_item(**request), _TABLE)
