@@ -619,9 +619,10 @@ def test_callers_see_who_they_are_with_their_roles_and_agencies(world: World, is
     def shown(**claims: Any) -> Any:
         return send(world, issuer.token(**claims), "GET /me").json()
 
-    assert shown() == {"name": "ann", "machine": False, "roles": ["agency"], "agencies": ["42"]}
+    zone = {"time_zone": "UTC", "first_period": None}
+    assert shown() == {"name": "ann", "machine": False, "roles": ["agency"], "agencies": ["42"], **zone}
     assert shown(**{CLAIM: ["43", "42"]})["agencies"] == ["42", "43"]
-    fay = {"name": "fay", "machine": False, "roles": ["finance", "support"], "agencies": []}
+    fay = {"name": "fay", "machine": False, "roles": ["finance", "support"], "agencies": [], **zone}
     assert shown(sub="fay", **{ROLE: ["support", "finance"]}) == fay, "the agency in the token of staff is none"
     shop = world.read("/me")
     assert (shop["machine"], shop["roles"], shop["agencies"]) == (True, [], [])
