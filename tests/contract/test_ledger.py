@@ -27,7 +27,6 @@ from quarterhour.ledger.recording.plan import (
     PlannedSegment,
     RecordingRequest,
     ledger_values,
-    new_segment,
     plan_segments,
 )
 from quarterhour.model.clock import iso_millis
@@ -475,13 +474,12 @@ def test_the_item_of_a_held_event_is_deleted_again_and_again(storage: Storage, o
 def planned(own: str, at: datetime, count: int, **data: Any) -> PlannedSegment:
     """Return a segment of some sales, before they are claimed."""
     sold = [event(f"{own}-{i}", **data) for i in range(count)]
-    contents = {one.identity: one for one in sold}
-    (made,) = plan_segments([claim(one, at) for one in sold], contents, RecordingRequest(own, at), at, 1)
+    (made,) = plan_segments([(claim(one, at), one) for one in sold], RecordingRequest(own, at, settings()), at)
     return made
 
 
 def whole(made: PlannedSegment) -> NewSegment:
-    return new_segment(made, made.claims, {})
+    return NewSegment(made.key, made.events, {one.key: one for one in made.claims})
 
 
 def test_a_segment_is_read_back_at_once_unchanged(storage: Storage, own: str, at: datetime) -> None:
@@ -495,8 +493,7 @@ def test_a_segment_is_read_back_at_once_unchanged(storage: Storage, own: str, at
 
 def test_a_segment_of_64_kilobytes_is_read_back(storage: Storage, own: str, at: datetime) -> None:
     sold = [event(f"{own}-{i}", extra={"note": sha512(str(i).encode()).hexdigest()}) for i in range(500)]
-    contents = {one.identity: one for one in sold}
-    segments = plan_segments([claim(one, at) for one in sold], contents, RecordingRequest(own, at), at, 1)
+    segments = plan_segments([(claim(one, at), one) for one in sold], RecordingRequest(own, at, settings()), at)
     assert max(len(one.events) for one in segments) > 32 << 10
     appended = storage.segments.append([whole(one) for one in segments], always)
     assert len(appended) == 500

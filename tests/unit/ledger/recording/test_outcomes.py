@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.ledger.events.event import Event, Rejection
-from quarterhour.ledger.recording.claims import Claimed
+from quarterhour.ledger.recording.claims import Claim, Claimed
 from quarterhour.ledger.recording.held_event import Held, HeldReason, Reservation
-from quarterhour.ledger.recording.outcomes import Results, Verdict, outcomes
-from quarterhour.ledger.recording.plan import claimed_events
+from quarterhour.ledger.recording.outcomes import Outcome, Verdict, outcomes
+from quarterhour.ledger.recording.ticket import Ticket, tickets_of
 from quarterhour.model.errors import FieldProblem
 from tests.support.builders import alone, claim, event, rejection, settings, utc
 
@@ -18,6 +18,23 @@ RECORDED, DUPLICATE, CONFLICT, REJECTED, UNAVAILABLE, HELD = Verdict
 
 
 OTHER = event(amount="99.00")
+
+
+def ticket(
+    *,
+    claimed: Claimed | None = None,
+    held: Held | None = None,
+    rejections: dict[str, Rejection] | None = None,
+    recorded: Claim | None = None,
+) -> Ticket:
+    """Return the ticket of an identity with what has become of its events."""
+    own = [event()]
+    return Ticket(own[0], own, own, claimed=claimed, held=held, rejections=rejections or {}, recorded=recorded)
+
+
+def answered(items: list[Event | Rejection], found: Ticket | None) -> list[Outcome]:
+    """Return the outcomes of items of one identity with its ticket."""
+    return outcomes(items, {event().identity: found} if found else {})
 
 
 @pytest.mark.parametrize(
@@ -40,10 +57,8 @@ def test_the_outcome_of_an_item_follows_from_its_claim_and_the_ledger(
     stands: bool,  # noqa: FBT001 - a table's column
     verdict: Verdict,
 ) -> None:
-    identity = event().identity
-    claims = {identity: claimed} if claimed else {}
-    recorded = {identity: claimed.claim} if claimed and stands else {}
-    (outcome,) = outcomes([item], Results(claimed=claims, recorded=recorded))
+    recorded = claimed.claim if claimed and stands else None
+    (outcome,) = answered([item], ticket(claimed=claimed, recorded=recorded))
     assert outcome.verdict is verdict
     assert (outcome.source, outcome.id) == ("shop", "order-1")
     in_ledger = verdict in {RECORDED, DUPLICATE}
@@ -71,8 +86,8 @@ RESERVED = Reservation.of(event(), HeldReason.UNREGISTERED_AGENCY)
 def test_the_outcome_of_an_event_that_is_held_follows_from_its_reservation(
     item: Event, reservation: Reservation, verdict: Verdict, problem: str
 ) -> None:
-    refused = {(item.identity, item.digest): rejection()}
-    (outcome,) = outcomes([item], Results(held={item.identity: Held(reservation)}, rejected=refused))
+    refused = {item.digest: rejection()}
+    (outcome,) = answered([item], ticket(held=Held(reservation), rejections=refused))
     assert (outcome.verdict, [one.problem for one in outcome.problems]) == (verdict, [problem])
     assert (outcome.reason is not None) == (verdict is HELD)
     shown = outcome.as_dict(0)
@@ -85,14 +100,14 @@ def test_the_outcome_of_an_event_that_is_held_follows_from_its_reservation(
 
 def test_a_held_event_that_its_sale_does_not_allow_is_held_with_that_reason() -> None:
     why = (FieldProblem("data.amount", "is -20, more than is left of the sale", "-10 at the most"),)
-    (outcome,) = outcomes([event()], Results(held={event().identity: Held(RESERVED, why)}))
+    (outcome,) = answered([event()], ticket(held=Held(RESERVED, why)))
     assert (outcome.verdict, outcome.problems) == (HELD, why)
 
 
 def test_the_receipt_names_the_current_position_of_the_event() -> None:
     old = claim()
     new = alone(old.moved(event(commission_rate="0.2"), utc("02:00"), settings()))
-    (outcome,) = outcomes([event()], Results({old.identity: Claimed(old, fresh=False)}, recorded={old.identity: new}))
+    (outcome,) = answered([event()], ticket(claimed=Claimed(old, fresh=False), recorded=new))
     assert outcome.receipt == new.receipt
 
 
@@ -112,7 +127,7 @@ def test_an_identity_that_is_twice_in_a_request_is_recorded_once(
     verdicts: list[Verdict],
 ) -> None:
     claimed = claim()
-    found = outcomes(items, Results({claimed.identity: Claimed(claimed, fresh)}, recorded={claimed.identity: claimed}))
+    found = answered(items, ticket(claimed=Claimed(claimed, fresh), recorded=claimed))
     assert [outcome.verdict for outcome in found] == verdicts
     assert {str(outcome.receipt) for outcome in found if outcome.receipt} == {str(claimed.receipt)}
 
@@ -122,34 +137,32 @@ def test_every_combination_of_items_and_claims_has_the_outcome_of_the_rules(
     sent: list[tuple[str, str]], draw: st.DataObject
 ) -> None:
     items = [event(id_, amount=amount) for id_, amount in sent]
-    results = Results()
-    claims = results.claimed
-    for identity in {item.identity for item in items}:
+    tickets = tickets_of(items)
+    for identity, one in tickets.items():
         content = draw.draw(st.sampled_from(["1", "2", "earlier", None]))
         if content:
             content_ = event(identity.id, amount="7" if content == "earlier" else content)
-            claims[identity] = Claimed(claim(content_), fresh=content != "earlier" and draw.draw(st.booleans()))
-    recorded = results.recorded
-    recorded |= {one: claims[one].claim for one in claims if draw.draw(st.booleans())}
-    answered = outcomes(items, results)
-    for item, outcome in zip(items, answered, strict=True):
-        same = item.identity in claims and claims[item.identity].claim.is_of(item)
-        if item.identity not in claims:
+            one.claimed = Claimed(claim(content_), fresh=content != "earlier" and draw.draw(st.booleans()))
+            one.recorded = one.claim if draw.draw(st.booleans()) else None
+    found = outcomes(items, tickets)
+    for item, outcome in zip(items, found, strict=True):
+        one = tickets[item.identity]
+        if one.claimed is None:
             assert outcome.verdict is UNAVAILABLE
-        elif not same:
+        elif not one.claim.is_of(item):
             assert outcome.verdict is CONFLICT
-        elif item.identity not in recorded:
+        elif one.recorded is None:
             assert outcome.verdict is UNAVAILABLE
         else:
             assert outcome.verdict in {RECORDED, DUPLICATE}
-    new = [outcome.id for outcome in answered if outcome.verdict is RECORDED]
+    new = [outcome.id for outcome in found if outcome.verdict is RECORDED]
     assert len(set(new)) == len(new)
-    fresh = {one.id for one, claimed in claims.items() if claimed.fresh and one in recorded}
-    matching = {item.identity.id for item in claimed_events(items, claims).values()}
+    fresh = {one.id for one, ticket in tickets.items() if ticket.recorded and ticket.claimed and ticket.claimed.fresh}
+    matching = {one.id for one, ticket in tickets.items() if ticket.choose_claimed()}
     assert set(new) == fresh & matching
 
 
 def test_a_conflict_does_not_reveal_the_position_of_the_other_event() -> None:
     claimed = Claimed(claim(OTHER), fresh=False)
-    (outcome,) = outcomes([event()], Results({OTHER.identity: claimed}, recorded={OTHER.identity: claimed.claim}))
+    (outcome,) = answered([event()], ticket(claimed=claimed, recorded=claimed.claim))
     assert "receipt" not in outcome.as_dict(0)

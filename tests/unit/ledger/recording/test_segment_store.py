@@ -47,14 +47,18 @@ def store(client: Scripted) -> SegmentStore:
 def planned(*ids: str, at: datetime = AT) -> PlannedSegment:
     """Return a segment of some sales."""
     sold = [event(id_) for id_ in ids]
-    contents = {one.identity: one for one in sold}
-    (made,) = plan_segments([claim(one, at) for one in sold], contents, RecordingRequest("r", at), at, 1)
+    (made,) = plan_segments([(claim(one, at), one) for one in sold], RecordingRequest("r", at, settings()), at)
     return made
 
 
 def segment(*ids: str, at: datetime = AT) -> NewSegment:
-    made = planned(*ids, at=at)
-    return new_segment(made, made.claims, {})
+    return whole(planned(*ids, at=at))
+
+
+def whole(made: PlannedSegment, *indexes: int) -> NewSegment:
+    """Return a segment with the claims at some indexes, by default all."""
+    claims = [made.claims[index] for index in indexes] or made.claims
+    return new_segment(made, [(one, event(one.identity.id)) for one in claims])
 
 
 def stored(of: NewSegment) -> dict[str, Any]:
@@ -113,10 +117,8 @@ def test_an_append_behind_a_void_appends_nothing() -> None:
 
 
 def test_of_a_segment_that_is_there_with_other_postings_only_its_own_count() -> None:
-    whole = planned("a", "b", "c")
-    every = new_segment(whole, whole.claims, {})
-    contents = {one.identity: event(one.identity.id) for one in every.claims.values()}
-    others = new_segment(whole, [whole.claims[0], whole.claims[2]], contents)
+    made = planned("a", "b", "c")
+    every, others = whole(made), whole(made, 0, 2)
     found = store(Scripted(taken(stored(others)))).append([every], always)
     assert {every.claims[key].identity.id for key in found} == {"a", "c"}
 
@@ -182,7 +184,7 @@ def test_segments_of_an_open_quarter_hour_are_appended_though_others_are_of_a_cl
 
 def test_claims_of_one_segment_are_looked_up_with_one_key() -> None:
     made = planned("a", "b", "c")
-    item = stored(new_segment(made, made.claims, {}))
+    item = stored(whole(made))
     client = Scripted({"Responses": {"Ledger": [item]}})
     assert store(client).look_up(made.claims) == Found(list(made.claims), [], [])
     ((_, request),) = client.calls
@@ -198,7 +200,7 @@ def test_a_void_passes_over_each_claim_of_its_segment() -> None:
 
 def test_claims_of_a_segment_that_cannot_be_read_wait() -> None:
     made = planned("a")
-    broken = {**stored(new_segment(made, made.claims, {})), "count": {"N": "2"}}
+    broken = {**stored(whole(made)), "count": {"N": "2"}}
     assert store(Scripted({"Responses": {"Ledger": [broken]}})).look_up(made.claims) == Found([], [], [])
 
 
@@ -218,7 +220,7 @@ def test_a_void_whose_response_was_lost_is_found_by_its_repetition(first_try: Ex
 
 def test_a_void_that_comes_too_late_finds_the_segment() -> None:
     made = planned("a", "b")
-    item = stored(new_segment(made, made.claims, {}))
+    item = stored(whole(made))
     assert store(Scripted(taken(item))).fence(made.claims, always) == Found(list(made.claims), [], [])
 
 

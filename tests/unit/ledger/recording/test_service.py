@@ -289,10 +289,8 @@ class Desk:
 
     def claimed_together(self, *events: Event) -> PlannedSegment:
         """Write the claims of a segment without it, as a request does that ends before its append."""
-        contents = {one.identity: one for one in events}
-        claims = [claim(one, clock.now()) for one in events]
-        request = RecordingRequest(OTHER_REQUEST, clock.now())
-        (planned,) = plan_segments(claims, contents, request, clock.now(), 1)
+        claimed = [(claim(one, clock.now()), one) for one in events]
+        (planned,) = plan_segments(claimed, RecordingRequest(OTHER_REQUEST, clock.now(), settings()), clock.now())
         for one in planned.claims:
             self.tables.claim_one(one, OTHER_REQUEST)
         return planned

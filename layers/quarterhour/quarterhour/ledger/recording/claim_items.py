@@ -39,14 +39,13 @@ class _Codec:
     def __init__(self, *attributes: _Attribute) -> None:
         self._attributes = attributes
         self._fields: Callable[[Any], tuple[Any, ...]] = attrgetter(*(one.field for one in attributes))
+        self._written = tuple((one.name, one.kind, one.to, one.absent) for one in attributes)
 
-    def write(self, written: object) -> Item:
-        """Return the attributes of an object."""
-        return {
-            name: {kind: to(value)}
-            for (_, name, to, _, kind, absent), value in zip(self._attributes, self._fields(written), strict=True)
-            if value != absent
-        }
+    def write(self, written: object, item: Item) -> None:
+        """Add the attributes of an object to an item."""
+        for (name, kind, to, absent), value in zip(self._written, self._fields(written), strict=True):
+            if value is not absent:
+                item[name] = {kind: to(value)}
 
     def read(self, item: Item) -> dict[str, Any]:
         """Return the fields in an item by name; those whose attribute is absent are missing."""
@@ -102,16 +101,20 @@ _RESERVATION: Final = _Codec(
 
 def claim_item(claim: Claim, request_id: str) -> Item:
     """Return the item of a claim that a request makes."""
-    return {**claim_attributes(claim), "request": {"S": request_hash(request_id)}}
+    item = claim_attributes(claim)
+    item["request"] = {"S": request_hash(request_id)}
+    return item
 
 
 def claim_attributes(claim: Claim) -> Item:
     """Return the attributes of a claim, but for the request that has made it."""
-    item = _CLAIM.write(claim) | _TERMS.write(claim.terms)
+    item: Item = {}
+    _CLAIM.write(claim, item)
+    _TERMS.write(claim.terms, item)
     if claim.refundable:
-        item |= _REFUNDABLE.write(claim.refundable)
+        _REFUNDABLE.write(claim.refundable, item)
     if claim.rerated:
-        item |= _RERATED.write(claim.rerated)
+        _RERATED.write(claim.rerated, item)
     if claim.tax_point != claim.position.recorded_at.date():
         # It mostly is that date, and each byte of a claim is stored for ever.
         item[TAX_POINT] = {"S": claim.tax_point.isoformat()}
@@ -145,7 +148,9 @@ def rerated_terms(item: Item) -> CommissionTerms | None:
 
 def reservation_item(reservation: Reservation) -> Item:
     """Return the item of a reservation."""
-    return _RESERVATION.write(reservation)
+    item: Item = {}
+    _RESERVATION.write(reservation, item)
+    return item
 
 
 def is_reservation(item: Item) -> bool:

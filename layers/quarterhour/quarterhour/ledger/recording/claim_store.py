@@ -23,7 +23,7 @@ from quarterhour.ledger.recording.claim_items import (
 from quarterhour.ledger.recording.claims import Claim, Claimed
 from quarterhour.ledger.recording.held_event import Held, HeldEvent, Hold, Reservation, held_values
 from quarterhour.ledger.recording.linked import LinkedClaim, Lost
-from quarterhour.ledger.recording.outcomes import result_of
+from quarterhour.ledger.recording.ticket import result_of
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity

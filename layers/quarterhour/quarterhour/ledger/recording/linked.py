@@ -13,11 +13,8 @@ from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, VOID, 
 from quarterhour.ledger.postings.posting import TAX_POINT, Facts
 from quarterhour.ledger.recording.claims import Claim, Refundable
 from quarterhour.ledger.recording.held_event import Held, HeldReason, Hold, Reservation
-from quarterhour.ledger.recording.outcomes import Result, Results, result_of
-from quarterhour.ledger.recording.plan import first_of_each
 from quarterhour.ledger.recording.pricing import (
     CommissionTerms,
-    can_be_unlinked,
     commission_left,
     has_own_terms,
     has_terms_of_sale,
@@ -28,6 +25,7 @@ from quarterhour.ledger.recording.pricing import (
     terms_by,
 )
 from quarterhour.ledger.recording.settings import RecordingSettings
+from quarterhour.ledger.recording.ticket import Result, result_of
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Account, Identity
@@ -249,19 +247,6 @@ def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
         rounds[number][sale] = event
         round_of[event.identity], next_of[sale] = number, number + 1
     return rounds
-
-
-def without_their_sale(events: Iterable[Event], results: Results) -> list[Event]:
-    """Return the events to record without their references: released by an operator, and still of an unknown sale.
-
-    A void or a re-rating without its sale would say nothing, so it stays held.
-    """
-    held = [(event, results.held.get(event.identity)) for event in first_of_each(events) if event.without_sale]
-    return [
-        event
-        for event, one in held
-        if can_be_unlinked(event) and one and not one.problems and one.reservation.reason is HeldReason.UNKNOWN_SALE
-    ]
 
 
 def plan_linked(

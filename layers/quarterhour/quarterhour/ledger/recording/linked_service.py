@@ -6,17 +6,14 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from quarterhour.aws.retries import attempts
-from quarterhour.ledger.events.event import Event, Rejection
+from quarterhour.ledger.events.event import Rejection
 from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.claims import Claim, Claimed
 from quarterhour.ledger.recording.held_event import Held, Hold
 from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, Lost, in_rounds, plan_linked
-from quarterhour.ledger.recording.outcomes import Results
-from quarterhour.ledger.recording.plan import RecordingRequest, first_of_each, plan_segments
-from quarterhour.ledger.recording.pricing import has_terms_of_sale
-from quarterhour.ledger.recording.pricing_service import EventPricing
+from quarterhour.ledger.recording.plan import RecordingRequest
 from quarterhour.ledger.recording.segment_store import SegmentStore
-from quarterhour.ledger.recording.settings import RecordingSettings
+from quarterhour.ledger.recording.ticket import Ticket, placed
 from quarterhour.model import clock
 from quarterhour.model.errors import UnavailableError
 from quarterhour.model.identifiers import Identity
@@ -26,85 +23,71 @@ from quarterhour.model.identifiers import Identity
 class LinkedClaims:
     """Claims events that refer to a sale, each together with the claim of its sale; holds those of an unknown sale."""
 
-    settings: RecordingSettings
     claims: ClaimStore
     segments: SegmentStore
-    pricing: EventPricing
 
-    def claim(self, events: Sequence[Event], request: RecordingRequest, results: Results) -> None:
+    def claim(self, tickets: Sequence[Ticket], request: RecordingRequest) -> None:
         """Claim or hold linked events: of different sales side by side, of one sale in turn, as each changes its sale.
 
-        Of one identity, the first event that is not rejected is claimed or held. There is no result for an event that
-        can neither be claimed nor held now.
+        There is no result for an event that can neither be claimed nor held now.
         """
-        rest = events
-        while rest:
-            firsts = first_of_each(rest)
-            self._claim(firsts, request, results)
-            rejected = {first.identity for first in firsts if results.is_rejected(first)}
-            rest = [event for event in rest if event.identity in rejected and not results.is_rejected(event)]
-
-    def _claim(self, events: Sequence[Event], request: RecordingRequest, results: Results) -> None:
-        """Claim or hold linked events, no identity twice."""
-        firsts, rate_cards = self.pricing.with_named(events)
-        own = [event for event in firsts if not has_terms_of_sale(event)]
-        terms = {event.identity: one for event, one in self.pricing.price(own, clock.now(), results)}
-        read_before = Gathered({}, {}, terms, rate_cards)
-        for by_sale in in_rounds(one for one in firsts if has_terms_of_sale(one) or one.identity in terms):
-            pending: Mapping[Identity, Event] = by_sale
+        by_identity = {ticket.identity: ticket for ticket in tickets}
+        for events in in_rounds(ticket.event for ticket in tickets):
+            pending: Mapping[Identity, Ticket] = {sale: by_identity[event.identity] for sale, event in events.items()}
             with suppress(UnavailableError):
                 for _ in attempts(request.in_time):
-                    pending = self._attempt(pending, read_before, request, results)
+                    pending = self._attempt(pending, request)
                     if not pending:
                         break
 
-    def _attempt(
-        self, by_sale: Mapping[Identity, Event], read_before: Gathered, request: RecordingRequest, results: Results
-    ) -> Mapping[Identity, Event]:
+    def _attempt(self, by_sale: Mapping[Identity, Ticket], request: RecordingRequest) -> Mapping[Identity, Ticket]:
         """Claim or hold one event of each sale, and put the results; return those whose sale has changed meanwhile."""
-        gathered = self._gather(by_sale, read_before)
+        gathered = self._gather(by_sale)
         now = clock.now()
-        planned = plan_linked(by_sale, gathered, now, self.settings)
-        linked: list[LinkedClaim] = []
-        holds: list[Hold] = []
-        for event in by_sale.values():
-            match plan := planned.get(event.identity):
+        planned = plan_linked({sale: one.event for sale, one in by_sale.items()}, gathered, now, request.settings)
+        linked: list[tuple[Ticket, LinkedClaim]] = []
+        holds: list[tuple[Ticket, Hold]] = []
+        for ticket in by_sale.values():
+            match plan := planned.get(ticket.identity):
                 case LinkedClaim():
-                    linked.append(plan)
+                    linked.append((ticket, plan))
                 case Hold():
-                    holds.append(plan)
+                    holds.append((ticket, plan))
                 case Claimed() | Held() | Rejection() | None:
-                    results.put(event, plan)
+                    ticket.put(plan)
                 case _:
                     assert_never(plan)
-        contents = {event.identity: event for event in by_sale.values()}
-        segments = plan_segments(
-            [one.claim for one in linked],
-            {one.claim.identity: one.claim.content(contents[one.claim.identity]) for one in linked},
-            request,
-            now,
-            self.settings.shards,
-        )
-        placed = results.add_segments(segments)
-        linked = [replace(one, claim=claim) for one, claim in zip(linked, placed, strict=True)]
+        claims = placed([(ticket, one.claim) for ticket, one in linked], request, now)
+        new = [replace(one, claim=claim) for (_, one), claim in zip(linked, claims, strict=True)]
         lost: set[Identity] = set()
-        claimed = self.claims.claim_all_linked(linked, request.id, request.in_time)
-        for one, result in zip(linked, claimed, strict=True):
+        results = self.claims.claim_all_linked(new, request.id, request.in_time)
+        for (ticket, _), result in zip(linked, results, strict=True):
             if isinstance(result, Lost):
-                lost.add(one.claim.identity)
+                lost.add(ticket.identity)
             else:
-                results.put(one.claim, result)
+                ticket.put(result)
         if holds:
-            for hold, held in zip(holds, self.claims.hold(holds, request.in_time), strict=True):
-                results.put(hold.event, held)
-        return {sale: event for sale, event in by_sale.items() if event.identity in lost}
+            held = self.claims.hold([hold for _, hold in holds], request.in_time)
+            for (ticket, _), existing in zip(holds, held, strict=True):
+                ticket.put(existing)
+        return {sale: ticket for sale, ticket in by_sale.items() if ticket.identity in lost}
 
-    def _gather(self, by_sale: Mapping[Identity, Event], read_before: Gathered) -> Gathered:
+    def _gather(self, by_sale: Mapping[Identity, Ticket]) -> Gathered:
         """Read the claims of events and sales, and the facts of the sales that events are to be claimed against."""
-        claims = self.claims.claims(list(dict.fromkeys([*(event.identity for event in by_sale.values()), *by_sale])))
+        tickets = by_sale.values()
+        claims = self.claims.claims(list(dict.fromkeys([*(ticket.identity for ticket in tickets), *by_sale])))
         sales = [
             found
-            for sale, event in by_sale.items()
-            if isinstance(found := claims.get(sale), Claim) and not isinstance(claims.get(event.identity), Claim)
+            for sale, ticket in by_sale.items()
+            if isinstance(found := claims.get(sale), Claim) and not isinstance(claims.get(ticket.identity), Claim)
         ]
-        return replace(read_before, claims=claims, facts=self.segments.postings(sales))
+        return Gathered(
+            claims,
+            self.segments.postings(sales),
+            {ticket.identity: ticket.terms for ticket in tickets if ticket.terms},
+            {
+                (rerating.rate_card, rerating.version): ticket.rate_card
+                for ticket in tickets
+                if ticket.rate_card and (rerating := ticket.event.rerating)
+            },
+        )

@@ -1,80 +1,19 @@
-"""Outcomes: what has become of each event of a request, and the verdict of each item with its receipt or problems."""
+"""Outcomes: the verdict of each item of a request, with its receipt or problems."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import timedelta
 from enum import Enum
-from typing import TYPE_CHECKING, Final, NamedTuple, assert_never
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from quarterhour.ledger.events.event import Event, Rejection
-from quarterhour.ledger.recording.claims import Claim, Claimed
-from quarterhour.ledger.recording.held_event import Held, HeldReason, Reservation, waits_for
-from quarterhour.ledger.recording.plan import PlannedSegment
+from quarterhour.ledger.recording.held_event import Held, HeldReason, waits_for
+from quarterhour.ledger.recording.ticket import Ticket
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
 
 if TYPE_CHECKING:
     from quarterhour.ledger.recording import api
-
-Result = Claimed | Held | Rejection
-"""What has become of an event: its valid claim, its reservation, or why it cannot be recorded."""
-
-
-def result_of(existing: Claim | Reservation) -> Claimed | Held:
-    """Return the result for an event whose identity has a claim or a reservation of an earlier request."""
-    return Claimed(existing, fresh=False) if isinstance(existing, Claim) else Held(existing)
-
-
-@dataclass(slots=True)
-class Results:
-    """The results for a request's events so far.
-
-    ``rejected``: by identity and digest, as another event of the same identity may be recorded. ``recorded``: the
-    claims whose event is in the ledger. ``segments``: those that the request has planned, by the suffixes of their
-    positions.
-    """
-
-    claimed: dict[Identity, Claimed] = field(default_factory=dict)
-    held: dict[Identity, Held] = field(default_factory=dict)
-    rejected: dict[tuple[Identity, str], Rejection] = field(default_factory=dict)
-    recorded: dict[Identity, Claim] = field(default_factory=dict)
-    segments: dict[str, PlannedSegment] = field(default_factory=dict)
-
-    def add_segments(self, segments: Iterable[PlannedSegment]) -> list[Claim]:
-        """Add segments that the request has planned; return their claims in order."""
-        claims: list[Claim] = []
-        for segment in segments:
-            self.segments[segment.key.position.suffix] = segment
-            claims += segment.claims
-        return claims
-
-    def segment_of(self, claim: Claim) -> PlannedSegment | None:
-        """Return the segment of a claim; ``None`` if this request has not planned it."""
-        planned = self.segments.get(claim.position.suffix)
-        if planned is None or claim.position.index is None:
-            return None
-        is_planned = claim.position.index < len(planned.claims) and planned.claims[claim.position.index] is claim
-        return planned if is_planned or planned.key == claim.segment else None
-
-    def is_rejected(self, event: Event) -> bool:
-        """Return whether the event is rejected, and no other of its identity is claimed or held."""
-        if event.identity in self.claimed or event.identity in self.held:
-            return False
-        return (event.identity, event.digest) in self.rejected
-
-    def put(self, one: Event | Claim | Reservation, result: Result | None) -> None:
-        """Take the result for an event, claim or reservation; ``None`` if nothing could be written for it now."""
-        match result:
-            case Claimed():
-                self.claimed[one.identity] = result
-            case Held():
-                self.held[one.identity] = result
-            case Rejection():
-                self.rejected[one.identity, one.digest] = result
-            case None:
-                pass
-            case _:
-                assert_never(result)
 
 
 class Verdict(Enum):
@@ -122,7 +61,7 @@ class Outcome(NamedTuple):
 
 
 def outcomes(
-    items: Sequence[Event | Rejection], results: Results, remembered: timedelta | None = None
+    items: Sequence[Event | Rejection], tickets: Mapping[Identity, Ticket], remembered: timedelta | None = None
 ) -> list[Outcome]:
     """Return the outcome of each item; ``remembered``: how long identities are kept, ``None`` for ever."""
     answered: set[Identity] = set()
@@ -131,26 +70,32 @@ def outcomes(
         if isinstance(item, Rejection):
             result.append(Outcome(item.source, item.id, Verdict.REJECTED, problems=item.problems))
             continue
-        claimed = results.claimed.get(item.identity)
-        receipt = reason = None
-        problems: tuple[FieldProblem, ...] = ()
-        if claimed is None and item.identity in results.held:
-            verdict, problems, reason = _outcome_of_held(item, results.held[item.identity], remembered)
-        elif claimed is None and results.is_rejected(item):
-            verdict, problems = Verdict.REJECTED, results.rejected[item.identity, item.digest].problems
-        elif claimed is None:
-            verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
-        elif not claimed.claim.is_of(item):
-            verdict, problems = Verdict.CONFLICT, (_CONFLICT,)
-        elif item.identity not in results.recorded:
-            verdict, problems = Verdict.UNAVAILABLE, (_TRY_AGAIN,)
-        else:
-            receipt = results.recorded[item.identity].receipt
-            new = claimed.fresh and item.identity not in answered
+        ticket = tickets.get(item.identity)
+        if ticket and ticket.claimed and ticket.recorded and ticket.claimed.claim.is_of(item):
+            new = ticket.claimed.fresh and item.identity not in answered
             verdict = Verdict.RECORDED if new else Verdict.DUPLICATE
             answered.add(item.identity)
-        result.append(Outcome(item.identity.source, item.identity.id, verdict, receipt, problems, reason))
+            result.append(Outcome(*item.identity, verdict, ticket.recorded.receipt))
+        else:
+            result.append(_not_recorded(item, ticket, remembered))
     return result
+
+
+def _not_recorded(event: Event, ticket: Ticket | None, remembered: timedelta | None) -> Outcome:
+    """Return the outcome of an event that is not in the ledger."""
+    reason = None
+    problems: tuple[FieldProblem, ...] = (_TRY_AGAIN,)
+    verdict = Verdict.UNAVAILABLE
+    if ticket is None:
+        pass
+    elif ticket.claimed:
+        if not ticket.claimed.claim.is_of(event):
+            verdict, problems = Verdict.CONFLICT, (_CONFLICT,)
+    elif ticket.held:
+        verdict, problems, reason = _outcome_of_held(event, ticket.held, remembered)
+    elif rejection := ticket.rejection_of(event):
+        verdict, problems = Verdict.REJECTED, rejection.problems
+    return Outcome(*event.identity, verdict, problems=problems, reason=reason)
 
 
 def _outcome_of_held(

@@ -14,36 +14,20 @@ from typing import NamedTuple
 from quarterhour.ledger.events.event import APPROVED_BY, RECORDED_BY, Event
 from quarterhour.ledger.postings.posting import PRIOR, TAX_POINT, UNREGISTERED
 from quarterhour.ledger.postings.segments import LedgerKey, SegmentKey, packed, parts
-from quarterhour.ledger.recording.claims import Claim, Claimed
+from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.settings import Phase, RecordingSettings
 from quarterhour.model import clock, money
 from quarterhour.model.clock import iso_exact, iso_millis
-from quarterhour.model.identifiers import Identity, Partition, Position
-
-
-def first_of_each(events: Iterable[Event]) -> list[Event]:
-    """Return the first event of each identity, which is the one to claim."""
-    firsts: dict[Identity, Event] = {}
-    for event in events:
-        firsts.setdefault(event.identity, event)
-    return list(firsts.values())
-
-
-def claimed_events(events: Iterable[Event], claims: Mapping[Identity, Claimed]) -> dict[Identity, Event]:
-    """Return the event to append for each claimed identity: one whose content is the claimed one."""
-    return {
-        event.identity: claimed.claim.content(event)
-        for event in events
-        if (claimed := claims.get(event.identity)) and claimed.claim.is_of(event)
-    }
+from quarterhour.model.identifiers import Partition, Position
 
 
 @dataclass(frozen=True, slots=True)
 class RecordingRequest:
-    """A request's id, and the instant at which work on it must end."""
+    """A request's id, the instant at which work on it must end, and the settings that apply to all of its events."""
 
     id: str
     until: datetime
+    settings: RecordingSettings
 
     def in_time(self) -> bool:
         """Return whether there is time left."""
@@ -98,6 +82,13 @@ class PlannedSegment:
     claims: Sequence[Claim]
     events: bytes
 
+    def holds(self, claim: Claim) -> bool:
+        """Return whether a claim is one of the segment's, or a copy of one that was read."""
+        index = claim.position.index
+        if index is None or index >= len(self.claims):
+            return False
+        return self.claims[index] is claim or self.key == claim.segment
+
 
 @dataclass(frozen=True, slots=True)
 class NewSegment:
@@ -109,42 +100,38 @@ class NewSegment:
 
 
 def plan_segments(
-    claims: Sequence[Claim],
-    events: Mapping[Identity, Event],
-    request: RecordingRequest,
-    now: datetime,
-    shards: int,
+    claimed: Sequence[tuple[Claim, Event]], request: RecordingRequest, now: datetime
 ) -> list[PlannedSegment]:
-    """Return the segments for claims that were made now, each claim placed in one of them.
+    """Return the segments for claims that were made now, with their events, each claim placed in one of them.
 
-    ``events``: what is claimed, by identity. The hash of a segment is that of the request and of what it may hold.
+    The hash of a segment is that of the request and of what it may hold.
     """
-    rows = [ledger_values(events[claim.identity], claim) for claim in claims]
+    rows = [ledger_values(claim.content(event), claim) for claim, event in claimed]
     segments: list[PlannedSegment] = []
-    rest = iter(claims)
+    rest = iter(claimed)
     for some, packed_rows in parts(rows):
-        own = list(islice(rest, len(some)))
+        own = [claim for claim, _ in islice(rest, len(some))]
         content = "\n".join([request.id, *(f"{claim.identity} {claim.digest}" for claim in own)])
         digest = sha256(content.encode()).digest()
-        key = SegmentKey(Partition.of(digest, now, shards), Position.of(digest, now))
+        key = SegmentKey(Partition.of(digest, now, request.settings.shards), Position.of(digest, now))
         placed = [claim.placed(key, index) for index, claim in enumerate(own)]
         segments.append(PlannedSegment(key, placed, packed_rows))
     return segments
 
 
-def new_segment(planned: PlannedSegment, claims: Iterable[Claim], events: Mapping[Identity, Event]) -> NewSegment:
-    """Return the segment to append for the claims in it that are valid; ``events``: what was claimed.
+def new_segment(planned: PlannedSegment, claimed: Sequence[tuple[Claim, Event]]) -> NewSegment:
+    """Return the segment to append for the claims in it that are valid, with their events.
 
     The index of every other claim stays without a posting.
     """
-    valid = {claim.position.index or 0: claim for claim in claims}
-    by_key = {claim.key: claim for claim in valid.values()}
-    if len(valid) == len(planned.claims) and all(valid[at] is one for at, one in enumerate(planned.claims)):
+    by_key = {claim.key: claim for claim, _ in claimed}
+    if len(claimed) == len(planned.claims) and all(
+        claim is own for (claim, _), own in zip(claimed, planned.claims, strict=True)
+    ):
         return NewSegment(planned.key, planned.events, by_key)
-    rows = [
-        ledger_values(events[valid[index].identity], valid[index]) if index in valid else None
-        for index in range(max(valid) + 1)
-    ]
+    rows: list[dict[str, str] | None] = [None] * (1 + max(claim.position.index or 0 for claim, _ in claimed))
+    for claim, event in claimed:
+        rows[claim.position.index or 0] = ledger_values(claim.content(event), claim)
     return NewSegment(planned.key, packed(rows), by_key)
 
 

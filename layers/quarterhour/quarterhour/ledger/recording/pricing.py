@@ -15,7 +15,7 @@ from quarterhour.model.errors import FieldProblem
 from quarterhour.registry.documents.keys import rate_card_name
 from quarterhour.registry.rate_cards import arithmetic
 from quarterhour.registry.rate_cards.arithmetic import Charge, Difference, Named, Share
-from quarterhour.registry.rate_cards.plan import NO_RATE_CARDS, InForce, RateCardQuery, RateCards, Version
+from quarterhour.registry.rate_cards.plan import InForce, RateCardQuery, RateCards, Version
 from quarterhour.registry.rate_cards.rate_card import RateCard, Sold
 
 BY_EVENT: Final = "event"
@@ -41,7 +41,7 @@ class CommissionTerms(NamedTuple):
     """Commission rate and origin of an event's commission, and an arithmetic if the rate is not enough.
 
     ``origin`` is one of the constants above; after ``BY_RATE_CARD`` with a version and perhaps a document.
-    It is empty in old claims. ``unregistered``: the rate cards were looked up for an agency that was not registered.
+    ``unregistered``: the rate cards were looked up for an agency that was not registered.
     """
 
     commission_rate: Decimal
@@ -111,36 +111,13 @@ def terms_of(event: Event, in_force: Iterable[InForce], default_commission_rate:
     return CommissionTerms(default_commission_rate, BY_DEFAULT)
 
 
-class Priced(NamedTuple):
-    """Events with their terms, and the events whose commission would need more than 38 digits."""
-
-    terms: list[tuple[Event, CommissionTerms]]
-    too_long: list[Event]
-
-
-def priced(
-    events: Iterable[Event], rate_cards: RateCards | None, default_commission_rate: Decimal, now: datetime
-) -> Priced:
-    """Return the terms that events have themselves, whatever they refer to.
-
-    ``rate_cards``: those that the events need. If it is ``None``, as they cannot be read now, the result lacks the
-    events that need one.
-    """
-    found = Priced([], [])
-    for event in events:
-        own = standalone(event)
-        if rate_cards is None and needs_rate_card(own):
-            continue
-        known = rate_cards or NO_RATE_CARDS
-        agency = event.account.agency
-        terms = terms_of(own, known.at(agency, rate_card_time(event, now)), default_commission_rate)
-        if needs_rate_card(own) and not known.is_registered(agency):
-            terms = terms._replace(unregistered=True)
-        if terms.commission(event.amount) is None:
-            found.too_long.append(event)
-        else:
-            found.terms.append((event, terms))
-    return found
+def own_terms(event: Event, rate_cards: RateCards, default_commission_rate: Decimal, now: datetime) -> CommissionTerms:
+    """Return the terms that an event has itself, whatever it refers to, by the rate cards that it needs."""
+    own, agency = standalone(event), event.account.agency
+    terms = terms_of(own, rate_cards.at(agency, rate_card_time(event, now)), default_commission_rate)
+    if needs_rate_card(own) and not rate_cards.is_registered(agency):
+        return terms._replace(unregistered=True)
+    return terms
 
 
 def has_own_terms(origin: str) -> bool:

@@ -1,26 +1,24 @@
 """Pricing events: read the rate cards that they need, and reject those whose commission would be too long."""
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from decimal import Decimal
 
-from quarterhour.ledger.events.event import Event
 from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.held_event import Held, Reservation
-from quarterhour.ledger.recording.outcomes import Results, result_of
-from quarterhour.ledger.recording.plan import first_of_each
+from quarterhour.ledger.recording.plan import RecordingRequest
 from quarterhour.ledger.recording.pricing import (
-    CommissionTerms,
     commission_too_long,
+    has_terms_of_sale,
     named_rate_cards,
     needed_rate_cards,
-    priced,
+    needs_rate_card,
+    own_terms,
     standalone,
 )
+from quarterhour.ledger.recording.ticket import Ticket, Way, result_of
 from quarterhour.model.errors import UnavailableError
-from quarterhour.registry.rate_cards.plan import RateCardQuery, RateCards, Version
-from quarterhour.registry.rate_cards.rate_card import RateCard
+from quarterhour.registry.rate_cards.plan import NO_RATE_CARDS, RateCardQuery, RateCards, Version
 
 ReadRateCards = Callable[[Collection[RateCardQuery], Collection[Version]], RateCards]
 """A function that reads the rate cards of agencies, each in force at an instant, and further versions by their names.
@@ -33,40 +31,56 @@ class EventPricing:
 
     claims: ClaimStore
     read_rate_cards: ReadRateCards
-    default_commission_rate: Decimal
 
-    def price(self, events: Sequence[Event], now: datetime, results: Results) -> list[tuple[Event, CommissionTerms]]:
-        """Return events with their own terms, by the rate cards that are in force.
+    def price(self, tickets: Sequence[Ticket], now: datetime, way: Way, request: RecordingRequest) -> list[Ticket]:
+        """Give the events of tickets their own terms, by the rate cards that are in force; return what can be claimed.
 
-        An event that needs a rate card is left out if the rate cards cannot be read now. An event whose commission
-        would be too long is rejected, unless it is claimed on other terms, or held.
+        A linked refund, a void and a re-rating get theirs when they are claimed, from their sale. A re-rating gets the
+        rate card that it names, if that exists. The result lacks an event that needs a rate card which cannot be read
+        now. And one whose commission would be too long: it is rejected, unless it is claimed on other terms, or held.
         """
+        own = [standalone(ticket.event) for ticket in tickets if _has_own_terms(ticket, way)]
+        named = named_rate_cards(ticket.event for ticket in tickets) if way is Way.LINKED else set()
         rate_cards: RateCards | None
         try:
-            rate_cards = self.read_rate_cards(needed_rate_cards(map(standalone, events), now), ())
+            rate_cards = self.read_rate_cards(needed_rate_cards(own, now), named)
         except UnavailableError:
             rate_cards = None
-        found = priced(events, rate_cards, self.default_commission_rate, now)
-        if found.too_long:
-            self._reject(found.too_long, results)
-        return found.terms
-
-    def _reject(self, events: Sequence[Event], results: Results) -> None:
-        for event in events:
-            results.put(event, commission_too_long(event))
-        for identity, existing in self.claims.claims([event.identity for event in first_of_each(events)]).items():
-            rejection = results.rejected.get((identity, existing.digest))
-            if isinstance(existing, Reservation) and rejection:
-                results.put(existing, Held(existing, rejection.problems))
+        default = request.settings.commission_rate
+        priced: list[Ticket] = []
+        too_long: list[Ticket] = []
+        for ticket in tickets:
+            if not _has_own_terms(ticket, way):
+                if rerating := ticket.event.rerating:
+                    if rate_cards is None:
+                        continue
+                    ticket.rate_card = rate_cards.versions.get((rerating.rate_card, rerating.version))
+            elif rate_cards is None and needs_rate_card(standalone(ticket.event)):
+                continue
             else:
-                results.put(existing, result_of(existing))
+                ticket.terms = own_terms(ticket.event, rate_cards or NO_RATE_CARDS, default, now)
+                if ticket.terms.commission(ticket.event.amount) is None:
+                    too_long.append(ticket)
+                    continue
+            priced.append(ticket)
+        if too_long:
+            self._reject(too_long)
+        return priced
 
-    def with_named(self, events: Sequence[Event]) -> tuple[Sequence[Event], Mapping[Version, RateCard]]:
-        """Return events, and the rate cards that the re-ratings among them name, as far as they exist.
+    def _reject(self, tickets: Sequence[Ticket]) -> None:
+        """Reject the events of tickets, unless the identity is claimed or held."""
+        for ticket in tickets:
+            ticket.put(commission_too_long(ticket.event))
+        known = self.claims.claims([ticket.identity for ticket in tickets])
+        for ticket in tickets:
+            existing = known.get(ticket.identity)
+            rejection = ticket.rejections.get(existing.digest) if isinstance(existing, Reservation) else None
+            if isinstance(existing, Reservation) and rejection:
+                ticket.put(Held(existing, rejection.problems))
+            elif existing:
+                ticket.put(result_of(existing))
 
-        If the rate cards cannot be read now, the result lacks the re-ratings.
-        """
-        try:
-            return events, self.read_rate_cards((), named_rate_cards(events)).versions
-        except UnavailableError:
-            return [event for event in events if not event.rerating], {}
+
+def _has_own_terms(ticket: Ticket, way: Way) -> bool:
+    """Return whether the event has terms of its own, and does not take those of its sale."""
+    return way is not Way.LINKED or not has_terms_of_sale(ticket.event)
