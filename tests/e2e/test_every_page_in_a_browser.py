@@ -83,6 +83,7 @@ PAGES = {
     "/console/subscriptions/erp": "Nothing was sent to it yet",
     "/console/exchange-rates": NAME,
     "/console/exchange-rates/GBP": NAME,
+    "/console/settings": "Time zone of the months",
     "/console/operations": NAME,
     "/console/upload": "The file holds",
     f"/console/rerate?agency={IN_NAME}": "Recorded from",

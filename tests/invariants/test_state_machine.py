@@ -298,6 +298,15 @@ class Marketplace(RuleBasedStateMachine):
     def the_owner_changes_the_commission(self, rate: str) -> None:
         self.place.change_settings(commission_rate=rate)
 
+    @rule(
+        zone=st.sampled_from(["UTC", "Asia/Tokyo", "America/Los_Angeles"]),
+        days=st.integers(0, 9),
+        first=st.sampled_from(["", "2026-10", "2026-11"]),
+        later=st.sampled_from([timedelta(0), timedelta(minutes=10), timedelta(days=1)]),
+    )
+    def finance_changes_the_calendar(self, zone: str, days: int, first: str, later: timedelta) -> None:
+        self.place.change_calendar(zone, days, first, later)
+
     @rule(id_=st.sampled_from(ORDERS), amounts=st.sampled_from(CONTENTS), fault=faults)
     def a_client_orders(self, id_: str, amounts: tuple[str, ...], fault: tuple[FaultKind, int] | None) -> None:
         with self._struck_by(fault):

@@ -18,14 +18,18 @@ from hashlib import sha256
 from itertools import count
 from typing import Any
 from urllib.parse import quote
+from zoneinfo import ZoneInfo
 
 from quarterhour.aws.items import from_item
 from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.keys import CHECKPOINT_KEY
 from quarterhour.ledger.reading.sealed_index import INDEXED, keys_in
 from quarterhour.model import money
+from quarterhour.model.clock import iso_exact
+from quarterhour.model.instants import ALWAYS
 from quarterhour.model.totals import Totals
 from quarterhour.proof.reports import verify
+from quarterhour.registry.settings.settings import LEAD
 from quarterhour.reports.keys import part_of_lines
 from quarterhour.reports.plan import Checkpoint, Plan
 from quarterhour.reports.projections.keys import currency_of, location_of
@@ -80,6 +84,8 @@ class Trial(World):
         """The ids of the events that an operator released, or tried to."""
         self.registered: set[str] = set()
         """The agencies that were registered, or may be."""
+        self.calendars: list[tuple[datetime, ZoneInfo, int, str]] = [(ALWAYS[0], ZoneInfo("UTC"), 3, "")]
+        """From when on each zone, grace days and first period apply, in the order of time."""
         self.rate_cards: dict[tuple[str, int], RateCard] = {}
         """The versions of rate cards that sales are priced by."""
         self._registering: set[str] = set()
@@ -205,6 +211,23 @@ class Trial(World):
             assert answer, "nothing fails here"
             assert answer.status in {200, 201}, answer.body
             self.rate_cards[document, seen + 1] = one
+
+    def change_calendar(self, zone: str, days: int, first: str, later: timedelta) -> None:
+        """Let finance change the calendar, as early as it may or later; no function starts again for that."""
+        fixed = self.clock.now() + LEAD
+        found = self.get("/documents/settings")
+        seen, before = (found.json()["version"], found.json()["content"]) if found.status == 200 else (0, {})
+        calendar = {"time_zone": zone, "grace_days": days, "first_period": first or None}
+        self.write("/documents/settings", {**before, **calendar, "periods_from": iso_exact(fixed + later)}, seen)
+        self.calendars = [one for one in self.calendars if one[0] < fixed]
+        self.calendars.append((fixed + later, ZoneInfo(zone), days, first))
+
+    def _local(self, item: dict[str, str], name: str) -> tuple[datetime, int, str]:
+        """Return an instant of an event on the wall clock that applies, with the grace days and the first period."""
+        recorded = datetime.fromisoformat(item["recorded_at"])
+        _, zone, days, first = [one for one in self.calendars if one[0] <= recorded][-1]
+        at = datetime.fromisoformat(item.get(name, item["recorded_at"]))
+        return at.astimezone(zone).replace(tzinfo=None), days, first
 
     def decide(self, action: str, id_: str, source: str = "shop") -> Any:
         """Let an operator release or discard a held event; ``None`` where the function died or refused it."""
@@ -416,9 +439,11 @@ class Trial(World):
     def _periods_are_right(self, ledger: list[dict[str, str]]) -> None:
         """Each event is in its month, in the earliest one that is not cut off, or in the one of its recording."""
         for item in ledger:
-            own, recorded = item.get("time", item["recorded_at"])[:7], item["recorded_at"][:7]
-            open_ = (datetime.fromisoformat(item["recorded_at"]) - timedelta(days=3)).isoformat()[:7]
-            expected = min(max(own, open_), recorded), own < open_
+            (own, days, first), (recorded, _, _) = self._local(item, "time"), self._local(item, "recorded_at")
+            month, now, open_ = (one.isoformat()[:7] for one in (own, recorded, recorded - timedelta(days=days)))
+            expected = min(max(month, open_), now), month < open_
+            if month < first:
+                expected = min(month, now), False
             assert (item["period"], "prior_period" in item) == expected, "an event is in another period"
 
     def _tax_points_are_right(self, ledger: list[dict[str, str]]) -> None:
@@ -427,7 +452,7 @@ class Trial(World):
         for item in ledger:
             sale = (item.get("refers_to_source", item["source"]), item.get("refers_to", ""))
             dated = posted.get(sale, item)
-            expected = dated.get("time", dated["recorded_at"])[:10]
+            expected = self._local(dated, "time")[0].isoformat()[:10]
             assert item["tax_point"] == expected, "an event has another tax point"
 
     def counters(self) -> dict[tuple[str, str], dict[str, Any]]:

@@ -9,7 +9,6 @@ import { isolated } from "./lib/names.js";
 import { Brand, Failure, Link, Pending, useLoaded } from "./lib/parts.js";
 import { address, agencyOf, here } from "./lib/routes.js";
 import * as session from "./lib/session.js";
-import { settings } from "./lib/settings.js";
 import { GROUPS, LINKED, MENU, addressFor, pageAt, seen } from "./pages.js";
 import { Search } from "./start/search.js";
 

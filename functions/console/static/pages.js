@@ -21,6 +21,7 @@ import { Operations } from "./operations/operations.js";
 import { Report } from "./operations/report.js";
 import { Reports } from "./operations/reports.js";
 import { Runbook } from "./operations/runbook.js";
+import { Settings } from "./operations/settings.js";
 import { Subscription, Subscriptions } from "./operations/subscriptions.js";
 import { AccountStatement } from "./payments/account-statement.js";
 import { BankFile } from "./payments/bank-file.js";
@@ -52,6 +53,7 @@ export const MENU = [
   { title: "Agencies", parts: ["agencies"], content: Agencies, roles: STAFF, group: "Agencies" },
   { title: "Reports", parts: ["reports"], content: Reports, roles: STAFF, group: "System" },
   { title: "Subscriptions", parts: ["subscriptions"], content: Subscriptions, roles: STAFF, group: "System" },
+  { title: "Settings", parts: ["settings"], content: Settings, roles: STAFF, group: "System" },
   { title: "Operations", parts: ["operations"], content: Operations, roles: STAFF, group: "System" },
 ];
 /** The groups of the menu. */

@@ -1,5 +1,4 @@
 /** Figures, times and names as people read them, in the language of their browser. */
-import { settings } from "./settings.js";
 
 const formats = new Map();
 
