@@ -1,4 +1,4 @@
-"""The description of a route: what its code does not show. Examples are in the folder ``examples``."""
+"""The description of a route: what its code does not show, but for its text and its examples, which are in files."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -36,18 +36,16 @@ class RouteDescription:
 
     ``name``: the id of its operation, which names it in generated clients: the first part of its path, then the action.
     ``answers``: the types of its answers by status. ``problems``: the statuses of its problems, without those of every
-    route. ``text``: its behavior, in Markdown. ``statuses``: the meaning of its statuses, if it is more specific than
-    usual. ``bodies``: its request bodies by content type. ``retries``: why a retry of a write is safe. ``parameters``:
-    those with another meaning than elsewhere. ``links``: the links from its first answer, by name.
+    route. ``statuses``: the meaning of its statuses, if it is more specific than usual. ``bodies``: its request bodies
+    by content type. ``parameters``: those with another meaning than elsewhere. ``links``: the links from its first
+    answer, by name.
     """
 
     name: str
     answers: Mapping[int, Shape]
     problems: tuple[int, ...] = ()
-    text: str = ""
     statuses: Mapping[int, str] = field(default_factory=dict)
     bodies: Mapping[str, Body] = field(default_factory=dict)
-    retries: str = ""
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     links: Mapping[str, Link] = field(default_factory=dict)
 
@@ -61,11 +59,11 @@ class Group:
 
 
 def read(
-    name: str, shape: Shape, text: str = "", missing: str = "", parameters: Mapping[str, Parameter] | None = None
+    name: str, shape: Shape, *, missing: str = "", parameters: Mapping[str, Parameter] | None = None
 ) -> RouteDescription:
     """Return the description of a route that reads; ``missing`` is the meaning of its status 404, if it has one."""
     statuses = {404: missing} if missing else {}
-    return RouteDescription(name, {200: shape}, tuple(statuses), text, statuses, parameters=parameters or {})
+    return RouteDescription(name, {200: shape}, tuple(statuses), statuses, parameters=parameters or {})
 
 
 def json_body(shape: Shape) -> Mapping[str, Body]:

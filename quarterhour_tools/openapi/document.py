@@ -1,4 +1,4 @@
-"""Builds the OpenAPI document from the functions' routes and the descriptions in ``routes``."""
+"""Builds the OpenAPI document from the functions' routes, the descriptions in ``routes``, texts and examples."""
 
 import inspect
 import json
@@ -28,7 +28,10 @@ PUBLISHED: Final = "GET /openapi.json"
 """The route that publishes the document."""
 EXAMPLES: Final = Path(__file__).with_name("examples")
 """The folder of the examples: JSON files with the examples of each route by their names."""
+TEXTS: Final = Path(__file__).with_name("texts.md")
+"""The page of the texts: what each route does, and why a retry of a write is safe, below the route as heading."""
 
+_TEXT: Final = re.compile(r"^## `([^`]+)`$(.*?)(?=^## |\Z)", re.MULTILINE | re.DOTALL)
 _VARIABLE: Final = re.compile(r"<(\w+)>")
 _LINK: Final = re.compile(r"\[([^]]+)\]\((?!https:)[^)]+\)")
 _DESCRIPTION: Final = """\
@@ -107,7 +110,7 @@ _SECURITY_SCHEMES: Final[Json] = {
 def document(template: Template) -> Json:
     """Return the OpenAPI document of a template's HTTP API."""
     routes = {one.key: one for function in _functions(template) for one in _routes(function)}
-    writer = _Writer(routes, examples())
+    writer = _Writer(routes, examples(), texts())
     paths: dict[str, Json] = {}
     for key in sorted(routes, key=lambda key: key.partition(" ")[::-1]):
         method, _, path = key.partition(" ")
@@ -137,6 +140,11 @@ def examples() -> Mapping[str, Json]:
     """Return the examples of each route: request, body, status and response, by their names."""
     files = (json.loads(file.read_text("utf-8")) for file in sorted(EXAMPLES.glob("*.json")))
     return {route: named for content in files for route, named in content.items()}
+
+
+def texts() -> Mapping[str, str]:
+    """Return the text of each route that has one, in Markdown."""
+    return {route: written.strip() for route, written in _TEXT.findall(TEXTS.read_text("utf-8"))}
 
 
 def text(document: Json) -> str:
@@ -209,20 +217,19 @@ class _Writer:
 
     routes: Mapping[str, _Route]
     examples: Mapping[str, Json]
+    texts: Mapping[str, str]
     schemas: Schemas = field(default_factory=Schemas)
     parameters: Json = field(default_factory=dict)
 
     def operation(self, route: _Route) -> Json:
         """Return the operation object of a route."""
         operation, description = route.operation, route.description
-        retries = f"**Retries:** {description.retries}" if description.retries else ""
-        shown = _LINK.sub(r"\1", inspect.cleandoc(description.text))
         return _without_empty(
             {
                 "operationId": description.name,
                 "tags": [operation.rule.split("/")[1]],
                 "summary": str(inspect.getdoc(operation.handler)).partition("\n\n")[0],
-                "description": "\n\n".join(filter(None, [shown, retries])),
+                "description": _LINK.sub(r"\1", self.texts.get(route.key, "")),
                 "security": [{_SIGNED: []}, *([{_TOKEN: []}] if operation.allow.roles else [])],
                 "x-roles": sorted(operation.allow.roles),
                 "parameters": [self._parameter(*one) for one in route.parameters()],

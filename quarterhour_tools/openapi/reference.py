@@ -1,16 +1,14 @@
 """Makes the reference of the HTTP API from the OpenAPI document: the table of routes, and a section for each."""
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator
-from textwrap import fill
 from typing import Any, Final
 
 from quarterhour.web.access import STAFF, Role
 from quarterhour.web.routing import JSON
-from quarterhour_tools.openapi.description import BODY_PROBLEMS, Group
-from quarterhour_tools.openapi.document import MEANINGS, PROBLEMS_OF_ALL
-from quarterhour_tools.openapi.layout import WIDTH, laid_out
+from quarterhour_tools.openapi.description import BODY_PROBLEMS
+from quarterhour_tools.openapi.document import MEANINGS, PROBLEMS_OF_ALL, texts
+from quarterhour_tools.openapi.layout import laid_out
 from quarterhour_tools.openapi.routes import GROUPS
 from quarterhour_tools.openapi.schemas import Json
 
@@ -43,6 +41,7 @@ class _Reference:
     """The reference of a document."""
 
     def __init__(self, document: Json) -> None:
+        self._texts = texts()
         self._components: Json = document["components"]
         self._operations = {
             f"{method.upper()} {path}": operation
@@ -61,20 +60,18 @@ class _Reference:
             yield f"## {group.title}"
             for route in group.routes:
                 yield f"### `{route}`"
-                yield from filter(None, self._section(group, route))
+                yield from filter(None, self._section(route))
 
-    def _section(self, group: Group, route: str) -> Iterator[str]:
-        operation, description = self._operations[route], group.routes[route]
+    def _section(self, route: str) -> Iterator[str]:
+        operation = self._operations[route]
         yield f"{operation['summary']}\n**Callers:** {_callers(operation.get('x-roles', []), own='{agency}' in route)}."
-        yield inspect.cleandoc(description.text)
+        yield self._texts.get(route, "")
         yield _table(("parameter", "meaning"), self._parameters(_own(operation)))
         content = operation.get("requestBody", {}).get("content", {})
         if content.keys() == {JSON}:
             yield from self._body(content[JSON]["schema"])
         yield from self._examples(operation, content)
         yield _table(("status", "meaning"), self._statuses(operation))
-        if description.retries:
-            yield fill(f"**Retries:** {description.retries}", WIDTH, break_long_words=False, break_on_hyphens=False)
 
     def _parameters(self, parameters: Iterable[Json]) -> Iterator[tuple[str, str]]:
         for one in map(self._resolved, parameters):

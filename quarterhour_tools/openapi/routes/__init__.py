@@ -5,17 +5,12 @@ from typing import Final
 
 from quarterhour_tools.openapi.description import Group, RouteDescription
 from quarterhour_tools.openapi.routes.accounts import ACCOUNTS
-from quarterhour_tools.openapi.routes.agencies import AGENCIES
-from quarterhour_tools.openapi.routes.caller import CALLER
-from quarterhour_tools.openapi.routes.documents import DOCUMENTS
 from quarterhour_tools.openapi.routes.events import EVENTS
-from quarterhour_tools.openapi.routes.exchange_rates import EXCHANGE_RATES
 from quarterhour_tools.openapi.routes.files import FILES
-from quarterhour_tools.openapi.routes.messages import MESSAGES
 from quarterhour_tools.openapi.routes.orders import ORDERS
-from quarterhour_tools.openapi.routes.reports import REPORTS
-from quarterhour_tools.openapi.routes.sales import SALES
-from quarterhour_tools.openapi.routes.search import SEARCH
+from quarterhour_tools.openapi.routes.people import CALLER, MESSAGES, SEARCH
+from quarterhour_tools.openapi.routes.registry import AGENCIES, DOCUMENTS, EXCHANGE_RATES
+from quarterhour_tools.openapi.routes.reports import REPORTS, SALES
 from quarterhour_tools.openapi.routes.statements import STATEMENTS
 from quarterhour_tools.openapi.routes.subscriptions import SUBSCRIPTIONS
 
