@@ -17,7 +17,7 @@ from quarterhour.statements.document.invoice import (
     why_no_invoice,
 )
 from quarterhour.statements.document.invoice_xml import DECLARATION, email_of, group, text
-from quarterhour.statements.document.page import StatementContent
+from quarterhour.statements.document.page_part import StatementContent
 
 _NAMESPACES: Final = "".join(
     f' xmlns:{prefix}="urn:un:unece:uncefact:data:standard:{name}:100"'

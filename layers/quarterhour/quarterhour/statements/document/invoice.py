@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 from quarterhour.model import money
 from quarterhour.model.periods import Period
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, EXEMPT, OUTSIDE_SCOPE, REVERSE_CHARGE, STANDARD
-from quarterhour.statements.document.page import StatementContent
+from quarterhour.statements.document.page_part import StatementContent
 from quarterhour.statements.listing import CREDIT_NOTE
 
 NORM: Final = "urn:cen.eu:en16931:2017"

@@ -17,7 +17,7 @@ from quarterhour.statements.document.invoice import (
     invoice_of,
     why_no_invoice,
 )
-from quarterhour.statements.document.page import StatementContent
+from quarterhour.statements.document.page_part import StatementContent
 
 DECLARATION: Final = '<?xml version="1.0" encoding="UTF-8"?>\n'
 
