@@ -228,6 +228,7 @@ def test_a_run_may_die_at_any_call_and_its_repeat_pays_each_statement_once(
     ]
 
 
+@pytest.mark.slow  # two months, each of which is sealed
 def test_each_statement_is_paid_once_and_again_after_its_payout_was_withdrawn(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -171,7 +171,13 @@ def sums(shop: Marketplace) -> tuple[str, ...]:
     return (*((found[0][name] for name in names) if found else ("0", "0", "0")), balance)
 
 
-@pytest.mark.parametrize("names", [{}, {"statement": "S-000001"}], ids=["any", "names the statement"])
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param({}, id="any"),
+        pytest.param({"statement": "S-000001"}, id="names the statement", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize(
     ("paid", "after_cancelling", "of_november", "after_releasing", "open_then"),
     [
