@@ -97,14 +97,14 @@ DEFAULTS: Final[Mapping[str, Any]] = {
 FIELDS: Final = tuple(DEFAULTS)
 
 
-class Content(NamedTuple):
+class SettingsContent(NamedTuple):
     """The content of a document: settings without calendars, and from when its own calendar, the label, applies."""
 
     settings: Settings
     valid: Valid
 
 
-def read_settings(content: object) -> Content | tuple[FieldProblem, ...]:
+def read_settings(content: object) -> SettingsContent | tuple[FieldProblem, ...]:
     """Return the settings in a document's content, or every problem in it.
 
     A content without ``periods_from`` is valid from the first instant on.
@@ -142,7 +142,7 @@ def read_settings(content: object) -> Content | tuple[FieldProblem, ...]:
     if read.problems:
         return fields.bounded(read.problems, "settings as described")
     days = Calendar().grace_days if grace_days is None else grace_days
-    return Content(settings, Valid(since or ALWAYS[0], _label(zone or "UTC", days, first_period)))
+    return SettingsContent(settings, Valid(since or ALWAYS[0], _label(zone or "UTC", days, first_period)))
 
 
 def settings_of(latest: Values | None) -> Settings:
@@ -150,7 +150,7 @@ def settings_of(latest: Values | None) -> Settings:
     if latest is None:
         return Settings()
     read = read_settings(exact_json.parse(latest["content"]))
-    if isinstance(read, Content):
+    if isinstance(read, SettingsContent):
         starts = tuple((one.valid_from, _calendar(one.label)) for one in timeline_of(latest))
         return replace(read.settings, calendars=Calendars(starts))
     raise InvalidError(in_words(read), *read)
@@ -167,7 +167,7 @@ def first_version(content: object, by: str, now: datetime) -> list[Values]:
 
 def _valid(content: object) -> Valid | tuple[FieldProblem, ...]:
     read = read_settings(content)
-    return read.valid if isinstance(read, Content) else read
+    return read.valid if isinstance(read, SettingsContent) else read
 
 
 def following(timeline: Timeline, new: Start, now: datetime) -> Timeline:

@@ -3,15 +3,15 @@
 from typing import Final
 
 from quarterhour.statements.document.language import language_of
-from quarterhour.statements.document.page_amounts import Amounts
-from quarterhour.statements.document.page_appendix import Appendix
-from quarterhour.statements.document.page_lines import Lines
+from quarterhour.statements.document.page_amounts import AmountsPart
+from quarterhour.statements.document.page_appendix import AppendixPart
+from quarterhour.statements.document.page_lines import LinesPart
 from quarterhour.statements.document.page_part import StatementContent, agency_name
-from quarterhour.statements.document.page_parties import Parties
+from quarterhour.statements.document.page_parties import PartiesPart
 from quarterhour.statements.document.page_style import page_style
 from quarterhour.web.html.markup import block, escaped, heading, image, name, page, paragraph
 
-_PARTS: Final = (Parties, Amounts, Lines, Appendix)
+_PARTS: Final = (PartiesPart, AmountsPart, LinesPart, AppendixPart)
 
 
 def statement_page(document: StatementContent) -> bytes:

@@ -14,7 +14,7 @@ _WITH_A_NOTE: Final = ("reverse_charge", "exempt", "outside_scope")
 """The schemes whose legal note a statement must show."""
 
 
-class Amounts(PagePart):
+class AmountsPart(PagePart):
     """The summary, and the tax by scheme and percentage."""
 
     def sections(self) -> Iterator[Html]:

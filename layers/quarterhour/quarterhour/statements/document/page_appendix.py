@@ -7,7 +7,7 @@ from quarterhour.statements.document.page_part import PagePart, sentences
 from quarterhour.web.html.markup import NOTHING, Html, block, code, escaped, facts, instant, name, paragraph, section
 
 
-class Appendix(PagePart):
+class AppendixPart(PagePart):
     """How to object, and what proves the document."""
 
     def sections(self) -> Iterator[Html]:

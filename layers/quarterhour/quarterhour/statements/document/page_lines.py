@@ -24,7 +24,7 @@ _CHART_FROM: Final = 5
 _NONE: Final = "\N{EN DASH}"
 
 
-class Lines(PagePart):
+class LinesPart(PagePart):
     """The sums of the lines by kind, month, day, terms and order."""
 
     def sections(self) -> Iterator[Html]:

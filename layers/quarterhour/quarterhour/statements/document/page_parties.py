@@ -11,7 +11,7 @@ from quarterhour.web.html.markup import NOTHING, Html, address, block, escaped, 
 _IBAN_GROUP: Final = 4
 
 
-class Parties(PagePart):
+class PartiesPart(PagePart):
     """What is owed and until when, what is corrected, and the parties."""
 
     def sections(self) -> Iterator[Html]:
