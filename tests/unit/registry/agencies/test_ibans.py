@@ -7,7 +7,14 @@ from tests.support.cases import cases
 
 
 @pytest.mark.parametrize(
-    "iban", ["DE89370400440532013000", "DE89 3704 0044 0532 0130 00", "gb29nwbk60161331926819", "NL91ABNA0417164300"]
+    "iban",
+    [
+        "DE89370400440532013000",
+        "DE89 3704 0044 0532 0130 00",
+        "gb29nwbk60161331926819",
+        "NL91ABNA0417164300",
+        "BE68539007547034",
+    ],
 )
 def test_an_iban_of_its_country_is_one(iban: str) -> None:
     assert is_iban(iban)
