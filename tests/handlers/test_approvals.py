@@ -134,11 +134,27 @@ def test_anybody_of_finance_discards_it_and_nobody_approves_it_afterwards(two: W
     assert (outcome["verdict"], "a mistake" in outcome["errors"][0]["problem"]) == ("rejected", True)
 
 
-def test_an_approved_event_is_discarded_until_it_is_posted(two: World) -> None:
+def test_an_approved_event_is_posted_and_nobody_discards_it_before(two: World) -> None:
     record(two, adjustment("a1", "-2.50"))
     assert decide(two, "bob", "release")[0] == 200
-    assert decide(two, "fay", "discard")[0] == 200
-    assert (watch(two)["posted"], in_ledger(two)) == (0, {})
+    status, found = decide(two, "fay", "discard")
+    assert (status, found["detail"]) == (409, "the event 'finance#a1' is approved, by bob, and will be posted")
+    assert watch(two)["posted"] == 1
+
+
+def test_a_machine_that_sends_the_same_does_not_go_round_the_approval_and_the_ledger_keeps_both_names(
+    two: World,
+) -> None:
+    record(two, adjustment("a1", "-2.50"))
+    same = {**adjustment("a1", "-2.50"), "source": "finance"}
+    for _ in range(2):
+        assert verdicts(post(two, same)) == ["held"]
+        assert verdicts(post(two, [same, payment("p1", "-25.00")]))[0] == "held"
+    assert decide(two, "bob", "release")[0] == 200
+    assert verdicts(post(two, same)) == ["held"], "it is posted by the watch"
+    assert watch(two)["posted"] == 1
+    event = two.read("/events/finance/a1")
+    assert (event["recorded_by"], event["approved_by"]) == ("fay", "bob")
 
 
 def test_a_decision_sent_again_changes_nothing_and_another_one_conflicts(two: World) -> None:

@@ -50,12 +50,15 @@ def planned_release(held: HeldEvent, request: ReleaseRequest, at: str) -> Releas
 def planned_discard(held: HeldEvent, request: DiscardRequest, at: str) -> HeldDecision | None:
     """Return the decision to discard a held event; ``None`` if the request is a retry of one that is made.
 
-    ``at``: now (ISO 8601). Raises ``ConflictError`` if it was discarded by others, or for another reason.
+    ``at``: now (ISO 8601). Raises ``ConflictError`` if it was discarded by others, or for another reason, or if it is
+    approved and about to be posted.
     """
     before = held.discarded
     if before and (before.by, before.reason) == (request.by, request.reason):
         return None
     _refuse_discarded(held)
+    if held.approved and held.reason is HeldReason.NEEDS_APPROVAL:
+        raise ConflictError(f"{name_of(held.event.identity)} is approved, by {held.approved.by}, and will be posted")
     return HeldDecision(request.by, at, request.reason)
 
 

@@ -65,10 +65,11 @@ def release_request(table: str, held: HeldEvent, decision: Release | Approval) -
 def discard_request(tables: tuple[str, str], held: HeldEvent, decision: HeldDecision) -> Request:
     """Build the transaction that discards a held event: its reservation and its item change together.
 
-    ``tables``: the Identity and the Entity table. The condition is that the event is not posted yet.
+    ``tables``: the Identity and the Entity table. The condition is that the event is not posted or approved meanwhile.
     """
     identity_table, entity_table = tables
     event = held.event
+    unapproved = "" if held.approved else " AND attribute_not_exists(approved)"
     index = index_values(event.identity, event.account.agency, HeldStatus.DISCARDED, held.place)
     given = {"held": HeldStatus.HELD, "discarded": HeldStatus.DISCARDED, "decision": asdict(decision)}
     updates = [
@@ -83,7 +84,7 @@ def discard_request(tables: tuple[str, str], held: HeldEvent, decision: HeldDeci
             entity_table,
             held_key(event.identity),
             f"{set_all(index)}, discarded = :decision, #status = :discarded",
-            "#status = :held",
+            f"#status = :held{unapproved}",
             {**given, **index},
         ),
     ]

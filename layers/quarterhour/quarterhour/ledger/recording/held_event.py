@@ -52,8 +52,12 @@ class Reservation:
         return cls(event.identity, event.digest, event.type, reason, event.linked_to)
 
     def may_become_claim(self, event: Event) -> bool:
-        """Return whether the reservation is that of an event with this content, and the event can still be posted."""
-        return event.has_digest(self.digest) and self.discarded is None
+        """Return whether the reservation is that of an event with this content, and the event can still be posted.
+
+        What needs an approval waits for it though a machine sends the same content: the ledger keeps both names.
+        """
+        is_free = self.reason is not HeldReason.NEEDS_APPROVAL or event.recorded_by is not None
+        return event.has_digest(self.digest) and self.discarded is None and is_free
 
     @property
     def is_of_sale(self) -> bool:
