@@ -111,8 +111,8 @@ def _upload(args: argparse.Namespace) -> int:
 
 def key_of(path: Path, map_: str | None, settings: Sequence[str]) -> str:
     """Return the key of a file in the inbox; raise ``ToolError`` if it does not tell the file's form."""
-    if any("=" not in one or "/" in one for one in settings) or "/" in (map_ or ""):
-        raise ToolError("--set needs NAME=VALUE, and no / in it or in --map")
+    if any("=" not in one or "/" in one for one in settings) or "/" in (map_ or "") or map_ in {".", ".."}:
+        raise ToolError("--set needs NAME=VALUE, and no / in it or in --map, which is no . or .. either")
     key = INBOX + "/".join([*([map_] if map_ else ()), *settings, path.name])
     try:
         form = form_of(key)
