@@ -17,7 +17,7 @@ from typing import Any
 import boto3
 import pytest
 
-from quarterhour.model.clock import ManualClock, SystemClock
+from quarterhour.model.clock import ManualClock, SystemClock, iso_seconds
 from quarterhour.notifications import requests
 from quarterhour.notifications.subscription import Attempt, DeliveryOutcome
 from quarterhour.notifications.webhook import WebhookSender
@@ -61,14 +61,7 @@ class Aws:
         url = self._server.url
         people = url.replace("127.0.0.1", "localhost")
         outputs = {"ApiUrl": url, "PeopleApiUrl": people, **{f"{one}FunctionName": one for one in FUNCTIONS}}
-        return {
-            "Stacks": [
-                {
-                    "Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in outputs.items()],
-                    "Parameters": [{"ParameterKey": "first_period", "ParameterValue": "2026-10"}],
-                }
-            ]
-        }
+        return {"Stacks": [{"Outputs": [{"OutputKey": key, "OutputValue": value} for key, value in outputs.items()]}]}
 
     def invoke(self, FunctionName: str, Payload: str) -> Any:  # noqa: N803 - AWS's own
         with self._server.turns.taken():
@@ -154,7 +147,10 @@ def test_a_failing_step_of_a_deployed_stack_is_on_a_page_without_its_address(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    server, world, _ = checked
+    server, world, clock = checked
+    with server.turns.taken():
+        world.change_settings(first_period="2026-10", periods_from=iso_seconds(clock.now() + timedelta(hours=1)))
+    clock.advance(timedelta(hours=1))
     world.stack.anonymous = False
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "AKIAEXAMPLEEXAMPLE12")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
