@@ -20,7 +20,7 @@ from quarterhour_tools.cli import main as quarterhour
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
 from quarterhour_tools.errors import ToolError
-from quarterhour_tools.target.deployment import described
+from quarterhour_tools.target.deployment import outputs_of
 
 CLONE: Final = TEMPLATE.parent
 CONFIGURATIONS: Final = {"dev": "default", "prod": "prod"}
@@ -57,7 +57,7 @@ def deploy(stage: str, sam: str) -> int:
     _run("make", "build", f"SAM_OPTIONS={shlex.join(options)}")
     _run(sam, "deploy", *options)
     stack = str(settings["stack_name"])
-    print(f"\nThe API of {stack}: {described(stack).outputs['ApiUrl']}", flush=True)
+    print(f"\nThe API of {stack}: {outputs_of(stack)['ApiUrl']}", flush=True)
     if sentence := of_concurrency():
         print(sentence, flush=True)
     return quarterhour(["check", "--stack", stack, "--wait", "0", "--out", str(CLONE / "build" / "check.html")])

@@ -25,7 +25,7 @@ from quarterhour_tools.loading.event_messages import (
 from quarterhour_tools.loading.ndjson import Lines, open_lines
 from quarterhour_tools.operations.intake import BUS, needed, queue_url
 from quarterhour_tools.output import counted
-from quarterhour_tools.target.deployment import client, described
+from quarterhour_tools.target.deployment import client, outputs_of
 
 WAYS: Final = ("queue", "bus", "inbox")
 _POLL_SECONDS: Final = 1.0
@@ -79,7 +79,7 @@ def _send_to_queue(args: argparse.Namespace, lines: Lines) -> tuple[int, int, li
 
 
 def _send_to_bus(args: argparse.Namespace, lines: Lines) -> tuple[int, int, list[str]]:
-    bus = BUS if args.url else needed(described(args.stack).outputs.get("IntakeBus"), args)
+    bus = BUS if args.url else needed(outputs_of(args.stack).get("IntakeBus"), args)
     events = client("events", args.url, Config())
     refused: list[str] = []
     sent = 0
@@ -95,7 +95,7 @@ def _send_to_bus(args: argparse.Namespace, lines: Lines) -> tuple[int, int, list
 def _upload(args: argparse.Namespace) -> int:
     """Upload a file as it is, wait for its result, and print it."""
     key = key_of(Path(args.file), args.map, args.set)
-    bucket = "InboxBucket" if args.url else needed(described(args.stack).outputs.get("InboxBucketName"), args)
+    bucket = "InboxBucket" if args.url else needed(outputs_of(args.stack).get("InboxBucketName"), args)
     s3 = client("s3", args.url, _PATH_STYLE)
     try:
         s3.head_bucket(Bucket=bucket)

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from quarterhour.model import exact_json
 from quarterhour.model.errors import in_words
-from quarterhour.registry.settings.settings import DEFAULTS, FIELDS, Content, read_settings
+from quarterhour.registry.settings.settings import DEFAULTS, FIELDS, SettingsContent, read_settings
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.owner import register
 from quarterhour_tools.output import as_json
@@ -42,7 +42,7 @@ def read(file: Path) -> SettingsFile:
     except (ValueError, RecursionError) as error:
         raise ToolError(f"{file} is not JSON: {error}") from error
     settings = read_settings(content)
-    if not isinstance(settings, Content):
+    if not isinstance(settings, SettingsContent):
         raise ToolError(f"{file}: {in_words(settings)}")
     # All numbers are whole but the rate, which may be a number, too.
     return SettingsFile({name: _plain(value) for name, value in content.items()})

@@ -19,7 +19,7 @@ from quarterhour.model import exact_json
 from quarterhour.model.fields import printable
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import as_json, counted, print_table
-from quarterhour_tools.target.deployment import client, configure_target, described, invoke
+from quarterhour_tools.target.deployment import client, configure_target, invoke, outputs_of
 
 NAME: Final = "unpark"
 HELP: Final = "apply parked records; list parked events, or take them to correct them"
@@ -74,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
 def queue_url(args: argparse.Namespace, logical: str, output: str) -> str | None:
     """Return the URL of a queue; ``None`` if the deployment does not have it."""
     if not args.url:
-        return described(args.stack).outputs.get(output)
+        return outputs_of(args.stack).get(output)
     try:
         return str(client("sqs", args.url, Config()).get_queue_url(QueueName=logical)["QueueUrl"])
     except ClientError:

@@ -5,7 +5,7 @@ import getpass
 import json
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Final, Literal
 from urllib.parse import urlsplit
 
 import boto3
@@ -151,23 +151,13 @@ def client(service: Literal["events", "lambda", "s3", "sqs"], url: str | None, c
 
 def deployed(stack: str, output: str) -> str:
     """Return the value of an output of a deployed stack; raise ``ToolError`` if it has no such output."""
-    outputs = described(stack).outputs
+    outputs = outputs_of(stack)
     if output not in outputs:
         raise ToolError(f"the stack {stack} has no {output}: is it a stack of Quarterhour?")
     return outputs[output]
 
 
-class Described(NamedTuple):
-    """The outputs and the parameters of a deployed stack by name."""
-
-    outputs: Mapping[str, str]
-    parameters: Mapping[str, str]
-
-
-def described(stack: str) -> Described:
-    """Return the outputs and the parameters of a deployed stack."""
+def outputs_of(stack: str) -> Mapping[str, str]:
+    """Return the outputs of a deployed stack by name."""
     (found,) = boto3.client("cloudformation").describe_stacks(StackName=stack)["Stacks"]
-    return Described(
-        {one["OutputKey"]: str(one["OutputValue"]) for one in found.get("Outputs", [])},
-        {one["ParameterKey"]: str(one["ParameterValue"]) for one in found.get("Parameters", [])},
-    )
+    return {one["OutputKey"]: str(one["OutputValue"]) for one in found.get("Outputs", [])}

@@ -38,7 +38,7 @@ from quarterhour_tools.operations.check import plan
 from quarterhour_tools.operations.check.outcome import AnsweredCall, NotDoneError, Outcome, StepResult, request_id
 from quarterhour_tools.operations.check.outside import Outside
 from quarterhour_tools.operations.check.steps import CLEAN, PEOPLE, STEPS, Check, Step, Target
-from quarterhour_tools.target.deployment import api, configure_target, described, invoke
+from quarterhour_tools.target.deployment import api, configure_target, invoke, outputs_of
 
 _TITLE: Final = "Check of a Quarterhour stack"
 _LABELS: Final = max(map(len, Outcome))
@@ -239,12 +239,11 @@ def _check(args: argparse.Namespace, trail: Trail) -> Check:
     """Return the check of the stack or the emulator that the arguments select."""
     remote = api(args)
     remote.observe(trail.note)
-    found = described(args.stack) if args.stack else None
     first = "" if args.statement else remote.get("/me", {}).get("first_period") or ""
     call = partial(_invoked, args, trail)
     # An emulator serves the console at its only address.
-    outputs = found.outputs if found else {PEOPLE: remote.url}
-    target = Target(remote, Outside(trail.note), call, found is not None, outputs, first)
+    outputs = outputs_of(args.stack) if args.stack else {PEOPLE: remote.url}
+    target = Target(remote, Outside(trail.note), call, args.stack is not None, outputs, first)
     run = f"{clock.now():%Y%m%dT%H%M%SZ}-{secrets.token_hex(2)}"
     return Check(target, run, args.currency, timedelta(minutes=args.wait), args.seal)
 
