@@ -164,9 +164,9 @@ class Recorded:
 
 
 def recording(events: int) -> Recorded:
-    """Record retail events in requests of so many, after one that warms the function up."""
+    """Record retail events in requests of so many, after one that warms the function up, of the same customers."""
     with system() as one:
-        one.record(retail(0, 1))
+        one.record(retail(0, events))
         requests = max(1, _LEAST_RECORDED // events)
         bills = [one.record(retail(MAX_BATCH * (number + 1), events)) for number in range(requests)]
         bill = sum(bills, Bill())
@@ -176,14 +176,14 @@ def recording(events: int) -> Recorded:
 
 
 def retail(first: int, count: int) -> list[dict[str, Any]]:
-    """Return sales with what a shop sends: 375 bytes in the ledger, each with hashes that do not compress."""
+    """Return sales with what a shop sends, each with hashes that do not compress; each customer buys in every batch."""
     events = batch(first, AGENCIES)[:count]
     for number, event in enumerate(events, first):
         digest = sha256(str(number).encode()).hexdigest()
         event["time"] = f"2026-10-23T01:{number % 30:02d}:{number % 60:02d}Z"
         event["data"] |= {
             "product": f"{digest[:6]} cream hanging heart holder",
-            "customer": f"customer-{digest[6:12]}",
+            "customer": f"customer-{number - first:06d}",
             "order_id": f"{digest[12:18]}",
             "location": "GB#London",
             "quantity": str(number % 12 + 1),
