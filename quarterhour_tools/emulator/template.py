@@ -162,10 +162,14 @@ class Template:
         return [self._folder / one["ContentUri"] for one in self.resources("AWS::Serverless::LayerVersion").values()]
 
     def functions(self, attributes: Attributes) -> dict[str, Function]:
-        """Return the functions by name; a function's name is that of its code's folder."""
-        deployed = self.deployed("AWS::Serverless::Function").values()
-        functions = (self._function(properties, attributes) for properties in deployed)
-        return {function.name: function for function in functions}
+        """Return the functions by name; a function's name is that of its code's folder.
+
+        One whose routes need no token, the console's, is there without sign-in, too: on one machine it needs none.
+        """
+        kind, names = "AWS::Serverless::Function", self.function_names()
+        deployed, opened = self.deployed(kind), set(self.open_routes().values())
+        present = {logical: one for logical, one in self.resources(kind).items() if names[logical] in opened} | deployed
+        return {names[logical]: self._function(one, attributes) for logical, one in present.items()}
 
     def function_names(self) -> dict[str, str]:
         """Return the functions' names by logical id."""

@@ -11,6 +11,8 @@ from quarterhour.ledger.recording.service import Recorder
 from quarterhour.maintenance.rebuild.service import RebuildResult, RebuildService
 from quarterhour.orders.billing.service import Biller
 from quarterhour.orders.service import OrderService
+from quarterhour.registry.settings.settings import Settings
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.reports.service import Reporter
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
@@ -32,6 +34,7 @@ class Invocation:
     def __init__(self, patch: pytest.MonkeyPatch, function: str, service: type, method: str) -> None:
         self.milliseconds = REMAINING
         self.given: tuple[Any, ...] = ()
+        patch.setattr(SettingsReader, "settings", lambda _: Settings())
         patch.setattr(service, method, lambda _, *given: self._reached(*given))
         self._module, _ = started(FUNCTIONS[function], patch)
 

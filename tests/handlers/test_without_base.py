@@ -35,7 +35,7 @@ def test_exchange_rates_are_stored_without_a_base_currency(world: World) -> None
 
 
 @pytest.mark.parametrize(
-    ("base", "problem"), [("EUR", "base is EUR: expected none, as the dep"), ("ZZZ", "base is 'ZZZ': expected an ISO")]
+    ("base", "problem"), [("EUR", "base is EUR: expected none, as the set"), ("ZZZ", "base is 'ZZZ': expected an ISO")]
 )
 def test_a_rate_that_names_a_base_currency_is_refused(world: World, base: str, problem: str) -> None:
     answer = put(world, "CHF", {"units_per_base": "0.9", "source": "ECB", "base": base})

@@ -160,7 +160,7 @@ def test_fenced_examples_are_not_searched(check: Check) -> None:
 
 def test_stored_names_stay(check: Check) -> None:
     assert check("The key `QUARTER#202610230130#03`, the file `quarter=0130/lines.csv.gz`.\n", "page.md") == []
-    assert check("The parameter `AcceptanceDays`.\n", "page.md") == []
+    assert check("The setting `acceptance_days`.\n", "page.md") == []
     assert check("The keys `QUARTER_HOUR` and `wanted`.\n", "page.md") != []
 
 
