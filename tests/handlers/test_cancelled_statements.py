@@ -15,6 +15,7 @@ from tests.support.agencies import tax
 from tests.support.copies import OnACopy
 from tests.support.events import payment, refund, sale
 from tests.support.system import opened
+from tests.support.tables import items
 
 OCTOBER = "/statements/42/GBP/2026-10"
 DRAFT = "/drafts/42/GBP/2026-10"
@@ -25,7 +26,7 @@ FOLDER = "statements/2026-10/42/GBP"
 @pytest.fixture(scope="module")
 def october() -> Iterator[Marketplace]:
     """The system after the release of a statement of October, of a sale of 100.00 that costs 12.50 and 20 % of tax."""
-    with opened(LONDON, start=datetime(2026, 10, 31, 22, tzinfo=UTC)) as world:
+    with opened({**LONDON, "Notifications": "on"}, start=datetime(2026, 10, 31, 22, tzinfo=UTC)) as world:
         shop = Marketplace(world)
         shop.write("/documents/owner", OWNER)
         shop.write("/agencies/42", tax(percent="20"))
@@ -99,6 +100,18 @@ def test_each_document_is_found_by_its_number_and_leads_to_the_statement(shop: M
     for number, kind in (("S-000001", "statement"), ("C-000001", "credit_note"), ("S-000002", "statement")):
         found = shop.world.read("/search", q=number)["statements"]
         assert found == [{"number": number, "document": kind, **name}]
+
+
+def test_a_credit_note_and_the_statement_after_it_are_announced_once_each_with_their_numbers(shop: Marketplace) -> None:
+    decide(shop, "cancel", 2)
+    decide(shop, "release", 4)
+    log = (one for one in items(shop.world, "EntityTable") if one["pk"].startswith("NOTIFICATIONS#"))
+    found = [one for one in sorted(log, key=lambda one: str(one["sk"])) if one["kind"].startswith("statement.")]
+    assert [(one["kind"], one["data"]["number"]["S"], "cancels" in one["data"]) for one in found] == [
+        ("statement.issued", "S-000001", False),
+        ("statement.issued", "C-000001", True),
+        ("statement.issued", "S-000002", False),
+    ]
 
 
 def test_nobody_accepts_or_disputes_a_cancelled_statement(shop: Marketplace) -> None:

@@ -21,7 +21,7 @@ class NotificationKind(StrEnum):
     STATEMENT_ISSUED = "statement.issued"
     """An account has a new statement or credit note."""
     STATEMENT_ANSWERED = "statement.answered"
-    """The status of a statement changed: accepted, disputed, resolved or another."""
+    """A statement, or a line of it, was accepted, disputed or resolved."""
     EVENT_HELD = "event.held"
     """An event waits for something that is not there yet."""
     EVENT_POSTED = "event.posted"

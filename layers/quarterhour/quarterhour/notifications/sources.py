@@ -19,6 +19,8 @@ STATEMENTS: Final = f"STATEMENTS{SEPARATOR}"
 WAKE: Final = json.dumps({"wake": True})
 """The message that only says that the log has more notifications."""
 _ALARM: Final = "CloudWatch Alarm State Change"
+_BY_RELEASE: Final = frozenset({"cancelled", "issued"})
+"""The statuses that a statement has by the release of a document, which is announced itself."""
 
 
 def of_changes(records: Iterable[Record]) -> tuple[list[Notification], list[Poison]]:
@@ -27,27 +29,26 @@ def of_changes(records: Iterable[Record]) -> tuple[list[Notification], list[Pois
     poison: list[Poison] = []
     for record in records:
         try:
-            notification = _of_change(record)
+            found += _of_change(record)
         except (KeyError, ValueError, TypeError) as error:
             poison.append(Poison(record, f"no notification can be made of it: {error!r}"))
-            continue
-        if notification:
-            found.append(notification)
     return found, poison
 
 
-def _of_change(record: Record) -> Notification | None:
+def _of_change(record: Record) -> list[Notification]:
     pk: str = record["dynamodb"]["Keys"]["pk"]["S"]
     if pk.startswith(HELD):
         return _of_held(record)
     values = from_item(new_image(record))
-    # The item of a statement that was cancelled is replaced by that of the next statement, with another number.
-    if record["eventName"] == "MODIFY" and from_item(old_image(record)).get("number") == values.get("number"):
-        return None
-    return _of_statement(values)
+    if "documents" not in values:
+        return _of_status(values)
+    # Each release adds a document to the item of a statement: a credit note that cancels it, or the next statement.
+    before = from_item(old_image(record))["documents"] if record["eventName"] == "MODIFY" else ()
+    known = {one["number"] for one in before}
+    return [_of_document(one) for one in values["documents"] if one["number"] not in known]
 
 
-def _of_held(record: Record) -> Notification | None:
+def _of_held(record: Record) -> list[Notification]:
     """Return what the change of a held event says.
 
     Its item is removed when it is recorded. It changes when it is tried again, and when it is discarded.
@@ -67,22 +68,32 @@ def _of_held(record: Record) -> Notification | None:
             else None
         )
     if kind is None:
-        return None
+        return []
     data = {"source": identity.source, "id": identity.id, "event_type": values["type"], "href": _event(identity)}
     if kind is NotificationKind.EVENT_HELD:
         data["reason"] = values["reason"]
-    return Notification.of(kind, data, str(identity), at, agency=values["agency"])
+    return [Notification.of(kind, data, str(identity), at, agency=values["agency"])]
 
 
-def _of_statement(values: Mapping[str, Any]) -> Notification | None:
-    period, key = values["pk"].removeprefix(STATEMENTS), values["sk"]
-    agency, currency, *change = key.split(SEPARATOR)
-    data = {"currency": currency, "period": period, "href": _path("statements", agency, currency, period)}
-    if change:
-        data["status"] = values["status"]
-        return Notification.of(NotificationKind.STATEMENT_ANSWERED, data, period, key, agency=agency)
-    data["number"] = values["number"]
-    return Notification.of(NotificationKind.STATEMENT_ISSUED, data, period, key, values["number"], agency=agency)
+def _of_document(document: Mapping[str, Any]) -> Notification:
+    agency, data = _statement(document)
+    data |= {"number": document["number"]} | ({"cancels": document["cancels"]} if document["cancels"] else {})
+    return Notification.of(NotificationKind.STATEMENT_ISSUED, data, document["number"], agency=agency)
+
+
+def _of_status(values: Mapping[str, Any]) -> list[Notification]:
+    if values["status"] in _BY_RELEASE and "line" not in values:
+        return []
+    agency, data = _statement(values)
+    data["status"] = values["status"]
+    parts = (data["period"], values["sk"])
+    return [Notification.of(NotificationKind.STATEMENT_ANSWERED, data, *parts, agency=agency)]
+
+
+def _statement(values: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
+    """Return the agency of a statement, and its other names and its path, from values that name it."""
+    period, agency, currency = (values[name] for name in ("period", "agency", "currency"))
+    return agency, {"currency": currency, "period": period, "href": _path("statements", agency, currency, period)}
 
 
 def of_message(body: str) -> list[Notification]:
