@@ -91,7 +91,7 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as context:
         server = context.enter_context(new_server(args.port, args.host))
         given = {
-            "Notifications": "off" if args.demo else "on",
+            "Notifications": "off" if args.demo else "webhooks",
             **intake_parameters(args),
             **(year_run.PARAMETERS if args.demo else {}),
         }

@@ -20,7 +20,8 @@ RUNBOOKS: Final = "runbooks.md"
 
 env = Environment.of_process()
 issuer = env.variables.get("JWT_ISSUER", "")
-settings = PageSettings(issuer, env.variables.get("CONSOLE_CLIENT_ID", ""), env.text("CONSOLE_SCOPE"))
+client, _, scope = env.variables.get("CONSOLE_CLIENT_ID", "").partition(" ")
+settings = PageSettings(issuer, client, scope or "openid")
 origins = [
     env.text("FILES_ORIGIN"),
     *(origin(one) for one in (issuer, env.variables.get("CONSOLE_TOKEN_ORIGIN")) if one),

@@ -4,7 +4,6 @@ import argparse
 
 from quarterhour_tools.emulator.engines import DYNAMODB_LOCAL, EMBEDDED
 from quarterhour_tools.emulator.server import HOST, Server
-from quarterhour_tools.emulator.stack import DEFAULT_BUS
 from quarterhour_tools.errors import ToolError
 
 
@@ -48,8 +47,7 @@ def stack_parameters(args: argparse.Namespace) -> dict[str, str | int]:
 
 def intake_parameters(args: argparse.Namespace) -> dict[str, str | int]:
     """Return the parameters of an emulator that takes events in by queue, bus and inbox, unless they say otherwise."""
-    given = stack_parameters(args)
-    return given if "Intake" in given else {"Intake": "on", "IntakeBusName": DEFAULT_BUS, **given}
+    return {"Intake": "queue-and-bus", **stack_parameters(args)}
 
 
 def new_server(port: int, host: str = HOST) -> Server:

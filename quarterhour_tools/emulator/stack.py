@@ -6,7 +6,7 @@ import sys
 import time
 import traceback
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import partial
@@ -56,9 +56,6 @@ if TYPE_CHECKING:
     from quarterhour_tools.emulator.event_source import EventSource
 
 TEMPLATE: Final = Path(__file__).parents[2] / "template.yaml"
-
-DEFAULT_BUS: Final = "default"
-"""The event bus that every account has."""
 
 # Never closed: the functions' logger keeps it for the life of the process.
 _NOWHERE: Final = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
@@ -362,17 +359,14 @@ class Stack:
                 self._s3.put_bucket_notification_configuration(Bucket=name, NotificationConfiguration=request)
 
     def _create_rules(self) -> None:
-        """Create the rules that send events of a bus to queues, and the bus if it is not the default one."""
+        """Create the rules that send events of the default bus to queues."""
         events = self.engine.events()
         for logical, properties in self.template.deployed("AWS::Events::Rule").items():
             rule = self.template.resolve(properties, self._attribute)
-            bus, name = rule["EventBusName"], f"{self._prefix}{logical}"
-            with suppress(events.exceptions.ResourceAlreadyExistsException):
-                if bus != DEFAULT_BUS:
-                    events.create_event_bus(Name=bus)
-            events.put_rule(Name=name, EventBusName=bus, EventPattern=json.dumps(rule["EventPattern"]))
+            name = f"{self._prefix}{logical}"
+            events.put_rule(Name=name, EventPattern=json.dumps(rule["EventPattern"]))
             targets = [{"Id": one["Id"], "Arn": one["Arn"]} for one in rule["Targets"]]
-            events.put_targets(Rule=name, EventBusName=bus, Targets=targets)
+            events.put_targets(Rule=name, Targets=targets)
 
     def _limits(self, queue: str) -> QueueLimits:
         """Return the limits of a queue by its ARN."""

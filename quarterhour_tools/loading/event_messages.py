@@ -41,8 +41,8 @@ def _body(texts: Sequence[str]) -> str:
     return texts[0] if len(texts) == 1 else f"[{','.join(texts)}]"
 
 
-def entries(texts: Iterable[str], bus: str) -> Iterator[list[dict[str, Any]]]:
-    """Yield the entries of each call that puts these events on a bus, one entry an event."""
+def entries(texts: Iterable[str]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the entries of each call that puts these events on the default bus, one entry an event."""
     waiting: list[dict[str, Any]] = []
     size = 0
     for text in texts:
@@ -50,7 +50,7 @@ def entries(texts: Iterable[str], bus: str) -> Iterator[list[dict[str, Any]]]:
         if waiting and (size + length > LONGEST_MESSAGE or len(waiting) == _MOST_ENTRIES):
             yield waiting
             waiting, size = [], 0
-        waiting.append({"EventBusName": bus, "Source": SOURCE, "DetailType": DETAIL_TYPE, "Detail": text})
+        waiting.append({"EventBusName": "default", "Source": SOURCE, "DetailType": DETAIL_TYPE, "Detail": text})
         size += length
     if waiting:
         yield waiting

@@ -23,7 +23,7 @@ from quarterhour_tools.loading.event_messages import (
     put_on_bus,
 )
 from quarterhour_tools.loading.ndjson import Lines, open_lines
-from quarterhour_tools.operations.intake import BUS, needed, queue_url
+from quarterhour_tools.operations.intake import needed, queue_url
 from quarterhour_tools.output import counted
 from quarterhour_tools.target.deployment import client, outputs_of
 
@@ -79,11 +79,12 @@ def _send_to_queue(args: argparse.Namespace, lines: Lines) -> tuple[int, int, li
 
 
 def _send_to_bus(args: argparse.Namespace, lines: Lines) -> tuple[int, int, list[str]]:
-    bus = BUS if args.url else needed(outputs_of(args.stack).get("IntakeBus"), args)
+    if not args.url:
+        needed(outputs_of(args.stack).get("IntakeBus"), args)
     events = client("events", args.url, Config())
     refused: list[str] = []
     sent = 0
-    for some in entries(_texts(lines, refused, LONGEST_DETAIL), bus):
+    for some in entries(_texts(lines, refused, LONGEST_DETAIL)):
         put_on_bus(events, some)
         sent += len(some)
     return sent, sent, refused

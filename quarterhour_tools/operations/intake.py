@@ -29,9 +29,7 @@ DESCRIPTION: Final = (
     "code 1 if some stay parked."
 )
 
-BUS: Final = "default"
-"""The bus of an emulator."""
-_OFF: Final = "takes nothing in by queue, bus or inbox: deploy it with the parameter Intake=on"
+_OFF: Final = "takes nothing in by queue, bus or inbox: deploy it with the parameter Intake=queue"
 _HIDDEN_SECONDS: Final = 120
 """How long a listed event is hidden from others."""
 _MOST_MESSAGES: Final = 10

@@ -66,9 +66,8 @@ class _Queue(_Parked):
 class _Bus(_Parked):
     def send(self, texts: Sequence[str], instant: datetime) -> None:  # noqa: ARG002 - at once
         """Put each event on the bus; what is no object cannot be one, and is sent to the queue."""
-        client, bus = self._stack.engine.events(), str(self._stack.template.parameters["IntakeBusName"])
-        for some in entries(filter(is_object, texts), bus):
-            put_on_bus(client, some)
+        for some in entries(filter(is_object, texts)):
+            put_on_bus(self._stack.engine.events(), some)
         for text in texts:
             if not is_object(text):
                 self._stack.engine.sqs().send_message(QueueUrl=self._stack.ref("IntakeQueue"), MessageBody=text)

@@ -34,8 +34,7 @@ def parameters(issuer: str) -> dict[str, str]:
         "JwtAudience": _AUDIENCE,
         "JwtAgencyClaim": "agency",
         "JwtRoleClaim": "role",
-        "ConsoleClientId": _CLIENT,
-        "ConsoleScope": _SCOPE,
+        "ConsoleClientId": f"{_CLIENT} {_SCOPE}",
     }
 
 

@@ -81,7 +81,7 @@ def page(tmp_path: Path) -> Path:
 def checked() -> Iterator[tuple[Server, World, Passing]]:
     clock = Passing(START)
     parameters = {"release": "manual", "approvals": 2, "grace_days": 1}
-    parameters |= {"Notifications": "on", "NotificationBusName": "default"}
+    parameters |= {"Notifications": "webhooks-and-bus"}
     with served(clock, {"Stage": "checked", **parameters}) as (server, world):
         yield server, world, clock
 

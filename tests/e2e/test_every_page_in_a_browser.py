@@ -120,7 +120,7 @@ LOOSE = f"""(() => {{
 def address(issuer: Issuer) -> Iterator[str]:
     """The address of a stack in November whose October is sealed, with one name for whatever people name."""
     issuer.role, issuer.name = "finance", NAME
-    parameters = {**ZONE, **issuer.with_roles, "base_currency": "EUR", "Notifications": "on"}
+    parameters = {**ZONE, **issuer.with_roles, "base_currency": "EUR", "Notifications": "webhooks"}
     named = {"customer": NAME, "order_id": NAME, "product": NAME, "category": NAME, "location": f"GB#{NAME}#{NAME}"}
     with served(ManualClock(datetime(2026, 10, 30, 12, tzinfo=UTC)), parameters) as (server, world):
         with server.turns.taken():

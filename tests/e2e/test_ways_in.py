@@ -65,7 +65,7 @@ def test_a_replay_has_the_same_sums_by_each_way_in(file: Path, capsys: pytest.Ca
 def served() -> Iterator[tuple[Server, World]]:
     """An emulator as `quarterhour up` has it; without its address in S3's links, its clients may be in this process."""
     server = Server(0)
-    own = {"Intake": "on", "IntakeBusName": "default"}
+    own = {"Intake": "queue-and-bus"}
     clock = SystemClock()
     with using(clock), open_stack("embedded", own, plain=True) as stack, server.serving(stack):
         yield server, World(stack, clock)  # type: ignore[arg-type] # nobody sets this clock
@@ -123,6 +123,6 @@ def test_a_deployment_without_an_intake_says_how_it_gets_one(file: Path, capsys:
     server = Server(0)
     with open_stack("embedded", plain=True) as stack, server.serving(stack):
         assert main(["send", str(file), "--through", "queue", "--url", server.url]) == 2
-        assert "deploy it with the parameter Intake=on" in capsys.readouterr().err
+        assert "deploy it with the parameter Intake=queue" in capsys.readouterr().err
         assert main(["unpark", "--list", "--url", server.url]) == 2
         assert main(["unpark", "--url", server.url]) == 0

@@ -95,7 +95,7 @@ def answered(client: Session, case: Case) -> Response:
 @contextmanager
 def described_system() -> Iterator[World]:
     """A system to which every write has been sent, as the document gives it for an example, and some more events."""
-    with pytest.MonkeyPatch.context() as patch, opened({"base_currency": "EUR", "Notifications": "on"}) as world:
+    with pytest.MonkeyPatch.context() as patch, opened({"base_currency": "EUR", "Notifications": "webhooks"}) as world:
         patch.setattr(WebhookSender, "send", lambda *_: Attempt(DeliveryOutcome.DELIVERED, 204))
         for period in ("2026-10", "2026-09"):
             keep_sealed(world, plan_of(period, bound="202610230130"), document(closing="10.00"))

@@ -115,7 +115,7 @@ def test_the_page_may_connect_to_the_issuer_and_where_its_tokens_come_from() -> 
     parameters = {
         "JwtIssuer": "https://issuer.example/tenant",
         "JwtAudience": "quarterhour",
-        "ConsoleClientId": "console",
+        "ConsoleClientId": "console openid api://x/read",
         "ConsoleTokenOrigin": "https://tokens.example",
     }
     with opened(parameters) as world:
@@ -125,6 +125,14 @@ def test_the_page_may_connect_to_the_issuer_and_where_its_tokens_come_from() -> 
     assert (own, others) == ("'self'", ["https://issuer.example", "https://tokens.example"])
     assert files.startswith("https://")
     assert b"&quot;client_id&quot;: &quot;console&quot;" in page.body
+    assert b"&quot;scope&quot;: &quot;openid api://x/read&quot;" in page.body
+
+
+def test_a_client_without_scopes_requests_openid() -> None:
+    parameters = {"JwtIssuer": "https://issuer.example", "JwtAudience": "quarterhour", "ConsoleClientId": "console"}
+    with opened(parameters) as world:
+        page = get(world, "/")
+    assert b"&quot;scope&quot;: &quot;openid&quot;" in page.body
 
 
 def test_a_compressed_file_reaches_api_gateway_in_base64(world: World) -> None:

@@ -37,7 +37,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
             return clock.now()
 
     monkeypatch.setattr(standardwebhooks.webhooks, "datetime", OfTheSystem)
-    with opened({"Notifications": "on"}) as world:
+    with opened({"Notifications": "webhooks"}) as world:
         yield world
 
 

@@ -180,7 +180,7 @@ def sealed() -> Iterator[Shown]:
 @contextmanager
 def subscribed() -> Iterator[Shown]:
     """Open the system with a subscription that has got a notification."""
-    with pytest.MonkeyPatch.context() as patch, opened({"Notifications": "on"}) as world:
+    with pytest.MonkeyPatch.context() as patch, opened({"Notifications": "webhooks"}) as world:
         patch.setattr(WebhookSender, "send", lambda *_: Attempt(DeliveryOutcome.DELIVERED, 204))
         shown = Shown(world)
         shown.send("PUT /subscriptions/{name}")

@@ -34,7 +34,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 @pytest.fixture
 def world(sent: list[str]) -> Iterator[World]:  # noqa: ARG001 - nothing may be sent
-    with opened({"Notifications": "on", "NotificationBusName": "default", "agency_policy": "registered"}) as world:
+    with opened({"Notifications": "webhooks-and-bus", "agency_policy": "registered"}) as world:
         yield world
 
 

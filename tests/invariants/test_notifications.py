@@ -21,7 +21,7 @@ from tests.support.system import World, opened
 
 HOOK = "https://hooks.shop.com/hook"
 OTHER = "https://hooks.shop.com/other"
-PARAMETERS: dict[str, str | int] = {"Notifications": "on", "agency_policy": "registered"}
+PARAMETERS: dict[str, str | int] = {"Notifications": "webhooks", "agency_policy": "registered"}
 
 
 class Receivers:

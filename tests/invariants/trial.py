@@ -562,7 +562,7 @@ def on_trial(  # noqa: PLR0913 - all are options
         "LedgerShards": shards,
         "base_currency": base or None,
         "agency_policy": policy,
-        "Intake": "on" if intake else "off",
+        "Intake": "queue" if intake else "off",
     }
     with Faults().installed() as faults, opened(own, engine=engine, start=start, executes=False) as world:
         yield Trial(world, faults, registered_only=policy == "registered")

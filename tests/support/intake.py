@@ -7,7 +7,7 @@ from typing import Any, Final
 from tests.support.events import Cloud
 from tests.support.system import World
 
-PARAMETERS: Final = {"Intake": "on", "IntakeBusName": "shops"}
+PARAMETERS: Final = {"Intake": "queue-and-bus"}
 
 
 def send(world: World, body: Any) -> None:
@@ -18,7 +18,7 @@ def send(world: World, body: Any) -> None:
 
 def put_on_bus(world: World, event: Cloud, detail_type: str = "quarterhour.event") -> None:
     """Put an event on the bus."""
-    entry = {"EventBusName": "shops", "Source": "shop", "DetailType": detail_type, "Detail": json.dumps(event)}
+    entry = {"EventBusName": "default", "Source": "shop", "DetailType": detail_type, "Detail": json.dumps(event)}
     assert world.stack.engine.events().put_events(Entries=[entry])["FailedEntryCount"] == 0
 
 

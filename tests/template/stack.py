@@ -25,13 +25,11 @@ OF_OPTIONS = {
 }
 """The conditions of what only a deployment with options has."""
 OPTIONS = {
-    "Intake": "on",
+    "Intake": "queue-and-bus",
     "Warehouse": "on",
     "Dashboard": "on",
-    "IntakeBusName": "default",
     "IntakeSenders": "210987654321",
-    "Notifications": "on",
-    "NotificationBusName": "default",
+    "Notifications": "webhooks-and-bus",
     "LedgerRetentionMonths": "1",
     "JwtIssuer": "https://sign-in.example",
     "JwtAudience": "quarterhour",

@@ -35,7 +35,7 @@ REBUILDING = SEALING.replace("-sealing", "-rebuilding")
 STATEMENT_RUNS = SEALING.replace("-sealing", "-statements")
 REBUILDS = REBUILDING.replace(":stateMachine:", ":execution:") + ":*"
 SECRETS = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter/quarterhour/${Stage}/subscriptions/*"
-BUS = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/${NotificationBusName}"
+BUS = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/default"
 NAMED = (REPORTS_SCHEDULE, SEALING, REBUILDING, REBUILDS, STATEMENT_RUNS, SECRETS, BUS)
 STACK_NAME = "quarterhour-" + "s" * 16
 """With a stage as long as the parameter permits."""
@@ -351,7 +351,7 @@ class TestTheIntake:
         own = {name: one for name, one in document["Resources"].items() if re.match("Intake|Inbox", name)}
         assert len(own) > 15
         assert {one.get("Condition") for one in own.values()} == {"TakesIn", "HasBus", "HasSendersOnBus"}
-        assert document["Conditions"]["TakesIn"] == {"Fn::Equals": [{"Ref": "Intake"}, "on"]}
+        assert document["Conditions"]["TakesIn"] == {"Fn::Not": [{"Fn::Equals": [{"Ref": "Intake"}, "off"]}]}
         assert document["Parameters"]["Intake"]["Default"] == "off"
 
 
@@ -428,7 +428,7 @@ class TestWhoSendsToTheIntake:
         assert bus["Statement"]["Condition"] == {"StringEquals": {"events:detail-type": "quarterhour.event"}}
         rule = stack.of("AWS::Events::Rule")["IntakeRule"]
         assert rule["EventPattern"] == {"detail-type": ["quarterhour.event"]}
-        assert rule["EventBusName"] == bus["EventBusName"] == {"Ref": "IntakeBusName"}
+        assert rule["EventBusName"] == bus["EventBusName"] == "default"
         (target,) = rule["Targets"]
         ends = (target["Arn"], target["DeadLetterConfig"]["Arn"])
         assert list(map(arn_of, ends)) == ["IntakeQueue", "IntakeDeadLetterQueue"]

@@ -14,8 +14,8 @@ from tests.template.stack import Properties, attribute, parsed
 
 ON: Final[dict[str, dict[str, str]]] = {
     "warehouse": {"Warehouse": "on"},
-    "notifications": {"Notifications": "on"},
-    "intake": {"Intake": "on"},
+    "notifications": {"Notifications": "webhooks"},
+    "intake": {"Intake": "queue"},
     "console": {"JwtIssuer": "https://sign-in.example", "JwtAudience": "quarterhour"},
 }
 """The parameters that turn each option on."""

@@ -50,7 +50,7 @@ def write(routes: Routes, resources: Resources) -> None:
     env = resources.env
     store = NotificationStore(resources.dynamodb, resources.entities)
     secrets = SecretStore(clients.ssm(), env.text("SECRETS_PATH"))
-    service = SubscriptionService(store, secrets, env.text("NOTIFICATIONS") == "on")
+    service = SubscriptionService(store, secrets, env.text("NOTIFICATIONS") != "off")
     # Only the emulator sets this: no address of the deployment's own network is allowed on AWS.
     local = bool(env.variables.get("QUARTERHOUR_LOCAL_RECEIVERS"))
 

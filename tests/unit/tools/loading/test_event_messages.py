@@ -26,7 +26,7 @@ def as_list(body: object) -> list[object]:
 
 def test_each_call_of_the_bus_fits_and_has_at_most_ten_events() -> None:
     events = [text(min(size, LONGEST_DETAIL)) for size in SIZES]
-    calls = list(entries(events, "default"))
+    calls = list(entries(events))
     assert max(len(call) for call in calls) == 10
     assert all(sum(len(one["Detail"]) + 200 for one in call) <= LONGEST_MESSAGE for call in calls)
     assert [one["Detail"] for call in calls for one in call] == events
