@@ -26,7 +26,7 @@ FOLDER = "statements/2026-10/42/GBP"
 @pytest.fixture(scope="module")
 def october() -> Iterator[Marketplace]:
     """The system after the release of a statement of October, of a sale of 100.00 that costs 12.50 and 20 % of tax."""
-    with opened({**LONDON, "Notifications": "on"}, start=datetime(2026, 10, 31, 22, tzinfo=UTC)) as world:
+    with opened({**LONDON, "Notifications": "webhooks"}, start=datetime(2026, 10, 31, 22, tzinfo=UTC)) as world:
         shop = Marketplace(world)
         shop.write("/documents/owner", OWNER)
         shop.write("/agencies/42", tax(percent="20"))
