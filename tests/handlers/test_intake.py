@@ -34,6 +34,20 @@ def drain(world: World, **span: float) -> None:
     world.drain()
 
 
+TILL = """
+[[event]]
+id = "{order}:{row}"
+source = "till"
+type = "sale.recorded"
+subject = "{shop}"
+[event.data]
+amount = "{total}"
+currency = "GBP"
+[settings]
+shop = "the agency"
+"""
+"""A map."""
+
 # ---------------------------------------------------------------- queue and bus
 
 
@@ -194,19 +208,7 @@ STRIPE = b"""Type,ID,Created (UTC),Amount,Currency,Description\ncharge,ch_1,2026
 @pytest.mark.usefixtures("in_parts")
 def test_a_csv_file_is_converted_by_the_map_that_its_key_names(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chunks, "_PART", 400)
-    own = """
-        [[event]]
-        id = "{order}:{row}"
-        source = "till"
-        type = "sale.recorded"
-        subject = "{shop}"
-        [event.data]
-        amount = "{total}"
-        currency = "GBP"
-        [settings]
-        shop = "the agency"
-    """
-    upload(world, "maps/till.toml", own.encode())
+    upload(world, "maps/till.toml", TILL.encode())
     rows = ["order,total", *(f"o{number},1.25" for number in range(300)), "bad,much", "o300,1.25"]
     upload(world, "inbox/till/shop=7/october.csv", "\r\n".join(rows).encode())
     drain(world)
@@ -321,6 +323,24 @@ def test_a_gzip_file_that_holds_too_much_is_refused(world: World, monkeypatch: p
     drain(world)
     result = results(world)["inbox/bomb.ndjson.gz"]
     assert (result["status"], result["reason"].partition(":")[0]) == ("failed", "holds more than 10,000 bytes")
+
+
+@pytest.mark.parametrize(
+    ("key", "line"), [("inbox/bomb.ndjson.gz", b" \n"), ("inbox/till/shop=7/bomb.csv.gz", b"\r\n")]
+)
+def test_a_file_that_unpacks_to_blank_lines_is_refused_after_the_first_of_them(
+    world: World, key: str, line: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "MAX_UNPACKED", 3 << 20)
+    upload(world, "maps/till.toml", TILL.encode())
+    begin = ndjson(EVENTS[:1]) if "ndjson" in key else b"order,total\no1,1.25\n"
+    upload(world, key, gzip.compress(begin + line * (5 << 20)))
+    drain(world)
+    result = results(world)[key]
+    assert (result["status"], result["reason"]) == (
+        "failed",
+        "has more than 1,048,576 bytes of blank lines together: leave them out",
+    )
 
 
 def test_a_message_that_names_no_file_ends_among_the_dead_letters(world: World) -> None:

@@ -15,6 +15,8 @@ LONGEST_LINE: Final = 1 << 18
 """The most bytes of a line; the most that a message of the queue has, too."""
 _LONGEST_DROPPED: Final = 64 << 20
 """A file with a longer line than this is not read further: a part must end in time, and ends at a line."""
+_MOST_BLANK: Final = 1 << 20
+"""A file with more bytes of blank lines together is not read further: some kilobytes of gzip unpack to millions."""
 _BLOCK: Final = 1 << 18
 _MAX_CHUNK: Final = 4 << 20
 _PART: Final = 700_000
@@ -49,11 +51,11 @@ class Chunk(NamedTuple):
 def chunks_of_lines(content: Content, offset: int, line: int) -> Iterator[Chunk]:
     """Yield the chunks of NDJSON whose first byte is at ``offset``, behind ``line`` lines; skips blank lines.
 
-    Raises ``UnreadableError`` if a line has no end within ``_LONGEST_DROPPED`` bytes.
+    Raises ``UnreadableError`` if a line has no end within ``_LONGEST_DROPPED`` bytes, or too many lines are blank.
     """
     events: list[Event | Rejection] = []
     numbers: list[int] = []
-    begun = offset
+    begun = filled = offset
     for text, size in _lines(content):
         offset += size
         line += 1
@@ -62,10 +64,17 @@ def chunks_of_lines(content: Content, offset: int, line: int) -> Iterator[Chunk]
         if text is None or text.strip():
             events.append(_TOO_LONG if text is None else event_of_line(text))
             numbers.append(line)
+            filled = offset
+        _check_blank(offset - filled)
         if len(events) == MAX_BATCH or offset - begun > _MAX_CHUNK:
             yield Chunk(events, numbers, [], offset, line)
             events, numbers, begun = [], [], offset
     yield Chunk(events, numbers, [], offset, line)
+
+
+def _check_blank(size: int) -> None:
+    if size > _MOST_BLANK:
+        raise UnreadableError(f"has more than {_MOST_BLANK:,} bytes of blank lines together: leave them out")
 
 
 def _lines(content: Content) -> Iterator[tuple[bytes | None, int]]:
@@ -89,10 +98,11 @@ def chunks_of_csv(
 ) -> Iterator[Chunk]:
     """Yield the chunks of a CSV file whose first byte is at ``offset``.
 
-    Raises ``MapError`` or ``FileError`` if the file cannot be read by the map.
+    Raises ``MapError`` or ``FileError`` if the file cannot be read by the map, and ``UnreadableError`` if too many
+    lines are blank.
     """
     begins = PartPlace.parse(place) if place else None
-    buffer, is_over = b"", False
+    buffer, is_over, blank = b"", False, 0
     while True:
         while not is_over and len(buffer) < _PART:
             block = content.read(_PART - len(buffer))
@@ -100,6 +110,8 @@ def chunks_of_csv(
         part = convert_part(buffer, csv_map, settings, begins, last=is_over)
         problems = [Problem(one.line, BAD_ROW, None, None, one.reason) for one in part.bad]
         buffer, offset, begins = buffer[part.read :], offset + part.read, part.next
+        blank = 0 if part.rows else blank + part.read
+        _check_blank(blank)
         token = begins.token if begins else None
         yield Chunk([one.event for one in part.events], part.lines, problems, offset, part.line, token)
         if begins is None:
