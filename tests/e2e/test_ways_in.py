@@ -117,6 +117,9 @@ def test_what_is_sent_by_each_way_is_recorded_once_and_what_is_refused_is_correc
     assert run("send", str(csv), "--through", "inbox", "--map", "stripe")[0] == 1
     assert main(["send", str(csv), "--through", "inbox", *url]) == 2
     assert "--map names the map of a CSV file" in capsys.readouterr().err
+    for name in (".", ".."):
+        assert main(["send", str(csv), "--through", "inbox", "--map", name, *url]) == 2
+        assert "no . or .." in capsys.readouterr().err
 
 
 def test_a_deployment_without_an_intake_says_how_it_gets_one(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
