@@ -27,8 +27,9 @@ dispatcher = Dispatcher(
     SecretStore(clients.ssm(), env.text("SECRETS_PATH")),
     # Only the emulator sets this: on AWS, no address of the function's own machine is allowed.
     WebhookSender(trusted(), local=bool(env.variables.get("QUARTERHOUR_LOCAL_RECEIVERS"))),
-    Bus(clients.events(), bus, env.text("STACK")) if bus else None,
+    Bus(clients.events(), bus) if bus else None,
     resources.workers,
+    env.text("STACK"),
 )
 
 RESERVE_SECONDS = 30

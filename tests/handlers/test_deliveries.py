@@ -52,7 +52,7 @@ class Sending:
         secrets = SecretStore(ssm, f"/test/{world.stack.name}")
         self.log = NotificationLog(self.store)
         self.subscriptions = SubscriptionService(self.store, secrets, on=True)
-        self.dispatcher = Dispatcher(self.store, secrets, sender, None, Workers(1))
+        self.dispatcher = Dispatcher(self.store, secrets, sender, None, Workers(1), "123456789012/eu-west-1/test")
         self.runs = 0
 
     def append(self, *runs: str) -> None:

@@ -19,12 +19,9 @@ SOURCE: Final = "quarterhour"
 """The ``source`` of the events."""
 
 
-def put_request(bus: str, stack: str, logged: Logged) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
-    """Build the PutEvents of a notification: its kind is the ``detail-type``.
-
-    Its ``detail`` names the stack and has its id, which no other stack on the bus has, as it begins with the stack.
-    """
-    body = {**exact_json.parse(logged.body()), "id": f"{stack}/{logged.notification.id}", "stack": stack}
+def put_request(bus: str, logged: Logged) -> Any:  # noqa: ANN401 - boto3's own type is too narrow
+    """Build the PutEvents of a notification: its kind is the ``detail-type``, and its ``detail`` has its id."""
+    body = {**exact_json.parse(logged.body()), "id": logged.notification.id}
     entry = {
         "EventBusName": bus,
         "Source": SOURCE,
@@ -37,15 +34,14 @@ def put_request(bus: str, stack: str, logged: Logged) -> Any:  # noqa: ANN401 - 
 
 @dataclass(frozen=True, slots=True)
 class Bus:
-    """An EventBridge bus by its name, and the stack that puts notifications on it."""
+    """An EventBridge bus by its name."""
 
     client: "EventBridgeClient"
     name: str
-    stack: str
 
     def put(self, logged: Logged) -> Attempt:
         """Put a notification on the bus once; return the outcome."""
-        request = put_request(self.name, self.stack, logged)
+        request = put_request(self.name, logged)
         try:
             failed = with_retries(lambda: self.client.put_events(**request), "EventBridge")["FailedEntryCount"]
         except (ClientError, *NETWORK_ERRORS, UnavailableError):

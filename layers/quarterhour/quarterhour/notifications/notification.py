@@ -1,7 +1,7 @@
 """A notification: something that happened, with ids and links, and without personal data and amounts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any, Self
 
@@ -54,10 +54,15 @@ class Notification:
 
 @dataclass(frozen=True, slots=True)
 class Logged:
-    """A notification and its place in the log."""
+    """A notification and its place in the log. ``stack``: the name of the stack, once it is to be delivered."""
 
     place: str
     notification: Notification
+    stack: str = ""
+
+    def of_stack(self, stack: str) -> Self:
+        """Return what is delivered: it names the stack, and its id, which begins with it, is that of no other stack."""
+        return replace(self, notification=replace(self.notification, id=f"{stack}/{self.notification.id}"), stack=stack)
 
     def as_item(self, expires_at: int) -> dict[str, Any]:
         """Return the item of the log."""
@@ -85,7 +90,9 @@ class Logged:
         return self.place.partition("#")[0]
 
     def body(self) -> str:
-        """Return the content of a delivery, always the same bytes: ``type``, ``timestamp`` and ``data``."""
+        """Return the content of a delivery, always the same bytes: ``type``, ``timestamp``, ``stack`` and ``data``."""
         one = self.notification
-        own = {"agency": one.agency} if one.agency else {}
-        return exact_json.write({"type": one.kind.value, "timestamp": self.timestamp, "data": {**own, **one.data}})
+        data = {**({"agency": one.agency} if one.agency else {}), **one.data}
+        return exact_json.write(
+            {"type": one.kind.value, "timestamp": self.timestamp, "stack": self.stack, "data": data}
+        )

@@ -97,13 +97,14 @@ class DispatchResult:
 
 @dataclass(frozen=True, slots=True)
 class Dispatcher:
-    """Delivers the log to the subscriptions. ``bus``: ``None`` if the deployment has none."""
+    """Delivers the log of a stack to the subscriptions. ``bus``: ``None`` if the deployment has none."""
 
     store: NotificationStore
     secrets: SecretStore
     sender: WebhookSender
     bus: Bus | None
     workers: Workers
+    stack: str
 
     def run(self, owner: str, seconds: float) -> DispatchResult:
         """Deliver what is due to all subscriptions side by side, within so many seconds.
@@ -143,7 +144,7 @@ class Dispatcher:
         run = _Run(self, leased, owner)
         last = self.store.last().place
         for logged in self.store.after(leased.progress.place, last):
-            if not (in_time() and run.take(logged)):
+            if not (in_time() and run.take(logged.of_stack(self.stack))):
                 break
         run.end()
         return run.result
