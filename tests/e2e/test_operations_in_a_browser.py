@@ -45,7 +45,7 @@ def operated(issuer: Issuer, *, paused: bool = False) -> Iterator[str]:
             world.sell("5.00", "42")
             post(world, refund("r1", "-2", "order-7", agency=HOSTILE))
             sqs = world.stack.engine.sqs()
-            for queue in ("CountersParkedQueue", "ReportDeadLetterQueue", "ReportDeadLetterQueue"):
+            for queue in ("CountersParkedQueue", "DeadLetterQueue", "DeadLetterQueue"):
                 sqs.send_message(QueueUrl=world.stack.ref(queue), MessageBody="{}")
             if paused:
                 assert machine_sends(world, "PUT", "/schedule", {"paused": True, "reason": "maintenance"}).status == 200
@@ -57,7 +57,7 @@ def opened(browser: Tab, address: str, issuer: Issuer, role: str) -> None:
     """Open the page as a person with a role."""
     open_as(browser, f"{address}/console/operations", issuer, role)
     shown(browser, "Next runs")
-    shown(browser, "report-dead-letters")
+    shown(browser, "dead-letters")
     shown(browser, "r1")
 
 
@@ -77,7 +77,7 @@ def test_an_operator_sees_what_waits_and_why_an_event_is_held(browser: Tab, late
     rows = browser.evaluate("[...document.querySelectorAll('main tbody tr')].map((one) => one.innerText)")
     texts = [" ".join(one.split()) for one in rows]
     assert any(one.startswith("counters-parked") and one.endswith("1 0") for one in texts), texts
-    assert any(one.startswith("report-dead-letters") and one.endswith("2 0") for one in texts), texts
+    assert any(one.startswith("dead-letters") and one.endswith("2 0") for one in texts), texts
     (held,) = (one for one in texts if "r1" in one)
     assert HOSTILE in held
     assert "unknown sale" in held

@@ -198,7 +198,7 @@ LACKS: dict[str, tuple[Callable[[Properties], object], Rehearse, str]] = {
         "Missing the key pk",
     ),
     "the right queue": (
-        variable("CountersFunction", "PARKED_QUEUE_URL", {"Ref": "CountersDeadLetterQueue"}),
+        variable("CountersFunction", "PARKED_QUEUE_URL", {"Ref": "DeadLetterQueue"}),
         every_call,
         "poison stays",
     ),

@@ -14,10 +14,7 @@ QUEUES = {
     "counters-parked": "CountersParkedQueue",
     "snapshots-parked": "SnapshotsParkedQueue",
     "billing-parked": "BillingParkedQueue",
-    "counters-dead-letters": "CountersDeadLetterQueue",
-    "snapshots-dead-letters": "SnapshotsDeadLetterQueue",
-    "billing-dead-letters": "BillingDeadLetterQueue",
-    "report-dead-letters": "ReportDeadLetterQueue",
+    "dead-letters": "DeadLetterQueue",
 }
 
 

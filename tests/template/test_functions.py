@@ -96,7 +96,7 @@ class TestEachFunction:
                 STREAMS.get(name, ""),
                 *(QUEUES if name == "IntakeFunction" else ()),
                 *(["NotificationQueue"] if name == "NotifyFunction" else ()),
-                f"{name.removesuffix('Function')}DeadLetterQueue",
+                "DeadLetterQueue",
             ),
         }
         touched = {resource for one in stack.statements(name) for resource in resources(one)}
@@ -156,7 +156,7 @@ class TestEachStreamFunction:
 
     def test_may_send_what_it_gives_up_on(self, stack: Stack, name: str, table: str) -> None:
         queue = arn_of(self.mapping(stack, name)["DestinationConfig"]["OnFailure"]["Destination"])
-        assert queue == f"{name.removesuffix('Function')}DeadLetterQueue", table
+        assert queue == "DeadLetterQueue", table
         assert queue in {
             resource
             for one in stack.statements(name)
@@ -226,18 +226,18 @@ class TestTheReportsSchedule:
 
     def test_keeps_what_it_cannot_hand_over(self, stack: Stack) -> None:
         letters = schedule_of(stack, "ReportFunction")["Target"]["DeadLetterConfig"]["Arn"]
-        assert arn_of(letters) == "ReportDeadLetterQueue"
+        assert arn_of(letters) == "DeadLetterQueue"
 
     def test_keeps_what_the_function_failed_on(self, stack: Stack) -> None:
         (config,) = stack.of("AWS::Lambda::EventInvokeConfig").values()
         assert config["FunctionName"] == {"Ref": "ReportFunction"}
-        assert arn_of(config["DestinationConfig"]["OnFailure"]["Destination"]) == "ReportDeadLetterQueue"
+        assert arn_of(config["DestinationConfig"]["OnFailure"]["Destination"]) == "DeadLetterQueue"
 
     def test_may_start_the_report_and_nothing_else(self, stack: Stack) -> None:
         role = arn_of(schedule_of(stack, "ReportFunction")["Target"]["RoleArn"])
         assert allowed(stack, role) == [
             ("lambda:InvokeFunction", "ReportFunction"),
-            ("sqs:SendMessage", "ReportDeadLetterQueue"),
+            ("sqs:SendMessage", "DeadLetterQueue"),
         ]
 
 

@@ -15,12 +15,9 @@ STREAMS = {"LedgerTable": "NEW_IMAGE", "EntityTable": "NEW_AND_OLD_IMAGES"}
 FORGETFUL = ["IdentityTable", "EntityTable"]
 QUEUES = [
     "CountersParkedQueue",
-    "CountersDeadLetterQueue",
     "SnapshotsParkedQueue",
-    "SnapshotsDeadLetterQueue",
     "BillingParkedQueue",
-    "BillingDeadLetterQueue",
-    "ReportDeadLetterQueue",
+    "DeadLetterQueue",
     "IntakeQueue",
     "InboxQueue",
     "IntakeParkedQueue",

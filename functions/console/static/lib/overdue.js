@@ -23,6 +23,6 @@ export function urgent({ queues, reports }) {
   return [
     reports.late && { text: `Reports are late: the oldest quarter-hour has waited for ${lateness(reports)}` },
     messages("-parked", "record is set aside", "records are set aside"),
-    messages("-dead-letters", "dead letter waits", "dead letters wait"),
+    messages("dead-letters", "dead letter waits", "dead letters wait"),
   ];
 }

@@ -25,10 +25,7 @@ QUEUES: Final = {
     "counters-parked": "COUNTERS_PARKED_QUEUE_URL",
     "snapshots-parked": "SNAPSHOTS_PARKED_QUEUE_URL",
     "billing-parked": "BILLING_PARKED_QUEUE_URL",
-    "counters-dead-letters": "COUNTERS_DEAD_LETTERS_QUEUE_URL",
-    "snapshots-dead-letters": "SNAPSHOTS_DEAD_LETTERS_QUEUE_URL",
-    "billing-dead-letters": "BILLING_DEAD_LETTERS_QUEUE_URL",
-    "report-dead-letters": "REPORT_DEAD_LETTERS_QUEUE_URL",
+    "dead-letters": "DEAD_LETTERS_QUEUE_URL",
 }
 """The variables with the URLs of the queues, by the names of their alarms."""
 OPTIONAL: Final = {
