@@ -29,13 +29,29 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "currency": ({"base_currency": "EURO"}, "content.base_currency", "is 'EURO'"),
     "zone": ({"time_zone": "Mars/Phobos"}, "content.time_zone", "is 'Mars/Phobos'"),
     "zone outside the database": ({"time_zone": "../etc"}, "content.time_zone", "is '../etc'"),
+    "zone of a machine": ({"time_zone": "localtime"}, "content.time_zone", "is 'localtime'"),
+    "zone with leap seconds": ({"time_zone": "right/UTC"}, "content.time_zone", "is 'right/UTC'"),
     "grace days": ({"grace_days": 91}, "content.grace_days", "is 91"),
     "part of a day": ({"grace_days": 1.5}, "content.grace_days", "is 1.5"),
     "first period": ({"first_period": "2026-13"}, "content.first_period", "is '2026-13'"),
     "no instant": ({"periods_from": "tomorrow"}, "content.periods_from", "is 'tomorrow'"),
     "prefix": ({"statement_prefix": "S #"}, "content.statement_prefix", "is 'S #'"),
     "long prefix": ({"credit_note_prefix": "C" * 21}, "content.credit_note_prefix", f"is '{'C' * 21}'"),
-    "equal prefixes": ({"credit_note_prefix": "S-"}, "content.credit_note_prefix", "is 'S-', that of statements"),
+    "equal prefixes": (
+        {"credit_note_prefix": "S-"},
+        "content.credit_note_prefix",
+        "is 'S-', in some years that of statements",
+    ),
+    "equal prefixes in a year": (
+        {"statement_prefix": "S-{year}-", "credit_note_prefix": "S-2031-"},
+        "content.credit_note_prefix",
+        "is 'S-2031-', in some years that of statements",
+    ),
+    "first period long ago": (
+        {"first_period": "2006-11", "periods_from": "2026-11-01T00:00:00Z"},
+        "content.first_period",
+        "is 2006-11",
+    ),
     "release": ({"release": "never"}, "content.release", "is 'never'"),
     "approvals": ({"approvals": 3}, "content.approvals", "is 3"),
     "rounding": ({"rounding": "up"}, "content.rounding", "is 'up'"),
@@ -129,6 +145,15 @@ def test_a_change_that_is_still_far_is_replaced_by_the_next(world: World) -> Non
     assert world.read("/me")["first_period"] == "2026-11"
     (november,) = [one for one in world.read("/periods")["items"] if one["period"] == "2026-11"]
     assert november["cut_off"] == "2026-12-04T00:00:00Z", "by the default of the grace days"
+
+
+def test_a_first_period_stays_allowed_after_years(world: World) -> None:
+    since = iso_seconds(world.clock.now() + LEAD)
+    assert put(world, {"first_period": "2024-10", "periods_from": since}).status == 201
+    world.clock.advance(timedelta(days=500))
+    later = iso_seconds(world.clock.now() + LEAD)
+    changed = {"first_period": "2024-10", "grace_days": 5, "periods_from": later}
+    assert put(world, changed, seen=1).status == 201
 
 
 def recorded(world: World, id_: str) -> str:

@@ -1,6 +1,7 @@
 """Periods: calendar months in the marketplace's time zone, and the period in which an event counts."""
 
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
@@ -9,6 +10,8 @@ from typing import Final, Self
 ZONE: Final = "a time zone of the tz database such as Europe/London, or UTC"
 PERIOD: Final = "a month such as 2026-11"
 _PERIOD: Final = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])", re.ASCII)
+_OF_A_MACHINE: Final = re.compile(r"(?:localtime|posixrules|Factory)\Z|posix/|right/")
+"""Names beside the zones, which some machines have."""
 _DECEMBER: Final = 12
 
 
@@ -63,10 +66,10 @@ def time_zone(name: str) -> tzinfo:
     # Imported for zones alone, so that a function in UTC starts without it.
     from zoneinfo import ZoneInfo  # noqa: PLC0415
 
-    try:
-        return ZoneInfo(name)
-    except (KeyError, ValueError, OSError) as error:
-        raise ValueError(f"{name!r} is no time zone") from error
+    if not _OF_A_MACHINE.match(name):
+        with suppress(KeyError, ValueError, OSError):
+            return ZoneInfo(name)
+    raise ValueError(f"{name!r} is no time zone")
 
 
 def day_in(zone: tzinfo, instant: datetime) -> date:

@@ -29,6 +29,8 @@ LEAD: Final = timedelta(minutes=30)
 
 A function uses settings for 10 minutes after it has read them at most, and runs for 15 minutes at most.
 """
+YEARS_BACK: Final = 2
+"""How far back a first period may be set: each month from it on has a run of its own, and none can be left out."""
 AUTOMATIC: Final = "automatic"
 MANUAL: Final = "manual"
 RELEASES: Final = (AUTOMATIC, MANUAL)
@@ -43,6 +45,7 @@ _GRACE_DAYS: Final = 90
 _SOURCES: Final = 50
 _PLACES: Final = 10
 _PREFIX: Final = re.compile(r"(?:[A-Za-z0-9/_.-]|\{year\}){1,20}", re.ASCII)
+_CENTURY: Final = range(2000, 2100)
 _EXPECTED_PREFIX: Final = "1 to 20 letters, digits, / _ . - and {year}"
 
 
@@ -136,9 +139,9 @@ def read_settings(content: object) -> SettingsContent | tuple[FieldProblem, ...]
     first_period = read.value("first_period", PERIOD, _period, optional=True)
     since = read.value("periods_from", fields.INSTANT, fields.instant, optional=True)
     settings = Settings(**{name: value for name, value in found.items() if value is not None})
-    if settings.statement_prefix == settings.credit_note_prefix:
+    if any(_in_year(settings.statement_prefix, one) == _in_year(settings.credit_note_prefix, one) for one in _CENTURY):
         prefix = fields.shown(settings.credit_note_prefix)
-        read.problem("credit_note_prefix", f"is {prefix}, that of statements", "another one")
+        read.problem("credit_note_prefix", f"is {prefix}, in some years that of statements", "another one")
     if read.problems:
         return fields.bounded(read.problems, "settings as described")
     days = Calendar().grace_days if grace_days is None else grace_days
@@ -188,7 +191,11 @@ def following(timeline: Timeline, new: Start, now: datetime) -> Timeline:
             f"{given}, and {changed} changes",
             f"{iso_seconds(earliest)} or later, so that every function knows the change before it applies",
         )
-        raise InvalidError(f"{problem.field} {problem.problem}: expected {problem.expected}", problem)
+        raise InvalidError(in_words([problem]), problem)
+    first, oldest = _calendar(new.label).first_period, Period(now.year - YEARS_BACK, now.month)
+    if first and first < oldest and first != _calendar(last.label).first_period:
+        problem = FieldProblem("content.first_period", f"is {first}", f"{oldest} or later, as each month has a run")
+        raise InvalidError(in_words([problem]), problem)
     return with_start([one for one in timeline if one.valid_from < earliest], new)
 
 
@@ -232,6 +239,10 @@ def _rate(value: object) -> Decimal | None:
 
 def _prefix(value: object) -> str | None:
     return value if isinstance(value, str) and _PREFIX.fullmatch(value) else None
+
+
+def _in_year(prefix: str, year: int) -> str:
+    return prefix.replace("{year}", str(year))
 
 
 def _zone(value: object) -> str | None:
