@@ -156,6 +156,21 @@ def test_a_first_period_stays_allowed_after_years(world: World) -> None:
     assert put(world, changed, seen=1).status == 201
 
 
+def test_what_counts_in_a_month_that_a_later_calendar_closes_is_on_a_statement() -> None:
+    with opened({"grace_days": 60}) as world:
+        late = {**by_sign("late", "1.00", agency="42", currency="GBP"), "time": "2026-09-15T00:00:00Z"}
+        world.stack.request(events_request(late))
+        world.drain()
+        assert world.read("/events/shop/late")["period"] == "2026-09"
+        assert (
+            put(world, {"grace_days": 0, "periods_from": iso_seconds(world.clock.now() + LEAD)}, seen=1).status == 201
+        )
+        for days in (1, 14):
+            world.clock.advance(timedelta(days=days))
+            world.report()
+        assert world.stack.invoke("statements", {})["drafts"] == 1
+
+
 def recorded(world: World, id_: str) -> str:
     """Record a sale of now, and return the period in which it counts."""
     world.stack.request(events_request(by_sign(id_, "1.00")))

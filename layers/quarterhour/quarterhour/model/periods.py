@@ -2,7 +2,7 @@
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from functools import lru_cache
 from typing import Final, Self
@@ -97,12 +97,14 @@ class Calendar:
     """The deployment's settings for periods.
 
     ``zone``: the marketplace's time zone. ``grace_days``: local days from the end of a period to its cut-off.
-    ``first_period``: the first period with statements; ``None`` if every period may have them.
+    ``first_period``: the first period with statements; ``None`` if every period may have them. ``others``: the
+    calendars of other times.
     """
 
     zone: tzinfo = UTC
     grace_days: int = 3
     first_period: Period | None = None
+    others: tuple["Calendar", ...] = field(default=(), compare=False, repr=False)
 
     def period_of(self, at: datetime | None, recorded_at: datetime) -> tuple[Period, bool]:
         """Return the period of an event, and whether the event belongs to an earlier one that is cut off.
@@ -128,8 +130,8 @@ class Calendar:
         return _cut_off(self.zone, 0, period.previous)
 
     def earliest_open(self, instant: datetime) -> Period:
-        """Return the earliest month that an event recorded at an instant can belong to."""
-        return self._earliest_open(self.month_of(instant), instant)
+        """Return the earliest month of events recorded from an instant on, by whichever calendar."""
+        return min(one._earliest_open(one.month_of(instant), instant) for one in (self, *self.others))  # noqa: SLF001 - of its own class
 
     def month_of(self, instant: datetime) -> Period:
         """Return the month of an instant in the marketplace's time zone."""

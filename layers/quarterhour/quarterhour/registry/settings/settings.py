@@ -154,7 +154,11 @@ def settings_of(latest: Values | None) -> Settings:
         return Settings()
     read = read_settings(exact_json.parse(latest["content"]))
     if isinstance(read, SettingsContent):
-        starts = tuple((one.valid_from, _calendar(one.label)) for one in timeline_of(latest))
+        timeline = timeline_of(latest)
+        others = (Calendar(), *(_calendar(one.label) for one in timeline))
+        if timeline[0].valid_from == ALWAYS[0]:
+            others = others[1:]
+        starts = tuple((one.valid_from, replace(_calendar(one.label), others=others)) for one in timeline)
         return replace(read.settings, calendars=Calendars(starts))
     raise InvalidError(in_words(read), *read)
 
