@@ -7,7 +7,7 @@ import argparse
 import json
 import os
 import shlex
-import subprocess
+import subprocess  # nosec B404
 import sys
 import tomllib
 from pathlib import Path
@@ -96,7 +96,7 @@ def of_concurrency() -> str:
 
 
 def _run(*command: str) -> None:
-    subprocess.run(command, cwd=CLONE, env={**os.environ, "SAM_CLI_TELEMETRY": "0"}, check=True)  # noqa: S603
+    subprocess.run(command, cwd=CLONE, env={**os.environ, "SAM_CLI_TELEMETRY": "0"}, check=True)  # noqa: S603  # nosec B603
 
 
 if __name__ == "__main__":
