@@ -164,10 +164,10 @@ def _without_delays(definition: str) -> str:
 
 def test_every_sealed_line_is_inserted_once_whatever_happens_in_the_night(trino: Trino, tmp_path: Path) -> None:
     files = Files(tmp_path / "files")
-    # Runs of all schemas, one of them in parts, in months that are over and in the last one.
-    files.seal("202601050130", "202601050145", postings("2026-01-05", 5), schema=1)
-    files.seal("202601060130", "202601060130", postings("2026-01-06", 5), schema=2)
-    files.seal("202601310100", "202601310145", postings("2026-01-31", 5), schema=3)
+    # Runs in months that are over and in the last one, one of them in parts.
+    files.seal("202601050130", "202601050145", postings("2026-01-05", 5))
+    files.seal("202601060130", "202601060130", postings("2026-01-06", 5))
+    files.seal("202601310100", "202601310145", postings("2026-01-31", 5))
     files.seal("202602070130", "202602070145", postings("2026-02-07", 12, *ODD))
     in_parts = [one | {"quarter_hour": f"202602080130#{n:02d}"} for n, one in enumerate(postings("2026-02-08", 12))]
     files.seal("202602080130", "202602080130", in_parts, shards=16, parts=2)

@@ -63,7 +63,7 @@ def test_an_order_is_created_once_and_paid_once_though_answers_are_lost() -> Non
     assert (created["status"], created["total"], created["lines"]) == ("open", "137.90", 2)
     fake.fail(Drops(after=True))
     assert direct.change_order("10/1", from_status="open", to_status="paid")["status"] == "paid"
-    assert fake.requests[-1].url.raw_path == b"/orders/10%2F1/status"
+    assert fake.requests[-1].url.raw_path == b"/orders/10%252F1/status"
     with pytest.raises(RefusedError, match="other content"):
         direct.create_order("10/1", items[:1], currency="GBP")
     with pytest.raises(RefusedError, match="409"):

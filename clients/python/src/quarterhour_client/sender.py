@@ -101,7 +101,8 @@ class Sender:
 
         A paid order posts its sales, so do not send them as events too. Raises as ``create_order`` does.
         """
-        path = f"/orders/{quote(order, safe='')}/status"
+        name = quote(quote(order, safe=""), safe="")  # API Gateway decodes a path once before it looks for the route
+        path = f"/orders/{name}/status"
         return self._exchange("PUT", path, {"from": from_status, "to": to_status}, within)
 
     def _exchange(self, method: str, path: str, body: Mapping[str, Any], within: float) -> dict[str, Any]:

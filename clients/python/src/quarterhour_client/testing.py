@@ -97,7 +97,7 @@ class FakeQuarterhour(httpx.BaseTransport):
         if request.method == "POST" and path[-1] == "orders":
             return self._create(body)
         if request.method == "PUT" and path[-1] == "status":
-            return self._change(unquote(path[-2]), json.loads(body))
+            return self._change(unquote(unquote(path[-2])), json.loads(body))
         return _refused(404, "", "is no path of the API", "a path of the API")
 
     def _events(self, body: bytes) -> httpx.Response:

@@ -37,12 +37,8 @@ const HISTORY_COLUMNS = [
 
 /** Returns the content of the document; of none, without any setting. */
 async function load() {
-  try {
-    return (await get(PATH)).content;
-  } catch (problem) {
-    if (problem.status === 404) return {};
-    throw problem;
-  }
+  const { items } = await get("/documents?kind=settings&limit=1");
+  return items.length > 0 ? (await get(PATH)).content : {};
 }
 
 /** The page. */
