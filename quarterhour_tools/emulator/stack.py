@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, Final, TextIO
 from uuid import UUID, uuid4
 
 from quarterhour.aws.items import to_item
-from quarterhour.aws.telemetry import metrics
 from quarterhour.model import clock, exact_json
 from quarterhour.model.errors import InvalidError, SettingsError
 from quarterhour.model.periods import Calendar
@@ -488,6 +487,8 @@ def load(function: Function, name: str) -> ModuleType:
     module = module_from_spec(spec)
     with environment(function.environment, shared=True):
         # The functions of a process share the metrics, which may have been imported before there was an environment.
+        from quarterhour.aws.telemetry import metrics  # noqa: PLC0415 - what it logs to is that of this environment
+
         metrics.namespace = function.environment["POWERTOOLS_METRICS_NAMESPACE"]
         spec.loader.exec_module(module)
     return module
