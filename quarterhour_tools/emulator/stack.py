@@ -489,7 +489,7 @@ def load(function: Function, name: str) -> ModuleType:
         # The functions of a process share the metrics, which may have been imported before there was an environment.
         from quarterhour.aws.telemetry import metrics  # noqa: PLC0415 - what it logs to is that of this environment
 
-        metrics.namespace = function.environment["POWERTOOLS_METRICS_NAMESPACE"]
+        metrics.namespace = function.environment.get("POWERTOOLS_METRICS_NAMESPACE", metrics.namespace)
         spec.loader.exec_module(module)
     return module
 
