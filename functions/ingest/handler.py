@@ -42,7 +42,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> http.Response:
     allow(caller, {})
     Parameters(event["rawPath"], event.get("queryStringParameters") or {}).allow()
     sent = read_request(http.headers_of(event), http.body_of(event))
-    events = [sent_by(caller, one, settings.settings()) for one in sent.events]
+    decided = settings.settings()
+    events = [sent_by(caller, one, decided) for one in sent.events]
     seconds = context.get_remaining_time_in_millis() / 1000 - RESERVE_SECONDS
     outcomes = recorder.record(events, context.aws_request_id, seconds)
     count_outcomes(outcomes)

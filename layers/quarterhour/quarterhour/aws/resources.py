@@ -34,7 +34,9 @@ class Resources:
 
     def shared(self, make: Callable[[EntityReader], T]) -> T:
         """Return what is made of the reader of the Entity table: one for all rooms."""
-        found: T = self._shared.setdefault(make, make(self.entities))
+        if make not in self._shared:
+            self._shared[make] = make(self.entities)
+        found: T = self._shared[make]
         return found
 
     @cached_property

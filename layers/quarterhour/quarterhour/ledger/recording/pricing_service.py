@@ -82,5 +82,5 @@ class EventPricing:
 
 
 def _has_own_terms(ticket: Ticket, way: Way) -> bool:
-    """Return whether the event has terms of its own, and does not take those of its sale."""
+    """Return whether the event has its own terms, not those of its sale."""
     return way is not Way.LINKED or not has_terms_of_sale(ticket.event)

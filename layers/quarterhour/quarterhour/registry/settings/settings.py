@@ -30,7 +30,7 @@ LEAD: Final = timedelta(minutes=30)
 A function uses settings for 10 minutes after it has read them at most, and runs for 15 minutes at most.
 """
 YEARS_BACK: Final = 2
-"""How far back a first period may be set: each month from it on has a run of its own, and none can be left out."""
+"""How far back a first period may be set: each month from it on is run by itself, and none can be left out."""
 AUTOMATIC: Final = "automatic"
 MANUAL: Final = "manual"
 RELEASES: Final = (AUTOMATIC, MANUAL)
