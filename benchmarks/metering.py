@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from botocore.handlers import BUILTIN_HANDLERS
 
-from quarterhour_tools.emulator.dynamodb.sizes import Index, item_size, item_write_units, read_units
+from quarterhour_tools.emulator.dynamodb.sizes import Index, item_size, item_write_units, keys_of, read_units
 from quarterhour_tools.emulator.dynamodb.statements import Insertion, parsed
 from quarterhour_tools.emulator.dynamodb.values import Item
 
@@ -87,10 +87,10 @@ class Tables:
         """Return a table's keys and indexes."""
         if name not in self._known:
             described: Any = self._client.describe_table(TableName=name)["Table"]
-            keys = _keys(described)
+            keys = keys_of(described)
             indexes = [*described.get("GlobalSecondaryIndexes", []), *described.get("LocalSecondaryIndexes", [])]
             types = {one["AttributeName"]: one["AttributeType"] for one in described["AttributeDefinitions"]}
-            self._known[name] = Table({key: types[key] for key in keys}, tuple(_index(one, keys) for one in indexes))
+            self._known[name] = Table({key: types[key] for key in keys}, tuple(Index.of(one, keys) for one in indexes))
         return self._known[name]
 
     def place(self, name: str, item: Item) -> Place:
@@ -267,15 +267,3 @@ def _units(size: int, request: Request, *, consistent: bool = False) -> float:
 
 def _added(one: Mapping[str, float], other: Mapping[str, float]) -> dict[str, float]:
     return {table: one.get(table, 0) + other.get(table, 0) for table in one.keys() | other.keys()}
-
-
-def _keys(described: Request) -> tuple[str, ...]:
-    return tuple(key["AttributeName"] for key in described["KeySchema"])
-
-
-def _index(described: Request, table_keys: tuple[str, ...]) -> Index:
-    keys = _keys(described)
-    projection = described["Projection"]
-    if projection["ProjectionType"] == "ALL":
-        return Index(keys)
-    return Index(keys, frozenset({*table_keys, *keys, *projection.get("NonKeyAttributes", [])}))

@@ -4,7 +4,7 @@ from base64 import b64decode
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 if TYPE_CHECKING:
     from quarterhour_tools.emulator.dynamodb.values import Item
@@ -33,12 +33,26 @@ def read_units(size: int, *, consistent: bool) -> float:
     return units if consistent else units / 2
 
 
+def keys_of(described: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the names of the keys of a table or an index, the hash key first."""
+    by_kind = {one["KeyType"]: one["AttributeName"] for one in described["KeySchema"]}
+    return tuple(by_kind[kind] for kind in ("HASH", "RANGE") if kind in by_kind)
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
     """A secondary index: its keys, and the attributes that it holds (``None``: all)."""
 
     keys: tuple[str, ...]
     projected: frozenset[str] | None = None
+
+    @classmethod
+    def of(cls, described: Mapping[str, Any], table_keys: Iterable[str]) -> Self:
+        """Return the index that a CreateTable request describes."""
+        keys, projection = keys_of(described), described["Projection"]
+        if projection["ProjectionType"] == "ALL":
+            return cls(keys)
+        return cls(keys, frozenset({*table_keys, *keys, *projection.get("NonKeyAttributes", [])}))
 
     def entry(self, item: "Item | None") -> "Item | None":
         """Return the index's entry for an item, ``None`` without an entry."""

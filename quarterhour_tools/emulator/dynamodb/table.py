@@ -8,7 +8,7 @@ from operator import itemgetter
 from typing import Any, Final, NamedTuple
 
 from quarterhour_tools.emulator.dynamodb.errors import InvalidCallError
-from quarterhour_tools.emulator.dynamodb.sizes import Index, item_size, item_write_units
+from quarterhour_tools.emulator.dynamodb.sizes import Index, item_size, item_write_units, keys_of
 from quarterhour_tools.emulator.dynamodb.stream import Stream
 from quarterhour_tools.emulator.dynamodb.values import Item, Sortable, Value, normal_item, sortable
 
@@ -42,11 +42,13 @@ class IndexOrder:
     """A secondary index: for each hash key, the places of its items by range key."""
 
     name: str
-    keys: tuple[str, ...]
-    projection: Mapping[str, Any]
-    projected: frozenset[str] | None
-    """The attributes that it holds; ``None``: all."""
+    index: Index
     orders: dict[Sortable, list[tuple[Sortable, Key]]] = field(default_factory=dict)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The names of its keys."""
+        return self.index.keys
 
     def entry(self, item: Item) -> tuple[Sortable, Sortable] | None:
         """Return hash and range of an item's entry; ``None`` if the index does not hold it."""
@@ -57,9 +59,8 @@ class IndexOrder:
 
     def shown(self, item: Item) -> Item:
         """Return what the index holds of an item."""
-        if self.projected is None:
-            return item
-        return {name: value for name, value in item.items() if name in self.projected}
+        projected = self.index.projected
+        return item if projected is None else {name: value for name, value in item.items() if name in projected}
 
 
 class Table:
@@ -69,9 +70,12 @@ class Table:
         self.described = described
         self.name: str = described["TableName"]
         self.arn = f"arn:aws:dynamodb:{region}:{account}:table/{self.name}"
-        self.keys = _keys(described)
+        self.keys = keys_of(described)
         self.types = {one["AttributeName"]: one["AttributeType"] for one in described["AttributeDefinitions"]}
-        self.indexes = {one["IndexName"]: self._index(one) for one in described.get("GlobalSecondaryIndexes", [])}
+        self.indexes = {
+            one["IndexName"]: IndexOrder(one["IndexName"], Index.of(one, self.keys))
+            for one in described.get("GlobalSecondaryIndexes", [])
+        }
         self.lifetime = ""
         """The attribute that says when an item expires, in seconds of the epoch; empty: none does."""
         stream = described.get("StreamSpecification", {})
@@ -81,14 +85,7 @@ class Table:
         self.rows: dict[Key, StoredItem] = {}
         self._orders: dict[Sortable, list[Sortable]] = {}
         self._sorted: list[Key] | None = None
-        self._sized = [Index(one.keys, one.projected) for one in self.indexes.values()]
-
-    def _index(self, described: Mapping[str, Any]) -> IndexOrder:
-        keys, projection = _keys(described), described["Projection"]
-        if projection["ProjectionType"] == "ALL":
-            return IndexOrder(described["IndexName"], keys, projection, None)
-        held = frozenset({*self.keys, *keys, *projection.get("NonKeyAttributes", [])})
-        return IndexOrder(described["IndexName"], keys, projection, held)
+        self._sized = [one.index for one in self.indexes.values()]
 
     @property
     def size(self) -> int:
@@ -217,11 +214,6 @@ class Table:
             self._sorted = sorted(self.rows)
         low = bisect_right(self._sorted, self.place(start)) if start else 0
         return (self.rows[place] for place in self._sorted[low:])
-
-
-def _keys(described: Mapping[str, Any]) -> tuple[str, ...]:
-    by_kind = {one["KeyType"]: one["AttributeName"] for one in described["KeySchema"]}
-    return tuple(by_kind[kind] for kind in ("HASH", "RANGE") if kind in by_kind)
 
 
 def _move(index: IndexOrder, place: Key, before: Item | None, after: Item | None) -> None:
