@@ -284,11 +284,11 @@ def test_faults_on_the_way_and_kills_of_the_sender_change_no_sum(world: World, e
 
 def test_an_interrupt_says_how_to_go_on(events: Path) -> None:
     write(events, sales(3))
-    came = threading.Event()
+    came, ended = threading.Event(), threading.Event()
 
     def reply(_connection: socket.socket, _request: bytes) -> None:
         came.set()
-        threading.Event().wait(5)
+        ended.wait(60)
 
     with misbehaving.serving(reply) as url:
         command = [sys.executable, "-c", RUN, "send", str(events), "--url", url, "--json"]
@@ -296,7 +296,8 @@ def test_an_interrupt_says_how_to_go_on(events: Path) -> None:
         with subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True) as running:  # noqa: S603 - our own
             assert came.wait(30)
             os.kill(running.pid, signal.SIGINT)
-            out, errors = running.communicate(timeout=4)
+            out, errors = running.communicate(timeout=50)
+        ended.set()
     assert running.returncode == 130
     assert json.loads(out) == {**counts(), "complete": False}
     assert "interrupted: run the same command again to go on" in errors

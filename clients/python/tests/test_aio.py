@@ -31,7 +31,7 @@ def test_what_is_recorded_is_sent_and_reported_in_the_event_loop(path: Path) -> 
             }  # fmt: skip
             (parked,) = await client.parked()
             assert await client.resend(parked)
-            assert await client.flush(5) == 0
+            assert await client.flush(60) == 0
             assert (await client.waiting(), await client.parked(), client.trouble) == (0, [], None)
             assert not await client.discard(parked)
             with pytest.raises(SpoolFullError):

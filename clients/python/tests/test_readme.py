@@ -34,7 +34,7 @@ def test_each_piece_of_code_runs(
 
     client = opened(URL, "parked.spool")
     client.record(made(3))
-    client.flush(5)
+    client.flush(60)
     names = {"Client": opened, "Sender": lambda url: Sender(url, transport=fake), "order_item": order_item}
     values = {"client": client, "url": URL, "event": made(1), "events": [made(2)], "corrected": made(4)}
     code = block.replace("import Client, sale", "import sale")
