@@ -40,9 +40,13 @@ from quarterhour_tools.target.deployment import api, configure_target
 from quarterhour_tools.target.remote import IN_LEDGER, Remote, as_item, failure, reasons
 
 
-def bank_lines(table: CsvTable, csv_map: CsvMap, line_map: LineMap, settings: dict[str, str]) -> Iterator[str | BadRow]:
+def bank_lines(
+    table: CsvTable, whole_map: CsvMap, line_map: LineMap, settings: dict[str, str]
+) -> Iterator[str | BadRow]:
     """Yield the header, then the row of each line of the bank, or a bad row."""
     yield _written(COLUMNS)
+    csv_map = whole_map.of_language(table.language)
+    line_map = csv_map.line or line_map
     converter = Converter(table.header, csv_map, settings)
     for row in table.rows:
         cells = converter.clean(row)
@@ -50,7 +54,7 @@ def bank_lines(table: CsvTable, csv_map: CsvMap, line_map: LineMap, settings: di
             yield cells
             continue
         try:
-            if line_map.when(cells):
+            if not csv_map.exclusion_of(cells) and line_map.when(cells):
                 amount = line_map.amount(cells)
                 texts = {"date": line_map.booked_on(cells).isoformat(), "amount": money.plain(amount)}
                 for name, value in line_map.texts.items():

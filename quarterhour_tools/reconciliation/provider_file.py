@@ -44,9 +44,9 @@ class ProviderFile:
 
     def __init__(self, table: Table, given: MapInUse, place: Place, agency_of: AgencyOf) -> None:
         self._table = table
-        self._map = given.csv_map
-        self._provider = given.provider
-        self._converter = Converter(table.header, given.csv_map, given.settings)
+        self._map = given.csv_map.of_language(table.language)
+        self._provider = self._map.provider or given.provider
+        self._converter = Converter(table.header, self._map, given.settings)
         self._zone = place.zone
         self._period = str(place.period)
         self._agency_of = agency_of
@@ -71,7 +71,7 @@ class ProviderFile:
         yield from self._converter.problems_of_totals()
 
     def _lines(self, row: int, cells: Cells) -> list[ProviderLine]:
-        if self._converter.take_totals(cells):
+        if self._converter.take_totals(cells) or self._map.exclusion_of(cells):
             return []
         return [self._line(row, cells, one) for one in self._provider.lines if one.when(cells)]
 

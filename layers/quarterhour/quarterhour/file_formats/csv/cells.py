@@ -8,7 +8,7 @@ import operator
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from decimal import Decimal
 from functools import lru_cache
 from typing import Final, Generic, TypeVar
@@ -25,6 +25,7 @@ T_co = TypeVar("T_co", covariant=True)
 
 ISO: Final = "iso"
 """The time format that stands for ISO 8601."""
+_OFFSET: Final = re.compile(r"([+-])([01][0-9]|2[0-3]):([0-5][0-9])")
 _SAMPLE_TIME: Final = datetime(2026, 10, 23, 13, 30, tzinfo=UTC)
 
 _LONGEST_FORMULA: Final = 100
@@ -81,11 +82,27 @@ class TimeForm:
         for form in self.formats:
             _check_format(form)
 
-    def utc(self, text: str, days_before: Decimal = money.ZERO) -> datetime:
-        """Return the instant in UTC of a time, moved back by whole days of the local calendar."""
+    def utc(self, text: str, days_before: Decimal = money.ZERO, zone: str | None = None) -> datetime:
+        """Return the instant in UTC of a time, moved back by whole days of the local calendar.
+
+        `zone` names the zone of this time alone, as `zone_named` reads it.
+        """
         if days_before != int(days_before):
             raise CellError(f"cannot go {days_before} days back")
-        return _utc(self, text, int(days_before))
+        return _utc(self, self.zone if zone is None else zone_named(zone), text, int(days_before))
+
+
+@lru_cache(maxsize=256)
+def zone_named(name: str) -> tzinfo:
+    """Return the zone of a name such as `Europe/Madrid`, or of an offset such as `-07:00`."""
+    if match := _OFFSET.fullmatch(name):
+        sign, hours, minutes = match.groups()
+        offset = timedelta(hours=int(hours), minutes=int(minutes))
+        return timezone(-offset if sign == "-" else offset)
+    try:
+        return ZoneInfo(name)
+    except (OSError, ValueError, LookupError):
+        raise CellError(f"{name!r} is neither a time zone, such as Europe/Madrid, nor an offset of -07:00") from None
 
 
 def _check_format(form: str) -> None:
@@ -99,19 +116,19 @@ def _check_format(form: str) -> None:
 
 
 @lru_cache(maxsize=4096)  # the lines of one invoice share their time
-def _utc(form: TimeForm, text: str, days_before: int) -> datetime:
+def _utc(form: TimeForm, zone: tzinfo, text: str, days_before: int) -> datetime:
     try:
         local = _local_time(form.formats, text) - timedelta(days=days_before)
         if local.tzinfo:
             return local.astimezone(UTC)
-        first, second = (local.replace(tzinfo=form.zone, fold=fold).astimezone(UTC) for fold in (0, 1))
-        exists = first.astimezone(form.zone).replace(tzinfo=None) == local
+        first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
+        exists = first.astimezone(zone).replace(tzinfo=None) == local
     except OverflowError:
         raise CellError(f"{text!r} is outside the calendar") from None
     if not exists and form.gap == "reject":
-        raise CellError(f"{local} does not exist in {form.zone}: the clocks skipped it")
+        raise CellError(f"{local} does not exist in {zone}: the clocks skipped it")
     if exists and first != second and form.ambiguous == "reject":
-        raise CellError(f"{local} happened twice in {form.zone}: the clocks went back")
+        raise CellError(f"{local} happened twice in {zone}: the clocks went back")
     # In a gap, the first reading keeps the offset from before it: the time moves forward by the gap's length.
     return second if exists and form.ambiguous == "later" else first
 
@@ -270,11 +287,22 @@ def cell_test(name: str, operation: str, operand: str) -> CellExpression[bool]:
     return CellExpression(frozenset({name}), lambda cells: pattern.search(cells[name]) is not None)
 
 
+def listed_test(name: str, texts: frozenset[str]) -> CellExpression[bool]:
+    """Compile a condition on a cell: it is one of some texts."""
+    return CellExpression(frozenset({name}), lambda cells: cells[name] in texts)
+
+
+def sign_test(name: str, comparison: str, form: NumberForm) -> CellExpression[bool]:
+    """Compile a condition on the sign of a cell's number, such as `> 0`. An empty cell has no sign and never fits."""
+    number, compare = formula(f"{{{name}}}", form), amount_test(comparison)
+    return CellExpression(number.columns, lambda cells: bool(cells[name]) and compare(number.value(cells)))
+
+
 def amount_test(comparison: str) -> Callable[[Decimal], bool]:
     """Compile a condition on the amount's sign: `< 0`, `<= 0`, `= 0`, `>= 0` or `> 0`."""
     comparisons = {"<": operator.lt, "<=": operator.le, "=": operator.eq, ">=": operator.ge, ">": operator.gt}
     sign, _, zero = comparison.rpartition(" ")
     if sign not in comparisons or zero != "0":
-        raise ValueError("amount must be compared with 0: " + ", ".join(f'"{sign} 0"' for sign in comparisons))
+        raise ValueError("a sign is compared with 0: " + ", ".join(f'"{sign} 0"' for sign in comparisons))
     compare = comparisons[sign]
     return lambda amount: bool(compare(amount, 0))

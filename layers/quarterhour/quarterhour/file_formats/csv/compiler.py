@@ -1,6 +1,6 @@
 """Compiles the texts and conditions of a map into functions of a row."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import date, datetime
 from decimal import Decimal
 from typing import Final, ParamSpec, TypeVar
@@ -12,9 +12,13 @@ from quarterhour.file_formats.csv.cells import (
     amount_test,
     cell_test,
     formula,
+    listed_test,
+    sign_test,
     template,
+    zone_named,
 )
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError, MapError
+from quarterhour.file_formats.csv.lookups import Lookup
 from quarterhour.file_formats.csv.numbers import NumberForm
 from quarterhour.file_formats.csv.sections import Section
 from quarterhour.model import money
@@ -23,6 +27,7 @@ NUMBERS: Final = frozenset({"quantity", "unit_price", "commission_rate", "commis
 MONEY: Final = ("amount", "unit_price", "commission")
 """The numbers whose currency must be that of the event, if a sign names one."""
 CURRENCY: Final = "currency"
+_OPERATIONS: Final = ("equals", "one_of", "prefix", "matches", "sign")
 ROW: Final = "row"
 """A column that every file has: the row's ordinal."""
 
@@ -38,13 +43,23 @@ def _always(_: object) -> bool:
 
 
 class Compiler:
-    """Compiles the texts of events. Records the entry of the map that uses each column, and the columns of money."""
+    """Compiles the texts of events. Records the entry of the map that uses each column, and the columns of money.
 
-    def __init__(self, numbers: NumberForm, times: TimeForm) -> None:
+    `tested` has the columns that conditions test, in their order.
+    """
+
+    def __init__(self, numbers: NumberForm, times: TimeForm, lookups: Mapping[str, Lookup] | None = None) -> None:
         self._numbers = numbers
         self._times = times
+        self._lookups = lookups or {}
+        self._zone: Value | None = None
         self.used_by: dict[str, str] = {}
+        self.tested: dict[str, None] = {}
         self.money: set[str] = set()
+
+    def zone_by_row(self, section: Section, key: str) -> None:
+        """Compile the zone of the times, which each row names."""
+        self._zone = self.value(section, key, self.text)
 
     def text(self, text: str, field: str) -> Callable[[Cells], str]:
         """Compile a text of columns."""
@@ -80,8 +95,9 @@ class Compiler:
 
         def value(cells: Cells, amount: Decimal) -> datetime:
             local, days = text(cells, amount), days_before(cells)
+            zone = self._zone(cells, amount) if self._zone else None
             try:
-                return self._times.utc(local, days)
+                return self._times.utc(local, days, zone)
             except CellError as error:
                 raise CellError(f"{field}: {error}") from None
 
@@ -94,7 +110,9 @@ class Compiler:
 
         def value(cells: Cells) -> date:
             try:
-                return self._times.utc(text(cells)).astimezone(self._times.zone).date()
+                zone = self._zone(cells, money.ZERO) if self._zone else None
+                local = zone_named(zone) if zone else self._times.zone
+                return self._times.utc(text(cells), zone=zone).astimezone(local).date()
             except CellError as error:
                 raise CellError(f"{field}: {error}") from None
 
@@ -123,7 +141,7 @@ class Compiler:
     ) -> tuple[Callable[[Cells], bool], Callable[[Decimal], bool], Callable[[Cells], str]]:
         with case:
             text = make(case.text("is"), case.path("is"))
-            row_matches = self.test(case)
+            row_matches = self.tests(case, "when") if "when" in case else self.test(case)
             try:
                 return row_matches, amount_test(case.text("amount")) if "amount" in case else _always, text
             except ValueError as error:
@@ -142,14 +160,24 @@ class Compiler:
         return lambda cells: all(test(cells) for test in tests)
 
     def test(self, section: Section) -> Callable[[Cells], bool]:
-        """Compile `column` with one of `equals`, `prefix`, `matches`; without a column every row passes."""
+        """Compile `column` with one of the conditions on a cell; without a column every row passes."""
         if "column" not in section:
             return _always
         column = section.text("column")
-        operations = [key for key in ("equals", "prefix", "matches") if key in section]
+        operations = [key for key in _OPERATIONS if key in section]
         if len(operations) != 1:
-            raise MapError(section.name, "a column needs one of equals, prefix, matches")
-        return self._compiled(section.name, cell_test, column, operations[0], section.text(operations[0]))
+            raise MapError(section.name, f"a column needs one of {', '.join(_OPERATIONS)}")
+        self.tested[self._source_of(column)] = None
+        if operations == ["one_of"]:
+            return self._compiled(section.name, listed_test, column, frozenset(section.texts("one_of")))
+        operand = section.text(operations[0])
+        if operations == ["sign"]:
+            return self._compiled(section.path("sign"), sign_test, column, operand, self._numbers)
+        return self._compiled(section.name, cell_test, column, operations[0], operand)
+
+    def _source_of(self, column: str) -> str:
+        """Return the column of the file that a column is, or is looked up from."""
+        return self._lookups[column].column if column in self._lookups else column
 
     def _compiled(
         self, field: str, make: Callable[P, CellExpression[T]], *args: P.args, **kwargs: P.kwargs
@@ -159,12 +187,19 @@ class Compiler:
         except ValueError as error:
             raise MapError(field, str(error)) from None
         for column in sorted(expression.columns - {ROW}):
-            self.used_by.setdefault(column, field)
+            self.used_by.setdefault(self._source_of(column), field)
 
         def value(cells: Cells) -> T:
             try:
                 return expression.value(cells)
             except CellError as error:
-                raise type(error)(f"{field}: {error}") from None
+                raise type(error)(f"{field}: {unlisted(cells) or error}") from None
+
+        def unlisted(cells: Cells) -> str:
+            for name in sorted(expression.columns & self._lookups.keys()):
+                source = self._lookups[name].column
+                if cells[source] and not cells[name]:
+                    return f"{source} is {cells[source]!r}, which lookups.{name} does not list"
+            return ""
 
         return value

@@ -15,6 +15,11 @@ class MapError(Exception):
     def __init__(self, field: str, problem: str) -> None:
         super().__init__(f"{field}: {problem}")
         self.field = field
+        self.problem = problem
+
+    def under(self, name: str) -> "MapError":
+        """Return the same error for an entry within another one."""
+        return MapError(f"{name}.{self.field}", self.problem)
 
 
 class FileError(Exception):

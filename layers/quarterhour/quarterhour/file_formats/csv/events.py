@@ -34,7 +34,7 @@ def events(
 
     `settings` are the values that the map asks for. The totals of a file are checked if its rows are read as a `whole`.
     """
-    converter = Converter(table.header, csv_map, settings)
+    converter = Converter(table.header, csv_map.of_language(table.language), settings)
     for row in table.rows:
         yield from converter.convert(row)
     if whole:
@@ -52,7 +52,8 @@ class Converter:
         self._width = len(header)
         self._map = csv_map
         self._settings = settings or {}
-        self._places = [(column, header.index(column), clean) for column, clean in csv_map.clean.items()]
+        places = {column: place for place, column in enumerate(header)}  # a column that the file may lack has none
+        self._places = [(column, places.get(column), clean) for column, clean in csv_map.clean.items()]
         self.rows = 0
         self.line = 0
         self.filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
@@ -67,9 +68,11 @@ class Converter:
             # The row may have held the value that the next ones repeat.
             self.filled = dict.fromkeys(self.filled, "")
             return row
-        cells = {column: clean(row.cells[place]) for column, place, clean in self._places}
+        cells = {column: clean("" if place is None else row.cells[place]) for column, place, clean in self._places}
         for column, above in self.filled.items():
             cells[column] = self.filled[column] = cells[column] or above
+        for column, lookup in self._map.lookups.items():
+            cells[column] = lookup(cells[lookup.column])
         return cells | {ROW: str(self.rows), **self._settings}
 
     def convert(self, found: CsvRecord | BadRow) -> list[MappedEvent] | list[BadRow]:
@@ -78,7 +81,7 @@ class Converter:
         if isinstance(cells, BadRow):
             return [cells]
         try:
-            if self.take_totals(cells):
+            if self.take_totals(cells) or self._map.exclusion_of(cells):
                 return []
             return [_event(cells, each, self._map.numbers) for each in self._map.events if each.when(cells)]
         except CellError as error:

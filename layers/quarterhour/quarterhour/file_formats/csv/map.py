@@ -1,20 +1,22 @@
 """Compiles the map of `quarterhour csv` from TOML into functions of a row. `docs/csv.md` describes the map."""
 
-import codecs
 import tomllib
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
 from importlib import resources
-from typing import Final
+from typing import Any, Final
 from zoneinfo import ZoneInfo
 
-from quarterhour.file_formats.csv.cells import CleanUp, TimeForm
+from quarterhour.file_formats.csv.cells import Cells, CleanUp, TimeForm
 from quarterhour.file_formats.csv.compiler import Compiler
+from quarterhour.file_formats.csv.encodings import encoding_named
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.event_map import EventMap, event_map
 from quarterhour.file_formats.csv.line_map import LineMap, line_map
+from quarterhour.file_formats.csv.lookups import Lookup, read_lookups
 from quarterhour.file_formats.csv.numbers import NumberForm
 from quarterhour.file_formats.csv.provider_map import EXTRA, ProviderMap, provider_line_map, provider_map
+from quarterhour.file_formats.csv.row_map import ExclusionMap, exclusion_maps
 from quarterhour.file_formats.csv.sections import Section
 from quarterhour.file_formats.csv.table import DELIMITERS, FileForm
 from quarterhour.file_formats.csv.total_map import TotalMap, total_map
@@ -22,6 +24,7 @@ from quarterhour.model.fields import NAME, is_name
 
 FEE_FIELDS: Final = frozenset({"commission"})
 _MOST_HEADER: Final = 1000
+_LIKE: Final = "like"
 _SHIPPED: Final = resources.files("quarterhour.file_formats.csv") / "maps"
 
 
@@ -29,8 +32,9 @@ _SHIPPED: Final = resources.files("quarterhour.file_formats.csv") / "maps"
 class CsvMap:
     """A whole map: the form of the file, and the events of a row, the line of a bank, or the lines of a provider.
 
-    For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it. `settings` are
-    the values that a command line gives, with what each means.
+    For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it, if the file must
+    have it. `settings` are the values that a command line gives, with what each means. `tested` are the columns that
+    decide about a row. `languages` are the maps for the other languages of `file.names`.
     """
 
     file: FileForm
@@ -39,15 +43,30 @@ class CsvMap:
     settings: dict[str, str]
     clean: dict[str, CleanUp]
     used_by: dict[str, str]
+    lookups: dict[str, Lookup]
+    exclusions: list[ExclusionMap]
+    tested: list[str]
     events: list[EventMap]
     line: LineMap | None
     provider: ProviderMap | None
     total: TotalMap | None
+    languages: "tuple[CsvMap, ...]" = ()
+
+    def of_language(self, language: int) -> "CsvMap":
+        """Return the map for the files of a language: the number that `Table` has."""
+        return (self, *self.languages)[language]
+
+    def exclusion_of(self, cells: Cells) -> ExclusionMap | None:
+        """Return the first rule that leaves a row out; `None` if none does."""
+        return next((one for one in self.exclusions if one.when(cells)), None)
 
 
 def load_map(text: str) -> CsvMap:
     """Return the map of a TOML text; raise `MapError` with the name of the entry if it is invalid."""
-    top = _top(text)
+    return _in_languages(_content(text), _map_of_events)
+
+
+def _map_of_events(top: Section) -> CsvMap:
     tables = top.take("event", [])
     if not isinstance(tables, list) or not tables:
         raise MapError("event", "at least one [[event]] is needed")
@@ -61,14 +80,20 @@ def load_map(text: str) -> CsvMap:
 
 def load_line_map(text: str) -> CsvMap:
     """Return the map of a TOML text to the lines of a bank; raise `MapError` as `load_map` does."""
-    top = _top(text)
+    return _in_languages(_content(text, without="event"), _map_of_lines)
+
+
+def _map_of_lines(top: Section) -> CsvMap:
     table = top.take("line")
     return _csv_map(top, line_of=lambda compiler: line_map(Section(table, "line"), compiler))
 
 
 def load_provider_map(text: str) -> CsvMap:
     """Return the map of a TOML text to the lines of a payment provider; raise `MapError` as `load_map` does."""
-    top = _top(text)
+    return _in_languages(_content(text, without="event"), _map_of_provider)
+
+
+def _map_of_provider(top: Section) -> CsvMap:
     provider, fee_field = top.text("provider"), top.text("fee_field", f"{EXTRA}.fee")
     if not is_name(provider):
         raise MapError("provider", f"must be {NAME}")
@@ -87,15 +112,63 @@ def load_provider_map(text: str) -> CsvMap:
     )
 
 
-def _top(text: str) -> "Section":
+def _content(text: str, *, without: str = "") -> dict[str, Any]:
+    """Return the entries of a map, over those of the shipped map that it is `like`, of which one is left `without`."""
     try:
-        return Section(tomllib.loads(text), "")
+        content = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise MapError("map", f"is not TOML: {error}") from None
+    if _LIKE not in content:
+        return content
+    like = Section(content, "").text(_LIKE)
+    base = shipped_map(like)
+    if base is None:
+        raise MapError(_LIKE, f"must name a map that comes with the tools: {', '.join(shipped_maps())}")
+    entries = {name: value for name, value in _content(base).items() if name != without}
+    return _over(entries, {name: value for name, value in content.items() if name != _LIKE})
+
+
+def _over(base: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the entries of a map with those of another in their place; tables are joined, lists are replaced."""
+    joined = dict(base)
+    for name, value in other.items():
+        below = joined.get(name)
+        joined[name] = _over(below, value) if isinstance(below, dict) and isinstance(value, dict) else value
+    return joined
+
+
+def _in_languages(content: dict[str, Any], compiled: Callable[[Section], CsvMap]) -> CsvMap:
+    """Return a map with the maps for each of its `[languages]`, which differ in names of columns, numbers and times."""
+    top = Section(content, "")
+    languages, names = top.section("languages"), [_names(top.section("names"))]
+    own = compiled(top)
+    others = []
+    for name in languages.names():
+        with languages.section(name) as language:
+            names.append(_names(language.section("names")))
+            differing = {key: language.take(key) for key in ("numbers", "time") if key in language}
+        entries = {key: value for key, value in _over(content, differing).items() if key not in {"languages", "names"}}
+        try:
+            others.append(compiled(Section(entries, "")))
+        except MapError as error:
+            raise error.under(f"languages.{name}") from None
+    form = replace(own.file, names=tuple(names))
+    return replace(own, file=form, languages=tuple(replace(one, file=form) for one in others))
+
+
+def _names(section: Section) -> dict[str, str]:
+    """Return the column of the map for each name that files give it."""
+    found: dict[str, str] = {}
+    with section:
+        for column in section.names():
+            for name in section.texts_or_text(column):
+                if found.setdefault(name, column) != column:
+                    raise MapError(section.path(column), f"{name!r} is already the name of {found[name]}")
+    return found
 
 
 def _csv_map(
-    top: "Section",
+    top: Section,
     *,
     events_of: Callable[[Compiler], list[EventMap]] = lambda _: [],
     line_of: Callable[[Compiler], LineMap | None] = lambda _: None,
@@ -110,19 +183,30 @@ def _csv_map(
         top.section("text") as texts,
         top.section("columns") as columns,
     ):
-        numbers, times = _number_form(numbers_section), _time_form(time)
-        compiler = Compiler(numbers, times)
+        lookups = read_lookups(top.section("lookups"))
+        numbers = _number_form(numbers_section)
+        by_row = isinstance(time.peek("zone"), list) or "{" in str(time.peek("zone"))
+        zone = Section({"zone": time.take("zone")} if by_row else {}, time.name)
+        times = _time_form(time)
+        compiler = Compiler(numbers, times, lookups)
+        if by_row:
+            compiler.zone_by_row(zone, "zone")
+        exclusions = exclusion_maps(top.take("exclude", []), compiler)
         events, line, provider = events_of(compiler), line_of(compiler), provider_of(compiler)
         total = total_map(top.section("total"), compiler) if "total" in top else None
         given = {name: settings.text(name) for name in settings.names()}
         used_by = {column: field for column, field in compiler.used_by.items() if column not in given}
+        clean, optional = _clean_ups(texts, columns, used_by)
         return CsvMap(
             file=_file_form(file),
             numbers=numbers,
             zone=times.zone,
             settings=given,
-            clean=_clean_ups(texts, columns, used_by),
-            used_by=used_by,
+            clean=clean,
+            used_by={column: field for column, field in used_by.items() if column not in optional},
+            lookups={name: one for name, one in lookups.items() if one.column in clean},
+            exclusions=exclusions,
+            tested=[column for column in compiler.tested if column in used_by],
             events=events,
             line=line,
             provider=provider,
@@ -155,11 +239,10 @@ def _file_form(file: Section) -> FileForm:
 
 
 def _encoding(name: str, file: Section) -> str:
-    try:
-        "".encode(name)  # codecs that do not convert text to bytes, such as rot13, are not encodings
-        return codecs.lookup(name).name
-    except (LookupError, ValueError):
-        raise MapError(file.path("encoding"), f"there is no text encoding {name!r}") from None
+    found = encoding_named(name)
+    if found is None:
+        raise MapError(file.path("encoding"), f"there is no text encoding {name!r}")
+    return found
 
 
 def _number_form(section: Section) -> NumberForm:
@@ -189,13 +272,17 @@ def _time_form(section: Section) -> TimeForm:
         raise MapError(section.name, str(error)) from None
 
 
-def _clean_ups(texts: Section, columns: Section, used_by: Iterable[str]) -> dict[str, CleanUp]:
+def _clean_ups(texts: Section, columns: Section, used_by: Iterable[str]) -> tuple[dict[str, CleanUp], set[str]]:
+    """Return the clean-up of each column in use, and the columns that a file may lack."""
     strip, empty = texts.flag("strip", default=True), frozenset(texts.texts("empty"))
     clean = dict.fromkeys(used_by, CleanUp(strip=strip, empty=empty))
+    optional = set()
     for name in columns.names():
         if name not in clean:
             raise MapError(columns.path(name), "no event uses this column")
         with columns.section(name) as column:
+            if column.flag("optional", default=False):
+                optional.add(name)
             clean[name] = CleanUp(
                 strip=column.flag("strip", default=strip),
                 cut_prefix=column.text("cut_prefix", ""),
@@ -204,4 +291,4 @@ def _clean_ups(texts: Section, columns: Section, used_by: Iterable[str]) -> dict
                 default=column.text("default", ""),
                 fill_down=column.flag("fill_down", default=False),
             )
-    return clean
+    return clean, optional

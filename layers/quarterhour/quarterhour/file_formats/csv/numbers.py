@@ -23,6 +23,8 @@ THOUSANDS: Final = ("", ",", ".", " ", "'")
 """The usual thousands separators."""
 CURRENCY_SIGNS: Final[Mapping[str, str]] = {"€": "EUR", "£": "GBP", "₹": "INR", "₺": "TRY", "zł": "PLN", "₪": "ILS"}
 """Signs that stand for one currency."""
+EITHER: Final = "either"
+"""The decimal sign of a file whose numbers show theirs one by one."""
 OPEN: Final = "?"
 """A value of a map that is still to be decided."""
 
@@ -36,6 +38,8 @@ _LONGEST: Final = 100
 """The most characters of a number, with its signs and separators."""
 _SYMBOL: Final = "[$£¥฿₠-⃀]"
 _SIGN: Final = re.compile(rf"[^\W\d_]{{0,3}}{_SYMBOL}|[^\W\d_]{{1,3}}")
+_GROUP: Final = re.compile(r"(?<![\d.,])[1-9]\d{0,2}[.,]\d{3}(?!\d)")
+"""A number whose separator can be a decimal sign or one of thousands, such as `1.234`."""
 _WORDS: Final = frozenset({"kr", "Kč", "Fr", "zł", "Ft", "lei"})
 """The signs of currencies that are made of letters, besides the codes."""
 
@@ -51,7 +55,8 @@ class Number(NamedTuple):
 class NumberForm:
     """The form of the numbers of a file.
 
-    `decimal` is the decimal sign, `thousands` the thousands separator or empty. `negative` holds forms of negative
+    `decimal` is the decimal sign, or `EITHER` if each number shows its own; `thousands` the thousands separator or
+    empty. `negative` holds forms of negative
     numbers besides a leading minus. `currencies` has the currency code of each sign that an amount may carry.
     """
 
@@ -61,8 +66,10 @@ class NumberForm:
     currencies: Mapping[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self) -> None:
-        if self.decimal not in {".", ","}:
-            raise ValueError('decimal must be "." or ","')
+        if self.decimal not in {".", ",", EITHER}:
+            raise ValueError(f'decimal must be ".", "," or "{EITHER}"')
+        if self.decimal == EITHER and self.thousands:
+            raise ValueError(f'thousands must be left out if decimal is "{EITHER}": each number shows its own')
         taken = {"+", "(", ")", self.decimal, *_MINUS}
         if len(self.thousands) > 1 or self.thousands in taken or self.thousands.isalnum():
             raise ValueError("thousands must be one sign other than the decimal sign, or empty")
@@ -77,6 +84,8 @@ class NumberForm:
     @property
     def example(self) -> str:
         """A number in this form."""
+        if self.decimal == EITHER:
+            return "1,234.56 or 1.234,56"
         return f"1{self.thousands}234{self.decimal}56"
 
     def read(self, text: str) -> Number:
@@ -97,6 +106,9 @@ class NumberForm:
     def _parsed(self, text: str) -> Number | None:
         if len(text) > _LONGEST:
             return None
+        if self.decimal == EITHER:
+            own = self._shown_by(text)
+            return own._parsed(text) if own else None  # noqa: SLF001 - the same class
         rest, minus, codes = text.strip(), 0, set[str]()
         while True:
             sign = self._currency_sign(rest)
@@ -119,6 +131,17 @@ class NumberForm:
             return None
         value = money.parse_decimal(Decimal(f"-{digits}" if minus else digits))
         return None if value is None else Number(value, next(iter(codes), None))
+
+    def _shown_by(self, text: str) -> "NumberForm | None":
+        """Return the form that a number shows by its own separators; `None` if it fits both decimal signs."""
+        found = re.findall(r"[.,](?=\d)", text)
+        last = found[-1] if found else "."
+        other = "," if last == "." else "."
+        if len(found) > 1 and len(set(found)) == 1:  # groups of thousands alone
+            last, other = other, last
+        elif len(found) == 1 and _GROUP.search(text):
+            return None
+        return NumberForm(last, other, self.negative, self.currencies)
 
     def _currency_sign(self, text: str) -> str | None:
         """Return the currency sign at either end of a text; `None` if there is none."""

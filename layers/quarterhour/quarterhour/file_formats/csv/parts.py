@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
-from quarterhour.file_formats.csv.errors import FileError
+from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.events import Converter, MappedEvent
 from quarterhour.file_formats.csv.guess import guess
 from quarterhour.file_formats.csv.lines import (
@@ -46,12 +46,14 @@ _ONLY_BY_COMMAND: Final = "save the file as UTF-8, or convert it with quarterhou
 class PartPlace:
     """Where the next part begins, and what its rows need of the rows before it.
 
-    `line` is the number of its first line, `rows` the number of rows before it, and `last_line` the line of the last of
-    these. `filled`, `sums` and `totals` are those of `Converter` and `FileTotals`.
+    `language` is that of the file's header, `line` the number of its first line, `rows` the number of rows before it,
+    and `last_line` the line of the last of these. `filled`, `sums` and `totals` are those of `Converter` and
+    `FileTotals`.
     """
 
     encoding: str
     columns: list[str]
+    language: int
     delimiter: str
     line: int
     rows: int
@@ -76,10 +78,13 @@ class PartPlace:
             values = exact_json.parse(base64.b64decode(padded, b"-_", validate=True).decode())
             columns = [_text(one) for one in values["columns"]]
             line, rows, last = (_whole(values[name]) for name in ("line", "rows", "last_line"))
+            language = _whole(values["language"])
             totals = [TotalLine(_whole(at), _numbers(numbers)) for at, numbers in values["totals"]]
             delimiter, encoding = _text(values["delimiter"]), _text(values["encoding"])
             filled = {name: _text(text) for name, text in values["filled"].items()}
-            place = cls(encoding, columns, delimiter, line, rows, last, filled, _numbers(values["sums"]), totals)
+            place = cls(
+                encoding, columns, language, delimiter, line, rows, last, filled, _numbers(values["sums"]), totals
+            )
         except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
             raise ValueError(_OF_NO_ANSWER) from error
         if not line or len(delimiter) != 1 or delimiter in "\r\n" or not _keeps_ascii(encoding):
@@ -115,6 +120,8 @@ def convert_part(
     lines, ends = _lines(content, encoding, place.line if place else 1, last=last)
     place = place or _beginning(lines, csv_map, encoding)
     check_columns(place.columns, csv_map.used_by)
+    if place.language > len(csv_map.languages):
+        raise MapError("languages", "are fewer than those of the map of the part before")
     converter = _converter(place, csv_map, settings)
     first = lines[0].number if lines else place.line
     # Of the first part, the lines up to its header were read above.
@@ -216,12 +223,12 @@ def _beginning(lines: list[FileLine], csv_map: CsvMap, encoding: str) -> PartPla
     line = row.line if row else len(lines) + 1
     fresh = Converter(table.header, csv_map)
     sums = fresh.totals.sums if fresh.totals else {}
-    return PartPlace(encoding, table.header, table.delimiter, line, 0, 0, fresh.filled, sums, [])
+    return PartPlace(encoding, table.header, table.language, table.delimiter, line, 0, 0, fresh.filled, sums, [])
 
 
 def _converter(place: PartPlace, csv_map: CsvMap, settings: dict[str, str]) -> Converter:
     """Return a converter that goes on at a place."""
-    converter = Converter(place.columns, csv_map, settings)
+    converter = Converter(place.columns, csv_map.of_language(place.language), settings)
     converter.rows, converter.line = place.rows, place.last_line
     converter.filled |= {name: place.filled[name] for name in converter.filled.keys() & place.filled.keys()}
     if converter.totals:
@@ -237,6 +244,7 @@ def _after(converter: Converter, place: PartPlace, line: int) -> PartPlace:
     return PartPlace(
         place.encoding,
         place.columns,
+        place.language,
         place.delimiter,
         line,
         converter.rows,

@@ -34,6 +34,10 @@ class Section:
         """Return whether an entry is a text, without removing it."""
         return self._content.get(key) == text
 
+    def peek(self, key: str) -> object:
+        """Return an entry without removing it; `None` if it is not there."""
+        return self._content.get(key)
+
     def names(self) -> list[str]:
         """Return the names of the entries that were not taken."""
         return list(self._content)
@@ -62,6 +66,10 @@ class Section:
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise MapError(self.path(key), "must be a list of texts")
         return tuple(self.decided(key, item) for item in value)
+
+    def texts_or_text(self, key: str) -> tuple[str, ...]:
+        """Remove and return a list of texts, or a single text."""
+        return (self.text(key),) if isinstance(self.peek(key), str) else self.texts(key)
 
     def decided(self, key: str, value: str) -> str:
         """Return a value of the map; raise `MapError` if it is still to be decided."""

@@ -29,7 +29,8 @@ _LONGEST_HEADER: Final = 20
 class FileForm:
     """The form of a file, as the map declares it; `None` for what the file shows.
 
-    `columns` names the columns of a file without a header line, `header` is the line of the header.
+    `columns` names the columns of a file without a header line, `header` is the line of the header. `names` has, for
+    each language of a map, what its files call a column, and the column of the map.
     """
 
     encoding: str | None = None
@@ -37,6 +38,7 @@ class FileForm:
     quote: str | None = '"'
     columns: tuple[str, ...] = ()
     header: int | None = None
+    names: tuple[Mapping[str, str], ...] = ({},)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +59,15 @@ class BadRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The names of the columns, the rows under them, and the delimiter."""
+    """The names of the columns as the map has them, the rows under them, the delimiter, and the file's language.
+
+    `language` is its place in `FileForm.names`.
+    """
 
     header: list[str]
     rows: Iterator[CsvRecord | BadRow]
     delimiter: str
+    language: int = 0
 
 
 def read_table(lines: Iterable[FileLine], form: FileForm, used_by: Mapping[str, str]) -> Table:
@@ -77,14 +83,20 @@ def read_table(lines: Iterable[FileLine], form: FileForm, used_by: Mapping[str, 
         delimiter = form.delimiter or DELIMITERS[0]
         return Table(header, records(lines, delimiter, form.quote), delimiter)
     first = list(islice(lines, max(HEADER_LINES, form.header or 0)))
-    start, delimiter = _header_place(first, form, used_by)
+    start, delimiter, language = _header_place(first, form, used_by)
     rows = records(chain(first[start:], lines), delimiter, form.quote)
     top = next(rows, None)
     if not isinstance(top, CsvRecord):
         raise MapError("file.columns", "the file has no header line, and the map names no columns")
-    header = names(top.cells)
+    header = in_words_of_the_map(names(top.cells), form.names[language])
     check_columns(header, used_by)
-    return Table(header, rows, delimiter)
+    return Table(header, rows, delimiter, language)
+
+
+def in_words_of_the_map(header: list[str], names_of: Mapping[str, str]) -> list[str]:
+    """Return the columns of a header as the map calls them; a column that the header has by that name stays alone."""
+    there = set(header)
+    return [name if names_of.get(name, name) in there else names_of[name] for name in header]
 
 
 def names(cells: Iterable[str]) -> list[str]:
@@ -100,20 +112,20 @@ def check_columns(header: list[str], used_by: Mapping[str, str]) -> None:
             raise MapError(field, f"the file has {found} {column!r}; it has {', '.join(header)}")
 
 
-def _header_place(first: list[FileLine], form: FileForm, used_by: Mapping[str, str]) -> tuple[int, str]:
-    """Return the index of the header among the first lines, and the delimiter of the file.
+def _header_place(first: list[FileLine], form: FileForm, used_by: Mapping[str, str]) -> tuple[int, str, int]:
+    """Return the index of the header among the first lines, the delimiter of the file, and its language.
 
     If no line has all columns, it is the line that has most of them.
     """
     delimiters = (form.delimiter,) if form.delimiter else DELIMITERS
     starts = range(len(first)) if form.header is None else range(form.header - 1, min(form.header, len(first)))
-    best, place, complete, behind = -1, (0, delimiters[0]), list[int](), 0
+    best, place, complete, behind = -1, (0, delimiters[0], 0), list[int](), 0
     for start in starts:
         for delimiter in delimiters:
             found, lines = header_at(first, start, delimiter, form.quote)
-            fitting = len(set(found) & used_by.keys())
+            fitting, language = _best_language(found, form, used_by)
             if found and fitting > best:
-                best, place = fitting, (start, delimiter)
+                best, place = fitting, (start, delimiter, language)
             if used_by and fitting == len(used_by) and start >= behind:
                 complete.append(first[start].number)
                 behind = start + lines
@@ -121,6 +133,12 @@ def _header_place(first: list[FileLine], form: FileForm, used_by: Mapping[str, s
         numbers = f"{complete[0]} and {complete[1]}"
         raise MapError("file.header", f"lines {numbers} both have the columns of the map: set header = {complete[0]}")
     return place
+
+
+def _best_language(header: list[str], form: FileForm, used_by: Mapping[str, str]) -> tuple[int, int]:
+    """Return how many of the columns a header has, and the first language in which it has most."""
+    fitting = [len(used_by.keys() & set(in_words_of_the_map(header, one))) for one in form.names]
+    return max(fitting), fitting.index(max(fitting))
 
 
 def header_at(first: list[FileLine], start: int, delimiter: str, quote: str | None) -> tuple[list[str], int]:
