@@ -6,7 +6,6 @@ A row moves one amount between an agency's account (Konto) and another one (Gege
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
-from fractions import Fraction
 from typing import Final, NamedTuple
 
 from text_unidecode import unidecode
@@ -62,11 +61,12 @@ _ALLOWED: Final = frozenset("$&%*+-/")
 
 
 class _Row(NamedTuple):
-    """A posting: ``amount`` debits the agency's account if it is above 0."""
+    """A posting: ``amount`` debits the agency's account if it is above 0; ``issuer``: it in the issuer's currency."""
 
     entry: JournalEntry
     account: str
     amount: Decimal
+    issuer: Decimal | None
     vat_code: str = ""
     vat_id: str = ""
 
@@ -101,14 +101,14 @@ def _rows(entries: Iterable[JournalEntry]) -> Iterator[_Row]:
 def _rows_of(entry: JournalEntry) -> Iterator[_Row]:
     for one in entry.revenues:
         vat_id = entry.document.customer.vat_id or "" if one.accounts.scheme == REVERSE_CHARGE else ""
-        code, vat_account = one.accounts.vat_code, one.accounts.vat_account
+        code, vat_account, issuer = one.accounts.vat_code, one.accounts.vat_account, one.issuer
         if code or vat_account is None:
-            yield _Row(entry, one.accounts.account, one.gross, code, vat_id)
+            yield _Row(entry, one.accounts.account, one.gross, issuer and issuer.gross, code, vat_id)
         else:
-            yield _Row(entry, one.accounts.account, one.base, "", vat_id)
-            yield _Row(entry, vat_account, one.tax)
+            yield _Row(entry, one.accounts.account, one.base, issuer and issuer.base, "", vat_id)
+            yield _Row(entry, vat_account, one.tax, issuer and issuer.tax)
     for transfer in entry.transfers:
-        yield _Row(entry, transfer.account, transfer.amount)
+        yield _Row(entry, transfer.account, transfer.amount, transfer.issuer)
 
 
 def _problems(rows: Sequence[_Row], accounts: AccountMap) -> Iterator[FieldProblem]:
@@ -177,9 +177,9 @@ def _cells(row: _Row, ledger: str) -> list[str]:
         "Festschreibung": "0",
     }
     rate = _rate(document, ledger)
-    if currency != ledger and rate:
+    if currency != ledger and rate and row.issuer is not None:
         filled["Kurs"] = _comma(round(rate, _RATE_DIGITS))
-        filled["Basis-Umsatz"] = _amount(money.rounded(Fraction(row.amount) / Fraction(rate), ledger))
+        filled["Basis-Umsatz"] = _amount(row.issuer)
         filled["WKZ Basis-Umsatz"] = _text(ledger)
     return [filled.get(column, "") for column in COLUMNS]
 

@@ -1,6 +1,6 @@
 """A statement's document as accounting needs it: `statement.json`, parsed."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
@@ -13,13 +13,30 @@ from quarterhour.model.schema import check_schema
 from quarterhour.statements.drafts.figures import Kind
 
 
+class IssuerFigures(NamedTuple):
+    """A base and a tax in the issuer's currency."""
+
+    currency: str
+    base: Decimal
+    tax: Decimal
+
+    @property
+    def gross(self) -> Decimal:
+        """Base and tax."""
+        return money.add(self.base, self.tax)
+
+
 class TaxedBase(NamedTuple):
-    """What a document charges by one scheme and percentage."""
+    """What a document charges by one scheme and percentage; ``issuer`` is ``None`` if it is not known in that currency.
+
+    All figures are those that the document states.
+    """
 
     scheme: str
     percent: Decimal
     base: Decimal
     tax: Decimal
+    issuer: IssuerFigures | None = None
 
     @property
     def is_zero(self) -> bool:
@@ -27,19 +44,27 @@ class TaxedBase(NamedTuple):
         return self.base.is_zero() and self.tax.is_zero()
 
 
-class IssuerTotals(NamedTuple):
-    """The totals of a document's taxes in the issuer's currency; ``exchange_rate``: units of the document's for one."""
+class IssuerAmounts(NamedTuple):
+    """The amounts of a document in the issuer's currency; ``exchange_rate``: units of the document's for one.
+
+    ``rows``: the bases and taxes of its rows of tax, in their order.
+    """
 
     currency: str
     exchange_rate: Decimal
-    base: Decimal
-    tax: Decimal
+    brought_forward: Decimal
+    proceeds: Decimal
+    payments: Decimal
+    rows: tuple[IssuerFigures, ...]
 
     @classmethod
     def parse(cls, values: Mapping[str, Any]) -> Self:
         """Parse the member ``tax_in``."""
-        rate, base, tax = (Decimal(values[name]) for name in ("exchange_rate", "base", "tax"))
-        return cls(values["currency"], rate, base, tax)
+        currency = values["currency"]
+        names = ("exchange_rate", "brought_forward", "proceeds", "payments")
+        amounts = {name: Decimal(values[name]) for name in names}
+        rows = (IssuerFigures(currency, Decimal(row["base"]), Decimal(row["tax"])) for row in values["rows"])
+        return cls(currency, **amounts, rows=tuple(rows))
 
 
 class Party(NamedTuple):
@@ -80,7 +105,7 @@ class StatementDocument:
     customer: Party
     collects: str
     taxes: tuple[TaxedBase, ...]
-    tax_in: IssuerTotals | None
+    tax_in: IssuerAmounts | None
     issuer_currency: str | None
     opening: Decimal
     brought_forward: Decimal
@@ -120,8 +145,9 @@ class StatementDocument:
         names = ("opening", "brought_forward", "net", "commission", "tax", "payable", "proceeds", "payments", "closing")
         amounts = {name: Decimal(values[name]) for name in names}
         cancels, tax_in = values["cancels"], values["tax_in"]
-        totals = IssuerTotals.parse(tax_in) if tax_in else None
+        issued = IssuerAmounts.parse(tax_in) if tax_in else None
         base = values["base"]
+        issuer_currency = issued.currency if issued else (base["currency"] if base else None)
         return cls(
             number=values["number"],
             is_credit_note=values["document"] == "credit_note",
@@ -135,16 +161,24 @@ class StatementDocument:
             owner=Party.parse(values["owner"]),
             customer=Party.parse(values["customer"]),
             collects=values["collects"],
-            taxes=tuple(
-                TaxedBase(row["scheme"], *(Decimal(row[name]) for name in ("percent", "base", "tax")))
-                for row in values["taxes"]
-            ),
-            tax_in=totals,
-            issuer_currency=totals.currency if totals else (base["currency"] if base else None),
+            taxes=tuple(_taxes(values["taxes"], issued, currency if currency == issuer_currency else None)),
+            tax_in=issued,
+            issuer_currency=issuer_currency,
             sales=int(values["by_kind"][Kind.SALES]["lines"]),
             cancelled=int(values["by_kind"][Kind.VOIDS]["lines"]),
             **amounts,
         )
+
+
+def _taxes(
+    rows: Sequence[Mapping[str, Any]], issued: IssuerAmounts | None, own_currency: str | None
+) -> Iterator[TaxedBase]:
+    """Yield the rows of tax; ``own_currency``: that of the document if it is the issuer's, too."""
+    figures = issued.rows if issued else [None] * len(rows)
+    for row, issuer in zip(rows, figures, strict=True):
+        percent, base, tax = (Decimal(row[name]) for name in ("percent", "base", "tax"))
+        own = IssuerFigures(own_currency, base, tax) if own_currency else None
+        yield TaxedBase(row["scheme"], percent, base, tax, own or issuer)
 
 
 def in_force(documents: Iterable[StatementDocument]) -> list[StatementDocument]:

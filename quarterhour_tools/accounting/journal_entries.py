@@ -17,7 +17,7 @@ from quarterhour_tools.accounting.account_map import (
     MapProblemsError,
     RevenueAccount,
 )
-from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
+from quarterhour_tools.accounting.document import IssuerFigures, StatementDocument, TaxedBase
 from quarterhour_tools.errors import ToolError
 
 _NO_ACCOUNT: Final = "0"
@@ -50,11 +50,12 @@ class JournalLine(NamedTuple):
 
 
 class Revenue(NamedTuple):
-    """A commission that is charged, with its tax, and their accounts."""
+    """A commission that is charged, with its tax, and their accounts; ``issuer``: both in the issuer's currency."""
 
     accounts: RevenueAccount
     base: Decimal
     tax: Decimal
+    issuer: IssuerFigures | None
 
     @property
     def gross(self) -> Decimal:
@@ -63,11 +64,15 @@ class Revenue(NamedTuple):
 
 
 class Transfer(NamedTuple):
-    """An amount between an agency's account and another one; above 0, the agency's account is debited."""
+    """An amount between an agency's account and another one; above 0, the agency's account is debited.
+
+    ``issuer``: the amount in the issuer's currency, ``None`` if the document does not state it.
+    """
 
     role: Role
     account: str
     amount: Decimal
+    issuer: Decimal | None
 
 
 class JournalEntry(NamedTuple):
@@ -127,12 +132,9 @@ class _Posting:
         is_payable = document.collects == BY_MARKETPLACE
         account = self._party_account(document, is_payable=is_payable)
         revenues = [self._revenue(document, row) for row in document.taxes if not row.is_zero]
-        amounts = (
-            (Role.OPENING, document.brought_forward),
-            (Role.PROCEEDS, money.negated(document.proceeds)),
-            (Role.PAYMENTS, money.negated(document.payments)),
-        )
-        transfers = [self._transfer(document, role, amount) for role, amount in amounts if not amount.is_zero()]
+        transfers = [
+            self._transfer(document, role, *amounts) for role, amounts in _moved(document) if not amounts[0].is_zero()
+        ]
         role = Role.PAYABLE if is_payable else Role.RECEIVABLE
         entry = JournalEntry(document, role, account, tuple(revenues), tuple(transfers))
         if difference := money.total(line.amount for line in entry.lines()):
@@ -167,17 +169,25 @@ class _Posting:
             found = RevenueAccount("revenue", scheme, None, None, _NO_ACCOUNT, _NO_ACCOUNT, "")
         if row.tax and found.vat_account is None:
             self._lack(document, f"{found.key}.vat_account", "is missing", self._map.form.expected)
-        return Revenue(found, row.base, row.tax)
+        return Revenue(found, row.base, row.tax, row.issuer)
 
-    def _transfer(self, document: StatementDocument, role: Role, amount: Decimal) -> Transfer:
+    def _transfer(self, document: StatementDocument, role: Role, amount: Decimal, issuer: Decimal | None) -> Transfer:
         account = self._map.accounts[role]
         if account is None:
             account = self._lack(document, f"accounts.{role}", "is missing", self._map.form.expected)
-        return Transfer(role, account, amount)
+        return Transfer(role, account, amount, issuer)
 
     def _lack(self, document: StatementDocument, key: str, problem: str, expected: str) -> str:
         self._lacking.setdefault((key, problem, expected), []).append(document.number)
         return _NO_ACCOUNT
+
+
+def _moved(document: StatementDocument) -> Iterator[tuple[Role, tuple[Decimal, Decimal | None]]]:
+    """Yield what a document moves without charging it, by role: the amount, and that in the issuer's currency."""
+    issued = document.tax_in
+    yield Role.OPENING, (document.brought_forward, issued and issued.brought_forward)
+    yield Role.PROCEEDS, (money.negated(document.proceeds), issued and money.negated(issued.proceeds))
+    yield Role.PAYMENTS, (money.negated(document.payments), issued and money.negated(issued.payments))
 
 
 def _of(numbers: list[str]) -> str:

@@ -5,10 +5,9 @@ reverse charge, by the VAT id of the recipient in another member state.
 """
 
 import argparse
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
-from fractions import Fraction
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,7 +19,7 @@ from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour.registry.agencies.agency import REVERSE_CHARGE
 from quarterhour.reports.lines import escape_formula
-from quarterhour_tools.accounting.document import StatementDocument, TaxedBase
+from quarterhour_tools.accounting.document import IssuerFigures, StatementDocument, TaxedBase
 from quarterhour_tools.accounting.documents import choose, configure_files, configure_period
 from quarterhour_tools.accounting.journal_csv import csv_bytes
 from quarterhour_tools.output import as_json, plain_console, print_table
@@ -47,14 +46,6 @@ VAT_COLUMNS: Final = (
 SALES_COLUMNS: Final = ("country", "vat_id", "currency", "documents", "base", "issuer_currency", "issuer_base")
 
 
-class IssuerFigures(NamedTuple):
-    """A base and a tax in the issuer's currency."""
-
-    currency: str
-    base: Decimal
-    tax: Decimal
-
-
 @dataclass(slots=True)
 class TaxSums:
     """The sums of rows of tax; ``issuer`` is ``None`` if one of them is not known in the issuer's currency."""
@@ -64,11 +55,11 @@ class TaxSums:
     tax: Decimal
     issuer: IssuerFigures | None
 
-    def add(self, row: TaxedBase, issuer: IssuerFigures | None) -> None:
+    def add(self, row: TaxedBase) -> None:
         """Add a row of another document."""
         self.documents += 1
         self.base, self.tax = money.add(self.base, row.base), money.add(self.tax, row.tax)
-        ours, theirs = self.issuer, issuer
+        ours, theirs = self.issuer, row.issuer
         if ours and theirs and ours.currency == theirs.currency:
             base, tax = money.add(ours.base, theirs.base), money.add(ours.tax, theirs.tax)
             self.issuer = IssuerFigures(ours.currency, base, tax)
@@ -109,10 +100,10 @@ def vat_of(documents: Iterable[StatementDocument]) -> dict[TaxKind, TaxSums]:
     """Return what documents charge by kind of tax, sorted; rows over nothing are left out."""
     found: dict[TaxKind, TaxSums] = {}
     for document in documents:
-        for row, issuer in _charged(document):
+        for row in _charged(document):
             country, currency = document.customer.country or "", document.account.currency
             kind = TaxKind(country, row.scheme, row.percent.normalize(), currency)
-            _add(found, kind, row, issuer)
+            _add(found, kind, row)
     return dict(sorted(found.items()))
 
 
@@ -123,46 +114,22 @@ def ec_sales_of(documents: Iterable[StatementDocument]) -> dict[SoldTo, TaxSums]
         country, vat_id = document.customer.country, document.customer.vat_id or ""
         if country not in MEMBER_STATES or country == document.owner.country:
             continue
-        for row, issuer in _charged(document):
+        for row in _charged(document):
             if row.scheme == REVERSE_CHARGE:
-                _add(found, SoldTo(country or "", "".join(vat_id.split()), document.account.currency), row, issuer)
+                _add(found, SoldTo(country or "", "".join(vat_id.split()), document.account.currency), row)
     return dict(sorted(found.items()))
 
 
-def _add(found: dict[Any, TaxSums], key: object, row: TaxedBase, issuer: IssuerFigures | None) -> None:
+def _add(found: dict[Any, TaxSums], key: object, row: TaxedBase) -> None:
     if key in found:
-        found[key].add(row, issuer)
+        found[key].add(row)
     else:
-        found[key] = TaxSums(1, row.base, row.tax, issuer)
+        found[key] = TaxSums(1, row.base, row.tax, row.issuer)
 
 
-def _charged(document: StatementDocument) -> Iterator[tuple[TaxedBase, IssuerFigures | None]]:
-    """Yield the rows of a document that charge something, each with its figures in the issuer's currency."""
-    rows = [row for row in document.taxes if not row.is_zero]
-    return zip(rows, in_issuer_currency(document, rows), strict=True)
-
-
-def in_issuer_currency(document: StatementDocument, rows: Sequence[TaxedBase]) -> list[IssuerFigures | None]:
-    """Return a document's rows of tax in the issuer's currency, ``None`` if they are not known in it.
-
-    The rows of a document in another currency add up to its totals: the largest takes what rounding leaves.
-    """
-    currency, totals = document.issuer_currency, document.tax_in
-    if currency == document.account.currency:
-        return [IssuerFigures(currency, row.base, row.tax) for row in rows]
-    if totals is None or not rows:
-        return [None] * len(rows)
-    rate = Fraction(totals.exchange_rate)
-    bases = _shared(totals.base, [money.rounded(Fraction(row.base) / rate, totals.currency) for row in rows])
-    taxes = _shared(totals.tax, [money.rounded(Fraction(row.tax) / rate, totals.currency) for row in rows])
-    return [IssuerFigures(totals.currency, base, tax) for base, tax in zip(bases, taxes, strict=True)]
-
-
-def _shared(whole: Decimal, parts: list[Decimal]) -> list[Decimal]:
-    """Return the parts with the largest changed so that they add up to the whole."""
-    largest = max(range(len(parts)), key=lambda one: abs(parts[one]))
-    rest = money.add(whole, money.negated(money.total(parts)))
-    return [money.add(part, rest) if number == largest else part for number, part in enumerate(parts)]
+def _charged(document: StatementDocument) -> list[TaxedBase]:
+    """Return the rows of a document that charge something."""
+    return [row for row in document.taxes if not row.is_zero]
 
 
 def configure(parser: argparse.ArgumentParser) -> None:

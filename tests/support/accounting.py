@@ -44,6 +44,19 @@ def tax(base: str, tax: str = "0.00", scheme: str | None = "standard", percent: 
     return {"scheme": scheme, "percent": percent if scheme == "standard" else "0", "base": base, "tax": tax}
 
 
+def in_euros(*rows: tuple[str, str], rate: str = "0.8", **amounts: str) -> dict[str, Any]:
+    """Return the member ``tax_in`` whose rows have these bases and taxes; other amounts are 0."""
+    return {
+        "currency": "EUR",
+        "exchange_rate": rate,
+        **dict.fromkeys(("brought_forward", "proceeds", "payments"), "0.00"),
+        "base": _total(base for base, _ in rows),
+        "tax": _total(taxed for _, taxed in rows),
+        "rows": [{"base": base, "tax": taxed} for base, taxed in rows],
+        **amounts,
+    }
+
+
 def content(*taxes: dict[str, Any], **changed: Any) -> dict[str, Any]:
     """Return the content of a statement whose payable and closing follow from its other amounts."""
     rows = list(taxes) or [tax("100.00", "19.00")]

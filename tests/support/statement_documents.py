@@ -54,6 +54,7 @@ def statement(**changed: Any) -> dict[str, Any]:
         "language": "en",
         "collects": "agency",
         "proceeds": "0",
+        "rounding": "half-even",
         "tax_in": None,
         "cancels": None,
         "replaces": None,

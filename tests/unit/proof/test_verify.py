@@ -516,7 +516,9 @@ DAMAGE = {
         f"{NOVEMBER}7/EUR/statement.json",
         "tax_in: expected null, found {}",
     ),
-    "an unknown rounding": Damage(change_figures(rounding="up"), JSON, "rounding: expected half-even, found up"),
+    "an unknown rounding": Damage(
+        documents_with(JSON, pages=False, rounding="up"), JSON, "rounding: expected half-even, found up"
+    ),
     "a tax point of a kind": Damage(
         lambda objects: edit(
             objects, JSON, lambda document: document["taxes"][0]["tax_points"][0].update(kind="chargeback_fee")

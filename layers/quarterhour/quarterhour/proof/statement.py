@@ -104,7 +104,7 @@ def statement_of(sums: LineSums, header: Json, base: str, lines_file: Json) -> d
         "due_on": _due_on(header, amounts["closing"]),
         "rounding": rounding_of(header),
         "taxes": taxes,
-        "tax_in": _tax_in(sums, header, base, amounts["commission"], amounts["tax"]),
+        "tax_in": _tax_in(sums, header, base, amounts, taxes),
         "earlier_months": _earlier_months(sums),
         **{name: text_of(value) for name, value in amounts.items()},
         "lines": sums.lines,
@@ -254,8 +254,10 @@ def _orders(sums: LineSums) -> list[dict[str, Any]]:
     ]
 
 
-def _tax_in(sums: LineSums, header: Json, base: str, commission: Decimal, tax: Decimal) -> dict[str, str] | None:
-    """Return the totals of tax in the base currency; without ``base``, at the exchange rate that is shown."""
+def _tax_in(
+    sums: LineSums, header: Json, base: str, amounts: Mapping[str, Decimal], taxes: Sequence[Json]
+) -> dict[str, Any] | None:
+    """Return the amounts in the base currency; without ``base``, at the exchange rate that is shown."""
     shown = header["tax_in"]
     if shown and not base:
         names = ("exchange_rate", "exchange_rate_source", "exchange_rate_as_of")
@@ -265,14 +267,28 @@ def _tax_in(sums: LineSums, header: Json, base: str, commission: Decimal, tax: D
         return None
     else:
         _, _, (units, source, as_of) = sums.rate
-    in_base = Unit(base, rounding_of(header))
-    figures = {"base": commission, "tax": tax}
+    unit = Unit(base, rounding_of(header))
+
+    def converted(value: Decimal) -> Decimal:
+        return unit.nearest(Fraction(value) / Fraction(units))
+
+    totals = {"base": converted(amounts["commission"]), "tax": converted(amounts["tax"])}
+    rows: list[dict[str, str]] = [{} for _ in taxes]
+    for name, total in totals.items():
+        parts = [converted(Decimal(row[name])) for row in taxes]
+        rest = EXACT.subtract(total, exact_sum(*parts))
+        sizes = list(map(abs, parts))
+        parts[sizes.index(max(sizes))] += rest
+        for row, one in zip(rows, parts, strict=True):
+            row[name] = text_of(one)
     return {
         "currency": base,
         "exchange_rate": text_of(units),
         "exchange_rate_source": source,
         "exchange_rate_as_of": as_of,
-        **{name: text_of(in_base.nearest(Fraction(value) / Fraction(units))) for name, value in figures.items()},
+        **{name: text_of(total) for name, total in totals.items()},
+        "rows": rows,
+        **{name: text_of(converted(amounts[name])) for name in (BROUGHT_FORWARD, "proceeds", PAYMENTS)},
     }
 
 

@@ -150,8 +150,9 @@ RATE = LastRate(is_in_period=True, quarter_hour="202611302345", units=Decimal("0
 
 
 def tax_in(currency: str, base: str, figures: BaseFigures | None, rounding: Rounding = Rounding.HALF_EVEN) -> Any:
-    """Return ``tax_in`` of a commission of 10 with 21 % tax."""
+    """Return ``tax_in`` of a commission of 10 with 21 % tax, and a payment of 0.50."""
     made = statement(lambda _: STANDARD_21, "2026-11-05")
+    made.sums.parts[Kind.PAYMENTS, False] = Sum(1, Decimal("0.50"))
     made.sums.base = figures
     planned = replace(made.plan, base=base, rounding=rounding)
     return document(replace(made, plan=planned, account=Account("42", currency)))["tax_in"]
@@ -160,9 +161,26 @@ def tax_in(currency: str, base: str, figures: BaseFigures | None, rounding: Roun
 def test_the_tax_of_a_statement_in_a_foreign_currency_is_shown_in_the_issuer_s_too() -> None:
     """10.00 and 2.10 USD at 0.8 for one EUR: 2.625 is half a cent."""
     published = {"exchange_rate_source": "ecb", "exchange_rate_as_of": AS_OF}
-    expected = {"currency": "EUR", "exchange_rate": "0.8", **published, "base": "12.50", "tax": "2.62"}
+    others = {"brought_forward": "0.00", "proceeds": "0.00", "payments": "0.62"}
+    row = {"base": "12.50", "tax": "2.62"}
+    expected = {"currency": "EUR", "exchange_rate": "0.8", **published, **row, "rows": [row], **others}
     assert tax_in("USD", "EUR", BaseFigures(rate=RATE)) == expected
-    assert tax_in("USD", "EUR", BaseFigures(rate=RATE), Rounding.HALF_UP) == {**expected, "tax": "2.63"}
+    up = {**row, "tax": "2.63"}
+    assert tax_in("USD", "EUR", BaseFigures(rate=RATE), Rounding.HALF_UP) == {
+        **expected,
+        **up,
+        "rows": [up],
+        "payments": "0.63",
+    }
+
+
+def test_rows_in_the_issuer_s_currency_add_up_to_the_totals() -> None:
+    """10.00 and 10.00 at 3 are 3.33 each, and their total is 6.67: the first of the largest has a cent more."""
+    made = statement(lambda day: STANDARD_21 if day.day < 10 else REVERSE, "2026-11-05", "2026-11-15")
+    made.sums.base = BaseFigures(rate=RATE._replace(units=Decimal(3)))
+    stated = document(replace(made, plan=replace(made.plan, base="EUR"), account=Account("42", "USD")))["tax_in"]
+    assert (stated["base"], stated["tax"]) == ("6.67", "0.70")
+    assert stated["rows"] == [{"base": "3.34", "tax": "0.70"}, {"base": "3.33", "tax": "0.00"}]
 
 
 @pytest.mark.parametrize(

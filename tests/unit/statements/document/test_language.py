@@ -85,22 +85,26 @@ def test_money_dates_and_countries_are_those_of_the_language(
 
 
 @pytest.mark.parametrize(
-    ("amount", "currency", "exact", "rounded"),
+    ("amount", "currency", "exact", "half_even", "half_up"),
     [
-        ("1234.5", "GBP", "1,234.50", "1,234.50"),
-        ("-39.005", "EUR", "−39.005", "−39.00"),  # noqa: RUF001 - a minus
-        ("39.015", "EUR", "39.015", "39.02"),
-        ("-0.001", "EUR", "−0.001", "0.00"),  # noqa: RUF001 - a minus
-        ("1000000", "JPY", "1,000,000", "1,000,000"),
-        ("2.5", "JPY", "2.5", "2"),
-        ("1.5", "KWD", "1.500", "1.500"),
-        ("10.00000", "GBP", "10.00", "10.00"),
-        ("9" * 38, "GBP", f"{'9' * 2}{',999' * 12}.00", f"{'9' * 2}{',999' * 12}.00"),
+        ("1234.5", "GBP", "1,234.50", "1,234.50", "1,234.50"),
+        ("-39.005", "EUR", "−39.005", "−39.00", "−39.01"),  # noqa: RUF001 - a minus
+        ("39.015", "EUR", "39.015", "39.02", "39.02"),
+        ("-0.001", "EUR", "−0.001", "0.00", "0.00"),  # noqa: RUF001 - a minus
+        ("1000000", "JPY", "1,000,000", "1,000,000", "1,000,000"),
+        ("2.5", "JPY", "2.5", "2", "3"),
+        ("1.5", "KWD", "1.500", "1.500", "1.500"),
+        ("1.0005", "KWD", "1.0005", "1.000", "1.001"),
+        ("10.00000", "GBP", "10.00", "10.00", "10.00"),
+        ("9" * 38, "GBP", f"{'9' * 2}{',999' * 12}.00", *[f"{'9' * 2}{',999' * 12}.00"] * 2),
     ],
 )
-def test_amounts_have_the_decimals_of_their_currency(amount: str, currency: str, exact: str, rounded: str) -> None:
+def test_amounts_have_the_decimals_of_their_currency(
+    amount: str, currency: str, exact: str, half_even: str, half_up: str
+) -> None:
     assert ENGLISH.exact(amount, currency) == exact
-    assert ENGLISH.rounded(amount, currency) == rounded
+    assert ENGLISH.rounded(amount, currency, "half-even") == half_even
+    assert ENGLISH.rounded(amount, currency, "half-up") == half_up
 
 
 @pytest.mark.parametrize(

@@ -203,10 +203,29 @@ def test_every_figure_is_one_of_the_document() -> None:
     known = set(texts)
     for text in texts:
         for signed in (text, text[1:] if text.startswith("-") else f"-{text}"):
-            known |= {english.exact(signed, "GBP"), english.rounded(signed, "GBP")}
+            known |= {english.exact(signed, "GBP"), english.rounded(signed, "GBP", "half-even")}
     figures = {cell for row in shown().rows[1:] for cell in row[1:] if re.fullmatch(r"−?[0-9,]+(\.[0-9]+)?", cell)}  # noqa: RUF001
     assert len(figures) > 30
     assert figures <= known
+
+
+@pytest.mark.parametrize(("rounding", "commission"), [("half-even", "1.02"), ("half-up", "1.03")])
+def test_every_table_rounds_as_the_document_does(rounding: str, commission: str) -> None:
+    """One sale of 10.25 with a commission of 1.025: by kind, day, terms and order, and in total."""
+    some = sums(1, "10.25", "1.025", "net")
+    page = shown(
+        rounding=rounding,
+        by_kind=kinds(sales=sums(1, "10.25", "1.025")),
+        net="10.25",
+        commission=commission,
+        days=[{"day": "2026-11-05", **some}],
+        terms=[{"terms": "event", "commission_rate": "0.1", **some}],
+        orders=[order_row("o-1", "Lamp", some)],
+        earlier_months=[{"month": "2026-10", **some}],
+    )
+    found = [row[-1] for row in page.rows if row[-2:-1] == ["10.25"]]
+    assert found == [commission] * len(found)
+    assert len(found) == 6
 
 
 # ---------------------------------------------------------------- tax

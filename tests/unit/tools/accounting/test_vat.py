@@ -7,19 +7,10 @@ from typing import Any
 
 import pytest
 
-from quarterhour_tools.accounting.document import TaxedBase
-from quarterhour_tools.accounting.vat import (
-    MEMBER_STATES,
-    IssuerFigures,
-    TaxSums,
-    ec_sales_of,
-    in_issuer_currency,
-    vat_of,
-)
+from quarterhour_tools.accounting.document import IssuerFigures, TaxedBase
+from quarterhour_tools.accounting.vat import MEMBER_STATES, TaxSums, ec_sales_of, vat_of
 from quarterhour_tools.cli import main
-from tests.support.accounting import CUSTOMER, content, document, rows_of, tax, write_period
-
-TAX_IN = {"currency": "EUR", "exchange_rate": "3", "base": "66.67", "tax": "6.33"}
+from tests.support.accounting import CUSTOMER, content, document, in_euros, rows_of, tax, write_period
 
 
 def plain(sums: dict[Any, TaxSums]) -> list[tuple[Any, ...]]:
@@ -44,17 +35,17 @@ def test_documents_are_summed_up_by_country_scheme_percentage_and_currency() -> 
     ]
 
 
-def test_a_foreign_document_adds_up_to_its_totals_in_the_issuer_s_currency() -> None:
-    # 100 / 3 is 33.33 twice: the totals say 66.67, so one row has a cent more.
-    one = document(tax("100.00", "19.00"), tax("100.00", scheme="exempt"), currency="GBP", tax_in=TAX_IN)
-    assert in_issuer_currency(one, one.taxes) == [
+def test_a_foreign_document_has_the_figures_that_it_states_in_the_issuer_s_currency() -> None:
+    stated = in_euros(("33.34", "6.33"), ("33.33", "0.00"), rate="3")
+    one = document(tax("100.00", "19.00"), tax("100.00", scheme="exempt"), currency="GBP", tax_in=stated)
+    assert [row.issuer for row in one.taxes] == [
         IssuerFigures("EUR", Decimal("33.34"), Decimal("6.33")),
         IssuerFigures("EUR", Decimal("33.33"), Decimal("0.00")),
     ]
 
 
 def test_a_sum_with_a_document_that_is_not_known_in_the_issuer_s_currency_is_not_known_either() -> None:
-    known = document(currency="GBP", tax_in={**TAX_IN, "base": "33.33"})
+    known = document(currency="GBP", tax_in=in_euros(("33.33", "6.33"), rate="3"))
     found = vat_of([known, document(currency="GBP", number="S-000002"), known])
     assert plain(found) == [("DE", "standard", "19", "GBP", 3, "300.00", "57.00", None, None, None)]
 

@@ -8,7 +8,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
-from decimal import ROUND_HALF_EVEN, Context, Decimal
+from decimal import Context, Decimal, Inexact, InvalidOperation
 from functools import cache
 from importlib.resources import files
 from typing import Any, Final
@@ -19,7 +19,7 @@ from quarterhour.registry.agencies.agency import LANGUAGES
 from quarterhour.web.html.markup import Html, escaped
 
 _FOLDER: Final = files("quarterhour.statements.document") / "languages"
-_ROUNDING: Final = Context(prec=200, rounding=ROUND_HALF_EVEN)
+_EXACT: Final = Context(prec=200, traps=[Inexact, InvalidOperation])
 _GROUP: Final = 3
 _MINUS: Final = "\N{MINUS SIGN}"
 
@@ -52,12 +52,12 @@ class Language:
     def exact(self, amount: str, currency: str) -> str:
         """Return an amount with the decimals of its currency, and with more only if it has more."""
         value = Decimal(amount)
-        digits = max(money.minor_digits(currency), money.places(value.normalize(_ROUNDING)))
-        return self.number(_rounded(value, digits))
+        digits = max(money.minor_digits(currency), money.places(value.normalize(_EXACT)))
+        return self.number(_padded(value, digits))
 
-    def rounded(self, amount: str, currency: str) -> str:
-        """Return an amount with the decimals of its currency."""
-        return self.number(_rounded(Decimal(amount), money.minor_digits(currency)))
+    def rounded(self, amount: str, currency: str, rounding: str) -> str:
+        """Return an amount with the decimals of its currency; ``rounding``: that of the document."""
+        return self.number(money.on_statement(Decimal(amount), currency, money.Rounding(rounding)))
 
     def money(self, amount: str, currency: str) -> str:
         """Return an exact amount with its currency: ``GBP 1,234.50``, ``1.234,50 EUR``."""
@@ -119,9 +119,9 @@ def language_of(code: str) -> Language:
     return Language(code, texts, json.loads((_FOLDER / f"{code}.json").read_bytes()))
 
 
-def _rounded(value: Decimal, digits: int) -> Decimal:
-    rounded = value.quantize(Decimal(1).scaleb(-digits), context=_ROUNDING)
-    return rounded.copy_abs() if rounded.is_zero() else rounded
+def _padded(value: Decimal, digits: int) -> Decimal:
+    padded = value.quantize(Decimal(1).scaleb(-digits), context=_EXACT)
+    return padded.copy_abs() if padded.is_zero() else padded
 
 
 def _trimmed(value: Decimal) -> Decimal:

@@ -52,7 +52,7 @@ class PagePart(ABC):
         return self._in.exact(amount, self._currency)
 
     def _rounded(self, amount: str) -> str:
-        return self._in.rounded(amount, self._currency)
+        return self._in.rounded(amount, self._currency, self._of["rounding"])
 
     def _money(self, amount: str) -> Html:
         return short(self._in.money(amount, self._currency))

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from decimal import Decimal
-from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +16,7 @@ from quarterhour.model.schema import SCHEMA
 from quarterhour.registry.agencies.agency import BY_AGENCY, DEFAULT_LANGUAGE, Agency, TaxProfile
 from quarterhour.registry.owner import PAYMENT_DAYS
 from quarterhour.statements.document.amounts import Amounts, proceeds
+from quarterhour.statements.document.issuer_currency import in_issuer_currency
 from quarterhour.statements.document.tax import Taxable, TaxNames, TaxRow, taxed
 from quarterhour.statements.drafts.figures import (
     OTHER_DAYS,
@@ -185,26 +185,14 @@ class Statement:
         }
 
     def _tax_in(self) -> dict[str, Any] | None:
-        """Return the totals of tax in the base currency, at the last exchange rate of the lines.
+        """Return the amounts in the base currency, at the last exchange rate of the lines.
 
         ``None`` if the statement is in that currency, or no line has an exchange rate.
         """
         currency, base, figures = self.account.currency, self.plan.base, self.sums.base
         if currency in {base, money.NO_CURRENCY} or figures is None or figures.rate is None:
             return None
-        units = figures.rate.units
-
-        def converted(amount: Decimal) -> str:
-            return money.plain(money.rounded(Fraction(amount) / Fraction(units), base, self.plan.rounding))
-
-        return {
-            "currency": base,
-            "exchange_rate": money.plain(units),
-            "exchange_rate_source": figures.rate.source,
-            "exchange_rate_as_of": figures.rate.as_of,
-            "base": converted(self.amounts.commission),
-            "tax": converted(self.amounts.tax),
-        }
+        return in_issuer_currency(self.amounts, self.taxes, figures.rate, base, self.plan.rounding)
 
 
 def as_bytes(document: Mapping[str, Any]) -> bytes:
