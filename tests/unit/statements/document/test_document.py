@@ -178,9 +178,9 @@ def test_rows_in_the_issuer_s_currency_add_up_to_the_totals() -> None:
     """10.00 and 10.00 at 3 are 3.33 each, and their total is 6.67: the first of the largest has a cent more."""
     made = statement(lambda day: STANDARD_21 if day.day < 10 else REVERSE, "2026-11-05", "2026-11-15")
     made.sums.base = BaseFigures(rate=RATE._replace(units=Decimal(3)))
-    stated = document(replace(made, plan=replace(made.plan, base="EUR"), account=Account("42", "USD")))["tax_in"]
-    assert (stated["base"], stated["tax"]) == ("6.67", "0.70")
-    assert stated["rows"] == [{"base": "3.34", "tax": "0.70"}, {"base": "3.33", "tax": "0.00"}]
+    shown = document(replace(made, plan=replace(made.plan, base="EUR"), account=Account("42", "USD")))["tax_in"]
+    assert (shown["base"], shown["tax"]) == ("6.67", "0.70")
+    assert shown["rows"] == [{"base": "3.34", "tax": "0.70"}, {"base": "3.33", "tax": "0.00"}]
 
 
 @pytest.mark.parametrize(

@@ -236,9 +236,9 @@ def test_a_commission_with_a_tax_key_is_posted_with_its_tax() -> None:
 
 def test_a_foreign_amount_is_in_the_ledger_s_currency_too() -> None:
     """Each figure is the one that the document states, whatever its amount divided by the rate would be."""
-    stated = in_euros(("125.01", "23.76"), brought_forward="1.24", proceeds="2.51", payments="-0.64")
+    figures = in_euros(("125.01", "23.76"), brought_forward="1.24", proceeds="2.51", payments="-0.64")
     foreign = document(
-        currency="GBP", tax_in=stated, opening="1.00", brought_forward="1.00", proceeds="2.00", payments="-0.50"
+        currency="GBP", tax_in=figures, opening="1.00", brought_forward="1.00", proceeds="2.00", payments="-0.50"
     )
     found = postings(datev(foreign))
     names = ("Umsatz (ohne Soll/Haben-Kz)", "WKZ Umsatz", "Kurs", "Basis-Umsatz", "WKZ Basis-Umsatz")
@@ -299,7 +299,7 @@ def rows_of_tax() -> st.SearchStrategy[dict[str, Any]]:
     return st.one_of(taxed, st.builds(lambda base, scheme: tax(base, "0.00", scheme), amounts(), schemes))
 
 
-def stated(*rows: dict[str, Any], number: int, **amounts: str) -> StatementDocument:
+def foreign(*rows: dict[str, Any], number: int, **amounts: Any) -> StatementDocument:
     """Return a document that states twice its amounts in euros, at an exchange rate of 0.5."""
 
     def twice(amount: str) -> str:
@@ -311,7 +311,7 @@ def stated(*rows: dict[str, Any], number: int, **amounts: str) -> StatementDocum
 
 
 documents_of_any_kind = st.builds(
-    lambda rows, number, **amounts: stated(*rows, number=number, **amounts),
+    lambda rows, number, **amounts: foreign(*rows, number=number, **amounts),
     st.lists(rows_of_tax(), min_size=1, max_size=4),
     st.integers(0, 10**6),
     collects=st.sampled_from(["agency", "marketplace"]),

@@ -36,8 +36,8 @@ def test_documents_are_summed_up_by_country_scheme_percentage_and_currency() -> 
 
 
 def test_a_foreign_document_has_the_figures_that_it_states_in_the_issuer_s_currency() -> None:
-    stated = in_euros(("33.34", "6.33"), ("33.33", "0.00"), rate="3")
-    one = document(tax("100.00", "19.00"), tax("100.00", scheme="exempt"), currency="GBP", tax_in=stated)
+    figures = in_euros(("33.34", "6.33"), ("33.33", "0.00"), rate="3")
+    one = document(tax("100.00", "19.00"), tax("100.00", scheme="exempt"), currency="GBP", tax_in=figures)
     assert [row.issuer for row in one.taxes] == [
         IssuerFigures("EUR", Decimal("33.34"), Decimal("6.33")),
         IssuerFigures("EUR", Decimal("33.33"), Decimal("0.00")),
