@@ -154,7 +154,7 @@ def test_a_zone_that_nobody_knows_is_a_bad_row() -> None:
         "event[1].time: 'Middle/Earth' is neither a time zone, such as Europe/Madrid, nor an offset of -07:00",
     )
     [first, *_] = shown(converted(ENGLISH.replace("PDT", "XYZ")))
-    assert first == (2, "time.zone[2].is: Zone is 'XYZ', which lookups.zone does not list")
+    assert first == (2, "time.zone[2].is: Zone is 'XYZ', which is not listed in lookups.zone")
 
 
 @cases(
@@ -233,5 +233,5 @@ def test_a_number_that_fits_both_forms_or_none_is_refused(text: str) -> None:
 def test_an_amount_with_cents_is_read_in_its_own_form(value: Decimal, form: tuple[str, str]) -> None:
     decimal, thousands = form
     for text in (f"{value:,.2f}", f"{value:.2f}"):
-        written = text.translate(str.maketrans({".": decimal, ",": thousands}))
+        written = text.translate({ord("."): decimal, ord(","): thousands})
         assert EITHER.number(written) == value

@@ -6,6 +6,7 @@ Everything here is a pure function of one row's cells. An invalid definition rai
 
 import operator
 import re
+import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
@@ -27,6 +28,9 @@ ISO: Final = "iso"
 """The time format that stands for ISO 8601."""
 _OFFSET: Final = re.compile(r"([+-])([01][0-9]|2[0-3]):([0-5][0-9])")
 _SAMPLE_TIME: Final = datetime(2026, 10, 23, 13, 30, tzinfo=UTC)
+
+_MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+_MONTH: Final = re.compile(r"[^\W\d_]+\.?")
 
 _LONGEST_FORMULA: Final = 100
 """The most columns, numbers and signs of a formula."""
@@ -66,13 +70,14 @@ class TimeForm:
     """The formats of times, and the meaning of a local time that a change of the clocks skips or repeats.
 
     `formats` are strptime formats, tried in order, or `iso` for ISO 8601. A text without an offset is local time in
-    `zone`.
+    `zone`. `months` has the number of each name of a month, as `%b` reads it in another language than English.
     """
 
     zone: ZoneInfo
     formats: tuple[str, ...] = (ISO,)
     gap: str = "reject"
     ambiguous: str = "earlier"
+    months: frozenset[tuple[str, int]] = frozenset()
 
     def __post_init__(self) -> None:
         if self.gap not in {"reject", "shift"}:
@@ -81,6 +86,9 @@ class TimeForm:
             raise ValueError('ambiguous must be "earlier", "later" or "reject"')
         for form in self.formats:
             _check_format(form)
+        for name, number in self.months:
+            if not 1 <= number <= len(_MONTHS) or not _MONTH.fullmatch(name):
+                raise ValueError("months must have the names of months, with their numbers from 1 to 12")
 
     def utc(self, text: str, days_before: Decimal = money.ZERO, zone: str | None = None) -> datetime:
         """Return the instant in UTC of a time, moved back by whole days of the local calendar.
@@ -105,6 +113,12 @@ def zone_named(name: str) -> tzinfo:
         raise CellError(f"{name!r} is neither a time zone, such as Europe/Madrid, nor an offset of -07:00") from None
 
 
+@lru_cache(maxsize=4096)
+def plain_text(text: str) -> str:
+    """Return a text without what makes no difference: case, blanks, and the two forms of an accent."""
+    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+
+
 def _check_format(form: str) -> None:
     """Raise ``ValueError`` if a format is neither ``iso`` nor one that strptime can read."""
     if form == ISO:
@@ -118,7 +132,7 @@ def _check_format(form: str) -> None:
 @lru_cache(maxsize=4096)  # the lines of one invoice share their time
 def _utc(form: TimeForm, zone: tzinfo, text: str, days_before: int) -> datetime:
     try:
-        local = _local_time(form.formats, text) - timedelta(days=days_before)
+        local = _local_time(form.formats, _in_english(text, form.months)) - timedelta(days=days_before)
         if local.tzinfo:
             return local.astimezone(UTC)
         first, second = (local.replace(tzinfo=zone, fold=fold).astimezone(UTC) for fold in (0, 1))
@@ -131,6 +145,20 @@ def _utc(form: TimeForm, zone: tzinfo, text: str, days_before: int) -> datetime:
         raise CellError(f"{local} happened twice in {zone}: the clocks went back")
     # In a gap, the first reading keeps the offset from before it: the time moves forward by the gap's length.
     return second if exists and form.ambiguous == "later" else first
+
+
+@lru_cache(maxsize=4096)
+def _in_english(text: str, months: frozenset[tuple[str, int]]) -> str:
+    """Return a time with the names of its months as `%b` reads them, and without the points behind them."""
+    if not months:
+        return text
+    numbers = {plain_text(name): number for name, number in months}
+
+    def english(found: re.Match[str]) -> str:
+        number = numbers.get(plain_text(found[0].rstrip(".")))
+        return _MONTHS[number - 1] if number else found[0]
+
+    return _MONTH.sub(english, unicodedata.normalize("NFC", text))
 
 
 def _local_time(formats: tuple[str, ...], text: str) -> datetime:

@@ -197,9 +197,10 @@ class Compiler:
 
         def unlisted(cells: Cells) -> str:
             for name in sorted(expression.columns & self._lookups.keys()):
-                source = self._lookups[name].column
-                if cells[source] and not cells[name]:
-                    return f"{source} is {cells[source]!r}, which lookups.{name} does not list"
+                lookup = self._lookups[name]
+                if cells[lookup.column] and not cells[name]:
+                    why = f"without {lookup.after!r} of" if lookup.after else "which is not listed in"
+                    return f"{lookup.column} is {cells[lookup.column]!r}, {why} lookups.{name}"
             return ""
 
         return value

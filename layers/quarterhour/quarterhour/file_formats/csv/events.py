@@ -148,10 +148,11 @@ def check_signs(cells: Cells, columns: Iterable[str], currency: str, numbers: Nu
     """Raise `CellError` if the sign of an amount names another currency than that of the event."""
     if numbers.currencies:
         for column in sorted(columns):
-            sign = numbers.read(cells[column]).currency if cells[column] else None
-            if sign not in {None, currency}:
+            shown = numbers.read(cells[column]).currency if cells[column] else None
+            if shown is not None and currency not in shown.split():
+                named = " or ".join(shown.split())
                 raise CellError(
-                    f"{column} is {cells[column]!r}, in {sign}, but the currency of the event is {currency}"
+                    f"{column} is {cells[column]!r}, in {named}, but the currency of the event is {currency}"
                 )
 
 

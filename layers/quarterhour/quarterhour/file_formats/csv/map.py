@@ -267,9 +267,15 @@ def _time_form(section: Section) -> TimeForm:
             formats=section.texts("formats", "iso"),
             gap=section.text("gap", "reject"),
             ambiguous=section.text("ambiguous", "earlier"),
+            months=_months(section.section("months")),
         )
     except ValueError as error:
         raise MapError(section.name, str(error)) from None
+
+
+def _months(section: Section) -> frozenset[tuple[str, int]]:
+    with section:
+        return frozenset((name, section.number(name) or 0) for name in section.names())
 
 
 def _clean_ups(texts: Section, columns: Section, used_by: Iterable[str]) -> tuple[dict[str, CleanUp], set[str]]:

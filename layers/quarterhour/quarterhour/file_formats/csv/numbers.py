@@ -45,7 +45,7 @@ _WORDS: Final = frozenset({"kr", "Kč", "Fr", "zł", "Ft", "lei"})
 
 
 class Number(NamedTuple):
-    """A number of a cell, and the currency that its sign names; `None` without a sign."""
+    """A number of a cell, and the currency that its sign names, or several with blanks between them; `None` without."""
 
     value: Decimal
     currency: str | None
@@ -57,7 +57,8 @@ class NumberForm:
 
     `decimal` is the decimal sign, or `EITHER` if each number shows its own; `thousands` the thousands separator or
     empty. `negative` holds forms of negative
-    numbers besides a leading minus. `currencies` has the currency code of each sign that an amount may carry.
+    numbers besides a leading minus. `currencies` has the currency code of each sign that an amount may carry; of a sign
+    that several currencies share, all their codes with blanks between them.
     """
 
     decimal: str = "."
@@ -78,8 +79,8 @@ class NumberForm:
         for sign, code in self.currencies.items():
             if not sign.strip() or any(one.isdigit() or one in taken for one in sign):
                 raise ValueError(f"currencies: {sign!r} must be a sign without digits, brackets, plus and minus")
-            if not money.is_currency(code):
-                raise ValueError(f"currencies: {code!r} is not the ISO 4217 code of a currency")
+            if not code.split() or not all(map(money.is_currency, code.split())):
+                raise ValueError(f"currencies: {code!r} is not the ISO 4217 code of a currency, or of several")
 
     @property
     def example(self) -> str:
