@@ -8,7 +8,6 @@ counters agree with the ledger.
 import io
 import json
 import re
-import zlib
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -24,6 +23,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 from botocore.awsrequest import AWSResponse
 from botocore.handlers import BUILTIN_HANDLERS
 
+from quarterhour.ledger.postings.segments import packed
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Partition
 from quarterhour.model.quarter_hours import LENGTH, QuarterHour
@@ -50,7 +50,6 @@ _ITEM: Final = (
     '"currency":{{"S":"EUR"}},"amount":{{"S":"12.50"}},"commission_rate":{{"S":"0.10"}},'
     '"commission":{{"S":"1.2500"}},"recorded_at":{{"S":"{at}"}},"terms":{{"S":"event"}},"period":{{"S":"2026-10"}}{extra}}}'
 )
-_OF_SEGMENT: Final = frozenset({"quarter_hour", "position", "recorded_at"})
 _DETAILS: Final = (
     ',"time":{{"S":"{at}"}},"product":{{"S":"{product:.12}"}},"quantity":{{"S":"5"}},"unit_price":{{"S":"2.50"}},'
     '"customer":{{"S":"{order:.6}"}},"order_id":{{"S":"{order:.10}"}},"line":{{"S":"{number:07d}"}}'
@@ -122,14 +121,10 @@ class Ledger:
         """Return the segment of some events, with its bytes."""
         items: list[Json] = [json.loads(self.item(partition, number)) for number in numbers]
         tax_point = {"tax_point": {"S": f"{partition.quarter_hour.day}"}}
-        rows = [
-            {name: value["S"] for name, value in (item | tax_point).items() if name not in _OF_SEGMENT}
-            for item in items
-        ]
-        events = zlib.compress(json.dumps(rows).encode(), 1)
+        events = packed({name: value["S"] for name, value in (item | tax_point).items()} for item in items)
         key = {name: items[0][name] for name in ("quarter_hour", "position")}
         more = {
-            "count": {"N": str(len(rows))},
+            "count": {"N": str(len(items))},
             "schema": {"S": str(SCHEMA)},
             "events": {"B": b64encode(events).decode()},
         }

@@ -134,6 +134,10 @@ def with_json(value: object, count: int = 2) -> Item:
     return with_events(zlib.compress(json.dumps(value).encode()), count)
 
 
+def with_columns(**columns: list[object]) -> Item:
+    return with_json({"source": ["shop", "shop"], "id": ["a", "b"], **columns})
+
+
 BAD: dict[str, tuple[Any, str]] = {
     "a count that is too low": (with_events(EVENTS, 1), "holds 2 postings, and says 1"),
     "a count that is too high": (with_events(EVENTS, 3), "holds 2 postings, and says 3"),
@@ -156,11 +160,19 @@ BAD: dict[str, tuple[Any, str]] = {
     "a bomb of one posting": (with_events(zlib.compress(b" " * (1 << 20)), 1), "more than 409,600"),
     "brackets without an end": (with_events(zlib.compress(b"[" * 300_000)), ""),
     "no JSON": (with_events(zlib.compress(b"postings")), ""),
-    "no list": (with_json({"postings": 2}), "other values"),
-    "a number": (with_json([row(1), 2]), "other values"),
-    "a posting with a number": (with_json([row(1), {**row(2), "quantity": 2}]), "other values"),
-    "a posting with its own key": (with_json([{"position": "elsewhere"}, {"id": "b"}]), "other values"),
-    "more indexes than a position can have": (with_json([{"id": "a"}, {"id": "b"}, *[None] * 500]), "other values"),
+    "no columns": (with_json([row(1), row(2)]), "other values"),
+    "a number": (with_json(2), "other values"),
+    "no names": (with_json({}), "other values"),
+    "a column that is no list": (with_json({"source": 2}), "other values"),
+    "a posting with a number": (with_columns(quantity=["1", 2]), "other values"),
+    "a posting with its own key": (with_columns(position=["elsewhere", None]), "other values"),
+    "columns of different lengths": (with_columns(reason=["gone"]), "other values"),
+    "more indexes than a position can have": (
+        with_json({name: ["a", "b", *[None] * 500] for name in ("source", "id")}),
+        "other values",
+    ),
+    "a posting without an id": (with_columns(id=["a", None]), "without an identity"),
+    "a posting without a source": (with_columns(source=[None, "shop"]), "without an identity"),
     "the schema of a later version": ({**GOOD, "schema": {"S": "2"}}, "the schema 2 is unknown: use the version"),
     "an unknown schema": ({**GOOD, "schema": {"S": "one"}}, "the schema one is unknown"),
     "a schema that is a number": ({**GOOD, "schema": {"N": "1"}}, "unknown"),
@@ -168,7 +180,6 @@ BAD: dict[str, tuple[Any, str]] = {
     "no schema": ({name: value for name, value in GOOD.items() if name != "schema"}, "schema"),
     "an attribute of another item": ({**GOOD, "agency": {"S": "42"}}, "agency"),
     "the position of a posting": ({**GOOD, "position": {"S": f"{KEY.position}.0001"}}, "key"),
-    "a posting without an id": (with_json([row(1), {"source": "shop"}]), "other values"),
 }
 
 

@@ -1,7 +1,8 @@
 """Segments, pure: the ledger items that hold the postings of a request, and the one reader of all ledger items.
 
-A segment holds up to ``MAX_POSTINGS`` postings as JSON, compressed. The position of a posting is that of the segment
-and its index there. A void is a segment without postings: it keeps every other segment from getting its key.
+A segment holds up to ``MAX_POSTINGS`` postings as compressed JSON: a list of values for each name, as the values of one
+name are alike. The position of a posting is that of the segment and its index there. A void is a segment without
+postings: it keeps every other segment from getting its key.
 
 Nothing outside ``ledger/`` knows how postings are stored: all others get them as text by name.
 
@@ -66,8 +67,10 @@ def packed(postings: Iterable[Mapping[str, str] | None]) -> bytes:
 
 
 def _text(postings: Iterable[Mapping[str, str] | None]) -> bytes:
-    rows = [posting and {name: value for name, value in posting.items() if name not in _OF_KEY} for posting in postings]
-    return json.dumps(rows, ensure_ascii=False, separators=(",", ":")).encode()
+    rows = [posting or {} for posting in postings]
+    names = [name for name in dict.fromkeys(chain.from_iterable(rows)) if name not in _OF_KEY]
+    columns = {name: [row.get(name) for row in rows] for name in names}
+    return json.dumps(columns, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 def segment_item(key: SegmentKey, count: int, events: bytes) -> Item:
@@ -238,17 +241,28 @@ def _unpacked(events: bytes, count: int) -> list[PostingValues | None]:
             else "bytes that are cut off, or followed by others"
         )
         raise ValueError(f"the segment holds {what}")
-    rows: Any = json.loads(text.decode())  # what `loads` does to find the encoding takes a third of its time
-    if type(rows) is not list or len(rows) > MAX_POSTINGS or not _are_postings(rows):
+    columns: Any = json.loads(text.decode())  # what `loads` does to find the encoding takes a third of its time
+    if not _are_columns(columns):
         raise ValueError("the segment holds other values than postings")
+    rows = _rows(columns)
+    if not all(map(_IDENTITY.issubset, filter(None, rows))):
+        raise ValueError("the segment holds a posting without an identity")
     if len(rows) - rows.count(None) != count:
         raise ValueError(f"the segment holds {len(rows) - rows.count(None)} postings, and says {count}")
     return rows
 
 
-def _are_postings(rows: Sequence[Any]) -> bool:
-    # All at a time: a check of each would take as long as its parsing.
-    postings = [row for row in rows if row is not None]
-    if {*map(type, postings)} - {dict} or {*map(type, chain.from_iterable(map(dict.values, postings)))} - {str}:
+def _are_columns(columns: Any) -> bool:  # noqa: ANN401 - JSON
+    # All values at a time: a check of each would take as long as its parsing.
+    if type(columns) is not dict or {*map(type, columns.values())} != {list} or not _OF_KEY.isdisjoint(columns):
         return False
-    return _OF_KEY.isdisjoint(chain.from_iterable(postings)) and all(map(_IDENTITY.issubset, postings))
+    lengths = {*map(len, columns.values())}
+    values = {*map(type, chain.from_iterable(columns.values()))}
+    return len(lengths) == 1 and max(lengths) <= MAX_POSTINGS and values <= {str, type(None)}
+
+
+def _rows(columns: Mapping[str, Sequence[str | None]]) -> list[PostingValues | None]:
+    names, rows = tuple(columns), zip(*columns.values(), strict=True)
+    if not any(None in column for column in columns.values()):
+        return [dict(zip(names, row, strict=True)) for row in rows]
+    return [{name: value for name, value in zip(names, row, strict=True) if value is not None} or None for row in rows]
