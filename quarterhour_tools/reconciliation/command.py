@@ -66,8 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--map",
         required=True,
         metavar="MAP",
-        help="the map from columns to [[provider_line]] (docs/reconciliation.md): a TOML file, or a map that comes "
-        f"with the tools: {', '.join(shipped())}",
+        help="the map from columns to [[provider_line]] (docs/reconciliation.md) or to events: a TOML file, or one that "
+        f"comes with the tools: {', '.join(shipped())}",
     )
     parser.add_argument("--period", required=True, type=month, metavar="MONTH", help="the period, such as 2026-11")
     parser.add_argument("--zone", default="UTC", metavar="ZONE", help="the settings' time_zone (default UTC)")
@@ -125,7 +125,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _map(args: argparse.Namespace) -> MapInUse:
-    csv_map = load_provider_map(map_text(args.map))
+    csv_map = load_provider_map(map_text(args.map), Path(args.map).stem)
     if csv_map.provider is None:
         raise MapError("provider_line", "is missing")
     return MapInUse(csv_map, csv_map.provider, settings_of(csv_map, dict(args.set)))

@@ -22,18 +22,24 @@ FILES = {
     "amazon": "amazon.txt",
     "amazon_comma": "amazon_comma.txt",
     "paypal": "paypal.csv",
+    "shopify": "shopify.csv",
     "stripe": "stripe_with_charges.csv",
     "stripe_payouts": "stripe_payouts.csv",
 }
 
 
 def lines_of(name: str, file: Path) -> tuple[list[ProviderLine], list[BadRow], int]:
-    csv_map = load_provider_map(map_text(name))
+    csv_map = load_provider_map(map_text(name), name)
     assert csv_map.provider
     place = Place(Period.parse("2026-10"), time_zone("UTC"))
     with open_text(str(file), csv_map.file.encoding) as text:
         table = read_table(text.lines(), csv_map.file, csv_map.used_by)
-        rows = ProviderFile(table, MapInUse(csv_map, csv_map.provider, {}), place, agency_by(None, None))
+        rows = ProviderFile(
+            table,
+            MapInUse(csv_map, csv_map.provider, dict.fromkeys(csv_map.settings, "7")),
+            place,
+            agency_by(None, None),
+        )
         found = list(rows.lines())
     bad = [one for one in found if isinstance(one, BadRow)]
     return [one for one in found if isinstance(one, ProviderLine)], bad, rows.others
@@ -64,6 +70,11 @@ EXPECTED = {
         ("refund", '["refund", "order-1"]', "-20.00", "-0.58", "2026-11", '["sale", "order-1"]'),
         ("payout", '["payout", "WD-1"]', "-900.00", "0.00", "2026-10", None),
     ],
+    "shopify": [  # a map of events: each event is a line
+        ("sale", '["sale", "1001"]', "56.29", "", "2026-10", None),
+        ("sale", '["sale", "1002"]', "1234.50", "", "2026-10", None),
+        ("refund", '["refund", "1001"]', "-6.29", "", "2026-10", '["sale", "1001"]'),
+    ],
     "stripe": [
         ("sale", '["sale", "ch_1"]', "120.00", "2.05", "2026-10", None),
         ("refund", '["refund", "re_1"]', "-20.00", "0.00", "2026-10", '["sale", "ch_1"]'),
@@ -74,7 +85,7 @@ EXPECTED = {
 EXPECTED["amazon_comma"] = EXPECTED["amazon"]
 
 
-@pytest.mark.parametrize("name", shipped())
+@pytest.mark.parametrize("name", sorted(FILES))
 def test_a_shipped_map_reads_the_published_layout(name: str) -> None:
     lines, bad, others = lines_of(name, EXPORTS / FILES[name])
     assert not bad
@@ -86,6 +97,29 @@ def test_the_fee_of_a_settlement_in_another_currency_keeps_its_currency() -> Non
     lines, _, _ = lines_of("adyen", EXPORTS / "adyen.csv")
     assert (lines[0].currency, lines[0].fee_currency, lines[0].agency) == ("GBP", "GBP", "HarbourEU")
     assert lines[0].fee == Decimal("1.20")
+
+
+def test_the_lines_of_a_map_of_events_are_its_events() -> None:
+    lines, _, _ = lines_of("shopify", EXPORTS / "shopify.csv")
+    assert [line.agency for line in lines] == ["7", "7", "7"]
+    assert lines[2].name == "1001:refund:2026-10-05 09:00:00 -0400:-6.29"
+    assert {"shopify", "stripe_payouts"} <= set(shipped())
+
+
+VIEW = """
+[[event]]
+id = "{a}"
+source = "web"
+type = "view.recorded"
+subject = "{b}"
+data = { customer = "{c}" }
+"""
+
+
+@cases(("name", "message"), [("web", r"event\[1\].data.amount: is missing"), ("a#b", "provider: is 'a#b', the name")])
+def test_a_map_of_events_that_gives_no_lines_is_refused(name: str, message: str) -> None:
+    with pytest.raises(MapError, match=message):
+        load_provider_map(VIEW, name)
 
 
 START = 'provider = "p"\n[[provider_line]]\nkind = "sale"\nname = "{a}"\ncurrency = "EUR"\n'

@@ -15,7 +15,13 @@ from quarterhour.file_formats.csv.event_map import EventMap, event_map
 from quarterhour.file_formats.csv.line_map import LineMap, line_map
 from quarterhour.file_formats.csv.lookups import Lookup, read_lookups
 from quarterhour.file_formats.csv.numbers import NumberForm
-from quarterhour.file_formats.csv.provider_map import EXTRA, ProviderMap, provider_line_map, provider_map
+from quarterhour.file_formats.csv.provider_map import (
+    EXTRA,
+    ProviderMap,
+    provider_line_map,
+    provider_map,
+    provider_of_events,
+)
 from quarterhour.file_formats.csv.row_map import ExclusionMap, exclusion_maps
 from quarterhour.file_formats.csv.sections import Section
 from quarterhour.file_formats.csv.table import DELIMITERS, FileForm
@@ -88,9 +94,22 @@ def _map_of_lines(top: Section) -> CsvMap:
     return _csv_map(top, line_of=lambda compiler: line_map(Section(table, "line"), compiler))
 
 
-def load_provider_map(text: str) -> CsvMap:
-    """Return the map of a TOML text to the lines of a payment provider; raise `MapError` as `load_map` does."""
+def load_provider_map(text: str, name: str = "") -> CsvMap:
+    """Return the map of a TOML text to the lines of a payment provider; raise `MapError` as `load_map` does.
+
+    The lines of a map of events are its events. `name` is the provider of such a map.
+    """
+    content = _content(text)
+    if "event" in content and "provider_line" not in content:
+        return _in_languages(content, lambda top: _lines_of_events(top, name))
     return _in_languages(_content(text, without="event"), _map_of_provider)
+
+
+def _lines_of_events(top: Section, name: str) -> CsvMap:
+    if not is_name(name):
+        raise MapError("provider", f"is {name!r}, the name of the map, and must be {NAME}")
+    csv_map = _map_of_events(top)
+    return replace(csv_map, provider=provider_of_events(name, csv_map.events))
 
 
 def _map_of_provider(top: Section) -> CsvMap:

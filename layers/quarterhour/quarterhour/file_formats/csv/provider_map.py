@@ -1,6 +1,6 @@
 """The map of a row to a line of a payment provider: the `[[provider_line]]` of a map."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
@@ -9,11 +9,16 @@ from typing import Final
 from quarterhour.file_formats.csv.cells import Cells
 from quarterhour.file_formats.csv.compiler import CURRENCY, Compiler, Value
 from quarterhour.file_formats.csv.errors import MapError
+from quarterhour.file_formats.csv.event_map import EventMap
 from quarterhour.file_formats.csv.sections import Section
+from quarterhour.ledger.events.event import ADJUSTMENT, REFUND, SALE
 
 KINDS: Final = ("sale", "refund", "adjustment", "payout")
 """The kinds of a provider's lines."""
 EXTRA: Final = "extra"
+_KIND_OF_EVENT: Final = {SALE: "sale", REFUND: "refund", ADJUSTMENT: "adjustment"}
+_KEYS: Final = (("order_id", "line"), ("order_id",))
+"""The fields by which the events of a map are matched: the first of which each event has all; else their `id`."""
 MATCHED_FIELDS: Final = (
     *("source", "id", "order_id", "line", "product", "customer", "statement", "reason", "refers_to", "location"),
 )
@@ -112,3 +117,34 @@ def provider_map(provider: str, fee_field: str, lines: list[ProviderLineMap]) ->
             expected = ", ".join(match.get("sale", ())) or "none, as the map has no sale"
             raise MapError(f"provider_line[{number}].sale", f"must have the fields by which sales match: {expected}")
     return ProviderMap(provider, fee_field, lines, match)
+
+
+def provider_of_events(provider: str, events: Sequence[EventMap]) -> ProviderMap:
+    """Return the lines that the events of a map are; raise `MapError` if one has no amount."""
+    key = next((key for key in _KEYS if all(set(key) <= event.data.keys() for event in events)), ("id",))
+    lines = []
+    for number, event in enumerate(events, 1):
+        if event.amount is None:
+            raise MapError(f"event[{number}].data.amount", "is missing: a line has an amount")
+        lines += [_line_of_event(event, event.amount, type_, key) for type_ in _KIND_OF_EVENT]
+    return provider_map(provider, f"{EXTRA}.fee", lines)
+
+
+def _line_of_event(
+    event: EventMap, amount: Callable[[Cells], Decimal], type_: str, key: tuple[str, ...]
+) -> ProviderLineMap:
+    """Return the line that an event of one type is."""
+    kind, type_of = _KIND_OF_EVENT[type_], event.envelope["type"]
+    match = {name: event.envelope.get(name) or event.data[name] for name in key}
+    return ProviderLineMap(
+        when=lambda cells: event.when(cells) and type_of(cells, amount(cells)) == type_,
+        kind=kind,
+        name=event.envelope["id"],
+        amount=amount,
+        fee=None,
+        time=event.time,
+        texts={CURRENCY: event.data[CURRENCY], "agency": event.envelope["subject"]},
+        match=match,
+        sale={} if kind == "sale" or key == ("id",) else match,
+        money=event.money,
+    )
