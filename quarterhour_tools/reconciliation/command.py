@@ -66,8 +66,8 @@ def configure(parser: argparse.ArgumentParser) -> None:
         "--map",
         required=True,
         metavar="MAP",
-        help="the map from columns to [[provider_line]] (docs/reconciliation.md) or to events: a TOML file, or one that "
-        f"comes with the tools: {', '.join(shipped())}",
+        help="the map from columns to [[provider_line]] (docs/reconciliation.md) or to events: a TOML file, or one "
+        f"that comes with the tools: {', '.join(shipped())}",
     )
     parser.add_argument("--period", required=True, type=month, metavar="MONTH", help="the period, such as 2026-11")
     parser.add_argument("--zone", default="UTC", metavar="ZONE", help="the settings' time_zone (default UTC)")
