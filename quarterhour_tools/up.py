@@ -116,19 +116,24 @@ def run(args: argparse.Namespace) -> int:
             _make_year(stack, args.demo_months)
         stack.anonymous = not args.sign_in
         rate = year_run.AFTERWARDS if args.demo else stack.template.parameters["ReportRate"]
-        print(f"Open {server.url} in a browser for the console.")
-        if args.sign_in:
-            print(f"These people can sign in, at {given['JwtIssuer']}:")
-            for person in PEOPLE.values():
-                print(f"  {person.name} - {person.work}")
-        print(f"Quarterhour on {server.url} - engine {stack.engine.name}, reports at {rate}")
-        for route in stack.answered_routes():
-            print(f"  {route.method:5} {route.path}")
-        print("Data are in memory and are lost when it stops. Ctrl-C stops it.", flush=True)
+        _print_start(stack, server.url, rate, given["JwtIssuer"] if args.sign_in else "")
         with suppress(KeyboardInterrupt):
             server.serve(stack)
     print("Stopped.")
     return 0
+
+
+def _print_start(stack: Stack, url: str, rate: str, issuer: str) -> None:
+    """Print where the stack is, what it answers, and who can sign in at an issuer."""
+    print(f"Open {url} in a browser for the console.")
+    if issuer:
+        print(f"These people can sign in, at {issuer}:")
+        for person in PEOPLE.values():
+            print(f"  {person.name} - {person.work}")
+    print(f"Quarterhour on {url} - engine {stack.engine.name}, reports at {rate}")
+    for route in stack.answered_routes():
+        print(f"  {route.method:5} {route.path}")
+    print("Data are in memory and are lost when it stops. Ctrl-C stops it.", flush=True)
 
 
 def _make_year(stack: Stack, months: int) -> None:

@@ -121,17 +121,16 @@ class Stack:
         """Create the resources.
 
         ``plain``: name tables, S3 buckets and queues by their logical ids, as `sam local` does; only for an engine that
-        holds no other stack. ``expires``: let the engine delete expired items, by the machine's clock. ``anonymous``:
-        take a request without token and signature for a machine's; else it is refused. ``logs`` receives the functions'
-        logs. ``faults`` occur while a function runs; one that is killed raises ``DiedError``. ``variables``
-        are added to the environment of each function.
+        holds no other stack. ``expires``: let the engine delete expired items, by the machine's clock. ``anonymous``,
+        which may change: take a request without token and signature for a machine's; else it is refused. ``logs``
+        receives the functions' logs. ``faults`` occur while a function runs; one that is killed raises ``DiedError``.
+        ``variables`` are added to the environment of each function.
         """
         self.template = template
         self.engine = engine
         self.name = f"quarterhour-{uuid4().hex[:8]}"
         self._prefix = "" if plain else f"{self.name}-"
         self.anonymous = anonymous
-        """Whether a request without token and signature is a machine's; it may be changed."""
         self._logs = logs
         self._faults = faults
         self.settings = Settings()
