@@ -116,7 +116,7 @@ def run(args: argparse.Namespace) -> int:
             _make_year(stack, args.demo_months)
         stack.anonymous = not args.sign_in
         rate = year_run.AFTERWARDS if args.demo else stack.template.parameters["ReportRate"]
-        _print_start(stack, server.url, rate, given["JwtIssuer"] if args.sign_in else "")
+        _print_start(stack, server.url, rate, str(given["JwtIssuer"]) if args.sign_in else "")
         with suppress(KeyboardInterrupt):
             server.serve(stack)
     print("Stopped.")
