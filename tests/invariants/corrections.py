@@ -1,7 +1,7 @@
 """What sales, their corrections and held events must come to: computed from what was sent, and from what is stored.
 
-Nothing here uses the product's code. A sale only ever loses amount, is voided at most once, and never leaves the
-ledger. So each reason for a rejection or a hold that was right once is still right in the end.
+Nothing here uses the product's code. What is left of a sale only grows when a refund of it is taken back. So each
+reason for a rejection or a hold that was right once is still right in the end, or was before such a void.
 """
 
 import json
@@ -18,7 +18,8 @@ from tests.support.events import Cloud
 SALE: Final = "sale.recorded"
 VOID: Final = "sale.voided"
 ADJUSTMENT: Final = "adjustment.recorded"
-REVERSALS: Final = frozenset({"sale.refunded", VOID})
+REFUND: Final = "sale.refunded"
+REVERSALS: Final = frozenset({REFUND, VOID})
 WITHOUT_CURRENCY: Final = "XXX"
 PLACES: Final = 8
 """A part of a commission that a refund gives back is cut off after so many places."""
@@ -72,7 +73,8 @@ def reference(source: str, facts: Facts) -> Name | None:
 def facts_of(event: Cloud) -> Facts:
     """Return the facts of a sent event."""
     amount = {"amount": event["data"].get("amount", "0")}
-    return {**event["data"], **amount, "source": event["source"], "id": event["id"], "agency": event["subject"]}
+    own = {name: event[name] for name in ("source", "id", "type")}
+    return {**event["data"], **amount, **own, "agency": event["subject"]}
 
 
 def is_content(event: Cloud, facts: Facts) -> bool:
@@ -132,10 +134,22 @@ class Books:
 
     @cached_property
     def corrections(self) -> dict[Name, list[Facts]]:
-        """The corrections in the ledger by what they refer to."""
+        """The corrections in the ledger by what they correct: a void of a refund corrects the refund's sale."""
         found = defaultdict(list)
         for item in self.items:
             if of := reference(item["source"], item):
+                refund = self.ledger.get(of, {}) if item["type"] == VOID else {}
+                sale = reference(refund["source"], refund) if refund.get("type") == REFUND else None
+                found[sale or of].append(item)
+        return found
+
+    @cached_property
+    def taken_back(self) -> dict[Name, list[Facts]]:
+        """The voids of refunds by the refund."""
+        found = defaultdict(list)
+        for item in self.items:
+            of = reference(item["source"], item)
+            if of and item["type"] == VOID and self.ledger.get(of, {}).get("type") == REFUND:
                 found[of].append(item)
         return found
 
@@ -148,9 +162,9 @@ class Books:
         reversals = [item for item in self.corrections.get(sale, ()) if item["type"] in REVERSALS]
         return sum((Fraction(item["amount"]) for item in reversals), Fraction(self.ledger[sale]["amount"]))
 
-    def is_voided(self, sale: Name) -> bool:
-        """Return whether a sale was voided."""
-        return any(item["type"] == VOID for item in self.corrections.get(sale, ()))
+    def is_voided(self, name: Name) -> bool:
+        """Return whether a sale or a refund was voided."""
+        return bool(self.taken_back.get(name)) or any(map(_is_of_sale, self.corrections.get(name, ())))
 
     # ------------------------------------------------------------ the invariants
 
@@ -160,9 +174,12 @@ class Books:
             assert of in self.ledger, "a correction is in the ledger, and its sale is not"
             if self.ledger[of]["type"] == SALE:
                 self._sale_is_corrected_exactly(of)
-            else:  # a refund without a sale, which is priced as a sale is: its commission alone can be corrected
-                own = all(item["type"] == ADJUSTMENT and not Fraction(item["amount"]) for item in linked)
-                assert own, "a correction of what is no sale"
+            else:  # a refund without a sale, which is priced as a sale is: its commission alone, or by a void
+                own = [item for item in linked if item not in self.taken_back[of]]
+                zero = all(item["type"] == ADJUSTMENT and not Fraction(item["amount"]) for item in own)
+                assert zero, "a correction of what is no sale"
+        for of, voids in self.taken_back.items():
+            self._refund_is_taken_back_once(of, voids)
         for item in self.items:
             self._may_be_recorded(item)
         for name, one in self.held.items():
@@ -172,17 +189,29 @@ class Books:
                 assert not waived or waived not in problem["problem"], f"{name} waits for what an operator has waived"
                 assert self.is_right(one, problem["problem"]), f"{name} waits for another reason than {problem}"
 
+    def _refund_is_taken_back_once(self, name: Name, voids: list[Facts]) -> None:
+        """Hold the void of a refund to it: one, of its account, amount and, without a sale, commission."""
+        refund = self.ledger[name]
+        assert len(voids) == 1, "a refund was taken back twice"
+        (void,) = voids
+        assert (void["agency"], void["currency"]) == (refund["agency"], refund["currency"]), "by another account"
+        assert Fraction(void["amount"]) == -Fraction(refund["amount"]) > 0, "another amount than that of the refund"
+        if not reference(refund["source"], refund):
+            rerated = [item for item in self.corrections[name] if "rerating" in item]
+            charged = sum(Fraction(item["commission"]) for item in (refund, void, *rerated))
+            assert charged == 0, "another commission than that of the refund"
+
     def _sale_is_corrected_exactly(self, name: Name) -> None:
         """Hold the corrections of a sale to it: never more than it was, nothing after a void, at its own terms."""
         sale, linked = self.ledger[name], self.corrections[name]
         account = sale["agency"], sale["currency"]
         assert all((item["agency"], item["currency"]) == account for item in linked), "corrected by another account"
         reversals = [item for item in linked if item["type"] in REVERSALS]
-        voids = [item for item in reversals if item["type"] == VOID]
-        left = self.left(name)
-        assert left >= 0, "more was given back than sold"
-        assert len(voids) <= 1, "a sale was voided twice"
-        assert not voids or left == 0, "something is left of a voided sale"
+        voids = [item for item in reversals if _is_of_sale(item)]
+        left, back = self.left(name), sum(not _is_of_sale(item) for item in reversals if item["type"] == VOID)
+        assert 0 <= left <= Fraction(sale["amount"]), "more was given back than sold, or taken back than given"
+        assert len(voids) <= 1 + back, "a sale was voided twice"
+        assert not voids or left == 0 or back, "something is left of a voided sale"
         assert all(Fraction(item["amount"]) or not Fraction(sale["amount"]) for item in voids), "a void of nothing"
         rerated = [item for item in linked if "rerating" in item]
         charged = sum(Fraction(item["commission"]) for item in (sale, *reversals, *rerated))
@@ -235,6 +264,8 @@ class Books:
             yield from self._problems_of_reference(name, of)
             if self.ledger.get(of, {}).get("type") == SALE:
                 yield from self._problems_with_sale(event, of)
+            elif event["type"] == VOID and self.ledger.get(of, {}).get("type") == REFUND:
+                yield from self._problems_with_refund(event, of)
             if of in self.ledger and rerating_of(event):
                 yield from self._problems_of_rerating(event, self.ledger[of])
 
@@ -246,6 +277,8 @@ class Books:
             yield "is no recorded sale yet"
         elif found["type"] != SALE:
             yield f"is no sale, but {found['type']}"
+            if found["type"] != REFUND:
+                yield f"is no sale and no refund, but {found['type']}"
         if any(one["type"] != SALE for one in sent):
             yield "is a held event, and no sale"
             if found is None or found["type"] != SALE:  # claimed, perhaps before the ledger had it
@@ -272,10 +305,31 @@ class Books:
             yield "is a sale of another account"
         if self.is_voided(name):
             yield "was voided"
-        if left == 0 and Fraction(sale["amount"]):
+        # What was taken back was given back before: the event may have come in between.
+        once = sum((Fraction(item["amount"]) for item in self.corrections[name] if _takes_back(item)), Fraction())
+        if left <= once and Fraction(sale["amount"]):
             yield "was refunded whole"
-        if left + Fraction(event["amount"]) < 0:
+        if left - once + Fraction(event["amount"]) < 0:
             yield "more than is left of the sale"
+
+    def _problems_with_refund(self, event: Facts, name: Name) -> Iterator[str]:
+        refund = self.ledger[name]
+        if refund["agency"] != event["agency"]:
+            yield "is a refund of another account"
+        if self.is_voided(name):
+            yield "was voided before"
+        if Fraction(refund["amount"]) == 0:
+            yield "gave back nothing"
+
+
+def _is_of_sale(item: Facts) -> bool:
+    """Return whether a correction is the void of a sale."""
+    return item["type"] == VOID and not _takes_back(item)
+
+
+def _takes_back(item: Facts) -> bool:
+    """Return whether a correction takes a refund back: it is a void of more than 0."""
+    return item["type"] == VOID and Fraction(item["amount"]) > 0
 
 
 def check_story(sale: Facts, corrections: list[Facts], story: Mapping[str, Any]) -> None:

@@ -72,6 +72,49 @@ def test_an_ingest_of_corrections_may_die_at_any_call(there: Trial, number: Numb
     there.stories_agree()
 
 
+def taken_back(n: int) -> list[dict[str, object]]:
+    """A sale, a refund of it, the void of the refund, another refund, and two that come too late."""
+    return [
+        sale(f"s{n}", "10.00"),
+        refund(f"r{n}", "-10.00", of=f"s{n}"),
+        void(f"b{n}", f"r{n}", reason="returned by the bank"),
+        refund(f"q{n}", "-7", of=f"s{n}"),
+        void(f"c{n}", f"r{n}"),
+        refund(f"x{n}", "-7", of=f"s{n}"),
+    ]
+
+
+def test_an_ingest_that_takes_a_refund_back_may_die_at_any_call(
+    there: Trial, number: Numbers, crashes: Crashes
+) -> None:
+    def send(place: Trial) -> None:
+        place.send(taken_back(number()))
+
+    crashes.at_each_call(
+        "a refund taken back",
+        there,
+        prepare=lambda place: place.stack.cold_start("ingest"),
+        act=send,
+        recover=Trial.send_again,
+    )
+    there.stories_agree()
+
+
+def test_a_refund_that_is_taken_back_and_another_one_at_once_both_count_though_one_of_them_dies(
+    there: Trial, number: Numbers, crashes: Crashes
+) -> None:
+    def prepare(place: Trial) -> None:
+        place.send(taken_back(number())[:2])
+
+    def act(place: Trial) -> None:
+        _, _, back, again, *_ = taken_back(number.last)
+        place.faults.meanwhile(2, lambda: place.send([again]))
+        place.send([back])
+
+    crashes.at_each_call("a void of a refund and a refund", there, prepare, act, recover=Trial.send_again)
+    there.stories_agree()
+
+
 def test_two_that_void_a_sale_at_once_void_it_once_though_one_of_them_dies(
     there: Trial, number: Numbers, crashes: Crashes
 ) -> None:

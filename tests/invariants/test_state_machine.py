@@ -34,14 +34,24 @@ AMOUNTS = ["10.00", "0.001", "12345678901234567890.12", "0"]
 AGENCIES = ["42", "42", "42", "ünï 7"]
 AGENCIES_OF_ORDERS = ["0", "1"]
 POLICIES = ["open", "registered"]
-KINDS = [*["sale"] * 5, *["refund"] * 3, *["rerating"] * 2, *["payment"] * 2, "void", "adjustment", "unlinked", "view"]
+KINDS = [
+    *["sale"] * 5,
+    *["refund"] * 3,
+    "void of a refund",
+    *["rerating"] * 2,
+    *["payment"] * 2,
+    "void",
+    "adjustment",
+    "unlinked",
+    "view",
+]
 RATE_CARD = "rate-card:default"
 RATE_CARDS = [RateCard("10"), RateCard("8", fixed="0.30", minimum="0.50", maximum="20"), RateCard("12.5")]
 """The last one is in force; re-ratings apply any of them."""
 TIMES = ["", "", "2026-09-30T23:59:59Z", "2026-10-31T23:59:59Z", "2026-11-01T00:00:00Z", "2027-03-01T00:00:00Z"]
 STARTS = [START, datetime(2026, 11, 3, 23, 40, tzinfo=UTC)]
 """The second is shortly before the cut-off of October."""
-CORRECTED = ["void", "other void", "refund", "rerating", "other rerating"]
+CORRECTED = ["void", "other void", "refund", "other refund", "taken back", "rerating", "other rerating"]
 """How a sale is corrected, once each."""
 ORDERS = ["o1", "o2"]
 CONTENTS = [("10.00", "0.001"), ("7",), ("1.5",) * 30]
@@ -70,6 +80,9 @@ def an_event_without_time(draw: st.DrawFn) -> Cloud:
         case "refund":
             amount = draw(st.sampled_from(["-4", "-10.00", "-0.001"]))
             sent = refund(id_, amount, of, agency=agency, **from_another(id_, of))
+        case "void of a refund":
+            refunded = draw(st.sampled_from(CORRECTIONS))
+            sent = void(id_, refunded, agency=agency, **from_another(id_, refunded))
         case "void":
             sent = void(id_, of, agency=agency, **from_another(id_, of))
         case "rerating":
@@ -95,8 +108,10 @@ def corrected(how: str, of: str, agency: str) -> Cloud:
     """Return a correction of a sale, with an id made of the sale's id and the kind of correction."""
     facts = {"agency": agency, "refers_to_source": SOURCES[of[0]]}
     match how:
-        case "refund":
-            return refund(f"{of}-{how}", "-0.001", of, **facts)
+        case "refund" | "other refund":
+            return refund(f"{of}-{how}", "-0.001" if how == "refund" else "-10.00", of, **facts)
+        case "taken back":
+            return void(f"{of}-{how}", f"{of}-refund", agency=agency)
         case "rerating" | "other rerating":
             return rerating(f"{of}-{how}", of, 2 if how == "rerating" else 1, RATE_CARD, **facts)
         case _:
@@ -257,7 +272,7 @@ class Marketplace(RuleBasedStateMachine):
     ) -> None:
         sold = {**sale(of, "10.00", agency=agency), "source": SOURCES[of[0]]}
         with self._struck_by(fault):
-            self.place.send([sold, *(corrected(one, of, agency) for one in how[:3])])
+            self.place.send([sold, *(corrected(one, of, agency) for one in how[:4])])
 
     @rule(of=OF_SALES, how=st.permutations(CORRECTED), agency=st.sampled_from(AGENCIES), after=st.integers(0, 6))
     def a_sale_is_corrected_by_two_at_once(self, of: str, how: list[str], agency: str, after: int) -> None:

@@ -12,6 +12,7 @@ from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.ledger.postings.segments import SegmentKey, postings_of, segment_of
 from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, Target, linked_claim
+from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.ledger.recording.pricing import has_terms_of_sale, terms_of
 from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
@@ -145,6 +146,14 @@ def linked_to(
     target = Target(sale, {**own, **facts})
     terms = {} if has_terms_of_sale(sent) else {sent.identity: terms_of(sent, (), settings().commission_rate)}
     return linked_claim(sent, target, Gathered({}, {}, terms, rate_cards or {}), at, settings())
+
+
+def taking_back(sent: Event, of: Event, refund: Claim, *sales: Claim) -> LinkedClaim | Rejection:
+    """Return what becomes of a void of a refund; ``sales``: the current claims of what the refund refers to."""
+    facts = ledger_values(refund.content(of), refund)
+    return linked_claim(
+        sent, Target(refund, facts), Gathered({one.identity: one for one in sales}, {}, {}), AT, settings()
+    )
 
 
 def posting_values(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, str]:

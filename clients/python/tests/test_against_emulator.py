@@ -75,6 +75,12 @@ def test_the_fake_gives_the_verdicts_of_the_system(world: World) -> None:
             payment(**ACCOUNT, id="10", amount="-3"),
             adjustment(**ACCOUNT, id="11", amount="0", commission="1", kind="fee"),
         ],
+        [void(**ACCOUNT, id="12", refers_to="13", reason="returned")],
+        [sale(**ACCOUNT, id="14", amount="9"), refund(**ACCOUNT, id="15", amount="-9", refers_to="14")],
+        [
+            void(**ACCOUNT, id="16", refers_to="15", reason="returned"),
+            refund(**ACCOUNT, id="17", amount="-9", refers_to="14"),
+        ],
     ]
     found = []
     for transport in (Direct(world), FakeQuarterhour()):

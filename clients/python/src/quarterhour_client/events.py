@@ -125,7 +125,11 @@ def void(  # noqa: PLR0913 - the fields of a void
     extra: Mapping[str, Any] | None = None,
     attributes: Mapping[str, str | int | bool] | None = None,
 ) -> Event:
-    """Return the event that reverses what is left of the sale ``refers_to``. Raises ``EventError``."""
+    """Return the event that reverses what is left of the sale ``refers_to``, or takes the refund of that id back.
+
+    A refund is taken back whole, as when the bank returned it or a dispute was won; then the sale can be refunded
+    again. Raises ``EventError``.
+    """
     data: dict[str, Any] = {"currency": currency, "refers_to": refers_to, "refers_to_source": refers_to_source}
     data |= {"reason": reason, "extra": extra}
     return event(source=source, id=id, type=VOID, agency=agency, data=data, time=time, attributes=attributes)

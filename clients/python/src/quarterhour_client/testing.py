@@ -51,7 +51,7 @@ class FakeQuarterhour(httpx.BaseTransport):
         self.recorded: dict[tuple[str, str], dict[str, Any]] = {}
         """The events in the ledger, by source and id, in the order in which they were recorded."""
         self.held: dict[tuple[str, str], dict[str, Any]] = {}
-        """The corrections that wait for their sale."""
+        """The corrections that wait for their sale, and voids that wait for their refund."""
         self.orders: dict[str, dict[str, Any]] = {}
         """The states of orders."""
         self.batches: list[int] = []
@@ -134,12 +134,16 @@ class FakeQuarterhour(httpx.BaseTransport):
             self.held[key] = one
             problem = {"field": "data.refers_to", "problem": "is no recorded sale yet", "expected": "the sale"}
             return {"verdict": "held", "held": {"reason": "unknown_sale", "problems": [problem]}}
+        self._record(key, one)
+        return {"verdict": "recorded", "receipt": self._receipt(key)}
+
+    def _record(self, key: tuple[str, str], one: dict[str, Any]) -> None:
+        """Record an event, and the held ones that wait for it: a refund, and then the void that takes it back."""
         self.recorded[key] = one
         self.held.pop(key, None)
         for other, event in list(self.held.items()):
-            if _sale_of(event) == key:
-                self.recorded[other] = self.held.pop(other)
-        return {"verdict": "recorded", "receipt": self._receipt(key)}
+            if _sale_of(event) == key and other in self.held:
+                self._record(other, event)
 
     def _receipt(self, key: tuple[str, str]) -> dict[str, str]:
         at = "2026-10-23T01:30:00.000Z"

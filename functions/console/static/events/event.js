@@ -30,6 +30,7 @@ const STORY_COLUMNS = [
 const TERMS = {
   event: "The event names its rate or its commission.",
   sale: "The terms are those of its sale.",
+  refund: "It takes a refund back, with the commission that this had given back.",
   rerating: "The terms are those of the rate card that the re-rating names.",
   card: "A rate card's rule covers the event.",
   default: "No rate card covers the event, so the default rate applies.",

@@ -98,7 +98,10 @@ function checkLines({ agency, currency, period, recorded_until: until, lines: ma
   expect("The number of lines", lines.length, many);
 }
 
-const kindOf = (line) => (line.kind === "opening" ? "brought_forward" : KIND_OF[line.type] ?? "other");
+function kindOf({ type, kind, terms }) {
+  if (terms === "refund") return "refunds"; // A void that takes a refund back.
+  return kind === "opening" ? "brought_forward" : KIND_OF[type] ?? "other";
+}
 
 /** Returns the lines, amounts and commissions by kind, and the commissions by what decides their tax. */
 function added({ cancels, replaces, taxes }, lines) {

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quarterhour.aws.entity import Key, Range, Values
 from quarterhour.model import money
@@ -28,15 +28,28 @@ def sealed_through_of(checkpoint: Mapping[str, Any]) -> QuarterHour:
     return QuarterHour.parse(checkpoint[SEALED_THROUGH])
 
 
-def linked_values(sale: Identity, event: Identity, left: Decimal | None) -> Values:
-    """Return the item that says that an event refers to a sale: ``LINKED#shop#e-1`` and a hash.
+class LinkedEvent(NamedTuple):
+    """An event that refers to a sale, or takes back a refund of it.
 
-    ``left``: what the event leaves of the sale; ``None`` if it refers to an event that is no sale. The identity itself
-    would be too long: an identity can have 1,601 bytes, and a sort key at most 1,024.
+    ``changes``: how many linked events have changed the sale by then, this one included if it does. ``left``: what is
+    left of the sale then; ``None`` of an event that is no sale.
     """
+
+    identity: Identity
+    changes: int
+    left: Decimal | None
+
+
+def linked_values(sale: Identity, linked: LinkedEvent) -> Values:
+    """Return the item that lists an event with its sale: ``LINKED#shop#e-1`` and a hash.
+
+    The identity itself would be too long: an identity can have 1,601 bytes, and a sort key at most 1,024.
+    """
+    event, changes, left = linked
     sk = base58_prefix(event.hash, _HASH_LENGTH)
     plain = None if left is None else money.plain(left)
-    return {"pk": f"{LINKED}{sale}", "sk": sk, "source": event.source, "id": event.id, "left": plain}
+    own = {"source": event.source, "id": event.id, "changes": changes, "left": plain}
+    return {"pk": f"{LINKED}{sale}", "sk": sk, **own}
 
 
 def linked_range(sale: Identity) -> Range:
@@ -44,9 +57,10 @@ def linked_range(sale: Identity) -> Range:
     return Range(f"{LINKED}{sale}", _FIRST, _LAST, consistent=True)
 
 
-def linked_event_of(values: Mapping[str, Any]) -> tuple[Identity, Decimal | None]:
-    """Return the event in an item that ``linked_values`` made: its identity, and what it leaves of the sale."""
-    return Identity(values["source"], values["id"]), Decimal(values["left"]) if "left" in values else None
+def linked_event_of(values: Mapping[str, Any]) -> LinkedEvent:
+    """Return the event in an item that ``linked_values`` made."""
+    left = Decimal(values["left"]) if "left" in values else None
+    return LinkedEvent(Identity(values["source"], values["id"]), int(values["changes"]), left)
 
 
 # ---------------------------------------------------------------- held events

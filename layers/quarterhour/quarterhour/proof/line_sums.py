@@ -42,6 +42,14 @@ TaxableLines = tuple[str, str, str]
 """A tax point, and the kind and the category that a statement names; else both are empty."""
 
 
+def _kind_of(line: Line) -> str:
+    if line["kind"] == OPENING:
+        return BROUGHT_FORWARD
+    if line["type"] == VOID and line["terms"] == "refund":  # it takes a refund back
+        return SOLD[REFUND]
+    return SOLD.get(line["type"], PAYMENTS if line["type"] == PAYMENT else OTHER)
+
+
 class LineSum:
     """A number of lines, and the sums of two figures."""
 
@@ -147,9 +155,7 @@ class LineSums:
     def add(self, line: Line) -> None:
         """Add a line; raise ``ValueError`` or ``ArithmeticError`` if it cannot be read."""
         amount, commission = (Decimal(line[name]) for name in ("amount", "commission"))
-        kind = BROUGHT_FORWARD if line["kind"] == OPENING else SOLD.get(line["type"], OTHER)
-        if kind == OTHER and line["type"] == PAYMENT:
-            kind = PAYMENTS
+        kind = _kind_of(line)
         factor = self._signs.of_amount(kind)
         amount = EXACT.multiply(factor, amount) if factor else Decimal(0)
         commission = EXACT.multiply(self._signs.lines, commission)

@@ -17,6 +17,7 @@ from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, in_rounds
 from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.ledger.recording.pricing import CommissionTerms, has_terms_of_sale
 from quarterhour.model.clock import iso_millis
+from quarterhour.model.identifiers import Identity
 from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, settings, void
 from tests.support.cases import cases
 from tests.support.names import near
@@ -38,7 +39,7 @@ def planned(sent: Event, sale: Claim | Reservation | None, *existing: Reservatio
     own = {"recorded_at": iso_millis(AT), "tax_point": AT.date().isoformat()}
     facts = {SALE.identity: {"type": "sale.recorded", "amount": "12.50", **own}}
     terms = {} if has_terms_of_sale(sent) else {sent.identity: CommissionTerms(Decimal("0.1"), "default")}
-    return plan_linked({SALE.identity: sent}, Gathered(known, facts, terms), AT, settings())[sent.identity]
+    return plan_linked([sent], Gathered(known, facts, terms), AT, settings())[sent.identity]
 
 
 def left_of(sale: Claim) -> Decimal:
@@ -151,12 +152,18 @@ def test_a_correction_is_held_while_its_sale_is_unknown_or_held(sale: Reservatio
     assert planned(sent, sale) == Hold.of(sent, HeldReason.UNKNOWN_SALE)
 
 
+def test_a_void_is_held_while_the_refund_that_it_takes_back_is_held() -> None:
+    held = Reservation.of(event("order-1", "sale.refunded", amount="-1", refers_to="r9"), HeldReason.NEEDS_APPROVAL)
+    assert planned(void(), held) == Hold.of(void(), HeldReason.UNKNOWN_SALE)
+    assert isinstance(planned(refund(), held), Rejection)
+
+
 @pytest.mark.parametrize("sent", [refund(), void(), event("a1", "adjustment.recorded", refers_to="order-1")])
 @pytest.mark.parametrize(
     ("reservation", "problem"),
     [
         (
-            Reservation.of(event("order-1", "sale.refunded", amount="-1", refers_to="r9"), HeldReason.UNKNOWN_SALE),
+            Reservation.of(void("order-1", "r9"), HeldReason.UNKNOWN_SALE),
             "is a held event, and no sale",
         ),
         (
@@ -183,7 +190,7 @@ def test_a_correction_of_a_held_event_that_refers_back_to_it_is_rejected_as_a_ci
 
 def test_a_correction_of_a_sale_that_is_not_in_the_ledger_yet_is_neither_claimed_nor_held() -> None:
     gathered = Gathered({SALE.identity: SALE}, {}, {})
-    assert plan_linked({SALE.identity: refund()}, gathered, AT, settings()) == {}
+    assert plan_linked([refund()], gathered, AT, settings()) == {}
 
 
 def test_an_adjustment_of_commission_alone_waits_for_the_facts_of_what_it_corrects() -> None:
@@ -191,8 +198,8 @@ def test_an_adjustment_of_commission_alone_waits_for_the_facts_of_what_it_correc
     other = SALE._replace(refundable=None)
     waiting = event("a1", "adjustment.recorded", amount="0", commission="-1", refers_to="order-1")
     gathered = Gathered({SALE.identity: other}, {}, {waiting.identity: CommissionTerms(Decimal(0), "event")})
-    assert plan_linked({SALE.identity: waiting}, gathered, AT, settings()) == {}
-    (rejected,) = plan_linked({SALE.identity: refund()}, gathered, AT, settings()).values()
+    assert plan_linked([waiting], gathered, AT, settings()) == {}
+    (rejected,) = plan_linked([refund()], gathered, AT, settings()).values()
     assert isinstance(rejected, Rejection)
 
 
@@ -234,17 +241,29 @@ def test_a_discarded_refund_and_another_content_do_not_replace_the_reservation(r
     assert planned_again(SALE, reservation) == Held(reservation)
 
 
+def names(rounds: list[list[Event]]) -> list[list[str]]:
+    return [[one.identity.id for one in some] for some in rounds]
+
+
 def test_refunds_of_one_sale_are_in_rounds_of_their_own_and_those_that_refer_to_another_come_after_it() -> None:
     first, second, other = refund("a"), refund("b"), refund("c", refers_to="order-2")
     of_a, of_later = refund("d", refers_to="a"), refund("e", refers_to="f")
     later = refund("f", refers_to="order-3")
-    rounds = in_rounds([first, second, other, of_a, of_later, later])
-    assert [[one.identity.id for one in some.values()] for some in rounds] == [["a", "c", "f"], ["b", "d", "e"]]
+    rounds = in_rounds([first, second, other, of_a, of_later, later], {})
+    assert names(rounds) == [["a", "c", "f"], ["b", "d", "e"]]
 
 
 def test_of_refunds_that_refer_to_each_other_the_later_one_comes_after_the_earlier() -> None:
-    rounds = in_rounds([refund("a", refers_to="b"), refund("b", refers_to="a")])
-    assert [[one.identity.id for one in some.values()] for some in rounds] == [["a"], ["b"]]
+    assert names(in_rounds([refund("a", refers_to="b"), refund("b", refers_to="a")], {})) == [["a"], ["b"]]
+
+
+def test_a_void_of_a_refund_is_in_the_rounds_of_the_sale_and_comes_after_the_refund() -> None:
+    back, again = void("v", "a"), refund("b")
+    assert names(in_rounds([refund("a"), back, again], {})) == [["a"], ["v"], ["b"]]
+    assert names(in_rounds([back, again, refund("a")], {})) == [["a"], ["v"], ["b"]]
+    recorded = {Identity("shop", "a"): SALE.identity}
+    assert names(in_rounds([back, again], recorded)) == [["v"], ["b"]]
+    assert names(in_rounds([void("v", "c"), again], recorded)) == [["v", "b"]]
 
 
 # ---------------------------------------------------------------- voids
@@ -266,7 +285,7 @@ def test_a_void_takes_back_the_amount_and_the_commission_that_are_left(sold: Dec
     assert planned.claim.terms.commission(voided.amount) == voided.amount * Decimal("0.25")
     assert planned.after.refundable is not None
     assert left_of(planned.after) == 0
-    assert planned.after.refundable.voided == void().identity
+    assert planned.after.voided == void().identity
     assert planned.claim.is_of(void()), "however much is left"
 
 
@@ -293,11 +312,14 @@ def test_a_void_or_a_refund_that_the_sale_does_not_allow_is_rejected(sale: Claim
 
 @cases("type_", ["sale.voided", "sale.refunded", "adjustment.recorded", "payment.recorded", "view.recorded"])
 @cases("sent", [void(), refund(), event("a1", "adjustment.recorded", refers_to="order-1")])
-def test_only_a_sale_can_be_referred_to(type_: str, sent: Event) -> None:
+def test_only_a_sale_can_be_referred_to_and_a_refund_by_a_void(type_: str, sent: Event) -> None:
     other = SALE._replace(refundable=None)
+    if (sent.type, type_) == ("sale.voided", "sale.refunded"):
+        return
     planned = linked_to(sent, other, type=type_)
     assert isinstance(planned, Rejection)
-    assert [(one.field, one.problem) for one in planned.problems] == [("data.refers_to", f"is no sale, but {type_}")]
+    what = "no sale and no refund" if sent.type == "sale.voided" and type_ != "payment.recorded" else "no sale"
+    assert [(one.field, one.problem) for one in planned.problems] == [("data.refers_to", f"is {what}, but {type_}")]
 
 
 def test_a_correction_of_a_payment_is_rejected_with_what_corrects_payments() -> None:

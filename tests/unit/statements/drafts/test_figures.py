@@ -43,13 +43,14 @@ def amounts_of(sums: AccountSums, profile: TaxProfile | None, currency: str = "G
 
 
 def test_what_a_line_is_depends_on_its_type_and_kind() -> None:
-    assert kind_of("sale.recorded", "") is Kind.SALES
-    assert kind_of("sale.voided", "") is Kind.VOIDS
-    assert kind_of("sale.refunded", "") is Kind.REFUNDS
-    assert kind_of("adjustment.recorded", "") is Kind.ADJUSTMENTS
-    assert kind_of("adjustment.recorded", "opening") is Kind.BROUGHT_FORWARD
-    assert kind_of("payment.recorded", "") is Kind.PAYMENTS
-    assert kind_of("view.recorded", "") is Kind.OTHER
+    assert kind_of("sale.recorded", "", "sale") is Kind.SALES
+    assert kind_of("sale.voided", "", "sale") is Kind.VOIDS
+    assert kind_of("sale.refunded", "", "sale") is Kind.REFUNDS
+    assert kind_of("sale.voided", "", "refund") is Kind.REFUNDS, "it takes a refund back"
+    assert kind_of("adjustment.recorded", "", "event") is Kind.ADJUSTMENTS
+    assert kind_of("adjustment.recorded", "opening", "event") is Kind.BROUGHT_FORWARD
+    assert kind_of("payment.recorded", "", "payment") is Kind.PAYMENTS
+    assert kind_of("view.recorded", "", "event") is Kind.OTHER
 
 
 def test_the_last_exchange_rate_in_the_period_counts_and_without_one_the_last_after_it() -> None:

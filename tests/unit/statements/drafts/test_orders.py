@@ -7,9 +7,10 @@ from quarterhour.statements.drafts.orders import OrderLine, orders_of
 
 
 def line(type_: str, id_: str, amount: str, **cells: str) -> OrderLine:
-    """Return a line; ``cells``: its order, product, and ``sale``, the id of the sale that it corrects."""
+    """Return a line; ``cells``: its order, product, terms, and ``sale``, the id of what it corrects."""
     order, product, sale = (cells.get(name, "") for name in ("order", "product", "sale"))
-    return OrderLine(type_, "", "shop", id_, order, product, "", sale, Decimal(amount), Decimal(amount) / 10)
+    figures = Decimal(amount), Decimal(amount) / 10
+    return OrderLine(type_, "", cells.get("terms", ""), "shop", id_, order, product, "", sale, *figures)
 
 
 def shown(*lines: OrderLine) -> list[tuple[str | None, str | None, str, str | None, str]]:
@@ -33,6 +34,17 @@ def test_a_correction_has_the_order_and_the_product_of_its_sale_and_follows_it()
         ("o-2", None, "sales", "lamp", "7"),
         ("o-2", None, "voids", "lamp", "-7"),
     ]
+
+
+def test_a_void_of_a_refund_is_a_refund_of_the_order_of_the_sale() -> None:
+    sold = line(SALE, "s1", "5", order="o-1", product="chair")
+    refund, back = line(REFUND, "r1", "-2", sale="s1"), line(VOID, "v1", "2", sale="r1", terms="refund")
+    assert shown(back, refund, sold) == [
+        ("o-1", None, "sales", "chair", "5"),
+        ("o-1", None, "refunds", "chair", "0"),
+    ]
+    assert shown(back, refund) == [(None, "s1", "refunds", None, "0")]
+    assert shown(back) == [(None, "r1", "refunds", None, "2")]
 
 
 def test_a_correction_of_a_sale_that_is_not_here_names_the_sale() -> None:

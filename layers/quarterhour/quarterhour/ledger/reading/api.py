@@ -6,7 +6,15 @@ from typing_extensions import TypedDict
 
 from quarterhour.ledger.events.api import EventName, EventType, RecordedRerating
 from quarterhour.ledger.recording.api import Receipt
-from quarterhour.ledger.recording.pricing import BY_DEFAULT, BY_EVENT, BY_PAYMENT, BY_RATE_CARD, BY_RERATING, BY_SALE
+from quarterhour.ledger.recording.pricing import (
+    BY_DEFAULT,
+    BY_EVENT,
+    BY_PAYMENT,
+    BY_RATE_CARD,
+    BY_REFUND,
+    BY_RERATING,
+    BY_SALE,
+)
 from quarterhour.model.api import (
     Count,
     Currency,
@@ -25,7 +33,7 @@ from quarterhour.registry.rate_cards.api import Rule
 from quarterhour.web.api import Page
 
 TermsOrigin = Annotated[
-    str, one_of([BY_EVENT, BY_SALE, BY_DEFAULT, BY_RATE_CARD.strip(), BY_RERATING, BY_PAYMENT, "unknown"])
+    str, one_of([BY_EVENT, BY_SALE, BY_REFUND, BY_DEFAULT, BY_RATE_CARD.strip(), BY_RERATING, BY_PAYMENT, "unknown"])
 ]
 
 
@@ -106,6 +114,8 @@ class EventTerms(_FromTerms):
 
     sale: NotRequired[Name]
     """The refunded, voided or rerated sale."""
+    refund: NotRequired[Name]
+    """The refund that a void takes back."""
     document: NotRequired[str]
     """The name of the rate card."""
     version: NotRequired[Count]

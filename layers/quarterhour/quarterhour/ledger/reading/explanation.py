@@ -12,6 +12,7 @@ from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.recording.pricing import (
     BY_PAYMENT,
     BY_RATE_CARD,
+    BY_REFUND,
     BY_RERATING,
     BY_SALE,
     CommissionTerms,
@@ -128,6 +129,8 @@ def _terms_without_rate_card(facts: Facts) -> "api.EventTerms":
         if applied_by.by is not None:
             terms["by"] = applied_by.by
         terms["reason"] = facts["reason"]
+    if terms["from"] == BY_REFUND:
+        terms["refund"] = facts["refers_to"]
     if terms["from"] in _OF_SALE:
         terms["sale"] = facts["refers_to"]
     return terms

@@ -15,7 +15,7 @@ from quarterhour.aws.retries import with_retries
 from quarterhour.aws.tables import get_item, get_items
 from quarterhour.aws.workers import Workers
 from quarterhour.customers.tokens import CustomerNames, TokenOf
-from quarterhour.ledger.events.event import CUSTOMER, SALE, reference, without_operator
+from quarterhour.ledger.events.event import CUSTOMER, SALE, VOID, reference, without_operator
 from quarterhour.ledger.keys import CHECKPOINT_KEY, linked_event_of, linked_range, sealed_through_of
 from quarterhour.ledger.postings.partitions import highest_shards
 from quarterhour.ledger.postings.posting import Facts
@@ -198,23 +198,26 @@ class StoryQueries:
     def story(self, identities: Iterable[Identity], caller: Caller, paging: Paging) -> "api.Story":
         """Return a page of the story of the first of these events that is recorded and visible to the caller.
 
-        A correction leads to the story of its sale. Raises ``NotFoundError`` if there is no such event.
+        A correction leads to the story of its sale, and the void of a refund to that of the refund's sale. Raises
+        ``NotFoundError`` if there is no such event.
         """
         first = self._first(self.events.visible(identities, caller).facts, caller)
         left = Decimal(first["amount"]) if first["type"] == SALE else None
-        return story_page(StoryEntry(first, left), self._linked(first, caller), paging)
+        return story_page(StoryEntry(first, 0, left), self._linked(first, caller), paging)
 
     def _first(self, facts: Facts, caller: Caller) -> Facts:
         sale = reference(facts["source"], facts) if facts["type"] != SALE else None
         found = self.events.find(sale) if sale else None
-        return found.facts if found and caller.may_see(found.facts["agency"]) else facts
+        if found is None or not caller.may_see(found.facts["agency"]):
+            return facts
+        return self._first(found.facts, caller) if facts["type"] == VOID else found.facts
 
     def _linked(self, first: Facts, caller: Caller) -> list[StoryEntry]:
         """Return the recorded events that refer to an event, as the caller may see them."""
         listed = self.entities.read(linked_range(Identity(first["source"], first["id"])), LINKED_AT_ONCE)
-        left = dict(map(linked_event_of, listed))
-        found = self.events.find_all(list(left), self.workers)
-        return [StoryEntry(seen_by(caller, facts), left[Identity(facts["source"], facts["id"])]) for facts in found]
+        linked = {one.identity: one for one in map(linked_event_of, listed)}
+        found = [(facts, linked[identity_of(facts)]) for facts in self.events.find_all(list(linked), self.workers)]
+        return [StoryEntry(seen_by(caller, facts), one.changes, one.left) for facts, one in found]
 
 
 @dataclass(frozen=True, slots=True)

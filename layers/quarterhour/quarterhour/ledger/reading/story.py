@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from decimal import Decimal
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from quarterhour.ledger.events.event import REFUND, VOID
+from quarterhour.ledger.events.event import ADJUSTMENT, RERATING
 from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.reading.event_pages import add_optional, shown_event
 from quarterhour.model import money
@@ -13,13 +13,16 @@ from quarterhour.web.paging import Paging
 if TYPE_CHECKING:
     from quarterhour.ledger.reading import api
 
-_REVERSALS: Final = frozenset({REFUND, VOID})
-
 
 class StoryEntry(NamedTuple):
-    """An event of a story. ``left``: what is left of the sale's amount after it; ``None`` if there is no sale."""
+    """An event of a story.
+
+    ``changes``: how many events have changed the sale by then. ``left``: what is left of the sale's amount after it;
+    ``None`` if there is no sale.
+    """
 
     facts: Facts
+    changes: int
     left: Decimal | None
 
 
@@ -59,16 +62,15 @@ def _shown(entry: StoryEntry, commission: Decimal) -> "api.StoryStep":
     return step
 
 
-def _applied(entry: StoryEntry) -> tuple[Decimal, bool, str, bool, str]:
+def _applied(entry: StoryEntry) -> tuple[int, bool, str, str]:
     """Return the sort key of a correction.
 
-    Positions do not suffice: those of one millisecond sort by a hash, and a claim that moves gets a later one. But what
-    is left of a sale never grows. Of corrections that leave the same, the one that reduced the sale to it was first.
+    Positions do not suffice: those of one millisecond sort by a hash, and a claim that moves gets a later one. But the
+    sale counts its changes. Adjustments, which change nothing of it, come after the change that they found.
     """
     facts = entry.facts
-    reduces = facts["type"] in _REVERSALS and not Decimal(facts["amount"]).is_zero()
-    taken = money.ZERO if entry.left is None else money.negated(entry.left)
-    return taken, not reduces, facts["recorded_at"], facts["type"] == VOID, facts["position"]
+    changes_nothing = facts["type"] == ADJUSTMENT and RERATING not in facts
+    return entry.changes, changes_nothing, facts["recorded_at"], facts["position"]
 
 
 def story_page(first: StoryEntry, linked: Iterable[StoryEntry], paging: Paging) -> "api.Story":

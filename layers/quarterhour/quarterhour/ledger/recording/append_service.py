@@ -39,7 +39,7 @@ class Appends:
         An event whose claim another request has made, or an earlier try of this one, is looked up first. Its claim
         moves to a new segment if no append to its own can take effect any more.
         """
-        own, known = _by_segment(ticket for ticket in tickets if ticket.choose_claimed())
+        own, known = _by_segment(one for one in tickets if one.recorded is None and one.choose_claimed())
         self._append(own, request)
         if not known:
             return

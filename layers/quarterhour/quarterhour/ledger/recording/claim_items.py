@@ -72,6 +72,9 @@ _CLAIM: Final = _Codec(
     _Attribute("approved_by", APPROVED_BY),
     _Attribute("category", "category"),
     _Attribute("kind", "kind"),
+    _Attribute("voided", "voided", str, Identity.parse),
+    _Attribute("changes", "changes", str, int, "N", absent=0),
+    _Attribute("sale", "sale", str, Identity.parse),
 )
 _TERMS: Final = _Codec(
     _Attribute("commission_rate", "commission_rate", money.plain, Decimal),
@@ -87,7 +90,6 @@ _RERATED: Final = _Codec(
 _REFUNDABLE: Final = _Codec(
     _Attribute("account", "account", str, Account.parse),
     _Attribute("left", "left", money.plain, Decimal),
-    _Attribute("voided", "voided", str, Identity.parse),
 )
 _RESERVATION: Final = _Codec(
     _Attribute("identity", "event", str, Identity.parse),

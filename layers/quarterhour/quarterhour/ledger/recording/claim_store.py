@@ -12,7 +12,7 @@ from quarterhour.aws.items import Item, Request, to_item
 from quarterhour.aws.retries import is_cancelled, optimistically, with_retries
 from quarterhour.aws.tables import conditional_write, get_items, insert_items
 from quarterhour.aws.workers import Workers
-from quarterhour.ledger.keys import held_key, linked_values
+from quarterhour.ledger.keys import LinkedEvent, held_key, linked_values
 from quarterhour.ledger.recording.claim_items import (
     claim_attributes,
     claim_item,
@@ -37,8 +37,8 @@ R = TypeVar("R")
 _IDENTITY_TABLE: Final = "the Identity table"
 _POSITION: Final = ("position",)
 """The attribute of a claim that every move changes."""
-_LINKED: Final = ("left", "voided", "rerated_rate", "rerated_terms", "rerated_arithmetic")
-"""The attributes of a claim that linked events change."""
+_CHANGES: Final = ("changes",)
+"""The attribute of a claim that every change by a linked event counts up."""
 
 
 def hold_request(tables: tuple[str, str], hold: Hold, now: datetime) -> Request:
@@ -79,9 +79,9 @@ def claim_held_request(table: str, claim: Claim, request_id: str) -> Request:
 
 
 def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str) -> Request:
-    """Build the transaction that claims a linked event, lists it with its sale, and changes the sale's claim if needed.
+    """Build the transaction that claims a linked event, lists it, and changes the claims of its sale and its refund.
 
-    The claim of the sale must still be as it was read. ``tables``: the Identity and the Entity table.
+    Those claims must still be as they were read. ``tables``: the Identity and the Entity table.
     """
     identity_table, entity_table = tables
     claim = (
@@ -90,16 +90,15 @@ def linked_request(tables: tuple[str, str], linked: LinkedClaim, request_id: str
         else _insert_request(identity_table, claim_item(linked.claim, request_id))
     )
     refundable = linked.after.refundable
-    listed_values = linked_values(
-        linked.before.identity, linked.claim.identity, refundable.left if refundable else None
-    )
-    listed = {
-        "TableName": entity_table,
-        "Item": to_item({**listed_values, "expires_at": linked.claim.expires_at}),
-    }
-    before, after = claim_attributes(linked.before), claim_attributes(linked.after)
-    change = [] if before == after else [{"Update": _update_request(identity_table, before, after, _LINKED)}]
-    return {"TransactItems": [{"Put": claim}, {"Put": listed}, *change]}
+    listed = LinkedEvent(linked.claim.identity, linked.after.changes, refundable.left if refundable else None)
+    entry = to_item({**linked_values(linked.before.identity, listed), "expires_at": linked.claim.expires_at})
+    changes = [
+        _update_request(identity_table, claim_attributes(before), claim_attributes(after), _CHANGES)
+        for before, after in linked.corrected
+        if before != after
+    ]
+    puts = [{"Put": claim}, {"Put": {"TableName": entity_table, "Item": entry}}]
+    return {"TransactItems": [*puts, *({"Update": one} for one in changes)]}
 
 
 def move_request(table: str, old: Claim, new: Claim) -> Request:

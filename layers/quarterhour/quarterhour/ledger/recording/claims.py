@@ -28,14 +28,10 @@ DIGEST_LENGTH: Final = 32
 
 @dataclass(frozen=True, slots=True)
 class Refundable:
-    """The part of a sale's claim that its refunds and voids change.
-
-    ``left``: the amount that is not refunded or voided yet. ``voided``: the void of the sale, if there is one.
-    """
+    """The part of a sale's claim that its refunds and voids change: ``left``, the amount that is not given back."""
 
     account: Account
     left: Decimal
-    voided: Identity | None = None
 
 
 class Claim(NamedTuple):
@@ -48,7 +44,8 @@ class Claim(NamedTuple):
     ``unlinked`` marks an event that an operator released, and that is recorded without its reference to a sale.
     ``attributes``, ``recorded_by`` and ``approved_by`` are those of the event that was claimed, as a retry may have
     others. ``category`` and ``kind`` are those of the event that a correction corrects, if it is recorded with them;
-    empty if it is recorded without any, whatever its sender named.
+    empty if it is recorded without any, whatever its sender named. ``voided``: the last void of the sale or refund.
+    ``changes``: how many linked events have changed the claim. ``sale``: the one that a refund names.
     """
 
     identity: Identity
@@ -69,6 +66,9 @@ class Claim(NamedTuple):
     category: str | None = None
     kind: str | None = None
     approved_by: str | None = None
+    voided: Identity | None = None
+    changes: int = 0
+    sale: Identity | None = None
 
     @classmethod
     def of(

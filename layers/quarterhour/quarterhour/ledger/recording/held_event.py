@@ -10,7 +10,7 @@ from enum import StrEnum
 from typing import Self
 
 from quarterhour.aws.entity import Values
-from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, RECORDED_BY, SALE, Event
+from quarterhour.ledger.events.event import ADJUSTMENT, PAYMENT, RECORDED_BY, REFUND, SALE, VOID, Event
 from quarterhour.ledger.keys import HeldStatus, held_identity_of, held_key, held_place, index_values
 from quarterhour.model import money
 from quarterhour.model.clock import iso_exact, iso_millis, parse_iso
@@ -59,10 +59,9 @@ class Reservation:
         is_free = self.reason is not HeldReason.NEEDS_APPROVAL or event.recorded_by is not None
         return event.has_digest(self.digest) and self.discarded is None and is_free
 
-    @property
-    def is_of_sale(self) -> bool:
-        """Whether the held event is a sale, which linked events can wait for."""
-        return self.type == SALE and self.discarded is None
+    def may_be_corrected_by(self, event: Event) -> bool:
+        """Return whether an event can wait for the held one: for a sale, and a void for a refund, too."""
+        return self.discarded is None and (self.type == SALE or (self.type == REFUND and event.type == VOID))
 
 
 @dataclass(frozen=True, slots=True)

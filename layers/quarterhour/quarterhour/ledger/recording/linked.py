@@ -1,19 +1,21 @@
 """Linked events, the pure part: what an event that refers to a sale may do to it, and the claims of both.
 
-A linked event is claimed in one transaction with the claim of its sale, which holds what is left of the sale.
+A linked event is claimed in one transaction with the claim of its sale, which holds what is left of the sale. A void
+may refer to a refund: it takes the refund back, and is claimed together with the claims of both.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal
-from typing import NamedTuple, assert_never
+from typing import Any, NamedTuple, assert_never
 
-from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, VOID, Event, Rejection, Rerating
+from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, VOID, Event, Rejection, Rerating
 from quarterhour.ledger.postings.posting import TAX_POINT, Facts
 from quarterhour.ledger.recording.claims import Claim, Refundable
 from quarterhour.ledger.recording.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.recording.pricing import (
+    BY_REFUND,
     CommissionTerms,
     commission_left,
     has_own_terms,
@@ -22,6 +24,7 @@ from quarterhour.ledger.recording.pricing import (
     origin_of,
     refund_terms,
     rerating_terms,
+    taken_back_terms,
     terms_by,
 )
 from quarterhour.ledger.recording.settings import RecordingSettings
@@ -44,9 +47,10 @@ class Target(NamedTuple):
 class Gathered:
     """What linked events are planned from.
 
-    ``claims``: the current claims and reservations of the events and their sales. ``facts``: those of the sales that
-    are in the ledger. ``terms``: those of adjustments; the terms of a refund, a void or a re-rating follow from its
-    sale. ``rate_cards``: the versions that the re-ratings name, as far as they exist.
+    ``claims``: the current claims and reservations of the events, of what they refer to, and of the sales of refunds.
+    ``facts``: those of what they refer to, as far as it is in the ledger. ``terms``: those of adjustments; the terms of
+    a refund, a void or a re-rating follow from its sale. ``rate_cards``: the versions that the re-ratings name, as far
+    as they exist.
     """
 
     claims: Mapping[Identity, Claim | Reservation]
@@ -60,21 +64,36 @@ class LinkedClaim:
     """The claim of a linked event, and the claim of its sale before and after it; all are written, or none.
 
     An adjustment that is no re-rating leaves the claim of its sale as it is. ``was_held``: the claim replaces the
-    reservation of the event, which was held until now.
+    reservation of the event, which was held until now. ``refund``: the claim of the refund that a void takes back, if
+    that names a sale.
     """
 
     claim: Claim
     before: Claim
     after: Claim
     was_held: bool = False
+    refund: Claim | None = None
+
+    @property
+    def corrected(self) -> Sequence[tuple[Claim, Claim]]:
+        """The claims of all that the event corrects, before and after it, that of the sale first."""
+        sale = (self.before, self.after)
+        return (
+            (sale,) if self.refund is None else (sale, (self.refund, _changed(self.refund, voided=self.claim.identity)))
+        )
 
 
 class _Change(NamedTuple):
-    """What a linked event does: its amount, its terms, and the claim of its sale after it."""
+    """What a linked event does: its amount, its terms, the claim of its sale before and after it.
+
+    ``refund``: the claim of the refund that it takes back, if that names a sale.
+    """
 
     amount: Decimal
     terms: CommissionTerms
+    before: Claim
     after: Claim
+    refund: Claim | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +117,9 @@ def linked_claim(
     claim = claim._replace(category=category, kind=kind)
     if change.amount != event.amount:
         claim = claim._replace(amount=change.amount)
-    return LinkedClaim(claim, target.claim, change.after)
+    if event.type == REFUND:
+        claim = claim._replace(sale=event.linked_to)
+    return LinkedClaim(claim, change.before, change.after, refund=change.refund)
 
 
 def _taken(event: Event, facts: Facts) -> tuple[str | None, str | None]:
@@ -119,17 +140,17 @@ def _taken(event: Event, facts: Facts) -> tuple[str | None, str | None]:
 def _change(event: Event, target: Target, gathered: Gathered) -> _Change | Rejection:
     if rerating := event.rerating:
         return _rerating(event, rerating, target, gathered.rate_cards)
-    sale = target.claim.refundable
-    terms = gathered.terms.get(event.identity)
-    if sale is None:
-        if terms is not None and _corrects_commission(event, target.facts):
-            return _Change(event.amount, terms, target.claim)
-        return _of_no_sale(event, target.facts["type"])
-    if event.account != sale.account:
+    if event.type == VOID and target.facts["type"] == REFUND:
+        return _taking_back(event, target, gathered.claims)
+    claim, terms = target.claim, gathered.terms.get(event.identity)
+    sale = claim.refundable
+    if sale and event.account != sale.account:
         return _of_another_account(event)
-    if terms is not None:
-        return _Change(event.amount, terms, target.claim)
-    return _void(event, target, sale) if event.type == VOID else _refund(event, target.claim, sale)
+    if terms and (sale or _corrects_commission(event, target.facts)):
+        return _Change(event.amount, terms, claim, claim)
+    if sale is None:
+        return _of_no_sale(event, target.facts["type"])
+    return _void(event, target, sale) if event.type == VOID else _refund(event, claim, sale)
 
 
 def _corrects_commission(adjustment: Event, facts: Facts) -> bool:
@@ -157,13 +178,17 @@ def _rerating(
         return terms
     amount = Decimal(facts["amount"])
     refunded = money.ZERO if claim.refundable is None else money.add(claim.refundable.left, money.negated(amount))
-    due, paid = (commission_left(one, amount, refunded) for one in (terms, claim.terms_in_force))
+    if claim.voided and facts["type"] == REFUND:
+        refunded = money.negated(amount)
+    is_void = claim.voided is not None
+    due, paid = (commission_left(one, amount, refunded, is_void=is_void) for one in (terms, claim.terms_in_force))
     if due is None or paid is None or not money.fits(money.add(due, money.negated(paid))):
         return _refuse(event, "data.rerating", "gives a commission of more than 38 digits", "a rule with fewer digits")
     if due == paid:
         problem = f"changes nothing: the commission of what is left is {money.plain(paid)} already"
         return _refuse(event, "data.rerating", problem, "a rate card that gives another commission")
-    return _Change(event.amount, rerating_terms(due, paid, terms.commission_rate), claim._replace(rerated=terms))
+    after = _changed(claim, rerated=terms)
+    return _Change(event.amount, rerating_terms(due, paid, terms.commission_rate), claim, after)
 
 
 def _rerated_terms(
@@ -185,12 +210,15 @@ def _rerated_terms(
 
 
 def _of_no_sale(event: Event, type_: str) -> Rejection:
-    expected = "a payment of the opposite sign" if type_ == PAYMENT else "the id of a sale"
-    return _refuse(event, "data.refers_to", f"is no sale, but {type_}", expected)
+    if type_ == PAYMENT:
+        return _refuse(event, "data.refers_to", f"is no sale, but {type_}", "a payment of the opposite sign")
+    if event.type == VOID:
+        return _refuse(event, "data.refers_to", f"is no sale and no refund, but {type_}", "the id of a sale or refund")
+    return _refuse(event, "data.refers_to", f"is no sale, but {type_}", "the id of a sale")
 
 
-def _of_another_account(event: Event) -> Rejection:
-    return _refuse(event, "data.refers_to", "is a sale of another account", f"a sale of {event.account}")
+def _of_another_account(event: Event, what: str = "a sale") -> Rejection:
+    return _refuse(event, "data.refers_to", f"is {what} of another account", f"{what} of {event.account}")
 
 
 def _refund(event: Event, claim: Claim, sale: Refundable) -> _Change | Rejection:
@@ -198,8 +226,8 @@ def _refund(event: Event, claim: Claim, sale: Refundable) -> _Change | Rejection
         problem = f"is {event.commission_rate}, the sale's was {claim.terms_in_force.commission_rate}"
         expected = "none, as a refund has the commission rate of its sale"
         return _refuse(event, "data.commission_rate", problem, expected)
-    if sale.voided and not event.rest:
-        return _refuse(event, "data.refers_to", f"was voided, by {sale.voided}", "a sale that was not voided")
+    if claim.voided and sale.left.is_zero() and not event.rest:
+        return _refuse(event, "data.refers_to", f"was voided, by {claim.voided}", "a sale that was not voided")
     amount = max(event.amount, money.negated(sale.left)) if event.rest else event.amount
     if money.add(sale.left, amount) < 0:
         problem = f"is {money.plain(amount)}, more than is left of the sale"
@@ -209,66 +237,123 @@ def _refund(event: Event, claim: Claim, sale: Refundable) -> _Change | Rejection
 
 
 def _void(event: Event, target: Target, sale: Refundable) -> _Change | Rejection:
-    if sale.voided:
-        problem, expected = f"was voided before, by {sale.voided}", "a sale that was not voided before"
-        return _refuse(event, "data.refers_to", problem, expected)
+    if target.claim.voided and sale.left.is_zero():
+        return _voided_before(event, target.claim.voided, "a sale")
     # A sale of 0 can be voided, though nothing is left of it either.
     if sale.left.is_zero() and not Decimal(target.facts["amount"]).is_zero():
         problem, expected = "was refunded whole, so nothing is left to void", "a sale that was not refunded whole"
         return _refuse(event, "data.refers_to", problem, expected)
-    return _reversal(event, money.negated(sale.left), target.claim, replace(sale, voided=event.identity))
+    return _reversal(event, money.negated(sale.left), target.claim, sale)
 
 
-def _reversal(event: Event, amount: Decimal, claim: Claim, sale: Refundable) -> _Change | Rejection:
-    """Return the change that takes an amount (0 or less) back from a sale, with its part of the commission."""
-    terms = refund_terms(amount, claim.terms_in_force, sale.left, is_void=event.type == VOID)
-    if terms.commission(amount) is None:
-        return _refuse(event, "data.amount", "gives a commission of more than 38 digits", "fewer digits")
-    return _Change(amount, terms, claim._replace(refundable=replace(sale, left=money.add(sale.left, amount))))
+def _taking_back(event: Event, target: Target, claims: Mapping[Identity, Claim | Reservation]) -> _Change | Rejection:
+    """Return the change by a void that takes a refund back: at the terms of its sale, or of its own without one."""
+    refund, facts = target.claim, target.facts
+    if event.account != Account(facts["agency"], facts["currency"]):
+        return _of_another_account(event, "a refund")
+    if refund.voided:
+        return _voided_before(event, refund.voided, "a refund")
+    amount = Decimal(facts["amount"])
+    if amount.is_zero():
+        return _refuse(event, "data.refers_to", "gave back nothing", "a refund below 0")
+    sale = claims.get(refund.sale) if refund.sale else None
+    if isinstance(sale, Claim) and sale.refundable:
+        return _reversal(event, money.negated(amount), sale, sale.refundable, refund)
+    terms = taken_back_terms(amount, refund.terms_in_force)
+    if terms is None or terms.commission(money.negated(amount)) is None:
+        return _too_long(event)
+    return _Change(money.negated(amount), terms, refund, _changed(refund, voided=event.identity))
 
 
-def in_rounds(events: Iterable[Event]) -> list[dict[Identity, Event]]:
-    """Return linked events in rounds, each by its sale: one round has one event of a sale, in the given order.
+def _voided_before(event: Event, by: Identity, what: str) -> Rejection:
+    return _refuse(event, "data.refers_to", f"was voided before, by {by}", f"{what} that was not voided before")
 
-    An event that refers to another one of them is in a later round, where the other one is known. Raises
-    ``ValueError`` for an event that is not linked.
+
+def _reversal(
+    event: Event, amount: Decimal, claim: Claim, sale: Refundable, refund: Claim | None = None
+) -> _Change | Rejection:
+    """Return the change that takes an amount (0 or less) back from a sale, with its part of the commission.
+
+    The amount of a ``refund`` that is taken back is above 0, and is left of the sale again.
     """
-    events = list(events)
-    among = {event.identity for event in events}
-    rounds: list[dict[Identity, Event]] = []
+    is_void = event.type == VOID and refund is None
+    # After a void, a refund from before it may be taken back: the next void has no kept fee to give back.
+    terms = refund_terms(amount, claim.terms_in_force, sale.left, is_void=is_void and claim.voided is None)
+    if terms.commission(amount) is None:
+        return _too_long(event)
+    after = _changed(
+        claim,
+        refundable=replace(sale, left=money.add(sale.left, amount)),
+        voided=event.identity if is_void else claim.voided,
+    )
+    return _Change(amount, terms._replace(origin=BY_REFUND) if refund else terms, claim, after, refund)
+
+
+def _changed(claim: Claim, **fields: Any) -> Claim:  # noqa: ANN401 - those of a claim
+    """Return a claim that a linked event has changed."""
+    return claim._replace(changes=claim.changes + 1, **fields)
+
+
+def _too_long(event: Event) -> Rejection:
+    return _refuse(event, "data.amount", "gives a commission of more than 38 digits", "fewer digits")
+
+
+def in_rounds(events: Iterable[Event], sales: Mapping[Identity, Identity]) -> list[list[Event]]:
+    """Return linked events in rounds: one round has one event of a sale, in the given order.
+
+    An event that refers to another one of them is in a later round, where the other one is known. ``sales``: those of
+    refunds recorded before, which voids may take back. Raises ``ValueError`` for an event that is not linked.
+    """
+    ordered = _after_what_they_refer_to(events)
+    sales = {**sales, **{event.identity: of for event in ordered.values() if (of := event.linked_to)}}
+    rounds: list[list[Event]] = []
     round_of: dict[Identity, int] = {}
     next_of: dict[Identity, int] = {}
-    for event in sorted(events, key=lambda event: event.linked_to in among):
-        sale = event.linked_to
-        if sale is None:
+    for event in ordered.values():
+        of = event.linked_to
+        if of is None:
             raise ValueError(f"{event.identity} refers to no sale")
-        number = max(next_of.get(sale, 0), round_of.get(sale, -1) + 1)
-        rounds += [{} for _ in range(number + 1 - len(rounds))]
-        rounds[number][sale] = event
+        sale = sales.get(of, of) if event.type == VOID else of
+        number = max(next_of.get(sale, 0), round_of.get(of, -1) + 1)
+        rounds += [[] for _ in range(number + 1 - len(rounds))]
+        rounds[number].append(event)
         round_of[event.identity], next_of[sale] = number, number + 1
     return rounds
 
 
+def _after_what_they_refer_to(events: Iterable[Event]) -> dict[Identity, Event]:
+    """Return events in their order, but each after the one of them that it refers to, unless that refers back."""
+    among = {event.identity: event for event in events}
+    ordered: dict[Identity, Event] = {}
+    for event in among.values():
+        chain: dict[Identity, Event] = {}
+        one: Event | None = event
+        while one and one.identity not in chain and one.identity not in ordered:
+            chain[one.identity] = one
+            one = among.get(one.linked_to) if one.linked_to else None
+        is_circle = one is not None and one.identity in chain
+        ordered |= {event.identity: event} if is_circle else dict(reversed(chain.items()))
+    return ordered
+
+
 def plan_linked(
-    events: Mapping[Identity, Event], gathered: Gathered, now: datetime, settings: RecordingSettings
+    events: Iterable[Event], gathered: Gathered, now: datetime, settings: RecordingSettings
 ) -> dict[Identity, LinkedPlan]:
-    """Return what to write for each linked event, from events by their sales.
+    """Return what to write for each linked event; no two of them are of one sale.
 
     The existing claim or reservation if the event has one that stays; the rejection if its sale does not allow it. The
     result lacks an event whose sale is claimed and not in the ledger yet: the sender of the sale has no response
     either.
     """
-    planned = {event.identity: _planned(event, sale, gathered, now, settings) for sale, event in events.items()}
+    planned = {event.identity: _planned(event, gathered, now, settings) for event in events}
     return {identity: one for identity, one in planned.items() if one is not None}
 
 
-def _planned(
-    event: Event, sale: Identity, gathered: Gathered, now: datetime, settings: RecordingSettings
-) -> LinkedPlan | None:
+def _planned(event: Event, gathered: Gathered, now: datetime, settings: RecordingSettings) -> LinkedPlan | None:
     existing = gathered.claims.get(event.identity)
     if isinstance(existing, Claim) or (existing and not existing.may_become_claim(event)):
         return result_of(existing)
-    planned = _against_sale(event, sale, gathered, now, settings)
+    planned = _against_target(event, gathered, now, settings)
     return _still_held(existing, planned) if existing else planned
 
 
@@ -287,27 +372,33 @@ def _still_held(existing: Reservation, planned: LinkedClaim | Hold | Rejection |
             assert_never(planned)
 
 
-def _against_sale(
-    event: Event, identity: Identity, gathered: Gathered, now: datetime, settings: RecordingSettings
+def _against_target(
+    event: Event, gathered: Gathered, now: datetime, settings: RecordingSettings
 ) -> LinkedClaim | Hold | Rejection | None:
-    sale = gathered.claims.get(identity)
-    if sale is None or (isinstance(sale, Reservation) and sale.is_of_sale):
+    identity = event.linked_to
+    if identity is None:
+        raise ValueError(f"{event.identity} refers to no sale")
+    target = gathered.claims.get(identity)
+    if target is None or (isinstance(target, Reservation) and not (why := _why_not(target, event))):
         return Hold.of(event, HeldReason.UNKNOWN_SALE)
-    if isinstance(sale, Reservation):
-        return _refuse(event, "data.refers_to", _why_no_sale(sale, event), "the id of a sale")
+    if isinstance(target, Reservation):
+        return _refuse(event, "data.refers_to", why, "the id of a sale")
     facts = gathered.facts.get(identity)
     if facts is None:
         # Whether another event than a sale may be corrected depends on its facts.
-        can_be_allowed = sale.refundable is not None or event.rerating is not None or _is_of_commission_alone(event)
+        depends = event.type == VOID or event.rerating is not None or _is_of_commission_alone(event)
+        can_be_allowed = target.refundable is not None or depends
         return None if can_be_allowed else _refuse(event, "data.refers_to", "is no sale", "the id of a sale")
-    return linked_claim(event, Target(sale, facts), gathered, now, settings)
+    return linked_claim(event, Target(target, facts), gathered, now, settings)
 
 
-def _why_no_sale(held: Reservation, event: Event) -> str:
-    """Return why an event cannot refer to a held or discarded one."""
+def _why_not(held: Reservation, event: Event) -> str:
+    """Return why an event cannot refer to a held or discarded one; empty if it can wait for that."""
     if held.discarded is not None:
         return "was discarded by an operator"
-    return "refers back to this event" if held.refers_to == event.identity else "is a held event, and no sale"
+    if held.refers_to == event.identity:
+        return "refers back to this event"
+    return "" if held.may_be_corrected_by(event) else "is a held event, and no sale"
 
 
 def _refuse(event: Event, field: str, problem: str, expected: str) -> Rejection:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from typing import assert_never
 
 from quarterhour.aws.retries import attempts
-from quarterhour.ledger.events.event import Rejection
+from quarterhour.ledger.events.event import VOID, Rejection
+from quarterhour.ledger.recording.append_service import Appends
 from quarterhour.ledger.recording.claim_store import ClaimStore
 from quarterhour.ledger.recording.claims import Claim, Claimed
 from quarterhour.ledger.recording.held_event import Held, Hold
@@ -25,6 +26,7 @@ class LinkedClaims:
 
     claims: ClaimStore
     segments: SegmentStore
+    appends: Appends
 
     def claim(self, tickets: Sequence[Ticket], request: RecordingRequest) -> None:
         """Claim or hold linked events: of different sales side by side, of one sale in turn, as each changes its sale.
@@ -32,22 +34,38 @@ class LinkedClaims:
         There is no result for an event that can neither be claimed nor held now.
         """
         by_identity = {ticket.identity: ticket for ticket in tickets}
-        for events in in_rounds(ticket.event for ticket in tickets):
-            pending: Mapping[Identity, Ticket] = {sale: by_identity[event.identity] for sale, event in events.items()}
+        try:
+            sales = self._sales_of_refunds(by_identity)
+        except UnavailableError:
+            return
+        for events in in_rounds([ticket.event for ticket in tickets], sales):
+            pending: Sequence[Ticket] = [by_identity[event.identity] for event in events]
+            if any(event.linked_to in by_identity for event in events):
+                # What an event refers to must be in the ledger before the event is claimed.
+                self.appends.append(tickets, request)
             with suppress(UnavailableError):
                 for _ in attempts(request.in_time):
                     pending = self._attempt(pending, request)
                     if not pending:
                         break
 
-    def _attempt(self, by_sale: Mapping[Identity, Ticket], request: RecordingRequest) -> Mapping[Identity, Ticket]:
+    def _sales_of_refunds(self, by_identity: Mapping[Identity, Ticket]) -> dict[Identity, Identity]:
+        """Return the sales of the recorded refunds that voids among several events take back."""
+        voids = [ticket.event.linked_to for ticket in by_identity.values() if ticket.event.type == VOID]
+        refunds = {of for of in voids if of and of not in by_identity}
+        if not refunds or len(by_identity) == 1:
+            return {}
+        found = self.claims.claims(list(refunds))
+        return {refund: one.sale for refund, one in found.items() if isinstance(one, Claim) and one.sale}
+
+    def _attempt(self, tickets: Sequence[Ticket], request: RecordingRequest) -> list[Ticket]:
         """Claim or hold one event of each sale, and put the results; return those whose sale has changed meanwhile."""
-        gathered = self._gather(by_sale)
+        gathered = self._gather(tickets)
         now = clock.now()
-        planned = plan_linked({sale: one.event for sale, one in by_sale.items()}, gathered, now, request.settings)
+        planned = plan_linked([ticket.event for ticket in tickets], gathered, now, request.settings)
         linked: list[tuple[Ticket, LinkedClaim]] = []
         holds: list[tuple[Ticket, Hold]] = []
-        for ticket in by_sale.values():
+        for ticket in tickets:
             match plan := planned.get(ticket.identity):
                 case LinkedClaim():
                     linked.append((ticket, plan))
@@ -70,20 +88,25 @@ class LinkedClaims:
             held = self.claims.hold([hold for _, hold in holds], request.in_time)
             for (ticket, _), existing in zip(holds, held, strict=True):
                 ticket.put(existing)
-        return {sale: ticket for sale, ticket in by_sale.items() if ticket.identity in lost}
+        return [ticket for ticket in tickets if ticket.identity in lost]
 
-    def _gather(self, by_sale: Mapping[Identity, Ticket]) -> Gathered:
-        """Read the claims of events and sales, and the facts of the sales that events are to be claimed against."""
-        tickets = by_sale.values()
-        claims = self.claims.claims(list(dict.fromkeys([*(ticket.identity for ticket in tickets), *by_sale])))
-        sales = [
-            found
-            for sale, ticket in by_sale.items()
-            if isinstance(found := claims.get(sale), Claim) and not isinstance(claims.get(ticket.identity), Claim)
-        ]
+    def _gather(self, tickets: Sequence[Ticket]) -> Gathered:
+        """Read the claims of events, and claims and facts of what they are to be claimed against."""
+        linked = [(ticket, of) for ticket in tickets if (of := ticket.event.linked_to)]
+        claims = self.claims.claims(
+            list(dict.fromkeys([*(one.identity for one in tickets), *(of for _, of in linked)]))
+        )
+        targets = {
+            of: (ticket, target)
+            for ticket, of in linked
+            if isinstance(target := claims.get(of), Claim) and not isinstance(claims.get(ticket.identity), Claim)
+        }
+        sales = {target.sale for ticket, target in targets.values() if target.sale and ticket.event.type == VOID}
+        if unread := sales - claims.keys():
+            claims |= self.claims.claims(list(unread))
         return Gathered(
             claims,
-            self.segments.postings(sales),
+            self.segments.postings([target for _, target in targets.values()]),
             {ticket.identity: ticket.terms for ticket in tickets if ticket.terms},
             {
                 (rerating.rate_card, rerating.version): ticket.rate_card

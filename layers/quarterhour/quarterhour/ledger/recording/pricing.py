@@ -22,6 +22,8 @@ BY_EVENT: Final = "event"
 """The origin of terms that the event names: its commission rate, or its commission."""
 BY_SALE: Final = "sale"
 """The origin of the terms of a linked refund or a void."""
+BY_REFUND: Final = "refund"
+"""The origin of the terms of a void that takes a refund back."""
 BY_RERATING: Final = "rerating"
 """The origin of the terms of a re-rating."""
 BY_PAYMENT: Final = "payment"
@@ -148,7 +150,8 @@ def charge_terms(charge: Charge, origin: str) -> CommissionTerms:
 def refund_terms(amount: Decimal, sale: CommissionTerms, left: Decimal, *, is_void: bool = False) -> CommissionTerms:
     """Return the terms of a refund or void (an amount of 0 or less), with ``left`` what is not refunded of its sale.
 
-    A refund leaves a fixed fee that the sale's terms keep; a void gives it back.
+    A refund leaves a fixed fee that the sale's terms keep; a void gives it back. The amount of a void that takes a
+    refund back is above 0.
     """
     if not sale.arithmetic:
         return CommissionTerms(sale.commission_rate, BY_SALE)
@@ -165,15 +168,31 @@ def refund_terms(amount: Decimal, sale: CommissionTerms, left: Decimal, *, is_vo
     return CommissionTerms(sale.commission_rate, BY_SALE, arithmetic.write(share))
 
 
-def commission_left(terms: CommissionTerms, amount: Decimal, refunded: Decimal) -> Decimal | None:
+def taken_back_terms(amount: Decimal, refund: CommissionTerms) -> CommissionTerms | None:
+    """Return the terms of a void that takes back a refund of an amount (below 0) whole, by the refund's own terms.
+
+    ``None`` if the commission needs more than 38 digits.
+    """
+    if not refund.arithmetic:
+        return CommissionTerms(refund.commission_rate, BY_REFUND)
+    given_back = refund.commission(amount)
+    if given_back is None:
+        return None
+    share = Share(given_back, amount, money.ZERO, amount)
+    return CommissionTerms(refund.commission_rate, BY_REFUND, arithmetic.write(share))
+
+
+def commission_left(
+    terms: CommissionTerms, amount: Decimal, refunded: Decimal, *, is_void: bool = False
+) -> Decimal | None:
     """Return the commission of an amount on some terms, less the parts that refunds of it (0 or less) have given back.
 
-    ``None`` if it needs more than 38 digits.
+    ``is_void``: whether a void has given back the kept fee, too. ``None`` if it needs more than 38 digits.
     """
     charged = terms.commission(amount)
     if charged is None or refunded.is_zero():
         return charged
-    given_back = refund_terms(refunded, terms, amount).commission(refunded)
+    given_back = refund_terms(refunded, terms, amount, is_void=is_void).commission(refunded)
     left = None if given_back is None else money.add(charged, given_back)
     return left if left is not None and money.fits(left) else None
 

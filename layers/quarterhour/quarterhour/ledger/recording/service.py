@@ -44,8 +44,8 @@ class Recorder:
         self._admission = Admission(claims, read_registrations, tokens)
         self._pricing = EventPricing(claims, read_rate_cards)
         self._own = OwnClaims(claims)
-        self._linked = LinkedClaims(claims, segments)
         self._appends = Appends(claims, segments)
+        self._linked = LinkedClaims(claims, segments, self._appends)
         self._prepared = False
 
     def record(self, items: Sequence[Event | Rejection], request_id: str, seconds: float) -> list[Outcome]:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from quarterhour.ledger.events.event import ADJUSTMENT, REFUND, RERATING, VOID, Rerating, reference
 from quarterhour.ledger.events.rerating_ids import adjustment_id, is_adjustment_id
 from quarterhour.ledger.postings.posting import Facts
-from quarterhour.ledger.recording.pricing import BY_RATE_CARD, CommissionTerms, commission_left, has_own_terms, terms_by
+from quarterhour.ledger.recording.pricing import (
+    BY_RATE_CARD,
+    BY_REFUND,
+    CommissionTerms,
+    commission_left,
+    has_own_terms,
+    terms_by,
+)
 from quarterhour.model import money
 from quarterhour.model.clock import parse_iso
 from quarterhour.model.identifiers import Account, Identity
@@ -40,7 +47,8 @@ class Rerated:
     """An event priced again by a new rate card, with the totals of its linked refunds and earlier re-ratings.
 
     ``terms``: by the new rate card. ``paid``: the commissions of the event, its refunds and its re-ratings.
-    ``refunded``: the amounts of its refunds, 0 or less. ``posted``: the ids of adjustments of it that are taken.
+    ``refunded``: the amounts of its refunds that stand. ``posted``: the ids of adjustments of it that are taken.
+    ``is_voided``: whether it was voided, so that it keeps no fee.
     """
 
     facts: Facts
@@ -48,6 +56,7 @@ class Rerated:
     paid: Decimal
     refunded: Decimal = money.ZERO
     posted: set[str] = field(default_factory=set)
+    is_voided: bool = False
 
     @property
     def identity(self) -> Identity:
@@ -65,7 +74,7 @@ class Rerated:
 
         Raises ``ValueError`` if it needs more than 38 digits.
         """
-        due = commission_left(self.terms, Decimal(self.facts["amount"]), self.refunded)
+        due = commission_left(self.terms, Decimal(self.facts["amount"]), self.refunded, is_void=self.is_voided)
         if due is None:
             raise ValueError(f"the commission of {self.identity} would need more than {money.MAX_DIGITS} digits")
         return due
@@ -84,6 +93,8 @@ class Rerated:
         """Add an event that refers to this one, if it is a refund, a void or a re-rating, or has the id of one."""
         if is_adjustment_id(facts["id"], self.identity):
             self.posted.add(facts["id"])
+        if facts["type"] == VOID and facts.get("terms") != BY_REFUND:
+            self.is_voided = True
         if facts["type"] in _REVERSALS:
             self.refunded = money.add(self.refunded, Decimal(facts["amount"]))
         if facts["type"] in _REVERSALS or RERATING in facts:
@@ -127,9 +138,12 @@ def rerated(events: Iterable[Facts], rate_card: RateCard, start: datetime, end: 
         ):
             event = Rerated(facts, terms, Decimal(facts["commission"]))
             by_identity[event.identity] = event
+    sales = {Identity(facts["source"], facts["id"]): target for target, facts in linked if facts["type"] == REFUND}
     for target, facts in linked:
-        if target in by_identity:
-            by_identity[target].add(facts)
+        # A void that takes a refund back corrects the sale of the refund.
+        sale = sales.get(target, target)
+        if sale in by_identity:
+            by_identity[sale].add(facts)
     return list(by_identity.values())
 
 

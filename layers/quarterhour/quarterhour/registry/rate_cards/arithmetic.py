@@ -68,7 +68,7 @@ class Charge(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A refund's share of its sale's commission.
+    """A refund's share of its sale's commission, or that of a void which takes a refund back.
 
     ``share``: the sale's commission, without a fixed fee that refunds keep. ``of``: the sale's amount. ``before``,
     ``after``: the refunded part of that amount before and after this refund. ``fee``: the kept fee, which a void gives
@@ -91,7 +91,8 @@ class Share(NamedTuple):
         yield PricingStep("after", f"{money.plain(self.after)} refunded, {sale}", after)
         yield PricingStep("before", f"{money.plain(self.before)} refunded before, {sale}", before)
         refund = money.add(before, money.negated(after))
-        yield PricingStep("refund", "the difference, given back", refund)
+        words = "given back" if self.after.copy_abs() >= self.before.copy_abs() else "charged again"
+        yield PricingStep("refund", f"the difference, {words}", refund)
         if self.fee is not None:
             words = f"and the fixed fee of {money.plain(self.fee)}, as the sale is void"
             yield PricingStep("fee", words, money.add(refund, money.negated(self.fee)))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Final
 
-from quarterhour.ledger.recording.pricing import BY_DEFAULT, BY_EVENT, BY_RERATING, BY_SALE, rate_card_in
+from quarterhour.ledger.recording.pricing import BY_DEFAULT, BY_EVENT, BY_REFUND, BY_RERATING, BY_SALE, rate_card_in
 from quarterhour.model.periods import Period
 from quarterhour.statements.document.language import Language
 from quarterhour.statements.document.page_part import CHARGED, PagePart, StatementContent, sentences
@@ -16,6 +16,7 @@ _ORIGINS: Final = {
     BY_EVENT: "terms_event",
     BY_RERATING: "terms_rerating",
     BY_SALE: "terms_sale",
+    BY_REFUND: "terms_sale",
 }
 _IN_BASE: Final = {"net": "net_sales", "commission": "commission", "payments": "payments"}
 _COMPARED: Final = {"net": "net_sales", "commission": "commission", "tax": "tax", "payments": "payments"}

@@ -20,7 +20,7 @@ from quarterhour.statements.drafts.draft import Draft
 from quarterhour.statements.drafts.figures import CHARGED, kind_of
 from quarterhour.statements.keys import LINES, statement_prefix
 
-_CELLS: Final = itemgetter(*map(COLUMNS.index, ("type", "kind", "category", "commission", "tax_point")))
+_CELLS: Final = itemgetter(*map(COLUMNS.index, ("type", "kind", "terms", "category", "commission", "tax_point")))
 
 
 def read_taxed_lines(files: SealedFiles, period: Period, draft: Draft, names: TaxNames) -> dict[Taxable, Decimal]:
@@ -42,8 +42,8 @@ def commissions(text: Iterable[str], names: TaxNames) -> dict[Taxable, Decimal]:
     """
     found: dict[Taxable, Decimal] = {}
     for row in csv.reader(text, strict=True):
-        type_, kind, category, commission, tax_point = _CELLS(row)
-        if kind_of(type_, kind) not in CHARGED:
+        type_, kind, terms, category, commission, tax_point = _CELLS(row)
+        if kind_of(type_, kind, terms) not in CHARGED:
             continue
         category = unescape_formula(category)
         key = Taxable(

@@ -204,7 +204,7 @@ class Collector:
 
     def _add(self, sums: AccountSums, key: _Key, some: Sum) -> None:
         _, _, type_, rate, terms, kind, late = key.facts
-        found = kind_of(type_, kind)
+        found = kind_of(type_, kind, terms)
         day = key.day if key.day.startswith(str(self._plan.period)) else OTHER_DAYS
         sums.add((found, bool(key.prior or late)), day, (terms, rate), key.tax_point, some)
         if sums.base and key.units is not None:

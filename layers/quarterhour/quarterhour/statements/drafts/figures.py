@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Final, NamedTuple, Self, TypeVar
 
 from quarterhour.ledger.events.event import ADJUSTMENT, OPENING, PAYMENT, REFUND, SALE, VOID
+from quarterhour.ledger.recording.pricing import BY_REFUND
 from quarterhour.model import money
 
 K = TypeVar("K")
@@ -44,8 +45,13 @@ _KINDS: Final[Mapping[str, Kind]] = {
 }
 
 
-def kind_of(type_: str, kind: str) -> Kind:
-    """Return the kind of a line on a statement, from its columns ``type`` and ``kind``."""
+def kind_of(type_: str, kind: str, terms: str) -> Kind:
+    """Return the kind of a line on a statement, from its columns ``type``, ``kind`` and ``terms``.
+
+    A void that takes a refund back is one of the refunds, so that they sum up to what was given back in the end.
+    """
+    if terms == BY_REFUND:
+        return Kind.REFUNDS
     return Kind.BROUGHT_FORWARD if kind == OPENING else _KINDS.get(type_, Kind.OTHER)
 
 

@@ -15,7 +15,7 @@ from quarterhour.statements.drafts.figures import CHARGED, SOLD, Kind, Sum, kind
 GROUPED_LINES: Final = 200
 """The most lines of a statement that are grouped by order and product; the others are in its CSV file alone."""
 
-_TEXTS: Final = ("type", "kind", "source", "id", "order_id", "product", "refers_to_source", "refers_to")
+_TEXTS: Final = ("type", "kind", "terms", "source", "id", "order_id", "product", "refers_to_source", "refers_to")
 _CELLS: Final = itemgetter(*(COLUMNS.index(name) for name in (*_TEXTS, "amount", "commission")))
 _DIGITS: Final = re.compile(r"([0-9]+)")
 _KINDS: Final = tuple(Kind)
@@ -26,6 +26,7 @@ class OrderLine(NamedTuple):
 
     type: str
     kind: str
+    terms: str
     source: str
     id: str
     order: str
@@ -34,6 +35,11 @@ class OrderLine(NamedTuple):
     refers_to: str
     amount: Decimal
     commission: Decimal
+
+    @property
+    def target(self) -> tuple[str, str]:
+        """Source and id of what the line corrects; no line has them if it corrects nothing."""
+        return self.refers_to_source or self.source, self.refers_to
 
 
 class _Group(NamedTuple):
@@ -56,25 +62,28 @@ def order_lines(text: Iterable[str], most: int) -> Iterator[OrderLine]:
     """Yield at most so many of the lines in a statement's text."""
     for row in islice(csv.reader(text, strict=True), most):
         *texts, amount, commission = _CELLS(row)
-        type_, kind, source, id_, order, product, of_source, refers_to = map(unescape_formula, texts)
+        type_, kind, terms, source, id_, order, product, of_source, refers_to = map(unescape_formula, texts)
         money_of_line = Decimal(amount), Decimal(commission)
-        yield OrderLine(type_, kind, source, id_, order, product, of_source, refers_to, *money_of_line)
+        yield OrderLine(type_, kind, terms, source, id_, order, product, of_source, refers_to, *money_of_line)
 
 
 def orders_of(lines: Iterable[OrderLine]) -> list[dict[str, Any]]:
     """Return the sums of lines by order, kind and product, in the order of the orders: corrections follow their sales.
 
     ``lines``: at most ``GROUPED_LINES``. Lines without a charge, such as payments, are left out. A correction that
-    names no order has that of its sale, if the sale is among the lines; otherwise ``sale`` names the sale.
+    names no order has that of its sale, if the sale is among the lines; otherwise ``sale`` names the sale. A void that
+    takes a refund back is as the refund is, if that is among the lines.
     """
-    charged = [(kind, line) for line in lines if (kind := kind_of(line.type, line.kind)) in CHARGED]
+    charged = [(kind, line) for line in lines if (kind := kind_of(line.type, line.kind, line.terms)) in CHARGED]
     sales = {(line.source, line.id): line for kind, line in charged if kind is Kind.SALES}
+    refunds = {(line.source, line.id): line for kind, line in charged if kind is Kind.REFUNDS}
     sums: dict[_Group, Sum] = {}
     for kind, line in charged:
-        sale = sales.get((line.refers_to_source or line.source, line.refers_to)) if line.refers_to else None
-        order = line.order or (sale.order if sale else "")
-        product = line.product or (sale.product if sale else "")
-        group = _Group(order, "" if order else line.refers_to, kind, product)
+        refund = refunds.get(line.target, line)
+        sale = sales.get(refund.target)
+        order = line.order or refund.order or (sale.order if sale else "")
+        product = line.product or refund.product or (sale.product if sale else "")
+        group = _Group(order, "" if order else refund.refers_to, kind, product)
         sums.setdefault(group, Sum()).add(1, _net(kind, line), line.commission)
     return [
         {

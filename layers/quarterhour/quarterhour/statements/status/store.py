@@ -79,7 +79,7 @@ class StatementStatusStore:
 
     def linked(self, subject: Identity) -> Sequence[Identity]:
         """Return the identities of the events that refer to an event."""
-        return [linked_event_of(values)[0] for values in self.entities.read(linked_range(subject), _PAGE)]
+        return [linked_event_of(values).identity for values in self.entities.read(linked_range(subject), _PAGE)]
 
     def record(self, change: Values, dispute: Dispute | None = None) -> None:
         """Write a change and its dispute; raise botocore's ``ClientError`` if another change has the number."""
