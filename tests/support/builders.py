@@ -12,7 +12,6 @@ from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.ledger.postings.segments import SegmentKey, postings_of, segment_of
 from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, Target, linked_claim
-from quarterhour.ledger.recording.plan import ledger_values
 from quarterhour.ledger.recording.pricing import has_terms_of_sale, terms_of
 from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.model.clock import iso_millis
@@ -148,12 +147,14 @@ def linked_to(
     return linked_claim(sent, target, Gathered({}, {}, terms, rate_cards or {}), at, settings())
 
 
-def taking_back(sent: Event, of: Event, refund: Claim, *sales: Claim) -> LinkedClaim | Rejection:
-    """Return what becomes of a void of a refund; ``sales``: the current claims of what the refund refers to."""
-    facts = ledger_values(refund.content(of), refund)
-    return linked_claim(
-        sent, Target(refund, facts), Gathered({one.identity: one for one in sales}, {}, {}), AT, settings()
-    )
+def taken_back(sent: Event, refund: LinkedClaim, amount: str = "-2.50") -> LinkedClaim:
+    """Return the claim of a void that takes back the refund of an amount, the last change of its sale."""
+    account = {"agency": sent.account.agency, "currency": sent.account.currency, "amount": amount}
+    facts = {**account, "type": "sale.refunded", "tax_point": str(refund.claim.tax_point)}
+    claims = {refund.after.identity: refund.after}
+    planned = linked_claim(sent, Target(refund.claim, facts), Gathered(claims, {}, {}), AT, settings())
+    assert isinstance(planned, LinkedClaim), planned
+    return replace(planned, claim=alone(planned.claim))
 
 
 def posting_values(account: str = "42#GBP", amount: str = "12.50", **changed: str) -> dict[str, str]:

@@ -29,13 +29,14 @@ from quarterhour.reports.keys import Part
 from quarterhour.reports.plan import Plan
 from quarterhour.snapshots import store as snapshots
 from quarterhour_tools.emulator.dynamodb.statements import parsed
-from tests.support.builders import QUARTER_HOUR, alone, claim, event, linked_of, settings, utc, void
+from tests.support.builders import QUARTER_HOUR, alone, claim, event, linked_of, settings, taken_back, utc, void
 from tests.support.cases import cases
 
 SALE = claim()
 MOVED = alone(SALE.moved(event(), utc("02:00"), settings()))
 REFUND = linked_of(event("refund-1", "sale.refunded", amount="-2.50", refers_to="order-1"), SALE)
 VOID = linked_of(void("void-1"), REFUND.after)
+BACK = taken_back(void("back", "refund-1"), REFUND)
 PLAN = Plan(QUARTER_HOUR, QUARTER_HOUR.next, "2026-10-23T02:05:00.000Z", "1.0", 1, ("run-0", "hash-0"))
 NO_CLIENT: Any = None
 PLANS = PlanStore(NO_CLIENT, "Entity", CHECKPOINT_KEY, SEALED_THROUGH)
@@ -53,6 +54,10 @@ REQUESTS: dict[str, tuple[str, dict[str, Any]]] = {
     ),
     "refund": ("TransactWriteItems", claim_store.linked_request(("Identity", "Entity"), REFUND, "request-1")),
     "void of a sale": ("TransactWriteItems", claim_store.linked_request(("Identity", "Entity"), VOID, "request-1")),
+    "void of a refund": (
+        "TransactWriteItems",
+        claim_store.linked_request(("Identity", "Entity"), BACK, "request-1"),
+    ),
     "move": ("UpdateItem", claim_store.move_request("Identity", SALE, MOVED)),
     "shards": ("UpdateItem", segment_store.shards_request("Entity", 4)),
     "first checkpoint": ("PutItem", segment_store.first_checkpoint_request("Entity", QUARTER_HOUR.previous)),
@@ -158,25 +163,30 @@ def test_a_refund_is_claimed_together_with_the_remainder_of_its_sale() -> None:
     assert (
         from_item(listed["Item"]).items() >= {"pk": "LINKED#shop#order-1", "source": "shop", "id": "refund-1"}.items()
     )
-    assert update["UpdateExpression"] == "SET #left = :left"
-    assert update["ConditionExpression"].split(" AND ") == [
-        "attribute_exists(event)",
-        "#left = :old_left",
-        *(
-            f"attribute_not_exists(#{name})"
-            for name in ("voided", "rerated_rate", "rerated_terms", "rerated_arithmetic")
-        ),
-    ]
-    assert from_item(update["ExpressionAttributeValues"]) == {":old_left": "12.50", ":left": "10.00"}
+    assert update["UpdateExpression"] == "SET #left = :left, #changes = :changes"
+    assert update["ConditionExpression"] == "attribute_exists(event) AND attribute_not_exists(#changes)"
+    assert from_item(update["ExpressionAttributeValues"]) == {":left": "10.00", ":changes": 1}
 
 
 def test_a_void_marks_the_claim_of_its_sale() -> None:
     *_, update = (next(iter(write.values())) for write in of("void of a sale")["TransactItems"])
     assert from_item(update["ExpressionAttributeValues"]) == {
-        ":old_left": "10.00",
         ":left": "0.00",
         ":voided": "shop#void-1",
+        ":old_changes": 1,
+        ":changes": 2,
     }
+
+
+def test_a_void_of_a_refund_marks_it_and_is_listed_with_the_sale_that_has_its_amount_again() -> None:
+    _, listed, *updates = (next(iter(write.values())) for write in of("void of a refund")["TransactItems"])
+    assert from_item(listed["Item"]).items() >= {"pk": "LINKED#shop#order-1", "id": "back", "left": "12.50"}.items()
+    assert [from_item(one["ExpressionAttributeValues"]) for one in updates] == [
+        {":left": "12.50", ":old_changes": 1, ":changes": 2},
+        {":voided": "shop#back", ":changes": 1},
+    ]
+    assert [one["Key"]["event"]["S"] for one in updates] == ["shop#order-1", "shop#refund-1"]
+    assert updates[1]["ConditionExpression"] == "attribute_exists(event) AND attribute_not_exists(#changes)"
 
 
 def test_an_adjustment_leaves_the_claim_of_its_sale() -> None:

@@ -15,10 +15,10 @@ from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.held_event import Held, HeldReason, Hold, Reservation
 from quarterhour.ledger.recording.linked import Gathered, LinkedClaim, in_rounds, plan_linked
 from quarterhour.ledger.recording.plan import ledger_values
-from quarterhour.ledger.recording.pricing import CommissionTerms, has_terms_of_sale
+from quarterhour.ledger.recording.pricing import CommissionTerms, has_terms_of_sale, refund_terms
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.identifiers import Identity
-from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, settings, void
+from tests.support.builders import AT, amounts, claim, event, linked_of, linked_to, settings, taken_back, void
 from tests.support.cases import cases
 from tests.support.names import near
 
@@ -326,6 +326,34 @@ def test_a_correction_of_a_payment_is_rejected_with_what_corrects_payments() -> 
     planned = linked_to(void(), SALE._replace(refundable=None), type="payment.recorded")
     assert isinstance(planned, Rejection)
     assert planned.problems[0].expected == "a payment of the opposite sign"
+
+
+@given(sold=amounts(12).map(abs), parts=st.lists(amounts(12).map(lambda amount: -abs(amount)), min_size=1, max_size=6))
+def test_what_is_taken_back_is_left_again_and_charged_as_if_the_refund_had_never_been(
+    sold: Decimal, parts: list[Decimal]
+) -> None:
+    """Whatever shares of a fixed fee were cut off: only what is given back in the end counts."""
+    fees = CommissionTerms(Decimal("0.07"), "card 1", f"percent=7 of={sold:f} fixed=0.11 items=1")
+    sale = claim(event(amount=sold))._replace(terms=fees)
+    commissions = Decimal(0)
+    for number, amount in enumerate(parts):
+        refunded = against(sale, refund(str(number), amount))
+        if not isinstance(refunded, LinkedClaim):
+            continue
+        before, sale = left_of(sale), refunded.after
+        given_back = refunded.claim.terms.commission(amount)
+        assert given_back is not None
+        commissions += given_back
+        if amount and number % 2:
+            back = taken_back(void(str(-number), str(number)), refunded, str(amount))
+            sale = back.after
+            assert back.claim.amount == -amount
+            assert left_of(sale) == before
+            charged = back.claim.terms.commission(-amount)
+            assert charged == -given_back
+            commissions += charged
+    alone_ = refund_terms(left_of(sale) - sold, fees, sold).commission(left_of(sale) - sold)
+    assert commissions == alone_
 
 
 def test_the_cancellation_of_an_order_whose_sale_was_voided_gives_back_nothing_more() -> None:
