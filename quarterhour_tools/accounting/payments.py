@@ -10,9 +10,10 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from quarterhour_client import Result, Verdict
 from rich import box
@@ -22,6 +23,7 @@ from rich.text import Text
 
 from quarterhour.file_formats.bank.line import FILE, FORMATS
 from quarterhour.file_formats.bank.table import COLUMNS
+from quarterhour.file_formats.csv.cells import Cells
 from quarterhour.file_formats.csv.compiler import CURRENCY
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError, FileError, MapError
 from quarterhour.file_formats.csv.events import Converter
@@ -31,7 +33,8 @@ from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.file_formats.csv.table import Table as CsvTable
 from quarterhour.model import money
 from quarterhour.model.fields import printable
-from quarterhour.statements.receivables.matching import Match
+from quarterhour.statements.receivables.matching import Outcome
+from quarterhour_tools.accounting.payment_sums import OUTCOMES, WHEN, show_sums
 from quarterhour_tools.csv.file import open_text
 from quarterhour_tools.csv.maps import read_map
 from quarterhour_tools.errors import ToolError
@@ -40,10 +43,18 @@ from quarterhour_tools.target.deployment import api, configure_target
 from quarterhour_tools.target.remote import IN_LEDGER, Remote, as_item, failure, reasons
 
 
+class ExcludedRow(NamedTuple):
+    """A row that a map leaves out, by a named rule or by ``when``; ``None`` for what cannot be read of it."""
+
+    rule: str
+    amount: Decimal | None
+    currency: str | None
+
+
 def bank_lines(
     table: CsvTable, whole_map: CsvMap, line_map: LineMap, settings: dict[str, str]
-) -> Iterator[str | BadRow]:
-    """Yield the header, then the row of each line of the bank, or a bad row."""
+) -> Iterator[str | BadRow | ExcludedRow]:
+    """Yield the header, then for each row the line of the bank, a row that is left out, or a bad row."""
     yield _written(COLUMNS)
     csv_map = whole_map.of_language(table.language)
     line_map = csv_map.line or line_map
@@ -54,18 +65,34 @@ def bank_lines(
             yield cells
             continue
         try:
-            if not csv_map.exclusion_of(cells) and line_map.when(cells):
-                amount = line_map.amount(cells)
-                texts = {"date": line_map.booked_on(cells).isoformat(), "amount": money.plain(amount)}
-                for name, value in line_map.texts.items():
-                    try:
-                        texts[name] = value(cells, amount)
-                    except EmptyCellError:
-                        if name == CURRENCY:
-                            raise
-                yield _written([texts.get(name, "") for name in COLUMNS])
+            if excluded := csv_map.exclusion_of(cells):
+                yield _excluded(excluded.name, cells, line_map)
+            elif line_map.when(cells):
+                yield _row(cells, line_map)
+            else:
+                yield _excluded(WHEN, cells, line_map)
         except CellError as error:
             yield BadRow(row.line, str(error))
+
+
+def _row(cells: Cells, line_map: LineMap) -> str:
+    amount = line_map.amount(cells)
+    texts = {"date": line_map.booked_on(cells).isoformat(), "amount": money.plain(amount)}
+    for name, value in line_map.texts.items():
+        try:
+            texts[name] = value(cells, amount)
+        except EmptyCellError:
+            if name == CURRENCY:
+                raise
+    return _written([texts.get(name, "") for name in COLUMNS])
+
+
+def _excluded(rule: str, cells: Cells, line_map: LineMap) -> ExcludedRow:
+    try:
+        amount = line_map.amount(cells)
+        return ExcludedRow(rule, amount, line_map.texts[CURRENCY](cells, amount))
+    except CellError:
+        return ExcludedRow(rule, None, None)
 
 
 def _written(cells: tuple[str, ...] | list[str]) -> str:
@@ -84,8 +111,10 @@ DESCRIPTION: Final = (
 _MOST_ROWS: Final = 200
 """The most lines that the table shows."""
 _LONGEST: Final = 40
-_OF_NOBODY: Final = frozenset({Match.NONE, Match.RECORDED})
-"""The matches that need no look."""
+_MOST_BAD: Final = 10
+"""The most bad rows that a refusal names."""
+_ALWAYS: Final = (Outcome.CERTAIN, Outcome.REVIEW, Outcome.RECORDED, Outcome.NO_PAYMENT)
+"""The outcomes that are counted even if there is none."""
 
 _Json = dict[str, Any]
 
@@ -112,8 +141,10 @@ def configure(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Run the command; return its exit code."""
     remote = api(args)
-    found = _matched(remote, _content(args), args.format)
+    content, excluded = _content(args)
+    found = _matched(remote, content, args.format)
     lines: list[_Json] = found["lines"]
+    found["sums"] = _with_excluded(found["sums"], excluded)
     certain = [event for one in lines if one["certain"] for event in one["events"]]
     results = _record(remote, certain) if args.record else {}
     if args.review:
@@ -123,7 +154,7 @@ def run(args: argparse.Namespace) -> int:
             one["verdicts"] = [as_item(result) for result in _of_line(one, results)]
         print(as_json(found))
     else:
-        _show(plain_console(), lines, results, recorded=args.record)
+        _show(plain_console(), found, results, recorded=args.record)
     for problem in found["problems"]:
         print(printable(problem), file=sys.stderr)
     return 1 if found["problems"] or any(_needs_a_look(one, results) for one in lines) else 0
@@ -136,20 +167,20 @@ def _of_line(line: Mapping[str, Any], results: Mapping[str, Result]) -> list[Res
 
 def _needs_a_look(line: Mapping[str, Any], results: Mapping[str, Result]) -> bool:
     refused = any(one.verdict not in IN_LEDGER for one in _of_line(line, results))
-    return refused or not (line["certain"] or line["match"] in _OF_NOBODY)
+    return refused or line["outcome"] == Outcome.REVIEW
 
 
-def _content(args: argparse.Namespace) -> bytes:
-    """Return the bytes to send: those of the file, or of the CSV that a map makes of it."""
+def _content(args: argparse.Namespace) -> tuple[bytes, list[ExcludedRow]]:
+    """Return the bytes to send, of the file or of the CSV that a map makes of it, and the rows that it leaves out."""
     try:
-        return _mapped(args.file, args.map) if args.map else Path(args.file).read_bytes()
+        return _mapped(args.file, args.map) if args.map else (Path(args.file).read_bytes(), [])
     except MapError as error:
         raise ToolError(f"{args.map}: {error}") from error
     except (FileError, OSError) as error:
         raise ToolError(f"{args.file} cannot be read: {error}") from error
 
 
-def _mapped(name: str, map_name: str) -> bytes:
+def _mapped(name: str, map_name: str) -> tuple[bytes, list[ExcludedRow]]:
     csv_map = load_line_map(read_map(map_name))
     if csv_map.line is None or csv_map.settings:
         raise MapError("settings", "is unknown in a map of a bank's lines")
@@ -159,8 +190,29 @@ def _mapped(name: str, map_name: str) -> bytes:
             raise FileError(file.problem)
     bad = [one for one in rows if isinstance(one, BadRow)]
     if bad:
-        raise FileError(f"line {bad[0].line}: {bad[0].reason}; {counted(len(bad), 'bad row')} in all")
-    return "".join(one for one in rows if isinstance(one, str)).encode()
+        more = f"; and {counted(len(bad) - _MOST_BAD, 'more bad row')}" if len(bad) > _MOST_BAD else ""
+        named = "; ".join(f"line {one.line}: {one.reason}" for one in bad[:_MOST_BAD])
+        raise FileError(f"{counted(len(bad), 'bad row')}: {named}{more}")
+    content = "".join(one for one in rows if isinstance(one, str)).encode()
+    return content, [one for one in rows if isinstance(one, ExcludedRow)]
+
+
+def _with_excluded(sums: Sequence[_Json], excluded: Iterable[ExcludedRow]) -> list[_Json]:
+    """Return the sums by currency with the rows that a map leaves out."""
+    found = {one["currency"]: dict(one) for one in sums}
+    left_out: dict[tuple[str, str], list[Decimal]] = {}
+    for row in excluded:
+        left_out.setdefault((row.currency or "", row.rule), []).append(row.amount or money.ZERO)
+    for (currency, rule), amounts in left_out.items():
+        own = money.total(amounts)
+        before = found.get(currency, {"lines": 0, "amount": "0", "outcomes": []})
+        found[currency] = {
+            "currency": currency,
+            "lines": before["lines"] + len(amounts),
+            "amount": money.plain(money.add(Decimal(before["amount"]), own)),
+            "outcomes": [*before["outcomes"], {"outcome": rule, "lines": len(amounts), "amount": money.plain(own)}],
+        }
+    return [found[currency] for currency in sorted(found)]
 
 
 def _matched(remote: Remote, content: bytes, format_: str | None) -> _Json:
@@ -189,7 +241,8 @@ def _write(path: Path, events: Iterable[_Json]) -> None:
         raise ToolError(f"{path} cannot be written: {error}") from error
 
 
-def _show(console: Console, lines: Sequence[_Json], results: Mapping[str, Result], *, recorded: bool) -> None:
+def _show(console: Console, found: _Json, results: Mapping[str, Result], *, recorded: bool) -> None:
+    lines: list[_Json] = found["lines"]
     amount = Column("amount", justify="right")
     table = Table("date", "payer", amount, "", "pays", "why", box=box.SIMPLE, padding=(0, 1, 0, 0))
     for one in lines[:_MOST_ROWS]:
@@ -202,9 +255,9 @@ def _show(console: Console, lines: Sequence[_Json], results: Mapping[str, Result
         print_table(console, table)
     if len(lines) > _MOST_ROWS:
         console.print(f"... and {counted(len(lines) - _MOST_ROWS, 'more line')}")
-    counts = Counter(_kind(one) for one in lines)
-    parts = [f"{counts[kind]} {kind}" for kind in ("certain", "to review", "recorded before", "without a match")]
-    console.print(f"{counted(len(lines), 'line')}: {', '.join(parts)}")
+    show_sums(console, found)
+    counts = Counter(one["outcome"] for one in lines)
+    console.print(f"{counted(len(lines), 'line')}: {', '.join(f'{counts[one]} {OUTCOMES[one]}' for one in _ALWAYS)}")
     if recorded:
         verdicts = Counter(one.verdict.value for one in results.values())
         done = ", ".join(f"{number} {verdict}" for verdict, number in sorted(verdicts.items()))
@@ -221,11 +274,3 @@ def _why(line: Mapping[str, Any], results: Sequence[Result]) -> str:
     """Return why a line is certain, or is not, and what the ledger has refused of it."""
     refused = [reasons(one) or one.verdict.value for one in results if one.verdict not in IN_LEDGER]
     return "; ".join([line["reason"], *refused])
-
-
-def _kind(line: Mapping[str, Any]) -> str:
-    if line["certain"]:
-        return "certain"
-    if line["match"] == Match.RECORDED:
-        return "recorded before"
-    return "without a match" if line["match"] == Match.NONE else "to review"

@@ -8,7 +8,7 @@ import pytest
 from quarterhour_tools.emulator.server import Server
 from tests.e2e.test_finance_in_a_browser import drained, pressed, recorded
 from tests.e2e.test_payments_in_a_browser import NOVEMBER, OCTOBER, market, opened
-from tests.support.bank_files import table
+from tests.support.bank_files import OWN_ACCOUNT, mt940, table
 from tests.support.browser import IN_A_BROWSER, PHONE, Tab, shown, texts
 from tests.support.openid import Issuer
 from tests.support.system import World
@@ -37,6 +37,12 @@ def test_a_person_records_what_is_certain_and_what_they_have_checked_once(
     read(browser, file)
     shown(browser, "Without a match: 1 line")
     assert texts(browser, "main h3") == ["Certain: 1 line", "To review: 1 line", "Without a match: 1 line"]
+    assert texts(browser, "main table:has(caption) tbody tr")[:4] == [
+        "GBP\tCertain\t1\t12.50",
+        "GBP\tTo review\t1\t30.00",
+        "GBP\tWithout a match\t1\t7.00",
+        "GBP\tIn the file\t3\t49.50",
+    ]
     assert browser.violations() == []
     shown(browser, "it names S-000001 and pays all of it")
     browser.click("Review 1 line")
@@ -64,6 +70,25 @@ def test_a_person_records_what_is_certain_and_what_they_have_checked_once(
     read(browser, file)
     shown(browser, "Recorded before: 2 lines")
     assert texts(browser, "main h3") == ["Recorded before: 2 lines", "Without a match: 1 line"]
+
+
+def test_the_statements_of_a_file_add_up_and_those_of_an_earlier_file_are_named(
+    browser: Tab, market: tuple[Server, World], issuer: Issuer, tmp_path: Path
+) -> None:
+    file = tmp_path / "bank.sta"
+    text = mt940(("CR7,00NTRFNONREF//E1", "rent"), closing="107,00").replace("EUR", "GBP")
+    file.write_text(text + text)
+    opened(browser, market, issuer, "bank-file", "Choose a file of your bank")
+    read(browser, file)
+    shown(browser, "Repeated: 1 line")
+    assert texts(browser, "main table:has(caption) tbody tr")[:2] == [
+        f"1/1\t{OWN_ACCOUNT} GBP\t100.00\t1\t7.00\t107.00\t",
+        f"1/1\t{OWN_ACCOUNT} GBP\t100.00\t1\t7.00\t107.00\tIt is statement 1 again.",
+    ]
+    assert browser.violations() == []
+    file.write_text(text.replace("107,00", "170,00"))
+    read(browser, file)
+    shown(browser, "does not add up: statement 1 (1/1)")
 
 
 @pytest.mark.parametrize("role", ["support", "auditor"])

@@ -10,7 +10,8 @@ import pytest
 from quarterhour_tools.cli import main
 from tests.e2e.test_rerate import serving
 from tests.handlers.test_statements import record
-from tests.support.bank_files import camt, entry
+from tests.support.agencies import tax
+from tests.support.bank_files import OWN_ACCOUNT, camt, entry, mt940
 from tests.support.stored_statements import end_of_october, register, seal_statements
 from tests.support.system import World
 
@@ -20,10 +21,15 @@ MAP = '[numbers]\ndecimal = ","\n[line]\ndate = "{Day}"\namount = "{Sum}"\ncurre
 
 @pytest.fixture(scope="module")
 def served() -> Iterator[tuple[World, str]]:
-    """121.00 GBP of October is open, over HTTP."""
+    """121.00 GBP of October is open, and 1.21 GBP of another agency, over HTTP."""
     with end_of_october() as world:
         register(world, "42", scheme="standard", percent="21")
         record(world, "sale.recorded", "a1", "1000", commission_rate="0.1")
+        world.write(
+            "/agencies/43",
+            {**tax(scheme="standard", percent="21"), "legal_name": "Northern Tours", "iban": OWN_ACCOUNT},
+        )
+        record(world, "sale.recorded", "b1", "10", commission_rate="0.1", agency="43")
         seal_statements(world)
         with serving(world) as url:
             yield world, url
@@ -31,7 +37,7 @@ def served() -> Iterator[tuple[World, str]]:
 
 def open_of(world: World) -> list[str]:
     world.drain()
-    return [one["open"] for one in world.read("/receivables")["items"]]
+    return [one["open"] for one in world.read("/receivables", agency="42")["items"]]
 
 
 def test_the_same_file_twice_records_once_and_the_rest_is_written_for_review(
@@ -60,7 +66,7 @@ def test_the_same_file_twice_records_once_and_the_rest_is_written_for_review(
     assert open_of(world) == ["100.00"]
 
     excess = entry("130.00", OCTOBER, currency="GBP", reference="B9")
-    file.write_bytes(camt(named, excess, closing="250.00"))
+    file.write_bytes(camt(named, excess, closing="251.00"))
     assert main([*command, "--record", "--json", "--review", str(review)]) == 1
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     assert [(one["match"], one["verdicts"]) for one in found["lines"]] == [("recorded", []), ("excess", [])]
@@ -68,7 +74,7 @@ def test_the_same_file_twice_records_once_and_the_rest_is_written_for_review(
     assert open_of(world) == ["100.00"]
     assert main(["send", str(review), "--url", url]) == 0
     world.drain()
-    assert world.read("/receivables")["items"][0]["unallocated"] == "30.00"
+    assert world.read("/receivables", agency="42")["items"][0]["unallocated"] == "30.00"
 
 
 def test_a_map_reads_other_csv(served: tuple[World, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -105,10 +111,51 @@ def test_a_file_that_cannot_be_read_ends_with_2(
     assert message in capsys.readouterr().err
 
 
-def test_sums_that_differ_end_with_1(
+def test_a_file_that_does_not_add_up_is_refused(
     served: tuple[World, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "bank.xml"
     file.write_bytes(camt(entry("7.00", "rent", currency="GBP"), closing="200.00"))
-    assert main(["payments", str(file), "--url", served[1]]) == 1
-    assert "give 107.00, not 200.00" in capsys.readouterr().err
+    assert main(["payments", str(file), "--url", served[1]]) == 2
+    assert "give 107.00, and it closes with 200.00: 93.00 is off" in capsys.readouterr().err
+
+
+def test_statements_and_sums_of_the_file_are_shown_with_what_an_earlier_file_had(
+    served: tuple[World, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world, url = served
+    file = tmp_path / "bank.sta"
+    paid = ("CR1,00NTRFNONREF//D1", "S-000002")
+    first = mt940(paid, opening="100,00", closing="101,00")
+    second = mt940(("DR0,30NCHGNONREF//D2", "fees"), opening="101,00", closing="100,70", number="2/1")
+    file.write_text((first + second).replace("EUR", "GBP"))
+    command = ["payments", str(file), "--url", url]
+    main([*command, "--record"])
+    world.drain()
+    capsys.readouterr()
+    assert main(command) == 0
+    shown = [" ".join(one.split()) for one in capsys.readouterr().out.splitlines()]
+    assert "1/1 DE89370400440532013000 GBP 100.00 1 1.00 101.00" in shown
+    assert "2/1 DE89370400440532013000 GBP 101.00 1 -0.30 100.70" in shown
+    assert "statement 1 (1/1) overlaps an earlier file: 1 of its 1 line recorded before" in shown
+    at = shown.index("currency lines amount")
+    assert [one for one in shown[at:] if one.startswith("GBP")] == [
+        "GBP recorded before 1 1.00",
+        "GBP without a match 1 -0.30",
+        "GBP in the file 2 0.70",
+    ]
+
+
+def test_rows_that_the_map_leaves_out_are_counted(
+    served: tuple[World, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    csv_map = tmp_path / "map.toml"
+    csv_map.write_text(f'{MAP}when = {{ column = "Text", equals = "rent" }}\n')
+    (tmp_path / "bank.csv").write_text("Day;Sum;Text\n2026-11-05;7,00;rent\n2026-11-05;-2,50;\n2026-11-05;Total;\n")
+    assert main(["payments", str(tmp_path / "bank.csv"), "--url", served[1], "--map", str(csv_map), "--json"]) == 0
+    sums = json.loads(capsys.readouterr().out)["sums"]
+    assert [(one["currency"], one["lines"], one["amount"]) for one in sums] == [("", 1, "0"), ("GBP", 2, "4.50")]
+    found = [
+        (one["currency"], part["outcome"], part["lines"], part["amount"]) for one in sums for part in one["outcomes"]
+    ]
+    assert found == [("", "when", 1, "0"), ("GBP", "no_payment", 1, "7.00"), ("GBP", "when", 1, "-2.50")]

@@ -11,7 +11,7 @@ from quarterhour.statements.receivables.routes import MAX_FILE
 from quarterhour_tools.emulator.http_api import Request, Response
 from tests.handlers.test_statements import record
 from tests.support.agencies import tax
-from tests.support.bank_files import OWN_ACCOUNT, PAYER, camt, entry, mt940, table
+from tests.support.bank_files import OWN_ACCOUNT, PAYER, camt, camt_of, entry, mt940, statement, table
 from tests.support.copies import OnACopy
 from tests.support.requests import post, verdicts
 from tests.support.stored_statements import end_of_october, seal_statements
@@ -68,8 +68,9 @@ def test_a_certain_line_has_the_event_that_records_it(world: World) -> None:
     (event,) = first.pop("events")
     assert first == {
         "line": 1, "date": "2026-11-05", "amount": "121.00", "currency": "GBP", "account": "", "name": "", "iban": "",
-        "reference": f"Invoice {OCTOBER}", "bank_reference": "", "reversal": False, "recorded": "0",
-        "match": "number", "certain": True, "reason": f"it names {OCTOBER} and pays all of it", "candidates": [],
+        "reference": f"Invoice {OCTOBER}", "bank_reference": "", "reversal": False, "statement": None, "recorded": "0",
+        "match": "number", "outcome": "certain", "certain": True, "reason": f"it names {OCTOBER} and pays all of it",
+        "candidates": [],
     }  # fmt: skip
     assert event.pop("id").startswith("bank-")
     assert event == {
@@ -82,6 +83,39 @@ def test_a_certain_line_has_the_event_that_records_it(world: World) -> None:
     }  # fmt: skip
     assert (second["match"], second["certain"], second["events"]) == ("none", False, [])
     assert open_of(world) == {"42": "121.00", "43": "40.00"}, "reading records nothing"
+
+
+def test_every_line_is_a_payment_or_excluded_by_a_rule_and_their_sums_are_those_of_the_file(world: World) -> None:
+    booked = statement(
+        entry("21.00", OCTOBER, currency="GBP"), entry("-3.00", "fees", currency="GBP"), closing="118.00"
+    )
+    pending = entry("5.00", OTHER, status="PDNG", currency="GBP")
+    other = statement(entry("41.00", OTHER, reference="B9"), closing="141.00", account=PAYER)
+    found = proposed(world, camt_of(booked.replace("</Stmt>", f"{pending}</Stmt>"), booked, other))
+    assert found["sums"] == [
+        {"currency": "EUR", "lines": 1, "amount": "41.00", "outcomes": [
+            {"outcome": "review", "lines": 1, "amount": "41.00"},
+        ]},
+        {"currency": "GBP", "lines": 5, "amount": "41.00", "outcomes": [
+            {"outcome": "certain", "lines": 1, "amount": "21.00"},
+            {"outcome": "no_payment", "lines": 1, "amount": "-3.00"},
+            {"outcome": "not_booked", "lines": 1, "amount": "5.00"},
+            {"outcome": "repeated", "lines": 2, "amount": "18.00"},
+        ]},
+    ]  # fmt: skip
+    keys = ("number", "opening", "amount", "closing", "lines", "recorded", "repeats")
+    assert [tuple(one[key] for key in keys) for one in found["statements"]] == [
+        ("", "100.00", "18.00", "118.00", 2, 0, None),
+        ("", "100.00", "18.00", "118.00", 2, 0, 1),
+        ("", "100.00", "41.00", "141.00", 1, 0, None),
+    ]
+    assert [one["reason"] for one in found["lines"] if one["outcome"] in {"not_booked", "repeated"}] == [
+        "the bank has not booked it yet",
+        *["its statement is in this file twice"] * 2,
+    ]
+    assert verdicts(post(world, events(found)[:1])) == ["recorded"]
+    again = proposed(world, camt_of(booked))
+    assert [(one["statement"], one["recorded"]) for one in again["statements"]] == [(1, 1)]
 
 
 def test_the_same_file_again_and_one_that_overlaps_propose_nothing_twice(world: World) -> None:
@@ -124,6 +158,7 @@ def test_the_registered_iban_or_name_tells_the_agency(world: World) -> None:
     ("content", "content_type", "query", "status_and_field"),
     [
         (b"<a", FILE, "", (400, "body")),
+        (camt(entry("1.00"), closing="100.00"), FILE, "", (400, "body")),
         (b"", FILE, "", (400, "body")),
         (b"x", FILE, "format=pdf", (400, "format")),
         (b"{}", "application/json", "", (415, "content-type")),

@@ -1,5 +1,6 @@
 """Files of a bank for tests: CAMT.053 and MT940 of a few lines."""
 
+import re
 from collections.abc import Iterable
 from decimal import Decimal
 from typing import Any, Final
@@ -31,23 +32,49 @@ def transaction(text: str = "", **more: Any) -> str:
 
 def camt(*entries: str, opening: str = "100.00", closing: str | None = None, namespace: str = CAMT_08) -> bytes:
     """Return a CAMT.053 of one statement. ``closing``: empty leaves the balance out."""
-    ends = opening if closing is None else closing
-    balances = [("OPBD", opening), *([("CLBD", ends)] if ends else [])]
-    shown = "".join(
-        f'<Bal><Tp><CdOrPrtry><Cd>{code}</Cd></CdOrPrtry></Tp><Amt Ccy="EUR">{amount}</Amt>'
-        f"<CdtDbtInd>CRDT</CdtDbtInd></Bal>"
-        for code, amount in balances
-    )
+    return camt_of(statement(*entries, opening=opening, closing=closing), namespace=namespace)
+
+
+def camt_of(*statements: str, namespace: str = CAMT_08) -> bytes:
+    """Return a CAMT.053 of statements."""
     return f"""<?xml version="1.0" encoding="UTF-8"?>
-<Document xmlns="{namespace}"><BkToCstmrStmt><GrpHdr><MsgId>1</MsgId></GrpHdr>
-<Stmt><Acct><Id><IBAN>{OWN_ACCOUNT}</IBAN></Id><Ccy>EUR</Ccy></Acct>{shown}{"".join(entries)}</Stmt>
+<Document xmlns="{namespace}"><BkToCstmrStmt><GrpHdr><MsgId>1</MsgId></GrpHdr>{"".join(statements)}
 </BkToCstmrStmt></Document>""".encode()
 
 
-def mt940(*lines: tuple[str, str], opening: str = "100,00", closing: str = "100,00") -> str:
-    """Return an MT940 of one statement; a line is the field 61 after its dates, and the field 86."""
+def statement(*entries: str, opening: str = "100.00", closing: str | None = None, **more: Any) -> str:
+    """Return a statement of CAMT.053, in the currency of its first entry.
+
+    ``head``: what precedes its account, such as its number. ``codes``: of its balances.
+    """
+    currency = (re.findall(r'<Amt Ccy="(\w+)">', "".join(entries)) or ["EUR"])[0]
+    codes, day = more.get("codes", ("OPBD", "CLBD")), more.get("day", "2026-11-05")
+    ends = opening if closing is None else closing
+    balances = [(codes[0], opening), *([(codes[1], ends)] if ends else [])]
+    shown = "".join(
+        f'<Bal><Tp><CdOrPrtry><Cd>{code}</Cd></CdOrPrtry></Tp><Amt Ccy="{currency}">{amount.removeprefix("-")}</Amt>'
+        f"<CdtDbtInd>{'DBIT' if amount.startswith('-') else 'CRDT'}</CdtDbtInd><Dt><Dt>{day}</Dt></Dt></Bal>"
+        for code, amount in balances
+    )
+    return f"""<Stmt>{more.get("head", "")}<Acct><Id><IBAN>{more.get("account", OWN_ACCOUNT)}</IBAN></Id>
+<Ccy>{currency}</Ccy></Acct>{shown}{"".join(entries)}</Stmt>"""
+
+
+def mt940(*lines: tuple[str, str], opening: str = "100,00", closing: str = "100,00", **more: str) -> str:
+    """Return an MT940 of one statement; a line is the field 61 after its dates, and the field 86.
+
+    ``number``: the bank's own. ``marks``: ``F`` or ``M`` for each balance, of a statement or of a page.
+    """
     body = "".join(f":61:2611051105{one}\n:86:{details}\n" for one, details in lines)
-    return f":20:STARTUMS\n:25:{OWN_ACCOUNT}\n:28C:1/1\n:60F:C261101EUR{opening}\n{body}:62F:C261130EUR{closing}\n-\n"
+    first, last = list(more.get("marks", "FF"))
+    return (
+        f":20:STARTUMS\n:25:{more.get('account', OWN_ACCOUNT)}\n:28C:{more.get('number', '1/1')}\n"
+        f":60{first}:{_balance('261101', opening)}\n{body}:62{last}:{_balance('261130', closing)}\n-\n"
+    )
+
+
+def _balance(day: str, amount: str) -> str:
+    return f"{'D' if amount.startswith('-') else 'C'}{day}EUR{amount.removeprefix('-')}"
 
 
 def table(rows: Iterable[tuple[str, str]], currency: str = "EUR") -> bytes:

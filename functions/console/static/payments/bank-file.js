@@ -11,12 +11,14 @@ import { Problem } from "../lib/problem.js";
 const LARGEST = 4_000_000;
 const NONE = [];
 const GROUPS = [
-  { title: "Certain", note: "These lines name their statement, or have the exact amount of the agency that paid.",
-    has: (line) => line.certain },
-  { title: "To review", note: "Choose a line only if you have checked it. Record what has no box on the agency's page.",
-    has: (line) => !line.certain && line.match !== "none" && line.match !== "recorded" },
-  { title: "Recorded before", has: (line) => line.match === "recorded" },
-  { title: "Without a match", has: (line) => line.match === "none" },
+  { outcome: "certain", title: "Certain",
+    note: "These lines name their statement, or have the exact amount of the agency that paid." },
+  { outcome: "review", title: "To review",
+    note: "Choose a line only if you have checked it. Record what has no box on the agency's page." },
+  { outcome: "recorded", title: "Recorded before" },
+  { outcome: "no_payment", title: "Without a match" },
+  { outcome: "not_booked", title: "Not booked yet", note: "The bank says that these may come. They are no payments." },
+  { outcome: "repeated", title: "Repeated", note: "The file has their statement twice. They count once." },
 ];
 const LINES = (many) => `${format.count(many)} ${many === 1 ? "line" : "lines"}`;
 const PAYMENTS = (many) => `${format.count(many)} ${many === 1 ? "payment" : "payments"}`;
@@ -54,7 +56,7 @@ async function read(form) {
 }
 
 /** The lines of a file by what is to be done about them. `chosen`: the numbers of those that will be recorded. */
-function Lines({ name, lines, problems }) {
+function Lines({ name, lines, problems, statements, sums }) {
   const [chosen, setChosen] = useState(() => new Set(lines.filter((one) => one.certain).map((one) => one.line)));
   const [results, setResults] = useState(new Map());
   const [asks, setAsks] = useState(false);
@@ -63,7 +65,7 @@ function Lines({ name, lines, problems }) {
     for (const { line } of some) next[isOn ? "add" : "delete"](line);
     setChosen(next);
   };
-  const groups = useMemo(() => GROUPS.map((one) => [one, lines.filter(one.has)]), [lines]);
+  const groups = useMemo(() => GROUPS.map((one) => [one, lines.filter(({ outcome }) => outcome === one.outcome)]), [lines]);
   const isOpen = ({ line, events }) => events.length > 0 && !results.get(line)?.every((one) => one.outcome);
   const picked = lines.filter((one) => chosen.has(one.line) && isOpen(one));
   return html`
@@ -73,6 +75,8 @@ function Lines({ name, lines, problems }) {
         <p><strong>The file is not in order.</strong> Look at it before you record anything.</p>
         ${problems.map((one) => html`<p key=${one}><${Name}>${one}<//></p>`)}
       </div>`}
+    ${statements.length > 0 && html`<${Statements} statements=${statements} />`}
+    ${lines.length > 0 && html`<${FileSums} sums=${sums} />`}
     <div class="bar">
       <button type="button" class="first" disabled=${!picked.length} onClick=${() => setAsks(true)}>
         Review ${LINES(picked.length)}
@@ -84,6 +88,43 @@ function Lines({ name, lines, problems }) {
     ${asks && html`
       <${Review} lines=${picked} onRecorded=${(more) => setResults(new Map([...results, ...more]))}
         onClose=${() => setAsks(false)} />`}`;
+}
+
+/** The statements of the file: each adds up. It says which of them an earlier file had, too. */
+function Statements({ statements }) {
+  const head = [["Statement"], ["Account"], ["Opening", "n"], ["Lines", "n"], ["Moved", "n"], ["Closing", "n"], [""]];
+  return html`
+    <${Table} caption="Statements of the file" head=${head}>
+      ${statements.map((one) => html`
+        <tr key=${one.statement}>
+          <th scope="row"><${Name}>${one.number || format.count(one.statement)}<//></th>
+          <td class="long"><${Name}>${one.account}<//> ${one.currency}</td>
+          <${Money} value=${one.opening} currency=${one.currency} exact /><td class="n">${format.count(one.lines)}</td>
+          <${Money} value=${one.amount} currency=${one.currency} exact />
+          <${Money} value=${one.closing} currency=${one.currency} exact />
+          <td class="long">${saidOf(one)}</td>
+        </tr>`)}
+    <//>`;
+}
+
+function saidOf({ repeats, recorded }) {
+  if (repeats) return `It is statement ${format.count(repeats)} again.`;
+  return recorded > 0 && `It overlaps an earlier file: ${LINES(recorded)} recorded before.`;
+}
+
+/** The sums of the file by currency: those of what becomes of its lines, and of all. */
+function FileSums({ sums }) {
+  const titles = new Map(GROUPS.map(({ outcome, title }) => [outcome, title]));
+  return html`
+    <${Table} caption="Sums of the file" head=${[["Currency"], ["Lines are"], ["Lines", "n"], ["Amount", "n"]]}>
+      ${sums.flatMap(({ currency, outcomes, ...all }) => [
+        ...outcomes.map((one) => [titles.get(one.outcome), one]), ["In the file", all],
+      ].map(([title, { lines, amount }]) => html`
+        <tr key=${`${currency} ${title}`}>
+          <th scope="row">${currency}</th><td>${title}</td><td class="n">${format.count(lines)}</td>
+          <${Money} value=${amount} currency=${currency} exact />
+        </tr>`))}
+    <//>`;
 }
 
 function resultOf(results) {

@@ -7,7 +7,18 @@ import pytest
 
 from quarterhour.file_formats.bank.line import MOST_LINES, BankFileError, BankLine, line_ids
 from quarterhour.file_formats.bank.read import read_bank_file
-from tests.support.bank_files import CAMT_08, OWN_ACCOUNT, PAYER, camt, entry, mt940, table, transaction
+from tests.support.bank_files import (
+    CAMT_08,
+    OWN_ACCOUNT,
+    PAYER,
+    camt,
+    camt_of,
+    entry,
+    mt940,
+    statement,
+    table,
+    transaction,
+)
 from tests.support.cases import cases
 
 CODED = (
@@ -44,6 +55,7 @@ def test_a_camt_entry_has_payer_references_and_the_banks_own_reference() -> None
         iban=PAYER,
         reference="Invoice S-000001 E-1",
         bank_reference="B7",
+        statement=1,
     )
     assert one.booked_on.isoformat() == "2026-11-05"
 
@@ -92,21 +104,34 @@ def test_debits_are_negative_and_reversals_keep_their_direction_and_their_party(
     ]
 
 
-def test_only_booked_entries_count() -> None:
-    assert lines(camt(entry("121.00", status="PDNG"))) == ()
+@pytest.mark.parametrize("status", ["PDNG", "INFO", "FUTR"])
+def test_what_is_not_booked_is_excluded_and_no_part_of_the_balances(status: str) -> None:
+    booked, pending = lines(camt(entry("7.00"), entry("121.00", status=status), closing="107.00"))
+    assert (booked.excluded, pending.excluded, str(pending.amount)) == ("", "not_booked", "121.00")
+    same = entry("7.00", reference="B7")
+    first, second = line_ids(lines(camt(same.replace("BOOK", status), same, closing="107.00")))
+    assert line_ids(lines(camt(same, closing="107.00"))) == [second] != [first]
+
+
+def test_an_entry_that_is_not_booked_needs_no_date() -> None:
+    pending = entry("121.00", status="PDNG").replace("<BookgDt><Dt>2026-11-05</Dt></BookgDt>", "")
+    (one,) = lines(camt_of(statement(pending, head="<CreDtTm>2026-11-06T01:00:00</CreDtTm>")))
+    assert one.booked_on.isoformat() == "2026-11-06"
 
 
 @pytest.mark.parametrize(
     ("closing", "problem"),
     [
-        ("200.00", "its opening balance of 100.00 and its lines give 221.00, not 200.00"),
-        ("", "has no closing balance: it may be cut off"),
+        (
+            "200.00",
+            "opens with 100.00 EUR, its 1 lines are 121.00 and give 221.00, and it closes with 200.00: -21.00 is off",
+        ),
+        ("", "has no closing balance and may be cut off"),
     ],
 )
-def test_sums_that_differ_from_the_balances_are_reported(closing: str, problem: str) -> None:
-    found = read_bank_file(camt(entry("121.00"), closing=closing))
-    assert [one.endswith(problem) for one in found.problems] == [True], found.problems
-    assert amounts(found.lines) == ["121.00"]
+def test_a_file_that_does_not_add_up_is_refused_with_what_is_off(closing: str, problem: str) -> None:
+    said = f"does not add up: statement 1 of {OWN_ACCOUNT} {problem}"
+    assert refused(camt(entry("121.00"), closing=closing)).problem == said
 
 
 @cases(
@@ -119,9 +144,9 @@ def test_sums_that_differ_from_the_balances_are_reported(closing: str, problem: 
         (b"<Document/>", "is another XML file"),
         (b"<Document><BkToCstmrAcctRpt/></Document>", "is camt.052"),
         (camt(entry("twelve")), "has the amount 'twelve'"),
-        (camt(entry("1.001")), "has the amount 1.001"),
+        (camt(entry("1.001"), closing="101.001"), "has the amount 1.001"),
         (camt(entry("121.00", date="5.11.2026")), "has an entry with the date '5.11.2026'"),
-        (camt(entry("121.00", currency="EURO")), "has the currency 'EURO'"),
+        (camt(entry("121.00", currency="EURO"), closing="221.00"), "has the currency 'EURO'"),
         (b"  \n", "is empty"),
         (mt940(("C1,00NTRF", "x")).replace("1105C", "1305C").encode(), "has a field that cannot be read"),
         (b":20:x\n:61:garbage\n", "is not MT940"),
@@ -181,11 +206,9 @@ def test_the_keywords_of_dutch_banks_name_the_payer(details: str) -> None:
     assert "S-000001" in one.reference
 
 
-def test_mt940_without_a_closing_balance_is_reported() -> None:
+def test_mt940_without_a_closing_balance_is_refused() -> None:
     content = mt940(("C121,00NTRF", "x")).partition(":62F:")[0]
-    assert read_bank_file(content.encode()).problems == (
-        f"statement 1 of {OWN_ACCOUNT} has no closing balance: it may be cut off",
-    )
+    assert f"statement 1 (1/1) of {OWN_ACCOUNT} has no closing balance" in refused(content.encode()).problem
 
 
 def test_the_library_reads_no_file_of_this_machine_and_logs_no_line(

@@ -8,7 +8,7 @@ from quarterhour.file_formats.bank.read import read_bank_file
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.map import load_line_map, load_map
 from quarterhour.file_formats.csv.table import BadRow, read_table
-from quarterhour_tools.accounting.payments import bank_lines
+from quarterhour_tools.accounting.payments import ExcludedRow, bank_lines
 from quarterhour_tools.csv.file import open_text
 from tests.support.repository import ROOT
 
@@ -16,7 +16,7 @@ EXAMPLE = ROOT / "examples" / "accounting"
 MAP = '[line]\ndate = "{Day}"\namount = "{Sum}"\ncurrency = "{Ccy}"\nname = "{Name}"\n'
 
 
-def converted(file: Path, text: str) -> list[str | BadRow]:
+def converted(file: Path, text: str) -> list[str | BadRow | ExcludedRow]:
     csv_map = load_line_map(text)
     assert csv_map.line is not None
     with open_text(str(file), None) as opened:

@@ -3,11 +3,11 @@
 import hashlib
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import date
 from decimal import Decimal
-from typing import Final, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from quarterhour.model import money
 
@@ -23,6 +23,10 @@ LONGEST: Final = 500
 """The most characters that are kept of a reference."""
 LONGEST_NAME: Final = 140
 """The most characters that are kept of any other text."""
+NOT_BOOKED: Final = "not_booked"
+"""The rule by which a line is excluded that the bank has not booked: pending, or for information."""
+REPEATED: Final = "repeated"
+"""The rule by which a line is excluded whose statement is in the file twice."""
 _NO_REFERENCE: Final = frozenset({"", "NONREF", "NOTPROVIDED", "NOTPROVIDED.", "NONE", "N/A"})
 """What banks write in place of a reference."""
 
@@ -41,6 +45,8 @@ class BankLine(NamedTuple):
 
     ``amount`` is positive for money that came in. ``name`` and ``iban`` are of the other party. ``reference`` is all
     that was sent with it, ``bank_reference`` the bank's own. ``reversal``: it takes back an earlier movement.
+    ``statement``: the place of its statement in the file, ``None`` if the file has none. ``excluded``: the rule by
+    which it is no movement, ``NOT_BOOKED`` or ``REPEATED``; empty if it is one.
     """
 
     booked_on: date
@@ -52,52 +58,66 @@ class BankLine(NamedTuple):
     reference: str = ""
     bank_reference: str = ""
     reversal: bool = False
+    statement: int | None = None
+    excluded: Literal["", "not_booked", "repeated"] = ""
+
+
+class BankStatement(NamedTuple):
+    """A statement of a file: its place from 1, what it opens and closes with, and the sum of its booked lines.
+
+    ``number``: the bank's own. ``repeats``: the place of the statement before it that is the same.
+    """
+
+    statement: int
+    account: str
+    number: str
+    currency: str
+    since: date | None
+    until: date | None
+    opening: Decimal
+    closing: Decimal
+    amount: Decimal
+    lines: int
+    repeats: int | None = None
+
+    @property
+    def key(self) -> tuple[str, str, Decimal, Decimal]:
+        """What two copies of a statement have in common, beside their lines."""
+        return self.account, self.currency, self.opening, self.closing
 
 
 @dataclass(frozen=True, slots=True)
 class BankFile:
-    """What a file says: its format, its lines, and what is wrong about the whole, such as sums that differ."""
+    """What a file says: its format, its lines, its statements, and what needs a look, such as missing statements."""
 
     format: str
     lines: tuple[BankLine, ...]
+    statements: tuple[BankStatement, ...] = ()
     problems: tuple[str, ...] = ()
-
-
-class Balances(NamedTuple):
-    """The balances of an account's statement in a file; ``None`` if it has none. ``of`` names the statement."""
-
-    of: str
-    opening: Decimal | None
-    closing: Decimal | None
 
 
 def line_ids(lines: Iterable[BankLine]) -> list[str]:
     """Return an id for each line, the same in every file that has it.
 
     It is a hash of account, date, amount and the bank's reference; without one, of what was sent. Lines that are equal
-    in these are counted, so that two equal payments of a day are two.
+    in these are counted, so that two equal payments of a day are two. Those that are excluded do not count.
     """
     seen = Counter[tuple[str, ...]]()
     ids = []
     for one in lines:
-        own = (one.bank_reference,) if one.bank_reference else (_letters(one.reference), _letters(one.iban or one.name))
-        content = (_letters(one.account), one.booked_on.isoformat(), money.plain(one.amount), one.currency, *own)
+        content = (*line_content(one), *([one.excluded] if one.excluded else []))
         seen[content] += 1
         text = json.dumps([*content, seen[content]])
         ids.append(f"bank-{hashlib.sha256(text.encode()).hexdigest()[:32]}")
     return ids
 
 
-def check_balances(balances: Balances, lines: Sequence[BankLine]) -> list[str]:
-    """Return what is wrong about the balances of a statement and its lines, in words."""
-    lacking = [name for name in ("opening", "closing") if getattr(balances, name) is None]
-    if balances.opening is None or balances.closing is None:
-        return [f"{balances.of} has no {' and no '.join(lacking)} balance: it may be cut off"]
-    result = money.add(balances.opening, money.total(one.amount for one in lines))
-    if result == balances.closing:
-        return []
-    figures = [money.plain(one) for one in (balances.opening, result, balances.closing)]
-    return [f"{balances.of}: its opening balance of {figures[0]} and its lines give {figures[1]}, not {figures[2]}"]
+def line_content(line: BankLine) -> tuple[str, ...]:
+    """Return by what a line is known in every file that has it."""
+    own = (
+        (line.bank_reference,) if line.bank_reference else (_letters(line.reference), _letters(line.iban or line.name))
+    )
+    return _letters(line.account), line.booked_on.isoformat(), money.plain(line.amount), line.currency, *own
 
 
 def reference_of(text: str | None) -> str:

@@ -7,7 +7,7 @@ from typing_extensions import TypedDict
 from quarterhour.file_formats.bank.line import FORMATS
 from quarterhour.model.api import Count, Currency, Day, Decimal, Instant, Month, Name, Text, named, one_of
 from quarterhour.statements.api import DocumentKind
-from quarterhour.statements.receivables.matching import Match
+from quarterhour.statements.receivables.matching import Match, Outcome
 from quarterhour.statements.receivables.plan import Age, PaymentStatus
 from quarterhour.web.api import Page
 
@@ -140,12 +140,15 @@ class BankFileLine(TypedDict):
     bank_reference: str
     reversal: bool
     """Whether it takes back an earlier line."""
+    statement: Count | None
+    """The place of its statement in the file, from 1. Null if the file is CSV."""
 
 
 class Proposal(TypedDict):
     """What a line of a bank's file matches."""
 
     match: Match
+    outcome: Outcome
     certain: bool
     """Whether nobody needs to look at it before it is recorded."""
     reason: str
@@ -164,12 +167,56 @@ class MatchedLine(BankFileLine, Proposal):
     """What would record it. The events of a line have the same ids in every file that has it."""
 
 
+class MatchedStatement(TypedDict):
+    """A statement of a bank's file. Its opening balance and its lines give its closing balance."""
+
+    statement: Count
+    """Its place in the file, from 1."""
+    account: str
+    number: str
+    """The bank's own."""
+    currency: Currency
+    since: Day | None
+    """The day of the opening balance."""
+    until: Day | None
+    opening: Decimal
+    amount: Decimal
+    """The sum of its booked lines."""
+    closing: Decimal
+    lines: Count
+    """How many are booked."""
+    recorded: Count
+    """How many of them are recorded already: an earlier file had them, too."""
+    repeats: Count | None
+    """The statement before it that is the same; its lines are excluded."""
+
+
+class LineSum(TypedDict):
+    """Lines of a bank's file in one currency with one outcome."""
+
+    outcome: Outcome
+    lines: Count
+    amount: Decimal
+
+
+class CurrencyLines(TypedDict):
+    """The lines of a bank's file in one currency; those of its outcomes add up to them."""
+
+    currency: Currency
+    lines: Count
+    amount: Decimal
+    outcomes: list[LineSum]
+
+
 class MatchedFile(TypedDict):
     """The lines of a bank's file, matched to open statements."""
 
     format: Annotated[str, one_of(FORMATS)]
     problems: list[str]
-    """What is wrong about the whole file, such as lines that do not add up to its balances."""
+    """What needs a look about the whole file, such as statements that are missing between others."""
+    statements: list[MatchedStatement]
+    """Empty for CSV."""
+    sums: list[CurrencyLines]
     lines: list[MatchedLine]
 
 

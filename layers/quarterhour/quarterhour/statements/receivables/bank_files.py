@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.entity_table import EntityReader
 from quarterhour.aws.workers import Workers
-from quarterhour.file_formats.bank.line import BankFileError, BankLine, line_ids
+from quarterhour.file_formats.bank.line import BankFileError, BankLine, BankStatement, line_ids
 from quarterhour.file_formats.bank.read import read_bank_file
 from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.events.people import SOURCE
@@ -21,7 +21,15 @@ from quarterhour.model.identifiers import Identity
 from quarterhour.model.periods import start_of
 from quarterhour.registry.agencies.agency import Agency, read_agency
 from quarterhour.registry.documents.keys import agency_document, latest_key
-from quarterhour.statements.receivables.matching import Match, OpenStatement, PaidPart, Payer, ProposedPayment, propose
+from quarterhour.statements.receivables.matching import (
+    Match,
+    OpenStatement,
+    Outcome,
+    PaidPart,
+    Payer,
+    ProposedPayment,
+    propose,
+)
 from quarterhour.statements.receivables.queries import ReceivableQueries
 from quarterhour.web.bodies import refusal
 
@@ -89,7 +97,13 @@ class BankFiles:
             }
             for number, (id_, line, proposal) in enumerate(zip(ids, file.lines, proposals, strict=True), 1)
         ]
-        return {"format": file.format, "problems": list(file.problems), "lines": lines}
+        return {
+            "format": file.format,
+            "problems": list(file.problems),
+            "statements": [_statement(one, lines) for one in file.statements],
+            "sums": _sums(lines),
+            "lines": lines,
+        }
 
     def _payers(self, agencies: Sequence[str]) -> list[Payer]:
         """Return the names and the IBANs of those agencies that are registered."""
@@ -138,16 +152,57 @@ def _shown(line: BankLine) -> "api.BankFileLine":
         "reference": line.reference,
         "bank_reference": line.bank_reference,
         "reversal": line.reversal,
+        "statement": line.statement,
     }
 
 
 def _proposed(proposal: ProposedPayment) -> "api.Proposal":
     return {
         "match": proposal.match,
+        "outcome": proposal.outcome,
         "certain": proposal.certain,
         "reason": proposal.reason,
         "candidates": list(proposal.candidates),
     }
+
+
+def _statement(statement: BankStatement, lines: "Sequence[api.MatchedLine]") -> "api.MatchedStatement":
+    own = (one for one in lines if one["statement"] == statement.statement)
+    return {
+        "statement": statement.statement,
+        "account": statement.account,
+        "number": statement.number,
+        "currency": statement.currency,
+        "since": statement.since.isoformat() if statement.since else None,
+        "until": statement.until.isoformat() if statement.until else None,
+        "opening": money.plain(statement.opening),
+        "amount": money.plain(statement.amount),
+        "closing": money.plain(statement.closing),
+        "lines": statement.lines,
+        "recorded": sum(1 for one in own if Decimal(one["recorded"])),
+        "repeats": statement.repeats,
+    }
+
+
+def _sums(lines: "Sequence[api.MatchedLine]") -> "list[api.CurrencyLines]":
+    """Return the sums of lines by currency and outcome."""
+    amounts: dict[str, dict[Outcome, list[Decimal]]] = {}
+    for one in lines:
+        outcomes = amounts.setdefault(one["currency"], {})
+        outcomes.setdefault(one["outcome"], []).append(Decimal(one["amount"]))
+    return [
+        {
+            "currency": currency,
+            "lines": sum(map(len, outcomes.values())),
+            "amount": money.plain(money.total(one for found in outcomes.values() for one in found)),
+            "outcomes": [
+                {"outcome": one, "lines": len(outcomes[one]), "amount": money.plain(money.total(outcomes[one]))}
+                for one in Outcome
+                if one in outcomes
+            ],
+        }
+        for currency, outcomes in sorted(amounts.items())
+    ]
 
 
 def _events(

@@ -16,7 +16,7 @@ from enum import StrEnum
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from quarterhour.file_formats.bank.line import BankLine
+from quarterhour.file_formats.bank.line import NOT_BOOKED, REPEATED, BankLine
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
@@ -54,8 +54,45 @@ class Match(StrEnum):
     """It takes back an earlier line."""
     RECORDED = "recorded"
     """It is recorded already."""
+    NOT_BOOKED = NOT_BOOKED
+    """The bank has not booked it yet."""
+    REPEATED = REPEATED
+    """Its statement is in the file twice."""
     NONE = "none"
     """Nothing."""
+
+
+class Outcome(StrEnum):
+    """What becomes of a line of a bank's file: it is a payment, or excluded by a rule."""
+
+    CERTAIN = "certain"
+    """A payment that needs no look."""
+    REVIEW = "review"
+    """A payment, or what may be one, for a person to look at."""
+    RECORDED = "recorded"
+    """A payment that is recorded already."""
+    NO_PAYMENT = "no_payment"
+    """Excluded: nothing in it is for an open statement."""
+    NOT_BOOKED = NOT_BOOKED
+    """Excluded: the bank has not booked it yet."""
+    REPEATED = REPEATED
+    """Excluded: its statement is in the file twice."""
+
+
+_OUTCOMES: Final = MappingProxyType(
+    {
+        Match.RECORDED: Outcome.RECORDED,
+        Match.NONE: Outcome.NO_PAYMENT,
+        Match.NOT_BOOKED: Outcome.NOT_BOOKED,
+        Match.REPEATED: Outcome.REPEATED,
+    }
+)
+_EXCLUDED: Final = MappingProxyType(
+    {
+        NOT_BOOKED: (Match.NOT_BOOKED, "the bank has not booked it yet"),
+        REPEATED: (Match.REPEATED, "its statement is in this file twice"),
+    }
+)
 
 
 class OpenStatement(NamedTuple):
@@ -91,6 +128,11 @@ class ProposedPayment(NamedTuple):
     certain: bool = False
     parts: tuple[PaidPart, ...] = ()
     candidates: tuple[str, ...] = ()
+
+    @property
+    def outcome(self) -> Outcome:
+        """What becomes of the line."""
+        return Outcome.CERTAIN if self.certain else _OUTCOMES.get(self.match, Outcome.REVIEW)
 
 
 def propose(
@@ -191,6 +233,8 @@ class _Matching:
 
     def proposal(self, line: BankLine, named: Mapping[str, bool]) -> ProposedPayment:
         """Return what a line would pay, as far as it is still open; ``named``: the numbers that it names."""
+        if line.excluded:
+            return ProposedPayment(*_EXCLUDED[line.excluded])
         if line.amount.is_zero():
             return ProposedPayment(Match.NONE, "it moves nothing")
         if line.reversal:
