@@ -90,7 +90,7 @@ def shown(body: dict[str, Any]) -> tuple[str, str, str, str, str, str]:
     return body["id"], body["subject"], body["time"], body["type"], data["amount"], data["currency"]
 
 
-@pytest.mark.parametrize("name", shipped_maps())
+@pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_a_shipped_map_reads_the_published_layout(name: str) -> None:
     found = converted(name, export(name))
     assert [shown(one.body) for one in found if isinstance(one, MappedEvent)] == EXPECTED[name]
@@ -98,12 +98,12 @@ def test_a_shipped_map_reads_the_published_layout(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", shipped_maps())
-def test_the_page_says_where_each_column_of_a_shipped_map_goes(name: str) -> None:
+def test_the_page_lists_each_shipped_map_and_each_rule_by_which_it_leaves_rows_out(name: str) -> None:
     page = (ROOT / "docs" / "csv.md").read_text("utf-8")
     section = page.partition("## Maps that come with the tools")[2].partition("\n## ")[0]
-    mapping = load_map(read_map(name))
-    assert f"`{name}`" in section
-    assert [column for column in mapping.used_by if f"`{column}`" not in section] == []
+    [row] = [line for line in section.splitlines() if line.startswith("| ") and f"`{name}`" in line.split("|")[1]]
+    missing = [one.rule for one in load_map(read_map(name)).exclusions if one.rule not in row]
+    assert missing == []
 
 
 def test_the_total_of_a_settlement_is_checked() -> None:
@@ -123,5 +123,5 @@ def test_the_maps_for_a_decimal_point_and_a_decimal_comma_are_the_same() -> None
 
 
 def test_a_map_that_is_no_file_names_those_that_come_with_the_tools() -> None:
-    with pytest.raises(MapError, match="adyen, amazon, amazon_comma, shopify, stripe"):
+    with pytest.raises(MapError, match=r"adyen, amazon, .*shopify, .*stripe"):
         read_map("strype")

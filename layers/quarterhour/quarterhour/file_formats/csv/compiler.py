@@ -124,8 +124,12 @@ class Compiler:
         if isinstance(given, str):
             text = make(section.decided(key, given), field)
             return lambda cells, _: text(cells)
+        if isinstance(given, dict):
+            with Section(given, field) as one:
+                number = self.number(one.text("number"), one.path("number"))
+            return lambda cells, _: money.plain(number(cells))
         if not isinstance(given, list):
-            raise MapError(field, "must be text in quotes, or a list of cases")
+            raise MapError(field, "must be text in quotes, a list of cases, or { number = a formula }")
         cases = [self._case(Section(case, f"{field}[{n}]"), make) for n, case in enumerate(given, 1)]
 
         def first(cells: Cells, amount: Decimal) -> str:

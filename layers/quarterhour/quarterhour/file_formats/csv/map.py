@@ -175,15 +175,16 @@ def _in_languages(content: dict[str, Any], compiled: Callable[[Section], CsvMap]
     return replace(own, file=form, languages=tuple(replace(one, file=form) for one in others))
 
 
-def _names(section: Section) -> dict[str, str]:
-    """Return the column of the map for each name that files give it."""
-    found: dict[str, str] = {}
+def _names(section: Section) -> dict[str, tuple[str, ...]]:
+    """Return the names that files give to the columns of the map."""
     with section:
-        for column in section.names():
-            for name in section.texts_or_text(column):
-                if found.setdefault(name, column) != column:
-                    raise MapError(section.path(column), f"{name!r} is already the name of {found[name]}")
-    return found
+        names = {column: section.texts_or_text(column) for column in section.names()}
+    owners: dict[str, str] = {}
+    for column, given in names.items():
+        for name in given:
+            if owners.setdefault(name, column) != column:
+                raise MapError(section.path(column), f"{name!r} is already the name of {owners[name]}")
+    return names
 
 
 def _csv_map(

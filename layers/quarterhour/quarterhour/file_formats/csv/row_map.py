@@ -29,6 +29,9 @@ def exclusion_maps(tables: object, compiler: Compiler) -> list[ExclusionMap]:
     found = []
     for number, table in enumerate(tables, 1):
         with Section(table, f"exclude[{number}]") as exclude:
+            if "rules" in exclude:
+                found += _listed(exclude, compiler)
+                continue
             rule = exclude.text("rule")
             if not rule or not is_printable(rule) or len(rule) > LONGEST_RULE:
                 raise MapError(exclude.path("rule"), f"must be 1 to {LONGEST_RULE} printable characters")
@@ -36,3 +39,12 @@ def exclusion_maps(tables: object, compiler: Compiler) -> list[ExclusionMap]:
                 raise MapError(exclude.path("when"), "is missing: a rule says which rows it excludes")
             found.append(ExclusionMap(rule, compiler.tests(exclude, "when")))
     return found
+
+
+def _listed(exclude: Section, compiler: Compiler) -> list[ExclusionMap]:
+    """Return one rule for each text of a column that an `[[exclude]]` lists; the text is the rule's name."""
+    column, rules = exclude.text("column"), exclude.texts("rules")
+    if not rules or not all(is_printable(rule) and 0 < len(rule) <= LONGEST_RULE for rule in rules):
+        raise MapError(exclude.path("rules"), f"must be texts of 1 to {LONGEST_RULE} printable characters")
+    test = {"column": column}
+    return [ExclusionMap(rule, compiler.test(Section(test | {"equals": rule}, exclude.name))) for rule in rules]

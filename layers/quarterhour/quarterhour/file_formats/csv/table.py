@@ -30,7 +30,7 @@ class FileForm:
     """The form of a file, as the map declares it; `None` for what the file shows.
 
     `columns` names the columns of a file without a header line, `header` is the line of the header. `names` has, for
-    each language of a map, what its files call a column, and the column of the map.
+    each language of a map, what its files call the columns of the map, the likeliest name first.
     """
 
     encoding: str | None = None
@@ -38,7 +38,7 @@ class FileForm:
     quote: str | None = '"'
     columns: tuple[str, ...] = ()
     header: int | None = None
-    names: tuple[Mapping[str, str], ...] = ({},)
+    names: tuple[Mapping[str, tuple[str, ...]], ...] = ({},)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +93,14 @@ def read_table(lines: Iterable[FileLine], form: FileForm, used_by: Mapping[str, 
     return Table(header, rows, delimiter, language)
 
 
-def in_words_of_the_map(header: list[str], names_of: Mapping[str, str]) -> list[str]:
-    """Return the columns of a header as the map calls them; a column that the header has by that name stays alone."""
+def in_words_of_the_map(header: list[str], names_of: Mapping[str, tuple[str, ...]]) -> list[str]:
+    """Return the columns of a header as the map calls them; one that the header has by that name is left as it is."""
     there = set(header)
-    return [name if names_of.get(name, name) in there else names_of[name] for name in header]
+    known = {}
+    for column, given in names_of.items():
+        if column not in there and (found := next((name for name in given if name in there), None)):
+            known[found] = column
+    return [known.get(name, name) for name in header]
 
 
 def names(cells: Iterable[str]) -> list[str]:
