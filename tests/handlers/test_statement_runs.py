@@ -181,6 +181,30 @@ def test_the_orders_name_what_was_sold_and_each_correction_below_its_sale(sealed
     ]
 
 
+def test_a_refund_that_was_taken_back_is_none_of_the_refunds_of_the_month() -> None:
+    with opened(LONDON, start=EVE) as world:
+        place = Marketplace(world)
+        place.write("/documents/owner", OWNER)
+        place.write("/agencies/42", tax(percent="20"))
+        place.record(sale("s", "100.00", order_id="o1"), refund("r1", "-30.00", "s"), refund("r2", "-20.00", "s"))
+        place.record(void("b1", "r1"))
+        place.until(datetime(2026, 11, 2, 0, 20, tzinfo=UTC))
+        place.watch()
+        place.record(void("b2", "r2"), refund("r3", "-100.00", "s"))
+        place.until(datetime(2026, 12, 2, 1, tzinfo=UTC))
+        place.watch()
+        october, november = (place.statement(period, "42") for period in (OCTOBER, NOVEMBER))
+    assert [(one["by_kind"]["refunds"]["lines"], one["net"]) for one in (october, november)] == [
+        (3, "80.00"),
+        (2, "-80.00"),
+    ]
+    assert [one["by_kind"]["voids"]["lines"] for one in (october, november)] == [0, 0]
+    assert [(one["order"], one["sale"], one["kind"], one["net"]) for one in october["orders"]] == [
+        ("o1", None, "sales", "100.00"),
+        ("o1", None, "refunds", "-20.00"),
+    ]
+
+
 def test_reverse_charge_has_no_tax_and_says_so(sealed: Marketplace) -> None:
     found = sealed.statement(OCTOBER, "7")
     assert (found["tax"], found["commission"]) == ("0.00", "0.02")

@@ -59,6 +59,7 @@ KINDS = {
     "sale": {"type": "sale.recorded"},
     "refund": {"type": "sale.refunded"},
     "void": {"type": "sale.voided", "reason": "sold twice", "refers_to": "x"},
+    "void of a refund": {"type": "sale.voided", "reason": "returned", "terms": "refund"},
     "payment": {"type": "payment.recorded"},
     "opening": {"type": "adjustment.recorded", "kind": "opening"},
     "adjustment": {"type": "adjustment.recorded"},
@@ -130,6 +131,8 @@ class Months(RuleBasedStateMachine):
         }
         if kind in {"opening", "adjustment"}:
             facts["arithmetic"] = f"named={commission}"
+        if kind in {"refund", "void of a refund"}:
+            facts["refers_to"] = f"e{self.number}"  # perhaps a sale, or a refund of one
         self.number += 1
         net = "0" if kind in {"opening", "view"} else signed
         self.waiting.append(line(self.now, f"e{self.number}", net, account, **facts))

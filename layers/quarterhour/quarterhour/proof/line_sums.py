@@ -45,7 +45,7 @@ TaxableLines = tuple[str, str, str]
 def _kind_of(line: Line) -> str:
     if line["kind"] == OPENING:
         return BROUGHT_FORWARD
-    if line["type"] == VOID and line["terms"] == "refund":  # it takes a refund back
+    if line["terms"] == "refund":  # a void that takes a refund back
         return SOLD[REFUND]
     return SOLD.get(line["type"], PAYMENTS if line["type"] == PAYMENT else OTHER)
 

@@ -12,6 +12,7 @@ from quarterhour.proof.arithmetic import EXACT, Unit, exact_sum, rounding_of, te
 from quarterhour.proof.compare import Json, differences, short
 from quarterhour.proof.line_sums import BROUGHT_FORWARD, KINDS, NAMED, OTHER, PAYMENTS, SOLD, LineSum, LineSums, Signs
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE, COLLECTORS, LANGUAGES, SCHEMES, STANDARD
+from quarterhour.reports.lines import Line
 from quarterhour.statements.document.tax import note_of
 from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 
@@ -234,12 +235,15 @@ def _amounts(sums: LineSums, header: Json, taxes: Sequence[Json], unit: Unit) ->
 
 def _orders(sums: LineSums) -> list[dict[str, Any]]:
     """Return the sums by order: a correction without an order has that of its sale, if that is among the lines."""
-    sales = {(line["source"], line["id"]): line for kind, line, _ in sums.grouped if kind == "sales"}
+    of: dict[str, dict[tuple[str, str], Line]] = {"sales": {}, "refunds": {}}
+    for kind, line, _ in sums.grouped:
+        of.get(kind, {})[line["source"], line["id"]] = line
     rows_of: dict[tuple[str, str, str, str], LineSum] = {}
     for kind, line, some in sums.grouped:
-        sale = sales.get((line["refers_to_source"] or line["source"], line["refers_to"]), {})
-        order, product = (line[name] or sale.get(name, "") for name in ("order_id", "product"))
-        key = order, "" if order else line["refers_to"], kind, product
+        refund = of["refunds"].get(_target(line), line)
+        sale = of["sales"].get(_target(refund), {})
+        order, product = (line[name] or refund[name] or sale.get(name, "") for name in ("order_id", "product"))
+        key = order, "" if order else refund["refers_to"], kind, product
         rows_of.setdefault(key, LineSum()).add(some.value, some.commission)
     rows = sorted(rows_of.items(), key=lambda entry: _place(*entry[0]))
     return [
@@ -252,6 +256,10 @@ def _orders(sums: LineSums) -> list[dict[str, Any]]:
         }
         for (order, sale, kind, product), some in rows
     ]
+
+
+def _target(line: Line) -> tuple[str, str]:
+    return line["refers_to_source"] or line["source"], line["refers_to"]
 
 
 def _tax_in(
