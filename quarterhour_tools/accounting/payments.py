@@ -66,7 +66,7 @@ def bank_lines(
             continue
         try:
             if excluded := csv_map.exclusion_of(cells):
-                yield _excluded(excluded.name, cells, line_map)
+                yield _excluded(excluded.rule, cells, line_map)
             elif line_map.when(cells):
                 yield _row(cells, line_map)
             else:

@@ -150,12 +150,21 @@ def test_rows_that_the_map_leaves_out_are_counted(
     served: tuple[World, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     csv_map = tmp_path / "map.toml"
-    csv_map.write_text(f'{MAP}when = {{ column = "Text", equals = "rent" }}\n')
-    (tmp_path / "bank.csv").write_text("Day;Sum;Text\n2026-11-05;7,00;rent\n2026-11-05;-2,50;\n2026-11-05;Total;\n")
+    csv_map.write_text(
+        f'{MAP}when = {{ column = "Text", equals = "rent" }}\n[[exclude]]\nrule = "fees"\nwhen = {{ column = "Text", equals = "fee" }}\n'
+    )
+    (tmp_path / "bank.csv").write_text(
+        "Day;Sum;Text\n2026-11-05;7,00;rent\n2026-11-05;-2,50;\n2026-11-05;-1,00;fee\n2026-11-05;Total;\n"
+    )
     assert main(["payments", str(tmp_path / "bank.csv"), "--url", served[1], "--map", str(csv_map), "--json"]) == 0
     sums = json.loads(capsys.readouterr().out)["sums"]
-    assert [(one["currency"], one["lines"], one["amount"]) for one in sums] == [("", 1, "0"), ("GBP", 2, "4.50")]
+    assert [(one["currency"], one["lines"], one["amount"]) for one in sums] == [("", 1, "0"), ("GBP", 3, "3.50")]
     found = [
         (one["currency"], part["outcome"], part["lines"], part["amount"]) for one in sums for part in one["outcomes"]
     ]
-    assert found == [("", "when", 1, "0"), ("GBP", "no_payment", 1, "7.00"), ("GBP", "when", 1, "-2.50")]
+    assert found == [
+        ("", "when", 1, "0"),
+        ("GBP", "no_payment", 1, "7.00"),
+        ("GBP", "when", 1, "-2.50"),
+        ("GBP", "fees", 1, "-1.00"),
+    ]
