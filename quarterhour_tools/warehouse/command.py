@@ -1,6 +1,7 @@
 """`quarterhour sql`: runs SQL over sealed files, the tables and named queries of the warehouse on one machine."""
 
 import argparse
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -27,6 +28,7 @@ DESCRIPTION: Final = (
     "Nothing but the sealed files is read, and nothing is changed. Without a query, a prompt reads queries until "
     "Ctrl-D; Ctrl-C ends a query."
 )
+_LONE: Final = re.compile("[\ud800-\udfff]")
 _TABLE: Final = "table"
 _PARQUET: Final = "parquet"
 _FORMATS: Final = (_TABLE, "csv", "json", _PARQUET)
@@ -116,6 +118,8 @@ def _query(args: argparse.Namespace, declared: Declared) -> str | None:
         except ValueError as error:
             raise ToolError(f"{args.file} is not text in UTF-8: {error}") from error
     sql: str | None = args.sql
+    if sql is not None and _LONE.search(sql):  # how Python holds bytes of an argument that are no UTF-8
+        raise ToolError("the query of -c is not text in UTF-8")
     return sql
 
 

@@ -5,6 +5,7 @@ DuckDB is imported here alone, and only by `quarterhour sql`.
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager
@@ -25,6 +26,9 @@ _IN_NO_CELL: Final = "\ufdd0"
 """What would be NULL as a cell, in place of an empty one: that is an empty text, as on Athena."""
 _READING: Final = frozenset({"SELECT_NODE", "SET_OPERATION_NODE", "RECURSIVE_CTE_NODE", "CTE_NODE"})
 _REFUSED: Final = "is not possible, because sealed files are only read: use SELECT"
+_PIVOT: Final = re.compile(r"\bPIVOT\b", re.IGNORECASE)
+_SIZE: Final = re.compile(r"(?=[^A-Z]*[1-9])\d+(\.\d+)? ?[KMGT]i?B", re.ASCII | re.IGNORECASE)
+"""A bound of memory; of other texts, DuckDB takes some for no bound."""
 _AGAIN_AFTER: Final = 0.05
 """Seconds after which an interrupt is repeated."""
 T = TypeVar("T")
@@ -125,6 +129,8 @@ def _checked(connection: duckdb.DuckDBPyConnection, sql: str) -> str:
     if len(statements) != 1:
         found = f"{len(statements)}: run them one by one" if statements else "none"
         raise SqlError(f"expected one query, found {found}")
+    if statements[0].type is duckdb.StatementType.MULTI and _PIVOT.search(sql):
+        raise SqlError("PIVOT creates a type for values that it must look up: name them, as in PIVOT … ON x IN (…)")
     if statements[0].type is not duckdb.StatementType.SELECT:
         raise SqlError(f"{statements[0].type.name} {_REFUSED}")
     # Of DuckDB, WITH may also hold COPY, INSERT, UPDATE and DELETE, and the whole is still a SELECT.
@@ -153,6 +159,8 @@ def opened(folder: Path, declared: Declared, memory: str, output: Path | None = 
     ``ToolError`` for another form of it, for an ``output`` within the folder, and for a link that leads out of it.
     """
     root = folder.resolve()
+    if _SIZE.fullmatch(memory) is None:
+        raise _not_a_size(memory)
     if output and output.is_relative_to(root):
         raise ToolError(f"{output} is among the sealed files, which are only read: name a file elsewhere")
     _refuse_links(root)
@@ -169,7 +177,7 @@ def opened(folder: Path, declared: Declared, memory: str, output: Path | None = 
         try:
             connection = duckdb.connect(":memory:", config=dict(settings))
         except duckdb.Error as error:
-            raise ToolError(f"--memory is {memory!r}: expected a size such as 512MB or 2GB") from error
+            raise _not_a_size(memory) from error
         with connection:
             for table in declared.tables:
                 if joined := table.name == SEALED_LINES:
@@ -190,6 +198,10 @@ def opened(folder: Path, declared: Declared, memory: str, output: Path | None = 
                 yield Database(connection, calls)
             finally:
                 calls.end()
+
+
+def _not_a_size(memory: str) -> ToolError:
+    return ToolError(f"--memory is {memory!r}: expected a size such as 512MB or 2GB")
 
 
 def _refuse_links(root: Path) -> None:
@@ -216,7 +228,7 @@ def _join(table: SealedTable, root: Path, place: Path) -> None:
 def _view_of(table: SealedTable, root: Path, *, joined: bool) -> str:
     """Return the statement that creates the view of a table over files, or over joined ones."""
     names = ", ".join(f'"{name}"' for name in table.columns)
-    if not any(one.is_file() for one in root.glob(f"{table.pattern}**/*")):
+    if not any(one.is_file() for one in root.glob(f"{table.pattern}**/{table.file}")):
         nothing = ", ".join(
             f'NULL::VARCHAR AS "{name}"' for name in (*table.columns, *(one.name for one in table.partitions), PATH)
         )
@@ -231,7 +243,8 @@ def _view_of(table: SealedTable, root: Path, *, joined: bool) -> str:
         if table.is_csv
         else r"delim='\x01', quote='', escape=''"
     )
-    files = f"{root}/{table.pattern}**".replace("'", "''")
+    # Without a name, DuckDB takes ** for all files below.
+    files = f"{root}/{table.pattern}**{'' if table.file == '*' else f'/{table.file}'}".replace("'", "''")
     first = table.columns[0]
     no_headers = f""" WHERE "{first}" IS DISTINCT FROM '{first}'""" if joined else ""
     return (  # names and patterns are the template's; the folder is quoted

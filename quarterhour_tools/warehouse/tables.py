@@ -22,6 +22,8 @@ PATH: Final = "$path"
 _CREATE_LINES: Final = "CREATE OR REPLACE VIEW lines AS SELECT * EXCLUDE (dt) FROM typed_lines"
 _NIGHTLY: Final = "nightly "
 _VIEW: Final = re.compile(r"CREATE OR REPLACE VIEW (\w+) AS\s")
+_ONLY_FILES: Final = re.compile(r"""FROM (\w+)\s+WHERE "\$path" LIKE '%/([\w.]+)'""")
+"""The condition by which a view names the files of a table that it reads."""
 _LOCATION: Final = re.compile(r"s3://[^/]*/(.*)")
 _PARTITION: Final = re.compile(r"\$\{(\w+)\}")
 _TEXT_LINES: Final = "LazySimpleSerDe"
@@ -42,6 +44,7 @@ class SealedTable:
 
     ``location``: the prefix of the keys of its files, with partitions as ``${dt}``. ``header``: whether the first line
     of a file names the columns. ``is_csv``: whether lines are CSV; otherwise each is the value of the only column.
+    ``file``: the name of its files, where others lie beside them, such as pages of HTML; else ``*``.
     """
 
     name: str
@@ -50,6 +53,7 @@ class SealedTable:
     location: str
     header: bool
     is_csv: bool
+    file: str = "*"
 
     @property
     def prefix(self) -> str:
@@ -105,8 +109,9 @@ class Declared:
             for one in named
             if not one["Name"].startswith((SET_UP, _NIGHTLY))
         ]
+        files = dict(found for view in views for found in _ONLY_FILES.findall(view.statement))
         return cls(
-            tuple(map(_table, glue_tables(template))),
+            tuple(_table(one, files.get(one["Name"], "*")) for one in glue_tables(template)),
             tuple(_ordered(views)),
             {one.name: one for one in queries},
         )
@@ -140,7 +145,7 @@ def _resolved(template: Template, properties: Properties) -> Properties:
     return resolved
 
 
-def _table(declared: Properties) -> SealedTable:
+def _table(declared: Properties, file: str) -> SealedTable:
     parameters, storage = declared["Parameters"], declared["StorageDescriptor"]
     # ${!dt} is how Fn::Sub writes ${dt}.
     text = parameters.get("storage.location.template", storage["Location"]).replace("${!", "${")
@@ -157,6 +162,7 @@ def _table(declared: Properties) -> SealedTable:
         location=location[1],
         header="skip.header.line.count" in parameters,
         is_csv=not storage["SerdeInfo"]["SerializationLibrary"].endswith(_TEXT_LINES),
+        file=file,
     )
 
 

@@ -3,6 +3,7 @@
 import ast
 import io
 import json
+import os
 import re
 import shlex
 import shutil
@@ -29,8 +30,11 @@ from tests.e2e.test_rerate import serving
 from tests.support.analysis import RULES, Api, copied, sold
 from tests.support.cases import cases
 from tests.support.engines import difference, questions, unlike_manifests
+from tests.support.events import refund, sale, void
 from tests.support.repository import ROOT
+from tests.support.requests import post
 from tests.support.system import World
+from tests.support.system import opened as world_opened
 from tests.support.trino import Trino
 from tests.support.warehouse import Warehouse
 
@@ -154,6 +158,10 @@ ONLY_READ: Final = "sealed files are only read"
         ("PRAGMA temp_directory = '{sealed}'", ONLY_READ),
         ("CALL enable_profiling()", ONLY_READ),
         ("EXPORT DATABASE '{sealed}/ledger/x'", ONLY_READ),
+        (
+            "PIVOT lines ON currency USING sum(amount)",
+            "PIVOT creates a type for values that it must look up: name them",
+        ),
         ("SELECT 1; SELECT 2", "expected one query, found 2"),
         ("-- nothing", "expected one query, found none"),
         ("SELECT * FROM local_secret", "does not exist"),
@@ -185,8 +193,47 @@ def test_links_and_files_among_the_sealed_ones_are_refused(sealed: Path, tmp_pat
     inside = sealed / "ledger" / "mine.parquet"
     with pytest.raises(ToolError, match="among the sealed files"), opened(sealed, DECLARED, "256MB", inside):
         pass
-    with pytest.raises(ToolError, match="expected a size such as 512MB"), opened(sealed, DECLARED, "much"):
+
+
+@pytest.mark.parametrize("memory", ["much", "-1", "-1GB", "0GB", "none", "80%", "512", ""])
+def test_the_bound_of_memory_is_a_size_above_0(sealed: Path, memory: str) -> None:
+    with pytest.raises(ToolError, match="expected a size such as 512MB"), opened(sealed, DECLARED, memory):
         pass
+
+
+def test_each_table_reads_its_own_files_though_others_lie_beside_them(sealed: Path, database: Database) -> None:
+    summaries, manifests = (list(sealed.rglob(name)) for name in ("summary.csv", "manifest.json"))
+    assert len(summaries) == len(manifests) == len(list(sealed.rglob("report.html"))) > 0
+    for table, files in (("sealed_summaries", summaries), ("sealed_manifests", manifests)):
+        *_, paths = zip(*rows_of(database, f"SELECT * FROM {table}"), strict=True)  # noqa: S608 - of this test
+        assert set(paths) <= set(map(str, files)), "an empty one has no rows"
+    for table in DECLARED.tables:
+        rows_of(database, f"SELECT * FROM {table.name}")  # noqa: S608 - of the template
+
+
+def test_a_pivot_that_names_its_values_is_possible(database: Database) -> None:
+    pivot = "PIVOT lines ON currency IN ('GBP') USING count(*) GROUP BY agency ORDER BY agency"
+    assert rows_of(database, f'SELECT sum("GBP") > 0 FROM ({pivot})') == [(True,)]  # noqa: S608 - of this test
+
+
+def test_a_query_of_bytes_that_are_no_utf_8_is_refused(sealed: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["sql", str(sealed), "-c", os.fsdecode(b"SELECT '\xff'")]) == 2
+    assert "the query of -c is not text in UTF-8" in capsys.readouterr().err
+
+
+def test_refunds_that_were_taken_back_are_none_of_the_refunds_and_count_with_their_sale(tmp_path: Path) -> None:
+    with world_opened({"commission_rate": "0.10"}) as world:
+        post(world, [sale("s1", "100.00"), refund("r1", "-100.00", "s1"), refund("r2", "-5.00", None)])
+        back = [void("b1", "r1", reason="returned"), void("b2", "r2", reason="returned")]
+        post(world, [*back, refund("r3", "-40.00", "s1")])
+        world.pass_time(hours=1)
+        world.report()
+        folder = copied(world, tmp_path)
+    with opened(folder, DECLARED, "256MB") as database:
+        by_age = rows_of(database, DECLARED.query("refunds-by-age").sql)
+        assert [row[:4] for row in by_age] == [("GBP", "00 to 07 days", 1, Decimal("-40.00"))]
+        ((*_, commission, would_be, difference),) = rows_of(database, DECLARED.query("rate-card").sql)
+        assert (commission, would_be, difference) == (6, Decimal("7.2"), Decimal("1.2"))
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ import pytest
 
 from quarterhour.intake import chunks, inbox, store
 from quarterhour.intake.inbox import InboxIntake
+from quarterhour.intake.keys import result_key
 from quarterhour.intake.service import Seconds
 from quarterhour.ledger.recording.outcomes import Verdict
 from quarterhour.ledger.recording.service import Recorder
@@ -248,6 +249,19 @@ def test_a_file_that_cannot_be_read_says_why(world: World, key: str, body: bytes
         ("a.ndjson", ndjson(EVENTS), ("done", "is not JSON")),
     ],
 )
+def test_a_file_whose_key_is_as_long_as_a_key_may_be_has_a_result_of_its_own(world: World) -> None:
+    results = set()
+    for name in ("ü" * 500 + "ab.ndjson", "ü" * 500 + "cd.ndjson"):
+        key = f"inbox/{name}"
+        assert len(key.encode()) in range(1010, 1025)
+        found = result_key(key, "0" * 36)
+        assert len(found.encode()) <= 1024
+        assert found.startswith("results/ü")
+        results.add(found)
+    assert len(results) == 2
+    assert result_key("inbox/a.ndjson", "0") == "results/a.ndjson/0.json"
+
+
 def test_a_file_that_was_cut_off_says_so_and_is_completed_by_the_whole_file(
     world: World, name: str, whole: bytes, found: tuple[str, str]
 ) -> None:

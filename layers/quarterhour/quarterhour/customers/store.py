@@ -1,15 +1,18 @@
 """The vault's calls to DynamoDB, and the builders of their requests."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING, Final, Self
+
+from botocore.exceptions import ClientError
 
 from quarterhour.aws.entity import Values
 from quarterhour.aws.expressions import NEW, expressions, put_request, query_request
 from quarterhour.aws.items import Request, from_item, to_item
 from quarterhour.aws.resources import Resources
+from quarterhour.aws.retries import code_of
 from quarterhour.aws.tables import conditional_transaction, get_items, query_pages
 from quarterhour.aws.workers import Workers
 from quarterhour.customers.keys import (
@@ -60,6 +63,15 @@ def forgotten_request(table: str) -> Request:
     return query_request(table, "pk = :log", {"log": FORGOTTEN})
 
 
+@contextmanager
+def _refusals() -> Iterator[None]:
+    """Turn an error of DynamoDB or KMS, such as a key that is disabled, into ``UnavailableError``, which names it."""
+    try:
+        yield
+    except ClientError as error:
+        raise UnavailableError(f"the vault is not available: {code_of(error)}") from error
+
+
 @dataclass(frozen=True, slots=True)
 class VaultStore:
     """The vault: for each customer an item with the key, by name, and one with the name, by token."""
@@ -75,7 +87,8 @@ class VaultStore:
 
     def tokens(self, names: Collection[str]) -> dict[str, str]:
         """Return the token of each of these customers that has a key."""
-        items = get_items(self.client, self.table, [name_key(name) for name in names], self.workers)
+        with _refusals():
+            items = get_items(self.client, self.table, [name_key(name) for name in names], self.workers)
         found = ((name_of(values), values["key"]) for values in map(from_item, items))
         return {name: token_of(key, name) for name, key in found}
 
@@ -86,14 +99,15 @@ class VaultStore:
             if not in_time():
                 return
             request = create_request(self.table, name, token_hex(_KEY_BYTES))
-            with suppress(UnavailableError):
+            with suppress(UnavailableError), _refusals():
                 conditional_transaction(lambda: self.client.transact_write_items(**request), _TABLE)
 
         self.workers.map(create, names)
 
     def names(self, tokens: Collection[str]) -> dict[str, str]:
         """Return the name of each of these tokens' customers, but for those that were forgotten."""
-        items = get_items(self.client, self.table, [token_key(token) for token in tokens], self.workers)
+        with _refusals():
+            items = get_items(self.client, self.table, [token_key(token) for token in tokens], self.workers)
         return {token_in(values): values["name"] for values in map(from_item, items)}
 
     def forget(self, name: str, token: str, at: str, why: Mapping[str, str]) -> bool:
@@ -102,9 +116,11 @@ class VaultStore:
         ``at``: ISO 8601, milliseconds. ``why``: who decided (``by``) and the ``reason``.
         """
         request = forget_request(self.table, name, token, {**forgotten_key(at, token), **why})
-        return conditional_transaction(lambda: self.client.transact_write_items(**request), _TABLE)
+        with _refusals():
+            return conditional_transaction(lambda: self.client.transact_write_items(**request), _TABLE)
 
     def forgotten(self) -> Iterator[Values]:
         """Yield the log of forgotten customers, the oldest first."""
-        pages = query_pages(self.client, forgotten_request(self.table), Workers(1))
-        return (from_item(item) for items in pages for item in items)
+        with _refusals():
+            for items in query_pages(self.client, forgotten_request(self.table), Workers(1)):
+                yield from map(from_item, items)

@@ -1,7 +1,10 @@
 """The keys of the inbox bucket: files, their results, and the maps of CSV files."""
 
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Final
+
+from quarterhour.model.identifiers import base58_prefix
 
 INBOX: Final = "inbox/"
 RESULTS: Final = "results/"
@@ -9,6 +12,9 @@ MAPS: Final = "maps/"
 FORMS: Final = "inbox/NAME.ndjson or inbox/MAP/NAME.csv, each plain or .gz"
 """The keys that a file may have."""
 
+_LONGEST_KEY: Final = 1024
+"""The most bytes of a key in S3."""
+_HASH_LENGTH: Final = 22
 _GZIP: Final = ".gz"
 _CSV: Final = ".csv"
 _LINES: Final = (".ndjson", ".jsonl")
@@ -49,8 +55,16 @@ def form_of(key: str) -> InboxForm:
 
 
 def result_key(key: str, etag: str) -> str:
-    """Return the key of the result of one content of a file."""
-    return f"{RESULTS}{key.removeprefix(INBOX)}/{etag}.json"
+    """Return the key of the result of one content of a file.
+
+    If it would be too long for S3, the end of the file's name is cut off for a hash of it.
+    """
+    name, end = key.removeprefix(INBOX).encode(), f"/{etag}.json"
+    room = _LONGEST_KEY - len(RESULTS) - len(end)
+    if len(name) > room:
+        digest = base58_prefix(sha256(name).digest(), _HASH_LENGTH)
+        name = name[: room - len(digest) - 1].decode(errors="ignore").encode() + b"~" + digest.encode()
+    return f"{RESULTS}{name.decode()}{end}"
 
 
 def map_key(name: str) -> str:

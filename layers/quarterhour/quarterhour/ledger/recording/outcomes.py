@@ -87,7 +87,7 @@ def _not_recorded(event: Event, ticket: Ticket | None, remembered: timedelta | N
     problems: tuple[FieldProblem, ...] = (_TRY_AGAIN,)
     verdict = Verdict.UNAVAILABLE
     if ticket is None:
-        pass
+        problems = (_NO_TOKEN,)
     elif ticket.claimed:
         if not ticket.claimed.claim.is_of(event):
             verdict, problems = Verdict.CONFLICT, (_CONFLICT,)
@@ -115,6 +115,9 @@ def _discarded(why: str) -> FieldProblem:
 
 
 _TRY_AGAIN: Final = FieldProblem("", "could not be written now", "the same item again, a little later")
+_NO_TOKEN: Final = FieldProblem(
+    "data.customer", "has no token, as the vault is not available", "the same item again, a little later"
+)
 _CONFLICT: Final = FieldProblem(
     "id",
     "was recorded before with other content",
