@@ -204,8 +204,8 @@ def test_the_bound_of_memory_is_a_size_above_0(sealed: Path, memory: str) -> Non
 def test_each_table_reads_its_own_files_though_others_lie_beside_them(sealed: Path, database: Database) -> None:
     summaries, manifests = (list(sealed.rglob(name)) for name in ("summary.csv", "manifest.json"))
     assert len(summaries) == len(manifests) == len(list(sealed.rglob("report.html"))) > 0
-    for table, files in (("sealed_summaries", summaries), ("sealed_manifests", manifests)):
-        *_, paths = zip(*rows_of(database, f"SELECT * FROM {table}"), strict=True)  # noqa: S608 - of this test
+    for name, files in (("sealed_summaries", summaries), ("sealed_manifests", manifests)):
+        *_, paths = zip(*rows_of(database, f"SELECT * FROM {name}"), strict=True)  # noqa: S608 - of this test
         assert set(paths) <= set(map(str, files)), "an empty one has no rows"
     for table in DECLARED.tables:
         rows_of(database, f"SELECT * FROM {table.name}")  # noqa: S608 - of the template

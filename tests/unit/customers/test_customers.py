@@ -53,8 +53,8 @@ def test_a_throttled_vault_takes_no_more_than_its_share_of_a_requests_time() -> 
 class Denied(Table):
     """A table whose key is disabled."""
 
-    def batch_get_item(self, **_: object) -> dict[str, Any]:
-        raise ClientError({"Error": {"Code": "KMSDisabledException"}}, "BatchGetItem")
+    def batch_get_item(self, RequestItems: dict[str, Any]) -> dict[str, Any]:  # noqa: N803 - boto3's name
+        raise ClientError({"Error": {"Code": "KMSDisabledException"}}, f"BatchGetItem of {len(RequestItems)} tables")
 
     def transact_write_items(self, **_: object) -> None:
         raise ClientError({"Error": {"Code": "KMSDisabledException"}}, "TransactWriteItems")
