@@ -1,8 +1,12 @@
 """Journal entries as a DATEV file, pure: the format EXTF 700, category 21 (Buchungsstapel), version 13.
 
 A row moves one amount between an agency's account (Konto) and another one (Gegenkonto), so each row balances in itself.
+
+Each field fits the expression that DATEV publishes for it. A document whose exchange rate or amounts do not fit is
+posted in the ledger's currency, with the figures that it states there.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import date, datetime
 from decimal import Decimal
@@ -12,6 +16,7 @@ from text_unidecode import unidecode
 
 from quarterhour.model import money
 from quarterhour.model.errors import FieldProblem
+from quarterhour.model.fields import shown
 from quarterhour.registry.agencies.agency import REVERSE_CHARGE
 from quarterhour_tools.accounting.account_map import AccountMap, DatevSettings, MapProblemsError
 from quarterhour_tools.accounting.document import StatementDocument
@@ -56,12 +61,18 @@ _LONGEST_NUMBER: Final = 36
 _LONGEST_VAT_ID: Final = 15
 _LONGEST_NAME: Final = 30
 _RATE_DIGITS: Final = 6
-_ALLOWED: Final = frozenset("$&%*+-/")
-"""What a number of a document may hold beside letters and digits."""
+_KEY_DIGITS: Final = 4
+_RATE: Final = re.compile(r"[1-9]\d{0,3},\d{2,6}")
+"""The exchange rates that DATEV takes: none below 1."""
+_NOT_IN_NUMBERS: Final = re.compile(r"[^A-Za-z0-9_$&%*+/-]")
+_NOT_IN_NAMES: Final = re.compile(r"[^A-Za-z0-9_./ ]")
 
 
 class _Row(NamedTuple):
-    """A posting: ``amount`` debits the agency's account if it is above 0; ``issuer``: it in the issuer's currency."""
+    """A posting: ``amount`` debits the agency's account if it is above 0; ``issuer``: it in the issuer's currency.
+
+    ``rate``: the exchange rate, for a posting in a foreign currency.
+    """
 
     entry: JournalEntry
     account: str
@@ -69,6 +80,8 @@ class _Row(NamedTuple):
     issuer: Decimal | None
     vat_code: str = ""
     vat_id: str = ""
+    rate: str = ""
+    currency: str = ""
 
 
 def datev_journal(entries: Sequence[JournalEntry], accounts: AccountMap, made_at: datetime, name: str) -> bytes:
@@ -77,7 +90,7 @@ def datev_journal(entries: Sequence[JournalEntry], accounts: AccountMap, made_at
     A commission with a VAT code is posted with its tax, which DATEV takes out by the code. Without one, the tax has a
     row. Raises ``MapProblemsError`` for what the format cannot hold.
     """
-    settings, rows = accounts.datev, list(_rows(entries))
+    settings, rows = accounts.datev, list(_rows(entries, accounts.currency))
     problems = list(_problems(rows, accounts))
     if problems or settings is None:
         raise MapProblemsError(problems)
@@ -93,9 +106,30 @@ def fiscal_year_of(day: date, first: tuple[int, int]) -> date:
     return begins if begins <= day else date(day.year - 1, *first)
 
 
-def _rows(entries: Iterable[JournalEntry]) -> Iterator[_Row]:
-    """Yield the postings of entries; none has the amount 0."""
-    return (row for entry in entries for row in _rows_of(entry) if not row.amount.is_zero())
+def _rows(entries: Iterable[JournalEntry], ledger: str) -> Iterator[_Row]:
+    """Yield the postings of entries, each in its document's currency or in the ledger's; none has the amount 0."""
+    for entry in entries:
+        rows = [row for row in _rows_of(entry) if not row.amount.is_zero()]
+        currency, rate = entry.document.account.currency, _rate(entry.document, ledger)
+        if currency == ledger or rate is None:
+            yield from (row._replace(currency=currency) for row in rows)
+            continue
+        written = _comma(round(rate, _RATE_DIGITS))
+        if _RATE.fullmatch(written) and all(map(_fits_abroad, rows)):
+            yield from (row._replace(currency=currency, rate=written) for row in rows)
+            continue
+        for row in rows:
+            if row.issuer:
+                yield row._replace(currency=ledger, amount=row.issuer)
+
+
+def _fits_abroad(row: _Row) -> bool:
+    """Return whether DATEV takes a posting in a foreign currency, beside which an amount of the ledger's must stand."""
+    return _fits(row.amount) and bool(row.issuer) and _fits(row.issuer)
+
+
+def _fits(amount: Decimal | None) -> bool:
+    return amount is not None and money.places(amount.normalize()) <= _DIGITS and abs(amount) < _LARGEST
 
 
 def _rows_of(entry: JournalEntry) -> Iterator[_Row]:
@@ -129,16 +163,24 @@ def _problems(rows: Sequence[_Row], accounts: AccountMap) -> Iterator[FieldProbl
             problem = f"is {accounts.currency}, and {document.number} is in {document.account.currency}"
             expected = f"a document with its exchange rate in {accounts.currency} (tax_in); or choose with --currency"
             yield FieldProblem("currency", problem, expected)
-    for row in rows:
-        if money.places(row.amount.normalize()) > _DIGITS or abs(row.amount) >= _LARGEST:
-            problem = f"has the amount {money.plain(row.amount)}"
-            yield FieldProblem(row.entry.document.number, problem, "at most 10 digits and 2 decimals, as DATEV has")
+    yield from _row_problems(rows)
     if codes := sorted({row.vat_code for row in rows if row.vat_code and not _is_tax_key(row.vat_code)}):
         yield FieldProblem("revenue.vat_code", f"is {', '.join(codes)}", "a tax key of DATEV, 1 to 4 digits")
 
 
+def _row_problems(rows: Iterable[_Row]) -> Iterator[FieldProblem]:
+    for row in rows:
+        number = row.entry.document.number
+        if not _fits(row.amount):
+            problem = f"has the amount {money.plain(row.amount)} {row.currency}"
+            yield FieldProblem(number, problem, "at most 10 digits and 2 decimals, as DATEV has")
+        if len("".join(row.vat_id.split())) > _LONGEST_VAT_ID:
+            problem = f"has the VAT id {shown(row.vat_id)}"
+            yield FieldProblem(number, problem, f"at most {_LONGEST_VAT_ID} characters, as DATEV has")
+
+
 def _is_tax_key(code: str) -> bool:
-    return code.isascii() and code.isdecimal() and len(code) <= len("9999")
+    return code.isascii() and code.isdecimal() and len(code) <= _KEY_DIGITS
 
 
 def _rate(document: StatementDocument, currency: str) -> Decimal | None:
@@ -154,7 +196,16 @@ def _header(settings: DatevSettings, currency: str, days: tuple[date, date], mad
     return [
         *(_text("EXTF"), "700", "21", _text("Buchungsstapel"), "13", made, "", "", "", ""),
         *(str(settings.consultant), str(settings.client), f"{year:%Y%m%d}", str(settings.account_length)),
-        *(f"{first:%Y%m%d}", f"{last:%Y%m%d}", _text(name[:_LONGEST_NAME]), _text(""), "1", "0", "0", _text(currency)),
+        *(
+            f"{first:%Y%m%d}",
+            f"{last:%Y%m%d}",
+            _text(_NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME]),
+            _text(""),
+            "1",
+            "0",
+            "0",
+            _text(currency),
+        ),
         *("", _text(""), "", "", _text(""), "", "", "", _text("")),
     ]
 
@@ -162,25 +213,24 @@ def _header(settings: DatevSettings, currency: str, days: tuple[date, date], mad
 def _cells(row: _Row, ledger: str) -> list[str]:
     """Return the cells of a posting."""
     document = row.entry.document
-    currency = document.account.currency
+    own = document.account.currency
     filled = {
         "Umsatz (ohne Soll/Haben-Kz)": _amount(row.amount),
         "Soll/Haben-Kennzeichen": _text("S" if row.amount > 0 else "H"),
-        "WKZ Umsatz": _text(currency),
+        "WKZ Umsatz": _text(row.currency),
         "Konto": row.entry.account,
         "Gegenkonto (ohne BU-Schlüssel)": row.account,
-        "BU-Schlüssel": _text(row.vat_code) if row.vat_code else "",
+        "BU-Schlüssel": _text(row.vat_code.zfill(_KEY_DIGITS)) if row.vat_code else "",
         "Belegdatum": f"{document.issued_on:%d%m}",
-        "Belegfeld 1": _text(_number(document.number)),
-        "Buchungstext": _text(_written(row.entry.text)[:_LONGEST_TEXT]),
-        "EU-Land u. UStID (Bestimmung)": _text("".join(row.vat_id.split())[:_LONGEST_VAT_ID]) if row.vat_id else "",
+        "Belegfeld 1": _text(_NOT_IN_NUMBERS.sub("-", document.number)[:_LONGEST_NUMBER]),
+        "Buchungstext": _text(_cut(_written(row.entry.text), _LONGEST_TEXT)),
+        "EU-Land u. UStID (Bestimmung)": _text("".join(row.vat_id.split())) if row.vat_id else "",
         "Festschreibung": "0",
     }
-    rate = _rate(document, ledger)
-    if currency != ledger and rate and row.issuer is not None:
-        filled["Kurs"] = _comma(round(rate, _RATE_DIGITS))
-        filled["Basis-Umsatz"] = _amount(row.issuer)
-        filled["WKZ Basis-Umsatz"] = _text(ledger)
+    if row.rate and row.issuer is not None:
+        filled |= {"Kurs": row.rate, "Basis-Umsatz": _amount(row.issuer), "WKZ Basis-Umsatz": _text(ledger)}
+    elif own != row.currency:
+        filled |= {"Beleginfo - Art 1": _text("Currency"), "Beleginfo - Inhalt 1": _text(own)}
     return [filled.get(column, "") for column in COLUMNS]
 
 
@@ -198,11 +248,11 @@ def _text(value: str) -> str:
     return f'"{doubled}"'
 
 
-def _number(number: str) -> str:
-    """Return the number of a document in the characters that DATEV takes there."""
-    return "".join(one if one in _ALLOWED or (one.isascii() and one.isalnum()) else "-" for one in number)[
-        :_LONGEST_NUMBER
-    ]
+def _cut(text: str, longest: int) -> str:
+    """Return the start of a text that has no more characters than these when its quotation marks are doubled."""
+    while len(text) + text.count('"') > longest:
+        text = text[:-1]
+    return text
 
 
 def _written(text: str) -> str:

@@ -150,9 +150,8 @@ def test_rows_that_the_map_leaves_out_are_counted(
     served: tuple[World, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     csv_map = tmp_path / "map.toml"
-    csv_map.write_text(
-        f'{MAP}when = {{ column = "Text", equals = "rent" }}\n[[exclude]]\nrule = "fees"\nwhen = {{ column = "Text", equals = "fee" }}\n'
-    )
+    left_out = '[[exclude]]\nrule = "fees"\nwhen = { column = "Text", equals = "fee" }\n'
+    csv_map.write_text(f'{MAP}when = {{ column = "Text", equals = "rent" }}\n{left_out}')
     (tmp_path / "bank.csv").write_text(
         "Day;Sum;Text\n2026-11-05;7,00;rent\n2026-11-05;-2,50;\n2026-11-05;-1,00;fee\n2026-11-05;Total;\n"
     )

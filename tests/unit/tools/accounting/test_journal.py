@@ -18,6 +18,7 @@ from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.journal_csv import COLUMNS, XERO_COLUMNS, plain_journal, xero_journal
 from quarterhour_tools.accounting.journal_entries import JournalEntry, UnbalancedError, journal_entries
 from tests.support.accounting import EXAMPLE, accounts, content, document, in_euros, rows_of, tax
+from tests.support.datev_format import check_datev
 from tests.support.laws import examples
 
 MADE_AT = datetime(2026, 12, 5, 9, 30, 1, 234_000, UTC)
@@ -181,7 +182,10 @@ def test_xero_gets_documents_in_its_own_currency_alone() -> None:
 
 
 def datev(*documents: StatementDocument, text: str = EXAMPLE) -> bytes:
-    return datev_journal(entries(*documents, form="datev", text=text), accounts(text, "datev"), MADE_AT, "November")
+    found = entries(*documents, form="datev", text=text)
+    file = datev_journal(found, accounts(text, "datev"), MADE_AT, "November")
+    check_datev(file)
+    return file
 
 
 def postings(file: bytes) -> list[dict[str, str]]:
@@ -226,9 +230,9 @@ def test_a_commission_with_a_tax_key_is_posted_with_its_tax() -> None:
         "WKZ Umsatz": "EUR",
         "Konto": "10042",
         "Gegenkonto (ohne BU-Schlüssel)": "8400",
-        "BU-Schlüssel": "3",
+        "BU-Schlüssel": "0003",
         "Belegdatum": "0412",
-        "Belegfeld 1": "C-1-7",
+        "Belegfeld 1": "C_1-7",
         "Buchungstext": "Credit note 2026-11 42",
         "Festschreibung": "0",
     }
@@ -236,26 +240,70 @@ def test_a_commission_with_a_tax_key_is_posted_with_its_tax() -> None:
 
 def test_a_foreign_amount_is_in_the_ledger_s_currency_too() -> None:
     """Each figure is the one that the document states, whatever its amount divided by the rate would be."""
-    figures = in_euros(("125.01", "23.76"), brought_forward="1.24", proceeds="2.51", payments="-0.64")
+    figures = in_euros(("50.01", "9.51"), rate="2", brought_forward="0.49", proceeds="1.01", payments="-0.24")
     foreign = document(
-        currency="GBP", tax_in=figures, opening="1.00", brought_forward="1.00", proceeds="2.00", payments="-0.50"
+        currency="USD", tax_in=figures, opening="1.00", brought_forward="1.00", proceeds="2.00", payments="-0.50"
     )
     found = postings(datev(foreign))
     names = ("Umsatz (ohne Soll/Haben-Kz)", "WKZ Umsatz", "Kurs", "Basis-Umsatz", "WKZ Basis-Umsatz")
     assert [tuple(one[name] for name in names) for one in found] == [
-        ("100,00", "GBP", "0,800000", "125,01", "EUR"),
-        ("19,00", "GBP", "0,800000", "23,76", "EUR"),
-        ("1,00", "GBP", "0,800000", "1,24", "EUR"),
-        ("2,00", "GBP", "0,800000", "2,51", "EUR"),
-        ("0,50", "GBP", "0,800000", "0,64", "EUR"),
+        ("100,00", "USD", "2,000000", "50,01", "EUR"),
+        ("19,00", "USD", "2,000000", "9,51", "EUR"),
+        ("1,00", "USD", "2,000000", "0,49", "EUR"),
+        ("2,00", "USD", "2,000000", "1,01", "EUR"),
+        ("0,50", "USD", "2,000000", "0,24", "EUR"),
     ]
     (gross, *_) = postings(datev(foreign, text=EXAMPLE.replace('account = "8400"', 'account = "8400"\nvat_code = "3"')))
-    assert gross["Basis-Umsatz"] == "148,77"
+    assert gross["Basis-Umsatz"] == "59,52"
+
+
+@pytest.mark.parametrize(
+    ("currency", "rate", "payments"),
+    [
+        ("GBP", "0.8573", "1.00"),
+        ("IDR", "19012.5", "1.00"),
+        ("GBP", "0.9999995", "1.00"),
+        ("KWD", "2", "1.005"),
+        ("USD", "2", "12345678901.00"),
+    ],
+)
+def test_what_datev_cannot_hold_in_a_foreign_currency_is_posted_in_that_of_the_ledger(
+    currency: str, rate: str, payments: str
+) -> None:
+    figures = in_euros(("50.01", "9.51"), rate=rate, payments="0.50")
+    found = postings(datev(document(currency=currency, tax_in=figures, payments=payments)))
+    if rate == "0.9999995":
+        assert [one["Kurs"] for one in found] == ["1,000000"] * 3
+        return
+    names = ("Umsatz (ohne Soll/Haben-Kz)", "Soll/Haben-Kennzeichen", "WKZ Umsatz", "Beleginfo - Inhalt 1")
+    assert [tuple(one[name] for name in names) for one in found] == [
+        ("50,01", "S", "EUR", currency),
+        ("9,51", "S", "EUR", currency),
+        ("0,50", "H", "EUR", currency),
+    ]
+    assert not any({"Kurs", "Basis-Umsatz", "WKZ Basis-Umsatz"} & one.keys() for one in found)
+
+
+def test_an_amount_that_is_nothing_in_the_ledger_has_no_row() -> None:
+    figures = in_euros(("50.01", "9.51"), rate="2", payments="0.00")
+    found = postings(datev(document(currency="USD", tax_in=figures, payments="0.01")))
+    assert [(one["Umsatz (ohne Soll/Haben-Kz)"], one["WKZ Umsatz"]) for one in found] == [
+        ("50,01", "EUR"),
+        ("9,51", "EUR"),
+    ]
+
+
+def test_a_vat_id_that_is_too_long_is_refused_and_not_cut() -> None:
+    customer = {"country": "DE", "vat_id": "DE12345678901234"}
+    found = entries(document(tax("1.00", scheme="reverse_charge"), customer=customer), form="datev")
+    assert refused(datev_journal, found, accounts(form="datev"), MADE_AT, "") == [
+        ("S-000001", "has the VAT id 'DE12345678901234'")
+    ]
 
 
 def test_letters_that_the_encoding_lacks_are_written_in_latin_ones() -> None:
     (found, _) = postings(datev(document(customer={"country": "DE", "legal_name": 'Żółw "Œuvre" 株 ' + "x" * 60})))
-    assert found["Buchungstext"] == ('Commission 2026-11 Zólw "Œuvre" Zhu  ' + "x" * 60)[:60]
+    assert found["Buchungstext"] == ('Commission 2026-11 Zólw "Œuvre" Zhu  ' + "x" * 60)[:58]
 
 
 def test_what_datev_cannot_hold_is_named_at_once() -> None:
@@ -269,7 +317,7 @@ def test_what_datev_cannot_hold_is_named_at_once() -> None:
     assert refused(datev_journal, found, accounts(text, "datev"), MADE_AT, "") == [
         ("datev.fiscal_year", "begins twice, on 2026-01-01 and on 2027-01-01"),
         ("currency", "is EUR, and S-000002 is in GBP"),
-        ("S-000003", "has the amount -1.005"),
+        ("S-000003", "has the amount -1.005 EUR"),
         ("revenue.vat_code", "is 20% (VAT)"),
     ]
     without = EXAMPLE.partition("[datev]")[0]
@@ -300,13 +348,14 @@ def rows_of_tax() -> st.SearchStrategy[dict[str, Any]]:
 
 
 def foreign(*rows: dict[str, Any], number: int, **amounts: Any) -> StatementDocument:
-    """Return a document that states twice its amounts in euros, at an exchange rate of 0.5."""
+    """Return a document that states twice its amounts in euros, at an exchange rate that DATEV takes or does not."""
 
     def twice(amount: str) -> str:
         return money.plain(2 * Decimal(amount))
 
     others = {name: twice(amounts[name]) for name in ("brought_forward", "proceeds", "payments")}
-    euros = in_euros(*((twice(row["base"]), twice(row["tax"])) for row in rows), rate="0.5", **others)
+    rate = ("0.5", "3.25")[number % 2]
+    euros = in_euros(*((twice(row["base"]), twice(row["tax"])) for row in rows), rate=rate, **others)
     return document(*rows, number=f"S-{number}", tax_in=euros, **amounts)
 
 
@@ -351,11 +400,15 @@ def test_every_document_balances_in_every_format(documents: list[StatementDocume
     if not found:
         return
     moved: dict[str, Decimal] = defaultdict(Decimal)
-    for posting in postings(datev_journal(found, accounts(form="datev"), MADE_AT, "")):
+    file = datev_journal(found, accounts(form="datev"), MADE_AT, "a-b\N{EM DASH}c")
+    check_datev(file)
+    for posting in postings(file):
         size = Decimal(posting[DATEV_COLUMNS[0]].replace(",", "."))
         assert size > 0
         assert (posting["WKZ Umsatz"] == "EUR") == ("Kurs" not in posting)
         if "Kurs" in posting:
             assert Decimal(posting["Basis-Umsatz"].replace(",", ".")) == 2 * size
+        elif posting.get("Beleginfo - Inhalt 1") == "GBP":
+            size /= 2
         moved[posting["Belegfeld 1"]] += size if posting["Soll/Haben-Kennzeichen"] == "S" else -size
     assert moved == {number: change for number, change in party.items() if number in moved}
