@@ -6,6 +6,7 @@ from typing import Any, Final
 import pytest
 
 from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.guess import guess
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.table import BadRow, read_table
@@ -128,3 +129,39 @@ def test_the_reports_of_woocommerce_have_orders_or_items_and_what_was_refunded()
 def test_a_type_that_paypal_does_not_document_is_no_event(kind: str) -> None:
     found, _ = converted("paypal", export("paypal_english.csv").replace("Mobile Payment", kind))
     assert "T2" not in {one[0] for one in found}
+
+
+RECOGNISED: Final = {
+    "adyen.csv": "adyen",
+    "amazon.txt": "amazon",
+    "amazon_comma.txt": "amazon_comma",
+    "mollie.csv": "mollie",
+    **{f"paypal_{language}.csv": "paypal" for language in ("english", "german", "french", "spanish", "italian")},
+    "shopify.csv": "shopify",
+    "stripe_balance.csv": "stripe",
+    "stripe_payments.csv": "stripe_payments",
+    "woocommerce.csv": "woocommerce",
+    "woocommerce_items.csv": "woocommerce_items",
+}
+
+
+@pytest.mark.parametrize("name", sorted(RECOGNISED))
+def test_a_file_is_recognised_and_its_proposal_gives_what_the_map_gives(name: str) -> None:
+    text = export(name)
+    proposal, what = guess(numbered(io.StringIO(text, newline="")), name, encoding=None, encoding_in_doubt=False)
+    assert what.shipped == [RECOGNISED[name]]
+    assert f'like = "{RECOGNISED[name]}"\n' in proposal
+    assert load_map(proposal).settings == load_map(read_map(RECOGNISED[name])).settings
+    mapping = load_map(proposal)
+    table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
+    assert list(events(table, mapping, {one: SETTINGS[one] for one in mapping.settings}))
+    answered = load_map(what.toml(answered=True))
+    assert not answered.settings, "an answer in the map needs no --set"
+
+
+def test_dates_that_fit_two_maps_are_a_question() -> None:
+    lines = export("paypal_english.csv").replace("PDT", "GMT").splitlines(keepends=True)
+    text = "".join(line for line in lines if "10/13/" not in line)
+    proposal, what = guess(numbered(io.StringIO(text, newline="")), "p.csv", encoding=None, encoding_in_doubt=False)
+    assert what.shipped == ["paypal", "paypal_day_first"]
+    assert 'like = "?" # QUESTION: "paypal" or "paypal_day_first"' in proposal

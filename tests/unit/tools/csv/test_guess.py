@@ -279,7 +279,9 @@ def test_a_file_without_a_header_gets_names_by_number() -> None:
 
 
 def test_the_export_of_a_provider_is_recognized() -> None:
-    assert "use --map stripe in place" in proposed((ROOT / "tests/support/exports/stripe.csv").read_text("utf-8"))
+    assert "a map that comes with the tools, --map stripe: Stripe: balance change" in proposed(
+        (ROOT / "tests/support/exports/stripe.csv").read_text("utf-8")
+    )
 
 
 def test_a_header_that_is_repeated_is_named() -> None:

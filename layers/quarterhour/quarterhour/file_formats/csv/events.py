@@ -51,7 +51,7 @@ class Converter:
     def __init__(self, header: list[str], csv_map: CsvMap, settings: dict[str, str] | None = None) -> None:
         self._width = len(header)
         self._map = csv_map
-        self._settings = settings or {}
+        self._settings = csv_map.values | (settings or {})
         places = {column: place for place, column in enumerate(header)}  # a column that the file may lack has none
         self._places = [(column, places.get(column), clean) for column, clean in csv_map.clean.items()]
         self.rows = 0

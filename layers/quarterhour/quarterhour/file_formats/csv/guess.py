@@ -8,7 +8,6 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cache
 from itertools import chain, islice
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -18,10 +17,11 @@ from quarterhour.file_formats.csv.columns import columns, is_text
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.events import MappedEvent, events
 from quarterhour.file_formats.csv.lines import FileLine
-from quarterhour.file_formats.csv.map import load_map, shipped_map, shipped_maps
+from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.numbers import OPEN
 from quarterhour.file_formats.csv.proposal import Answer, MapEntry, Proposal, quoted
 from quarterhour.file_formats.csv.questions import QUESTIONS, clean_up, fees, unused_columns
+from quarterhour.file_formats.csv.recognised import proposed, recognised
 from quarterhour.file_formats.csv.sample import Sample
 from quarterhour.file_formats.csv.table import DELIMITERS, HEADER_LINES, CsvRecord, Table, names, read_table, records
 from quarterhour.ledger.events.billed import SOURCE
@@ -102,6 +102,11 @@ def guess(
     `FileError` if the lines are no table.
     """
     read = list(_first(lines))
+    if found := recognised(read):
+        proposal = proposed(found)
+        proposal.add([_encoding(encoding, in_doubt=encoding_in_doubt)])
+        shown = [json.dumps(one.body, ensure_ascii=False) for one in found[0].events[:SAMPLES]]
+        return _comments(proposal, name, found[0].rows, None, shown) + "\n" + proposal.toml(answered=False), proposal
     layout = layout_of(read)
     sample = _sample(layout.table, name)
     proposal = Proposal()
@@ -109,10 +114,6 @@ def guess(
     proposal.add(question(sample) for question in QUESTIONS)
     _add_unused(sample, proposal)
     proposal.add([clean_up(sample, proposal)])
-    proposal.shipped = [one for one, used in _shipped_columns().items() if used <= set(layout.table.header)]
-    if proposal.shipped:
-        ways = " or ".join(f"--map {one}" for one in proposal.shipped)
-        proposal.checks.insert(0, f"it has the columns of a map that comes with the tools: use {ways} in place of this")
     events_ = _samples(read, proposal, layout.header_line)
     comments = _comments(proposal, name, len(sample.rows), layout.header_line, events_)
     return comments + "\n" + proposal.toml(answered=False), proposal
@@ -170,12 +171,6 @@ def _can_be_named(name: str) -> bool:
 
 def _is_total(cells: Sequence[str]) -> bool:
     return any(map(names_a_total, cells))
-
-
-@cache
-def _shipped_columns() -> dict[str, frozenset[str]]:
-    """Return the columns that each map uses that comes with the tools."""
-    return {name: frozenset(load_map(shipped_map(name) or "").used_by) for name in shipped_maps()}
 
 
 def _samples(lines: list[FileLine], proposal: Proposal, header_line: int | None) -> list[str]:

@@ -39,7 +39,8 @@ class CsvMap:
     """A whole map: the form of the file, and the events of a row, the line of a bank, or the lines of a provider.
 
     For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it, if the file must
-    have it. `settings` are the values that a command line gives, with what each means. `tested` are the columns that
+    have it. `settings` are the values that a command line gives, with what each means; `values` are those that the map
+    gives itself. `tested` are the columns that
     decide about a row. `languages` are the maps for the other languages of `file.names`.
     """
 
@@ -47,6 +48,7 @@ class CsvMap:
     numbers: NumberForm
     zone: ZoneInfo
     settings: dict[str, str]
+    values: dict[str, str]
     clean: dict[str, CleanUp]
     used_by: dict[str, str]
     lookups: dict[str, Lookup]
@@ -215,13 +217,15 @@ def _csv_map(
         events, line, provider = events_of(compiler), line_of(compiler), provider_of(compiler)
         total = total_map(top.section("total"), compiler) if "total" in top else None
         given = {name: settings.text(name) for name in settings.names()}
+        values = _values(top.section("values"), given)
         used_by = {column: field for column, field in compiler.used_by.items() if column not in given}
         clean, optional = _clean_ups(texts, columns, used_by)
         return CsvMap(
             file=_file_form(file),
             numbers=numbers,
             zone=times.zone,
-            settings=given,
+            settings={name: meaning for name, meaning in given.items() if name not in values},
+            values=values,
             clean=clean,
             used_by={column: field for column, field in used_by.items() if column not in optional},
             lookups={name: one for name, one in lookups.items() if one.column in clean},
@@ -232,6 +236,15 @@ def _csv_map(
             provider=provider,
             total=total,
         )
+
+
+def _values(section: Section, settings: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings whose values a map gives itself; one that is still open is left to the command line."""
+    with section:
+        for name in section.names():
+            if name not in settings:
+                raise MapError(section.path(name), "is no name in [settings]")
+        return {name: section.text(name) for name in section.names() if not section.is_open(name)}
 
 
 def shipped_maps() -> list[str]:

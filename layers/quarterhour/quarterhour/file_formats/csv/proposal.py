@@ -10,7 +10,19 @@ from quarterhour.file_formats.csv.numbers import OPEN
 
 QUESTION: Final = " # QUESTION: "
 """What follows an entry of the map that is a question, before its answers."""
-_ORDER: Final = ("[file]", "[numbers]", "[numbers", "[time]", "[text]", "[columns", "[total]", "[[event]]", "[event")
+_ORDER: Final = (
+    "",
+    "[values]",
+    "[file]",
+    "[numbers]",
+    "[numbers",
+    "[time]",
+    "[text]",
+    "[columns",
+    "[total]",
+    "[[event]]",
+    "[event",
+)
 """The sections of a map, as they begin."""
 
 
@@ -82,7 +94,7 @@ class Proposal:
         """Return the map in TOML, with questions or with the first answer to each."""
         lines: list[str] = []
         for section, entries in self._sections():
-            lines += ["", section]
+            lines += ["", section] if section else [""]
             for one in entries:
                 if answered or not one.answers:
                     lines.append(f"{one.name} = {one.value}")

@@ -67,6 +67,10 @@ class Section:
             raise MapError(self.path(key), "must be a list of texts")
         return tuple(self.decided(key, item) for item in value)
 
+    def is_open(self, key: str) -> bool:
+        """Remove an entry that is still to be decided, and return whether it is."""
+        return self._content.get(key) == OPEN and self._content.pop(key) == OPEN
+
     def texts_or_text(self, key: str) -> tuple[str, ...]:
         """Remove and return a list of texts, or a single text."""
         return (self.text(key),) if isinstance(self.peek(key), str) else self.texts(key)
