@@ -5,11 +5,13 @@ import signal
 import sys
 from collections.abc import Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Final, Protocol, cast
 
 from botocore.exceptions import BotoCoreError, ClientError
 
 from quarterhour.model.fields import printable
+from quarterhour.model.texts import one_form
 from quarterhour_tools.errors import INTERRUPTED, INTERRUPTED_MESSAGE, ToolError
 
 COMMANDS: Final[Mapping[str, str]] = {
@@ -67,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     # SIGTERM interrupts too, so that child processes end with this one.
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, signal.default_int_handler)
-    given = sys.argv[1:] if arguments is None else arguments
+    given = list(map(_in_one_form, sys.argv[1:] if arguments is None else arguments))
     try:
         args = _parser(given).parse_args(given)
         code: int = args.run(args)
@@ -83,6 +85,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def command(name: str) -> Command:
     """Return the module of a command."""
     return cast("Command", import_module(f"quarterhour_tools.{COMMANDS[name]}"))
+
+
+def _in_one_form(argument: str) -> str:
+    """Return an argument in one form, so that a name is found as it is stored; the name of a file stays as it is."""
+    try:
+        return argument if argument.isascii() or Path(argument).exists() else one_form(argument)
+    except (OSError, ValueError):  # too long for the name of a file
+        return one_form(argument)
 
 
 def _parser(given: Sequence[str]) -> argparse.ArgumentParser:

@@ -15,7 +15,7 @@ from quarterhour.file_formats.csv.events import Converter, check_signs
 from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.provider_map import ProviderLineMap, ProviderMap
 from quarterhour.file_formats.csv.table import BadRow, Table
-from quarterhour.model import fields, money
+from quarterhour.model import fields, money, texts
 from quarterhour.model.periods import Period, day_in
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.reconciliation.lines import ProviderLine, group_of
@@ -78,13 +78,11 @@ class ProviderFile:
     def _line(self, row: int, cells: Cells, line: ProviderLineMap) -> ProviderLine:
         amount = line.amount(cells) if line.amount else None
         sign = amount if amount is not None else money.ZERO
-        texts = {name: _optional(value, cells, sign) for name, value in line.texts.items()}
+        found = {name: _optional(value, cells, sign) for name, value in line.texts.items()}
         currency = _currency(line.texts[CURRENCY](cells, sign))
         check_signs(cells, line.money, currency, self._map.numbers)
         at = line.time(cells, sign) if line.time else None
-        name = line.name(cells, sign)
-        if not fields.is_printable(name):
-            raise CellError(f"the name {name!r} cannot be printed")
+        name = texts.visible(line.name(cells, sign))
         missing = ""
         values: list[str] = []
         for field, value in line.match.items():
@@ -92,7 +90,7 @@ class ProviderFile:
             missing = missing or ("" if text else field)
             values.append(text or "")
         sale = [_optional(value, cells, sign) for value in line.sale.values()]
-        fee_currency = texts.get("fee_currency")
+        fee_currency = found.get("fee_currency")
         return ProviderLine(
             row=row,
             name=name,
@@ -102,7 +100,7 @@ class ProviderFile:
             currency=currency,
             fee=self._fee(line, cells),
             fee_currency=_currency(fee_currency) if fee_currency else currency,
-            agency=self._agency_of(texts.get("agency")),
+            agency=self._agency_of(found.get("agency")),
             time=None if at is None else _iso(at),
             period=self._period if at is None else str(Period.of(day_in(self._zone, at))),
             sale=group_of("sale", [text for text in sale if text]) if sale and all(sale) else None,
@@ -155,10 +153,11 @@ def read_agencies(file: Path) -> dict[str, str]:
                 if len(row) != len(header):
                     raise ToolError(f"{where}: has {len(row)} cells instead of {len(header)}")
                 values = dict(zip(header, (cell.strip() for cell in row), strict=True))
-                if not (values["name"] and fields.is_name(values["agency"])):
+                name, agency = texts.one_form(values["name"]), fields.name(values["agency"])
+                if not (name and agency):
                     raise ToolError(f"{where}: needs a name, and an agency of {fields.NAME}")
-                if found.setdefault(values["name"], values["agency"]) != values["agency"]:
-                    raise ToolError(f"{where}: {values['name']!r} has another agency above")
+                if found.setdefault(name, agency) != agency:
+                    raise ToolError(f"{where}: {name!r} has another agency above")
     except (OSError, UnicodeError, csv.Error) as error:
         raise ToolError(f"{file} cannot be read: {error}") from error
     return found
@@ -176,8 +175,11 @@ def agency_by(only: str | None, known: Mapping[str, str] | None) -> AgencyOf:
             if text not in known:
                 raise CellError(f"names {text!r}, which the file of agencies does not have")
             return known[text]
-        if text is not None and not fields.is_name(text):
+        if text is None:
+            return None
+        agency = fields.name(text)
+        if agency is None:
             raise CellError(f"the agency is {text!r}, not {fields.NAME}")
-        return text
+        return agency
 
     return agency_of

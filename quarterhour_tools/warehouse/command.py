@@ -9,6 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
+from quarterhour.model.texts import one_form
 from quarterhour_tools.bucket import Folder
 from quarterhour_tools.emulator.stack import TEMPLATE
 from quarterhour_tools.emulator.template import Template
@@ -114,7 +115,7 @@ def _query(args: argparse.Namespace, declared: Declared) -> str | None:
         return declared.query(args.query).sql
     if args.file:
         try:
-            return sys.stdin.read() if str(args.file) == "-" else str(args.file.read_text("utf-8"))
+            return one_form(sys.stdin.read() if str(args.file) == "-" else str(args.file.read_text("utf-8")))
         except ValueError as error:
             raise ToolError(f"{args.file} is not text in UTF-8: {error}") from error
     sql: str | None = args.sql

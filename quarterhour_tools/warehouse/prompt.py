@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import Final
 
 from quarterhour.model.fields import printable
+from quarterhour.model.texts import one_form
 from quarterhour_tools.errors import INTERRUPTED_MESSAGE, ToolError
 from quarterhour_tools.warehouse.database import Database
 from quarterhour_tools.warehouse.results import Result, write_table
@@ -52,7 +53,7 @@ class Prompt:
         lines: list[str] = []
         while True:
             try:
-                line = input(("...> " if lines else "sql> ") if self._visible else "").strip()
+                line = one_form(input(("...> " if lines else "sql> ") if self._visible else "")).strip()
             except EOFError:
                 return "\n".join(lines) or None
             if line == _QUIT and not lines:

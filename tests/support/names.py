@@ -2,6 +2,8 @@
 
 import unicodedata
 
+from quarterhour.model import texts
+
 _BLANKS = (" ", "\n", "\u00a0", "\u200b")
 
 
@@ -13,4 +15,4 @@ def near(name: str) -> list[str]:
     blanks = [f"{before}{name}{after}" for blank in _BLANKS for before, after in ((blank, ""), ("", blank))]
     wide = "".join(chr(ord(one) + 0xFEE0) if "!" <= one <= "~" else one for one in name)
     found = dict.fromkeys((*forms, *cases, *longer, *blanks, name[:-1], name[1:], wide))
-    return [one for one in found if one not in {name, ""}]
+    return [one for one in found if texts.of_name(one) not in {texts.of_name(name), ""}]

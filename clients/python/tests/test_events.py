@@ -3,7 +3,9 @@
 import json
 from datetime import datetime, timedelta, timezone
 from decimal import Decimal
+from functools import partial
 from typing import Any
+from unicodedata import normalize
 
 import pytest
 
@@ -63,7 +65,8 @@ def test_each_helper_makes_the_event_of_its_type(made: Any, type_: str, data: di
         ({"id": "a#b"}, "id"),
         ({"source": " shop"}, "source"),
         ({"agency": "x" * 201}, "agency"),
-        ({"customer": "a\nb"}, "customer"),
+        ({"customer": "a\u200bb"}, "customer"),
+        ({"agency": "a\u202eb"}, "agency"),
         ({"extra": {"text": "x" * 5000}}, "extra"),
         ({"extra": {"when": AT}}, "extra"),
         ({"attributes": {"subject": "7"}}, "attributes"),
@@ -86,3 +89,29 @@ def test_signs_and_sizes_of_the_other_types_are_checked_too() -> None:
     assert order_item(agency="42", product="TEA", amount="9", quantity=3) == {
         "agency": "42", "product": "TEA", "amount": "9", "quantity": "3"
     }  # fmt: skip
+
+
+def test_two_forms_of_a_text_are_one_text() -> None:
+    one, other = (
+        sale(
+            **{**ACCOUNT, "agency": form("Café Lumière"), "id": form("é1")},
+            amount="1",
+            category=form("Bücher"),
+            extra={form("ä"): [form("ä")]},
+        )
+        for form in (partial(normalize, "NFC"), partial(normalize, "NFD"))
+    )
+    assert one == other
+    assert one.id == "é1"
+
+
+@pytest.mark.parametrize("product", ["10\u00a0kg", "", "x" * 5000, "a\tb", "half of \ud83d", "\u0646\u200c\u0645"])
+def test_a_description_is_left_to_the_server(product: str) -> None:
+    made = json.loads(sale(**ACCOUNT, amount="1", product=product).body)
+    assert made["data"]["product"] == product
+
+
+def test_other_blanks_in_a_name_are_blanks() -> None:
+    assert (
+        json.loads(sale(**{**ACCOUNT, "agency": "株式会社\u3000東京"}, amount="1").body)["subject"] == "株式会社 東京"
+    )

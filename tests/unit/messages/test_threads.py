@@ -86,7 +86,7 @@ def test_messages_of_similar_names_are_different_messages(user: str) -> None:
         ({"text": ""}, "text"),
         ({"text": " \n "}, "text"),
         ({"text": "x" * (MAX_TEXT + 1)}, "text"),
-        ({"text": "bell \x07"}, "text"),
+        ({"text": "\x07\u200b"}, "text"),
         ({"text": ["a"]}, "text"),
         ({"more": 1}, "more"),
     ],

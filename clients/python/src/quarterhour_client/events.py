@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING, Any
+from unicodedata import normalize
 
 from quarterhour_client.errors import EventError
 
@@ -28,6 +30,11 @@ _MAX_TEXT = 200
 _MAX_DIGITS = 38
 _MAX_EXTRA = 4096
 _CODE = 3
+_DESCRIPTIONS = frozenset({"product", "reason"})
+"""The fields of which the server shows what fits, whatever they hold."""
+_BLANKS = re.compile("[\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000]")
+_REFUSED = re.compile("[\x00-\x1f\x7f-\x9f\u00ad\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff]")
+"""Characters that nobody sees, which no name has; the server knows the others, by the letters beside them."""
 _DECIMAL = "a Decimal, a whole number, or a decimal as a string, of at most 38 digits"
 _OWN = frozenset({"specversion", "source", "id", "type", "subject", "time", "data"})
 
@@ -214,10 +221,10 @@ def event(  # noqa: PLR0913 - the fields of an event
         if name in _OWN:
             raise EventError("attributes", f"have {name!r}", "extension attributes, such as traceparent")
     fields = {name: _field(value, name) for name, value in data.items() if value is not None}
-    body = _json({**item, **extensions, "data": fields}, "data")
+    body = _json(in_one_form({**item, **extensions, "data": fields}), "data")
     if len(body) > MAX_BODY - 2:
         raise EventError("data", f"has {len(body):,} bytes as JSON", f"at most {MAX_BODY - 2:,}")
-    return Event(source, id, body)
+    return Event(item["source"], item["id"], body)
 
 
 def order_item(  # noqa: PLR0913 - the fields of an item
@@ -267,23 +274,31 @@ def _field(value: object, name: str) -> object:
         return value
     if isinstance(value, (float, Decimal)):
         raise EventError(name, f"is {value!r}", "a text or a whole number")
-    if isinstance(value, str) and not (0 < len(value) <= _MAX_TEXT and value.isprintable()):
-        raise EventError(name, f"is {value!r}", "1 to 200 printable characters")
+    if isinstance(value, str) and name not in _DESCRIPTIONS:
+        line = " ".join(_BLANKS.sub(" ", normalize("NFC", value)).split())
+        if not 0 < len(line) <= _MAX_TEXT or _REFUSED.search(line):
+            raise EventError(name, f"is {value!r}", "1 to 200 printable characters")
+        return line
     return value
 
 
 def _name(value: object, field: str) -> str:
-    if (
-        not isinstance(value, str)
-        or not 0 < len(value) <= _MAX_TEXT
-        or not value.isprintable()
-        or "#" in value
-        or value != value.strip()
-    ):
+    """Return a name in the form in which the server stores it; raise ``EventError`` if it can be none."""
+    name = normalize("NFC", _BLANKS.sub(" ", value)) if isinstance(value, str) else ""
+    if not 0 < len(name) <= _MAX_TEXT or _REFUSED.search(name) or "#" in name or name != name.strip(" "):
         raise EventError(
             field, f"is {value!r}", "1 to 200 printable characters without # and without a blank at an end"
         )
-    return value
+    return name
+
+
+def in_one_form(value: Any) -> Any:  # noqa: ANN401 - JSON
+    """Return a JSON value with all its texts in Unicode NFC: two forms of one text are one text."""
+    if isinstance(value, str):
+        return normalize("NFC", value)
+    if isinstance(value, dict):
+        return {in_one_form(name): in_one_form(one) for name, one in value.items()}
+    return [in_one_form(one) for one in value] if isinstance(value, (list, tuple)) else value
 
 
 def _signed(value: object, field: str, *, at_least: int | None = None, at_most: int | None = None) -> Decimal:
@@ -317,6 +332,7 @@ def _digits(figure: Decimal) -> int:
 
 def _json(value: object, field: str) -> bytes:
     try:
-        return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+        text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        return text.encode(errors="backslashreplace")  # a lone surrogate stays what it is in JSON
     except (TypeError, ValueError) as error:
         raise EventError(field, f"is not JSON: {error}", "strings, numbers, lists and objects") from None

@@ -13,7 +13,7 @@ import httpx
 
 from quarterhour_client.delivery import Delivery
 from quarterhour_client.errors import RefusedError, UnansweredError
-from quarterhour_client.events import instant
+from quarterhour_client.events import in_one_form, instant
 from quarterhour_client.plan import Refused, Waiting, batches, is_temporary, pause, said, seconds_of, unanswered
 from quarterhour_client.transport import TIMEOUT, Api
 
@@ -101,13 +101,15 @@ class Sender:
 
         A paid order posts its sales, so do not send them as events too. Raises as ``create_order`` does.
         """
-        name = quote(quote(order, safe=""), safe="")  # API Gateway decodes a path once before it looks for the route
+        name = quote(
+            quote(in_one_form(order), safe=""), safe=""
+        )  # API Gateway decodes a path once before it looks for the route
         path = f"/orders/{name}/status"
         return self._exchange("PUT", path, {"from": from_status, "to": to_status}, within)
 
     def _exchange(self, method: str, path: str, body: Mapping[str, Any], within: float) -> dict[str, Any]:
         """Send a request that may be repeated, until it is answered for good."""
-        content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode()
+        content = json.dumps(in_one_form(dict(body)), ensure_ascii=False, allow_nan=False).encode()
         end, attempt = time.monotonic() + within, 0
         while True:
             attempt += 1

@@ -47,7 +47,7 @@ def _forget(read: Fields) -> ForgetRequest:
 
 
 def _customer(value: object) -> str:
-    text = fields.text(value)
+    text = fields.label(value)
     if not text:
         raise ValueError("is no name and no token")
     return text

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING, Any, Final
 
 from quarterhour.messages.keys import MessageKey, Thread, claim_hash, claim_key
-from quarterhour.model import fields
+from quarterhour.model import fields, texts
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ForbiddenError
 from quarterhour.model.fields import NAME, Fields
@@ -108,5 +108,7 @@ def period(text: str) -> str:
 
 
 def _text(value: object) -> str | None:
-    fits = isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and bool(value.strip())
-    return str(value) if fits and all(map(fields.is_printable, re.split(r"[\n\t]", str(value)))) else None
+    if not isinstance(value, str):
+        return None
+    shown = texts.described_lines(value, lambda line: "\t".join(map(texts.visible, texts.of_name(line).split("\t"))))
+    return shown if 1 <= len(shown) <= MAX_TEXT and shown.strip() else None

@@ -6,6 +6,8 @@ from decimal import Decimal, InvalidOperation
 from json.encoder import encode_basestring_ascii as _text
 from typing import Any, Final, NoReturn
 
+from quarterhour.model import texts
+
 NOT_A_NUMBER: Final = Decimal("NaN")
 _ENCODER: Final = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 _SHOWN: Final = 60
@@ -16,9 +18,14 @@ _TOO_DEEP: Final = "nested too deeply"
 def parse(text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
     """Parse JSON; every number becomes a ``Decimal``, ``NaN`` and the infinities become a decimal NaN.
 
+    All its texts are in one form (see ``texts``): two forms of a key are one key.
+
     Raises ``ValueError`` if the text is not JSON, repeats a key of an object or nests too deeply.
     """
-    return _decoded(_DECODER, text)
+    decoded = text if isinstance(text, str) else text.decode(json.detect_encoding(text))
+    if decoded.isascii() and "\\u" not in decoded:
+        return _decoded(_DECODER, decoded)
+    return texts.in_one_form(_decoded(_DECODER_OF_ONE_FORM, decoded))
 
 
 def parse_sealed(content: bytes) -> Any:  # noqa: ANN401 - JSON is any value
@@ -26,7 +33,7 @@ def parse_sealed(content: bytes) -> Any:  # noqa: ANN401 - JSON is any value
 
     Raises ``ValueError`` as ``parse`` does, and for any other number: two readers of a sealed file see the same values.
     """
-    return _decoded(_SEALED_DECODER, content)
+    return _decoded(_SEALED_DECODER, content.decode(json.detect_encoding(content)))
 
 
 def write(value: object) -> str:
@@ -69,9 +76,9 @@ def _canonical(value: object, depth: int) -> str:
             return json.dumps(value)
 
 
-def _decoded(decoder: json.JSONDecoder, text: str | bytes) -> Any:  # noqa: ANN401 - JSON is any value
+def _decoded(decoder: json.JSONDecoder, text: str) -> Any:  # noqa: ANN401 - JSON is any value
     try:
-        return decoder.decode(text if isinstance(text, str) else text.decode(json.detect_encoding(text)))
+        return decoder.decode(text)
     except RecursionError as error:
         raise ValueError(_TOO_DEEP) from error
 
@@ -95,6 +102,10 @@ def _no_key_twice(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return mapping
 
 
+def _in_one_form(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    return _no_key_twice([(texts.one_form(key), texts.in_one_form(value)) for key, value in pairs])
+
+
 _DECODER: Final = json.JSONDecoder(
     parse_float=_decimal,
     parse_int=_decimal,
@@ -102,6 +113,12 @@ _DECODER: Final = json.JSONDecoder(
     object_pairs_hook=_no_key_twice,
 )
 """Made once: that takes as long as parsing a small event."""
+_DECODER_OF_ONE_FORM: Final = json.JSONDecoder(
+    parse_float=_decimal,
+    parse_int=_decimal,
+    parse_constant=lambda _: NOT_A_NUMBER,
+    object_pairs_hook=_in_one_form,
+)
 _SEALED_DECODER: Final = json.JSONDecoder(
     parse_float=_not_whole, parse_constant=_not_whole, object_pairs_hook=_no_key_twice
 )

@@ -6,7 +6,7 @@ from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
 
-from quarterhour.model import money
+from quarterhour.model import money, texts
 from quarterhour.model.errors import FieldProblem, InvalidError, in_words
 from quarterhour.model.identifiers import SEPARATOR
 from quarterhour.model.instants import parse_rfc_3339
@@ -29,8 +29,6 @@ KIND: Final = "1 to 50 lowercase letters, digits and underscores, a letter first
 OPENING: Final = "opening"
 """The kind of an adjustment that brings a balance forward."""
 KIND_PATTERN: Final = re.compile(r"[a-z][a-z0-9_]{0,49}", re.ASCII)
-_JOINER: Final = re.compile(r"(?<=[^\x00-\x7f\u200c\u200d])[\u200c\u200d](?=[^\x00-\x7f\u200c\u200d])")
-"""A zero-width joiner or non-joiner between two characters beyond ASCII."""
 INSTANT: Final = "an RFC 3339 instant such as 2026-10-23T01:30:00Z"
 
 
@@ -136,27 +134,37 @@ def _short(text: str, length: int) -> str:
     return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}... ({length} characters)"
 
 
+def name_form(value: str, most: int = MAX_TEXT) -> str | None:
+    """Return the form in which a name is stored and compared; ``None`` if it cannot be a part of a key."""
+    form = texts.of_name(value)
+    fits = 1 <= len(form) <= most and SEPARATOR not in form and form == form.strip(" ") and texts.is_visible(form)
+    return form if fits else None
+
+
 def is_name(value: str, most: int = MAX_TEXT) -> bool:
-    """Return whether a part of a key, such as an agency, can have this name."""
-    return 1 <= len(value) <= most and value.isprintable() and SEPARATOR not in value and value == value.strip()
+    """Return whether a part of a key, such as an agency, can have this name, in this form."""
+    return name_form(value, most) == value
 
 
 def name(value: object) -> str | None:
-    """Parse a name, which can be a part of a key."""
-    return value if isinstance(value, str) and is_name(value) else None
+    """Parse a name, which can be a part of a key, into its one form."""
+    return name_form(value) if isinstance(value, str) else None
 
 
-def is_printable(value: str) -> bool:
-    """Return whether a line of text can be printed; Persian and emoji need joiners, which are invisible, within words.
-
-    Names that are parts of keys have no joiners: two of them must not look the same.
-    """
-    return _JOINER.sub("", value).isprintable()
+def label(value: object) -> str | None:
+    """Parse a line of text that identifies or groups, such as a category, into its one form."""
+    if not isinstance(value, str):
+        return None
+    line = texts.with_single_blanks(value)
+    return line if 1 <= len(line) <= MAX_TEXT and texts.is_visible(line) else None
 
 
 def text(value: object) -> str | None:
-    """Parse a line of text."""
-    return value if isinstance(value, str) and 1 <= len(value) <= MAX_TEXT and is_printable(value) else None
+    """Parse a line of text that describes something: visible, with single blanks, cut at ``MAX_TEXT`` characters.
+
+    Returns ``None`` if nothing is left to see.
+    """
+    return (texts.described(value, MAX_TEXT) or None) if isinstance(value, str) else None
 
 
 def kind(value: object) -> str | None:
@@ -166,7 +174,11 @@ def kind(value: object) -> str | None:
 
 def location(value: object) -> str | None:
     """Parse a location, such as ``GB#London``: its parts from the largest to the smallest."""
-    return text(value) if isinstance(value, str) and all(value.split(SEPARATOR)) else None
+    if not isinstance(value, str):
+        return None
+    parts = list(map(label, value.split(SEPARATOR)))
+    path = SEPARATOR.join(filter(None, parts))
+    return path if all(parts) and len(path) <= MAX_TEXT else None
 
 
 def decimal_text(value: object) -> str | None:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from quarterhour.customers.keys import is_token
 from quarterhour.ledger.events.billed import MAX_ITEMS
 from quarterhour.ledger.events.event import DETAILS, Event, Rejection, read_event
-from quarterhour.model import exact_json, fields, money
+from quarterhour.model import exact_json, fields, money, texts
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import NAME, Fields
@@ -83,7 +83,7 @@ def _item(sent: object, name: str, problems: list[FieldProblem]) -> dict[str, st
         return None
     item = Fields(sent, f"{name}.", problems)
     item.report_unknown(ITEM_FIELDS)
-    item.value("product", _ID, _id)
+    item.value("product", _ID, _product)
     known = {field: value for field, value in sent.items() if field in ITEM_FIELDS}
     read = read_event(sale("any", 1, known, currency="EUR"), billed=True)
     if isinstance(read, Rejection):
@@ -105,7 +105,11 @@ def _facts(event: Event) -> dict[str, str]:
 
 
 def _id(value: object) -> str | None:
-    return value if isinstance(value, str) and len(value) <= MAX_ID and fields.name(value) else None
+    return fields.name_form(value, MAX_ID) if isinstance(value, str) else None
+
+
+def _product(value: object) -> str | None:
+    return _id(texts.described(value, len(value))) if isinstance(value, str) else None
 
 
 def _placed(value: object) -> datetime | None:

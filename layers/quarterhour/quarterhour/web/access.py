@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Final
 
+from quarterhour.model import texts
 from quarterhour.model.errors import ForbiddenError, UnauthenticatedError
 from quarterhour.model.fields import NAME, is_name, shown
 from quarterhour.model.settings import Environment
@@ -175,7 +176,7 @@ class Gate:
         if not isinstance(subject, str) or not subject:
             raise ForbiddenError("your token has no subject (sub)")
         roles = self._roles(claims)
-        return Caller(subject, roles, self._agencies(claims) if Role.AGENCY in roles else frozenset())
+        return Caller(texts.of_name(subject), roles, self._agencies(claims) if Role.AGENCY in roles else frozenset())
 
     def _roles(self, claims: Mapping[Any, Any]) -> frozenset[Role]:
         if not self._role_claim:
@@ -206,6 +207,7 @@ def _values(claim: object) -> frozenset[str]:
     """
     if not isinstance(claim, str):
         return frozenset({""})
+    claim = texts.of_name(claim)
     is_list = claim.startswith("[") and claim.endswith("]")
     return frozenset(claim[1:-1].split(" ")) if is_list else frozenset({claim})
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 from urllib.parse import quote, unquote
 
-from quarterhour.model import fields
+from quarterhour.model import fields, texts
 from quarterhour.model.errors import FieldProblem, InvalidError, in_words
 from quarterhour.model.fields import NAME, is_name, named, shown
 from quarterhour.model.instants import YEARS
@@ -118,16 +118,18 @@ def among(choices: Mapping[str, T], name_: str) -> T:
 
 def name(text: str) -> str:
     """Return a name; raise ``ValueError`` if it cannot be a part of a key, or was decoded with a loss."""
-    if not is_name(text) or _REPLACEMENT in text:
+    found = fields.name(text)
+    if found is None or _REPLACEMENT in found:
         raise ValueError(text)
-    return text
+    return found
 
 
 def text(value: str) -> str:
     """Return a line of text; raise ``ValueError`` if it is none, or was decoded with a loss."""
-    if fields.text(value) is None or _REPLACEMENT in value:
+    found = fields.label(value)
+    if found is None or _REPLACEMENT in found:
         raise ValueError(value)
-    return value
+    return found
 
 
 def routed(event: dict[str, Any]) -> dict[str, Any]:
@@ -170,7 +172,7 @@ def _unquoted(text: str) -> str:
         unquoted = _REPLACEMENT
     if _REPLACEMENT in unquoted:
         raise invalid("path", f"holds {shown(text)}, which is not UTF-8", "names in UTF-8, encoded twice")
-    return unquoted
+    return texts.of_name(unquoted)
 
 
 def names(field: str, segment: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError as NoRouteError
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from quarterhour.model import fields
+from quarterhour.model import fields, texts
 from quarterhour.model.errors import MalformedError, NotFoundError, RequestError
 from quarterhour.model.settings import Environment
 from quarterhour.web import http, parameters
@@ -85,7 +85,8 @@ class Routes:
     def parameters(self) -> Parameters:
         """Return the query parameters of the current request."""
         event = self._app.current_event
-        return Parameters(event.path, event.query_string_parameters)
+        values = {name: texts.of_name(value) for name, value in event.query_string_parameters.items()}
+        return Parameters(event.path, values)
 
     def header(self, name: str) -> str:
         """Return a header of the current request by its name in lower case; empty if it is missing."""

@@ -2,7 +2,8 @@
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, Literal
+from unicodedata import normalize
 
 import pytest
 from hypothesis import given
@@ -156,14 +157,19 @@ BAD = {
         "gives a commission of more than 38 digits",
         "fewer digits in commission_rate or amount",
     ),
-    "empty product": (sale_of(product=""), "data.product", "is ''", TEXT),
-    "product of 201 characters": (
-        sale_of(product="p" * 201),
-        "data.product",
+    "empty category": (sale_of(category=""), "data.category", "is ''", TEXT),
+    "category of 201 characters": (
+        sale_of(category="p" * 201),
+        "data.category",
         "is '" + "p" * 59 + "... (201 characters)",
         TEXT,
     ),
-    "product with a tab": (sale_of(product="a\tb"), "data.product", "is 'a\\tb'", TEXT),
+    "order with a zero-width blank": (
+        sale_of(order_id="a\u200bb"),
+        "data.order_id",
+        "is 'a\\u200bb'",
+        TEXT,
+    ),
     "quantity as a word": (sale_of(quantity="six"), "data.quantity", "is 'six'", AMOUNT),
     "unit price NaN": (
         sale_of(unit_price=exact_json.NOT_A_NUMBER),
@@ -685,3 +691,35 @@ def test_a_rerating_applies_no_rate_card_of_an_agency_with_a_nearly_equal_name(n
         assert isinstance(refused, Rejection)
         named = {problem.field for problem in refused.problems}
         assert named & {"subject", "data.rerating.rate_card"}, "an invalid name, or the rate card of another agency"
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        ("12 kg\u00a0Grieß", "12 kg Grieß"),
+        ("京都\u3000駅", "京都 駅"),
+        ("Prix\u202f: 7\n", "Prix : 7"),
+        ("Schiff\u00adfahrt", "Schifffahrt"),
+        ("\u202b\u05e9\u05dd\u200f", "\u05e9\u05dd"),
+        ("\U0001fae9 pin \ud83d", "\U0001fae9 pin"),
+        ("ن\u200cم", "ن\u200cم"),
+        ("p" * 300, "p" * 200),
+        ("\u200b", None),
+        ("", None),
+    ],
+)
+def test_a_product_never_keeps_a_sale_out(sent: str, shown: str | None) -> None:
+    event = read_event(sale_of(product=sent))
+    assert isinstance(event, Event)
+    assert event.details.get("product") == shown
+
+
+@given(st.text(min_size=1), st.sampled_from(["source", "id", "subject"]))
+def test_two_forms_of_an_event_are_one_event(text: str, name: str) -> None:
+    def read_in(form: Literal["NFC", "NFD"]) -> Event | Rejection:
+        sent = normalize(form, text)
+        facts = dict.fromkeys(("product", "category", "location", "order_id", "customer"), sent)
+        item = sale_of(**facts, extra={"note": [sent], sent: sent}) | {name: sent}
+        return read_event(exact_json.parse(exact_json.canonical(item)))
+
+    assert read_in("NFC") == read_in("NFD")

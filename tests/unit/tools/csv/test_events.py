@@ -90,7 +90,8 @@ def test_rows_are_counted_from_one_with_the_bad_ones_and_without_blank_lines() -
 
 def test_bad_rows_carry_the_physical_line_on_which_they_start() -> None:
     text = (
-        HEADER + 'A,42,2026-10-23,1,"two\nlines"\nB,"4\n2",2026-10-23,1,\nC,42,never,1,\nD,42,2026-10-23,free,\nE,42\n'
+        HEADER
+        + 'A,42,2026-10-23,1,"two\nlines\u200b"\nB,"4\n2",2026-10-23,1,\nC,42,never,1,\nD,42,2026-10-23,free,\nE,42\n'
     )
     assert [line for line, _ in bad(text)] == [2, 4, 6, 7, 8]
 

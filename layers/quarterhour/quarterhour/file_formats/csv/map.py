@@ -27,6 +27,7 @@ from quarterhour.file_formats.csv.sections import Section
 from quarterhour.file_formats.csv.table import DELIMITERS, FileForm
 from quarterhour.file_formats.csv.total_map import TotalMap, total_map
 from quarterhour.model.fields import NAME, is_name
+from quarterhour.model.texts import one_form
 
 FEE_FIELDS: Final = frozenset({"commission"})
 _MOST_HEADER: Final = 1000
@@ -136,7 +137,7 @@ def _map_of_provider(top: Section) -> CsvMap:
 def _content(text: str, *, without: str = "") -> dict[str, Any]:
     """Return the entries of a map, over those of the shipped map that it is `like`, of which one is left `without`."""
     try:
-        content = tomllib.loads(text)
+        content = tomllib.loads(one_form(text))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise MapError("map", f"is not TOML: {error}") from None
     if _LIKE not in content:

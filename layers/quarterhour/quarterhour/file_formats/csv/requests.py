@@ -9,6 +9,7 @@ from quarterhour.file_formats.csv.parts import PartPlace
 from quarterhour.model import fields
 from quarterhour.model.errors import FieldProblem, InvalidError
 from quarterhour.model.fields import Fields, printable
+from quarterhour.model.texts import described
 from quarterhour.web.bodies import MAX_FILE, file_content
 
 MAX_MAP: Final = 50_000
@@ -91,7 +92,7 @@ def _setting(value: object) -> str | None:
 
 
 def _file_name(value: object) -> str | None:
-    return value if isinstance(value, str) and 1 <= len(value) <= MAX_SETTING and value.isprintable() else None
+    return (described(value, MAX_SETTING) or None) if isinstance(value, str) else None
 
 
 def _place(value: object) -> PartPlace | None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.lines import LONGEST, FileLine
+from quarterhour.model.texts import one_form
 
 DELIMITERS: Final = (",", ";", "\t", "|")
 """The delimiters that are tried if the map names none; `,` counts if a single column leaves the choice open."""
@@ -175,7 +176,7 @@ class _LongRowError(Exception):
 
 
 def records(lines: Iterator[FileLine], delimiter: str, quote: str | None) -> Iterator[CsvRecord | BadRow]:
-    """Split lines into rows. A quoted cell may hold line ends; blank lines are skipped.
+    """Split lines into rows, with cells in one form. A quoted cell may hold line ends; blank lines are skipped.
 
     If a row is not CSV, its first line is a bad row, and its other lines are read again: an unclosed quote loses no
     other row. Passes a `PartEndError` of the lines on, with the line of the row in which it was raised.
@@ -195,7 +196,7 @@ def records(lines: Iterator[FileLine], delimiter: str, quote: str | None) -> Ite
             reader = _reader(feed.texts(), delimiter, quote)
         else:
             if cells:
-                yield CsvRecord(feed.taken[0].number, cells)
+                yield CsvRecord(feed.taken[0].number, list(map(one_form, cells)))
 
 
 class _Feed:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, Self
 from quarterhour.customers.keys import is_token
 from quarterhour.ledger.events.billed import reserved
 from quarterhour.ledger.events.cloud_event import check_content_type, read_attributes, read_data
-from quarterhour.model import exact_json, fields, money
+from quarterhour.model import exact_json, fields, money, texts
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import MAX_TEXT, NAME, TEXT, Fields
 from quarterhour.model.identifiers import Account, Identity
@@ -244,7 +244,7 @@ def _read(item: Mapping[str, Any], outer: Fields) -> Event | None:
         name: text
         for name, (expected, read) in _DETAILS.items()
         if name in data or name in required
-        if (text := inner.value(name, expected, read, optional=name not in required)) is not None
+        if (text := inner.value(name, expected, read, optional=name not in required))
     }
     if form == RERATING and (rerating := _rerating(data[RERATING], agency, outer.problems)):
         details[RERATING] = rerating.text
@@ -351,7 +351,7 @@ def _rerating(value: object, agency: str | None, problems: list[FieldProblem]) -
     rate_cards = f"{rate_card_name(agency or '<agency>')}, {group_rate_card_name('<group>')} or {DEFAULT_RATE_CARD}"
     rate_card = inner.value("rate_card", rate_cards, lambda name: _applicable(name, agency))
     version = inner.value("version", NUMBER, _version)
-    by = inner.value("by", f"the operator: {TEXT}, not all of them blanks", _words)
+    by = inner.value("by", f"the operator: {TEXT}, not all of them blanks", fields.text)
     return Rerating(rate_card, version, by) if rate_card and version and by else None
 
 
@@ -378,12 +378,12 @@ def _text_or_number(value: object) -> str | None:
     if isinstance(value, Decimal):
         decimal = money.parse_decimal(value)
         return money.plain(decimal) if decimal is not None and decimal == int(decimal) else None
-    return fields.text(value)
+    return fields.label(value)
 
 
-def _words(value: object) -> str | None:
-    text = fields.text(value)
-    return text if text and text.strip() else None
+def _description(value: object) -> str | None:
+    """Return a text that describes what is sold: it never keeps a sale out, and is empty if nothing is to be seen."""
+    return texts.described(value, MAX_TEXT) if isinstance(value, str) else None
 
 
 def _extra(value: object) -> str | None:
@@ -396,20 +396,20 @@ def _extra(value: object) -> str | None:
 
 
 _DETAILS: Final[Mapping[str, tuple[str, Callable[[Any], str | None]]]] = {
-    "product": (TEXT, fields.text),
+    "product": (TEXT, _description),
     "quantity": (fields.AMOUNT, fields.decimal_text),
     "unit_price": (fields.AMOUNT, fields.decimal_text),
-    CUSTOMER: (TEXT, fields.text),
-    "order_id": (TEXT, fields.text),
+    CUSTOMER: (TEXT, fields.label),
+    "order_id": (TEXT, fields.label),
     "line": (f"{TEXT}, or a whole number", _text_or_number),
     "location": (fields.LOCATION, fields.location),
     "refers_to": (f"the id of the sale: {NAME}", fields.name),
     "extra": (f"an object of at most {MAX_EXTRA_BYTES} bytes as JSON", _extra),
-    "category": (TEXT, fields.text),
+    "category": (TEXT, fields.label),
     "refers_to_source": (f"the source of the sale: {NAME}", fields.name),
-    "reason": (f"{TEXT}, not all of them blanks", _words),
+    "reason": (f"{TEXT}, not all of them blanks", fields.text),
     "kind": (f"{fields.KIND}; {OPENING} for a balance that is brought forward", fields.kind),
-    STATEMENT: (f"the number of the statement that is paid: {TEXT}", _words),
+    STATEMENT: (f"the number of the statement that is paid: {TEXT}", fields.label),
 }
 OF_CORRECTIONS: Final = ("refers_to_source", "reason")
 """The names of the optional facts that only refunds, voids and adjustments have; a payment too has a reason."""

@@ -10,7 +10,7 @@ from urllib.parse import unquote_to_bytes
 
 from quarterhour.ledger.events.cloud_event import CONTENT_TYPE, DATA, IN_BASE64, is_json_type
 from quarterhour.ledger.events.event import Event, Rejection, read_event, rejection
-from quarterhour.model import exact_json
+from quarterhour.model import exact_json, texts
 from quarterhour.model.errors import FieldProblem, MalformedError, TooLargeError
 from quarterhour.model.fields import named
 from quarterhour.web.bodies import check_size, media_type, parse, refusal, unsupported
@@ -149,6 +149,6 @@ def _decoded(value: str) -> str:
     if _NO_ENCODING.search(value):
         raise ValueError("has a % without two hexadecimal digits")
     try:
-        return unquote_to_bytes(value).decode()
+        return texts.one_form(unquote_to_bytes(value).decode())
     except UnicodeDecodeError as error:
         raise ValueError("is not percent-encoded UTF-8") from error

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
-from quarterhour.model import instants
+from quarterhour.model import instants, texts
 from quarterhour.model.fields import Fields, is_name, refuse
 from quarterhour.model.identifiers import Account
 
@@ -83,7 +83,7 @@ def _text(value: object) -> str | None:
 
 def _account(value: object) -> Account | None:
     try:
-        account = Account.parse(value) if isinstance(value, str) else None
+        account = Account.parse(texts.of_name(value)) if isinstance(value, str) else None
     except ValueError:
         return None
     return account if account and is_name(account.agency) and is_name(account.currency) else None

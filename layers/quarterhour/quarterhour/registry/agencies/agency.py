@@ -7,7 +7,7 @@ from enum import Enum
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from quarterhour.model import fields, money
+from quarterhour.model import fields, money, texts
 from quarterhour.model.countries import COUNTRIES
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.fields import Fields
@@ -158,7 +158,7 @@ def _read_tax(inner: Fields, country: str | None) -> TaxProfile | None:
     by_kind = _read_rates(
         inner, "by_kind", f"a kind of adjustment: {fields.KIND}; not {fields.OPENING}, which is not taxed", _taxed_kind
     )
-    by_category = _read_rates(inner, "by_category", f"a category: {fields.TEXT}", fields.text)
+    by_category = _read_rates(inner, "by_category", f"a category: {fields.TEXT}", fields.label)
     return None if rate is None else TaxProfile(*rate, vat_id, by_kind, by_category)
 
 
@@ -178,11 +178,13 @@ def _read_rates(
     if len(sent) > MAX_RATES:
         inner.problem(field, f"has {len(sent)} tax rates", f"at most {MAX_RATES}")
         return _NO_RATES
-    rates = {}
-    for name, value in sent.items():
-        path = f"{field}.{fields.named(name)}"
-        if name_of(name) is None:
+    rates: dict[str, TaxRate] = {}
+    for sent_name, value in sent.items():
+        path, name = f"{field}.{fields.named(sent_name)}", name_of(sent_name)
+        if name is None:
             inner.problem(path, "is not a name of one", expected)
+        elif name in rates:
+            inner.problem(path, "is given twice, in two forms", "each once")
         elif not isinstance(value, Mapping):
             inner.problem(path, f"is {fields.shown(value)}", _RATE)
         else:
@@ -198,9 +200,11 @@ def _of(country: str | None) -> str:
 
 
 def address(value: object) -> str | None:
-    """Return an address; ``None`` if the value is none."""
-    fits = isinstance(value, str) and value.strip() and len(value) <= MAX_ADDRESS
-    return str(value) if fits and all(map(fields.is_printable, str(value).split("\n"))) else None
+    """Return an address with its lines as ``fields.text`` would have them; ``None`` if the value is none."""
+    if not isinstance(value, str):
+        return None
+    lines = texts.described_lines(value, lambda line: texts.described(line, MAX_ADDRESS))
+    return texts.cut(lines, MAX_ADDRESS).strip("\n") or None
 
 
 def country_of(value: object) -> str | None:

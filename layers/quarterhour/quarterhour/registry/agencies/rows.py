@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from quarterhour.model import exact_json, fields, money
+from quarterhour.model import exact_json, fields, money, texts
 from quarterhour.model.errors import FieldProblem, in_words
 from quarterhour.registry.agencies.agency import FIELDS, Agency, read_agency
 from quarterhour.registry.documents.keys import AGENCY_NAME, is_agency
@@ -109,7 +109,7 @@ def _csv(lines: Iterable[str], known: Collection[str]) -> Iterator[tuple[int, An
         if None in cells or None in cells.values():
             yield number, BadLine(number, f"has another number of cells than the first line, which has {len(columns)}")
             continue
-        given = {column: text for column, text in cells.items() if text}
+        given = {column: texts.one_form(text) for column, text in cells.items() if text}
         tax = {field: given.pop(column) for column, field in _TAX_COLUMNS.items() if column in given}
         yield number, {**given, **({"tax": tax} if tax else {})}
 
@@ -121,9 +121,9 @@ def _row(number: int, values: Any, *, versions: bool) -> AgencyRow | BadLine:  #
     content = {name: value for name, value in values.items() if name not in own}
     read = fields.Fields(values)
     at = read.value(_REGISTERED_AT, fields.INSTANT, fields.instant, optional=True) if versions else None
-    agency, problems = values.get("agency"), read.problems
-    if not isinstance(agency, str) or not is_agency(agency):
-        found = "is missing" if agency is None else f"is {fields.shown(agency)}"
+    agency, problems = fields.name(values.get("agency")), read.problems
+    if agency is None or not is_agency(agency):
+        found = "is missing" if values.get("agency") is None else f"is {fields.shown(values['agency'])}"
         problems.append(FieldProblem("agency", found, AGENCY_NAME))
     valid = read_agency(content, "")
     if not isinstance(valid, Agency):

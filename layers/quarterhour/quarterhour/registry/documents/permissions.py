@@ -1,6 +1,6 @@
 """Permissions to read a document or a report: the marketplace reads all, people of agencies what they may read."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final, Self
@@ -71,12 +71,13 @@ def permissions_values(document: str, permissions: Permissions, by: str, now: da
 
 
 def _agencies(value: object) -> tuple[str, ...] | None:
-    return _names(value) if isinstance(value, list) and all(map(fields.name, value)) else None
+    return _names(value, fields.name)
 
 
 def _people(value: object) -> tuple[str, ...] | None:
-    return _names(value) if isinstance(value, list) and all(map(fields.text, value)) else None
+    return _names(value, fields.label)
 
 
-def _names(value: list[str]) -> tuple[str, ...] | None:
-    return tuple(sorted(set(value))) if len(value) <= MOST else None
+def _names(value: object, read: Callable[[object], str | None]) -> tuple[str, ...] | None:
+    names = list(map(read, value)) if isinstance(value, list) and len(value) <= MOST else [None]
+    return tuple(sorted(set(filter(None, names)))) if all(names) else None

@@ -132,7 +132,7 @@ def _units(value: object) -> Decimal | None:
 
 
 def _source(value: object) -> str | None:
-    text = fields.text(value)
+    text = fields.label(value)
     return text if text and len(text) <= MAX_SOURCE else None
 
 

@@ -151,7 +151,7 @@ def _read_rule(value: object, prefix: str, outer: Fields) -> Rule | None:
     inner = Fields(value, prefix, outer.problems)
     inner.report_unknown(_RULE)
     percent = inner.value("percent", fields.PERCENT, fields.percent)
-    category = inner.value("category", fields.TEXT, fields.text, optional=True)
+    category = inner.value("category", fields.TEXT, fields.label, optional=True)
     location = inner.value("location", fields.LOCATION, fields.location, optional=True)
     currency = inner.value("currency", fields.CURRENCY, fields.currency, optional=True)
     fixed, least, most = (inner.value(name, _FEE, _fee, optional=True) for name in _FEES)

@@ -269,4 +269,4 @@ def _period(value: object) -> Period | None:
 def _sources(value: object) -> frozenset[str] | None:
     if not isinstance(value, list) or len(value) > _SOURCES or not all(map(fields.name, value)):
         return None
-    return frozenset(value)
+    return frozenset(filter(None, map(fields.name, value)))

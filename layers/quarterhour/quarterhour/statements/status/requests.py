@@ -60,4 +60,4 @@ def _seen(value: object) -> int | None:
 
 
 def _stored_name(value: object) -> str | None:
-    return value if isinstance(value, str) and fields.is_name(value) else None
+    return fields.name(value)
