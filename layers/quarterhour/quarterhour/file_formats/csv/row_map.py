@@ -8,7 +8,7 @@ from quarterhour.file_formats.csv.cells import Cells
 from quarterhour.file_formats.csv.compiler import Compiler
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.sections import Section
-from quarterhour.model.fields import is_printable
+from quarterhour.model.texts import is_visible
 
 LONGEST_RULE: Final = 100
 """The most characters of the name of a rule."""
@@ -33,7 +33,7 @@ def exclusion_maps(tables: object, compiler: Compiler) -> list[ExclusionMap]:
                 found += _listed(exclude, compiler)
                 continue
             rule = exclude.text("rule")
-            if not rule or not is_printable(rule) or len(rule) > LONGEST_RULE:
+            if not rule or not is_visible(rule) or len(rule) > LONGEST_RULE:
                 raise MapError(exclude.path("rule"), f"must be 1 to {LONGEST_RULE} printable characters")
             if not exclude.peek("when"):
                 raise MapError(exclude.path("when"), "is missing: a rule says which rows it excludes")
