@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import IO, Final
 
 from quarterhour.ledger.events.http import BATCH, MAX_BODY, ONE
-from quarterhour.model.clock import parse_iso
+from quarterhour.model.instants import parse_rfc_3339
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.loading.input_lines import STDIN, input_lines
 
@@ -158,7 +158,7 @@ def _start(lines: Iterable[EventLine | BadLine]) -> tuple[datetime, Iterable[Eve
 def _time(event: object) -> datetime | None:
     time = event.get("time") if isinstance(event, dict) else None
     try:
-        instant = parse_iso(time) if isinstance(time, str) else None
+        instant = parse_rfc_3339(time) if isinstance(time, str) else None
     except ValueError:
         return None
     return instant if instant and instant.year in _YEARS else None

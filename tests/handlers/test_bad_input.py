@@ -218,7 +218,7 @@ GOOD: dict[str, Good] = {
     ),
     "POST /bank-files": Good(query={"format": "csv"}, body=table([("121.00", "S-000001")]).decode(), content_type=FILE),
     "GET /receivables": Good(query={"agency": "42", "on": "2026-12-31", "limit": "10"}),
-    "GET /search": Good(query={"q": "e0"}, accepts={"q": SEPARATED}),
+    "GET /search": Good(query={"q": "e0"}, accepts={"q": SEPARATED | {"a line break"}}),
     "GET /disputes": Good(query={"status": "open", "agency": "42", "limit": "10"}),
     "GET /documents": Good(query={"kind": "document", "limit": "10"}),
     "PUT /documents/{document}": Good(

@@ -140,7 +140,7 @@ def test_an_invalid_filter_is_refused(world: World) -> None:
         ("source", "a#b"),
         ("order", ""),
         ("order", "x" * 201),
-        ("customer", "a\nb"),
+        ("customer", "a\u200bb"),
         ("customer", "\ufffd"),
     ):
         assert world.refused("/events", **DAY, **{name: value})["field"] == name

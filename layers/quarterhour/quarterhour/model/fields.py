@@ -9,7 +9,7 @@ from typing import Any, Final
 from quarterhour.model import money, texts
 from quarterhour.model.errors import FieldProblem, InvalidError, in_words
 from quarterhour.model.identifiers import SEPARATOR
-from quarterhour.model.instants import parse_rfc_3339
+from quarterhour.model.instants import NoInstantError, parse_rfc_3339
 
 MAX_TEXT: Final = 200
 MAX_PROBLEMS: Final = 10
@@ -219,10 +219,12 @@ def currency_of_account(text: str) -> str:
 
 
 def instant(value: object) -> datetime | None:
-    """Parse an RFC 3339 instant into UTC."""
+    """Parse an RFC 3339 instant into UTC; raise ``NoInstantError`` for one that does not exist."""
     if not isinstance(value, str):
         return None
     try:
         return parse_rfc_3339(value)
+    except NoInstantError as error:
+        raise NoInstantError(f"is {shown(value)}, which {error}") from error
     except ValueError:
         return None

@@ -19,17 +19,39 @@ MONTH: Final = f"a month such as 2026-10, of the years {YEARS[0]} to {YEARS[1]}"
 
 _DAY: Final = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", re.ASCII)
 _RFC_3339: Final = re.compile(
-    r"[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ][0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,9})?"
-    r"([Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])",
+    r"(?P<minute>[0-9]{4}-[0-9]{2}-[0-9]{2}[Tt ](?P<hour>[0-9]{2}):[0-9]{2}:)(?P<second>[0-9]{2})"
+    r"(?:(?P<fraction>\.[0-9]{1,6})[0-9]*)?(?P<offset>[Zz]|[+-]([01][0-9]|2[0-3]):[0-5][0-9])",
     re.ASCII,
 )
+_LEAP: Final = "60"
+_ENDS_OF_HALVES: Final = {(6, 30), (12, 31)}
+_LAST_MINUTE: Final = (23, 59)
+
+
+class NoInstantError(ValueError):
+    """A text has the form of an RFC 3339 instant, but names none; the message says why."""
 
 
 def parse_rfc_3339(text: str) -> datetime:
-    """Parse an RFC 3339 instant of any year into UTC; raise ``ValueError`` for any other text."""
-    if not _RFC_3339.fullmatch(text):
+    """Parse an RFC 3339 instant of any year into UTC; what is finer than a microsecond is cut.
+
+    A leap second is the second before it: it belongs to the day that it ends. Raises ``NoInstantError`` for an instant
+    that does not exist, and ``ValueError`` for any other text.
+    """
+    match = _RFC_3339.fullmatch(text)
+    if not match:
         raise ValueError(text)
-    return parse_iso(text.upper())
+    minute, hour, second, fraction, offset = match.group("minute", "hour", "second", "fraction", "offset")
+    if hour == "24":
+        raise NoInstantError("has the hour 24: the end of a day is 00:00:00 of the next one")
+    is_leap = second == _LEAP
+    try:
+        at = parse_iso(f"{minute}{'59' if is_leap else second}{fraction or ''}{offset}".upper())
+    except ValueError as error:
+        raise NoInstantError(f"is no instant: {error}") from error
+    if is_leap and ((at.hour, at.minute) != _LAST_MINUTE or (at.month, at.day) not in _ENDS_OF_HALVES):
+        raise NoInstantError("has the second 60, which only ends 30 June and 31 December, at 23:59:60 UTC")
+    return at
 
 
 def day(text: str) -> date:

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 from quarterhour.model import fields, texts
 from quarterhour.model.errors import FieldProblem, InvalidError, in_words
 from quarterhour.model.fields import NAME, is_name, named, shown
-from quarterhour.model.instants import YEARS
+from quarterhour.model.instants import YEARS, NoInstantError
 from quarterhour.web.paging import DEFAULT_LIMIT, MAX_LIMIT, Ordered, Paging, request_name
 
 T = TypeVar("T")
@@ -100,6 +100,8 @@ def parsed(field: str, value: str, expected: str, parse: Callable[[str], T]) -> 
     """Return a value as ``parse`` converts it; raise ``InvalidError`` if that raises ``ValueError``."""
     try:
         return parse(value)
+    except NoInstantError as error:
+        raise invalid(field, f"is {shown(value)}, which {error}", expected) from error
     except ValueError as error:
         raise invalid(field, f"is {shown(value)}", expected) from error
 

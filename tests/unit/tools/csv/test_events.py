@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,17 @@ def test_bad_rows_carry_the_physical_line_on_which_they_start() -> None:
         ("A,42,,1,", "event[1].time: time is empty"),
         ("A,42,2026-10-23,,", "event[1].data.amount: price is empty"),
         ("A,42,23.10.2026,1,", "event[1].time: '23.10.2026' is not a time of the form iso"),
+        (
+            "A,42,2026-10-23T24:00:00Z,1,",
+            "event[1].time: '2026-10-23T24:00:00Z' has the hour 24: the end of a day is 00:00:00 of the next one",
+        ),
+        (
+            "A,42,2026-10-23 24:00,1,",
+            (
+                "event[1].time: '2026-10-23 24:00' has the hour 24 or the second 60: the end of a day is 00:00 of the "
+                "next one, and a leap second needs its offset from UTC"
+            ),
+        ),
         (
             "A,42,2026-10-23,1.5,",
             (
@@ -618,3 +630,16 @@ def test_a_reader_that_takes_only_a_part_gets_no_success(tmp_path: Path) -> None
     ended = command_into(writer, tmp_path)
     os.close(writer)
     assert (ended.returncode, ended.stderr) == (2, b"")
+
+
+def test_a_leap_second_with_its_offset_belongs_to_the_day_that_it_ends() -> None:
+    [body] = good(HEADER + "A1,43,2016-12-31T23:59:60Z,5,\n")
+    assert body["time"] == "2016-12-31T23:59:59Z"
+
+
+def test_columns_cells_and_the_map_are_compared_in_one_form() -> None:
+    toml = unicodedata.normalize("NFD", TILL.replace("{customer}", "{käufer}"))
+    text = unicodedata.normalize("NFD", HEADER.replace("customer", "käufer") + "A1,43,2026-10-23,5,Zoë\n")
+    [body] = good(unicodedata.normalize("NFC", text), toml)
+    assert [body] == good(text, toml) == good(text, unicodedata.normalize("NFC", toml))
+    assert body["data"]["customer"] == "Zoë"

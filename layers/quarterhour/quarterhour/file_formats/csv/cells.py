@@ -18,6 +18,7 @@ from zoneinfo import ZoneInfo
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
 from quarterhour.file_formats.csv.numbers import NumberForm
 from quarterhour.model import money
+from quarterhour.model.instants import NoInstantError, parse_rfc_3339
 
 Cells = Mapping[str, str]
 """The cleaned cells of one row by column name; `row` is its ordinal. The empty text means: no value."""
@@ -32,6 +33,8 @@ _SAMPLE_TIME: Final = datetime(2026, 10, 23, 13, 30, tzinfo=UTC)
 _MONTHS: Final = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 _MONTH: Final = re.compile(r"[^\W\d_]+\.?")
 
+_END_OF_DAY: Final = re.compile(r"[T ](24|[0-9]{2}:[0-9]{2}:60)(?![0-9])")
+"""The hour 24 and the second 60 of a local time; whether Python reads them depends on its version."""
 _LONGEST_FORMULA: Final = 100
 """The most columns, numbers and signs of a formula."""
 
@@ -165,11 +168,26 @@ def _local_time(formats: tuple[str, ...], text: str) -> datetime:
     for form in formats:
         try:
             if form == ISO:
-                return datetime.fromisoformat(text)
+                return _iso_time(text)
             return datetime.strptime(text, form)  # noqa: DTZ007 - the caller adds the zone to a naive time
         except ValueError:
             continue
     raise CellError(f"{text!r} is not a time of the form {' or '.join(formats)}")
+
+
+def _iso_time(text: str) -> datetime:
+    """Return a time of ISO 8601; raise `CellError` for one that does not exist, `ValueError` for any other text."""
+    try:
+        return parse_rfc_3339(text)
+    except NoInstantError as error:
+        raise CellError(f"{text!r} {error}") from None
+    except ValueError:
+        if _END_OF_DAY.search(text):
+            raise CellError(
+                f"{text!r} has the hour 24 or the second 60: the end of a day is 00:00 of the next one, and a leap "
+                "second needs its offset from UTC"
+            ) from None
+        return datetime.fromisoformat(text)
 
 
 def column(name: str) -> CellExpression[str]:
