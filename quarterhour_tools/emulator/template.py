@@ -145,7 +145,7 @@ class Template:
         """Return those resources of one type whose condition holds for the parameters."""
         conditions = {name: resource.get("Condition") for name, resource in self._document["Resources"].items()}
         found = self.resources(kind).items()
-        return {name: one for name, one in found if conditions[name] is None or self._holds(conditions[name])}
+        return {name: one for name, one in found if conditions[name] is None or self.holds(conditions[name])}
 
     def queue_limits(self, logical: str, attributes: Attributes) -> QueueLimits:
         """Return what a queue does with messages that are not deleted."""
@@ -217,7 +217,7 @@ class Template:
                     text,
                 )
             case {"Fn::If": [name, then, otherwise], **others} if not others:
-                return self.resolve(then if self._holds(name) else otherwise, attributes)
+                return self.resolve(then if self.holds(name) else otherwise, attributes)
             case dict():
                 unknown = next((key for key in value if key.startswith("Fn::")), None)
                 if unknown:
@@ -229,19 +229,19 @@ class Template:
             case _:
                 return value
 
-    def _holds(self, condition: Any) -> bool:  # noqa: ANN401 - the name of a condition, or its definition
+    def holds(self, condition: Any) -> bool:  # noqa: ANN401 - the name of a condition, or its definition
         """Return whether a condition holds for the parameters."""
         match condition:
             case str(name) | {"Condition": str(name)}:
-                return self._holds(self._document["Conditions"][name])
+                return self.holds(self._document["Conditions"][name])
             case {"Fn::Equals": [one, other]}:
                 return self._compared(one) == self._compared(other)
             case {"Fn::Not": [one]}:
-                return not self._holds(one)
+                return not self.holds(one)
             case {"Fn::And": list(all_)}:
-                return all(map(self._holds, all_))
+                return all(map(self.holds, all_))
             case {"Fn::Or": list(some)}:
-                return any(map(self._holds, some))
+                return any(map(self.holds, some))
             case _:
                 raise ToolError(f"the emulator does not support the condition {condition}")
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import yaml
 from moto.awslambda.models import LambdaBackend
 from moto.cloudformation.models import ChangeSet, CloudFormationBackend
-from moto.cloudformation.parsing import NULL_MODELS
+from moto.cloudformation.parsing import NULL_MODELS, ResourceMap
 from moto.dynamodb.models import dynamodb_backends
 from moto.moto_server.werkzeug_app import DomainDispatcherApplication, create_backend_app
 from samtranslator.translator.transform import transform
@@ -24,6 +24,7 @@ from werkzeug.serving import make_server
 from quarterhour_tools.emulator.direct import ACCOUNT, REGION, embedded, respond
 from quarterhour_tools.emulator.dynamodb.calls import DynamoDB
 from quarterhour_tools.emulator.template import Template
+from tests.template.stack import chosen
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIEnvironment
@@ -45,9 +46,6 @@ QUOTA = json.dumps({"AccountLimit": {"ConcurrentExecutions": 10}}).encode()
 """What a new account may run at once."""
 
 
-NO_VALUE = {"Ref": "AWS::NoValue"}
-
-
 def translating(make: Callable[..., Any]) -> Callable[..., Any]:
     """Return a way to make a change set whose template is translated, and without conditions, if it names a transform.
 
@@ -58,23 +56,10 @@ def translating(make: Callable[..., Any]) -> Callable[..., Any]:
         document = yaml.safe_load(template)
         if "Transform" in document:
             translated = transform(document, {}, None)
-            template = json.dumps(chosen(translated, Template(translated, Path(), parameters)._holds))
+            template = json.dumps(chosen(translated, Template(translated, Path(), parameters).holds))
         return make(*args, template=template, parameters=parameters, **kwargs)
 
     return made
-
-
-def chosen(value: Any, holds: Callable[[str], bool]) -> Any:
-    """Return a part of a template as it is where conditions hold."""
-    match value:
-        case {"Fn::If": [condition, then, otherwise]}:
-            return chosen(then if holds(condition) else otherwise, holds)
-        case dict():
-            return {key: new for key, one in value.items() if (new := chosen(one, holds)) != NO_VALUE}
-        case list():
-            return [new for one in value if (new := chosen(one, holds)) != NO_VALUE]
-        case _:
-            return value
 
 
 def applied_with_outputs(change_set: ChangeSet) -> None:
@@ -84,6 +69,16 @@ def applied_with_outputs(change_set: ChangeSet) -> None:
     change_set.stack.output_map = change_set.stack._create_output_map()
 
 
+def delete_for_good(resources: ResourceMap, resource: Any, *rest: Any) -> None:
+    """Delete a resource, and forget it: moto would not make another of its name."""
+    delete(resources, resource, *rest)
+    parsed = resources._parsed_resources
+    for name in [name for name, one in parsed.items() if one is resource]:
+        del parsed[name]
+
+
+delete = ResourceMap._delete_resource
+ResourceMap._delete_resource = delete_for_good  # type: ignore[assignment, method-assign]
 apply = ChangeSet.apply
 ChangeSet.apply = applied_with_outputs  # type: ignore[assignment, method-assign]
 CloudFormationBackend.create_change_set = translating(CloudFormationBackend.create_change_set)  # type: ignore[method-assign]

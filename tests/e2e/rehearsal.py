@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -24,7 +24,17 @@ from quarterhour_tools.emulator.pump import Pump
 from quarterhour_tools.emulator.template import REF, Function, Template
 from tests.support.repository import ROOT
 from tests.template.calls import REGION, World
-from tests.template.stack import CONFIGURATIONS, OPTIONS, Properties, configured, overrides, parsed, translated
+from tests.template.stack import (
+    CONFIGURATIONS,
+    OPTIONS,
+    Properties,
+    chosen,
+    configured,
+    overrides,
+    parsed,
+    plain,
+    translated,
+)
 
 SAM: Final = ROOT / ".venv-sam" / "bin" / "sam"
 CODE: Final = "code"
@@ -34,8 +44,8 @@ CODE: Final = "code"
 @contextmanager
 def endpoint() -> Iterator[str]:
     """Run moto for the length of the block, where every AWS client reaches it; gives its URL."""
-    command = [sys.executable, str(Path(__file__).with_name("endpoint.py"))]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:  # noqa: S603 - our own
+    command = [sys.executable, "-m", "tests.e2e.endpoint"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:  # noqa: S603 - our own
         try:
             assert process.stdout
             url = f"http://127.0.0.1:{int(process.stdout.readline())}"
@@ -78,7 +88,10 @@ class Deployed:
             Path(properties["CodeUri"]).name: name
             for name, properties in template.resources("AWS::Serverless::Function").items()
         }
-        functions = template.functions(partial(_attribute, names))
+        # The console's option may be off; the template serves its pages all the same, for the emulator.
+        functions = {
+            name: one for name, one in template.functions(partial(_attribute, names)).items() if logical[name] in names
+        }
         return cls(
             names,
             {name: replace(one, environment=_environment(names[logical[name]])) for name, one in functions.items()},
@@ -129,15 +142,33 @@ def sam_deploy(config: str, folder: Path, parameters: Mapping[str, str] | None =
 
 def deploy(document: Properties) -> Deployed:
     """Deploy a template without the SAM CLI, its functions being empty."""
+    return _applied(document, translated(document), OPTIONS, boto3.client("cloudformation").create_stack)
+
+
+def deploy_with(parameters: Mapping[str, str], *, update: bool = False) -> Deployed:
+    """Deploy what a choice of options leaves of the template, or update the stack that stands to it."""
+    template = plain(parsed())
+    holds = Template(template, ROOT, parameters).holds
+    for part in ("Resources", "Outputs"):
+        there = {name: one for name, one in template[part].items() if "Condition" not in one or holds(one["Condition"])}
+        template[part] = chosen(there, holds)
+    for resource in template["Resources"].values():
+        resource.get("Properties", {}).pop("Layers", None)  # moto makes none, and updates no function that names one
+    cloudformation = boto3.client("cloudformation")
+    return _applied(
+        parsed(), template, parameters, cloudformation.update_stack if update else cloudformation.create_stack
+    )
+
+
+def _applied(
+    document: Properties, template: Properties, parameters: Mapping[str, str], apply: Callable[..., object]
+) -> Deployed:
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as built:
         built.writestr("handler.py", "")
     boto3.client("s3").put_object(Bucket=CODE, Key="built.zip", Body=content.getvalue())
-    boto3.client("cloudformation").create_stack(
-        StackName="made-up",
-        TemplateBody=json.dumps(translated(document)),
-        Parameters=[{"ParameterKey": name, "ParameterValue": value} for name, value in OPTIONS.items()],
-    )
+    given = [{"ParameterKey": name, "ParameterValue": value} for name, value in parameters.items()]
+    apply(StackName="made-up", TemplateBody=json.dumps(template), Parameters=given)
     return Deployed.found("made-up", document)
 
 

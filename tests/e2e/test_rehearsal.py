@@ -8,6 +8,7 @@ from copy import deepcopy
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from gzip import decompress
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -21,9 +22,11 @@ from quarterhour.model.errors import SettingsError
 from quarterhour.model.identifiers import Account
 from quarterhour.proof.reports import verify
 from quarterhour_tools.bucket import Bucket
-from tests.e2e.rehearsal import SAM, Deployed, clear, deploy, endpoint, sam_deploy
+from tests.e2e.rehearsal import SAM, Deployed, clear, deploy, deploy_with, endpoint, sam_deploy
+from tests.support.repository import ROOT
 from tests.template.day import PARAMETERS, live_through
 from tests.template.stack import Properties, overrides, parsed, translated
+from tests.template.test_options import ON
 
 pytestmark = pytest.mark.slow
 
@@ -89,8 +92,8 @@ def every_call(deployed: Deployed, clock: ManualClock, patch: pytest.MonkeyPatch
     live_through(deployed.world(clock, patch))
 
 
-def pipeline(deployed: Deployed, clock: ManualClock, patch: pytest.MonkeyPatch) -> dict[str, Any]:
-    """Record events, let the streams deliver them, report them, and read; return what was answered."""
+def pipeline(deployed: Deployed, clock: ManualClock, patch: pytest.MonkeyPatch, day: str = "") -> dict[str, Any]:
+    """Record a day's events, let the streams deliver them, report them, and read; return what was answered."""
     world = deployed.world(clock, patch)
     pumps = deployed.pumps(world)
 
@@ -99,7 +102,7 @@ def pipeline(deployed: Deployed, clock: ManualClock, patch: pytest.MonkeyPatch) 
         assert answer["statusCode"] == 200, answer
         return json.loads(answer["body"])
 
-    recorded = world.sample("ingest-batch")
+    recorded = world.run("ingest", batch(day))
     assert recorded["statusCode"] == 202, recorded
     busy = True
     while busy:
@@ -115,8 +118,15 @@ def pipeline(deployed: Deployed, clock: ManualClock, patch: pytest.MonkeyPatch) 
         "runs": ask("read-reports")["items"],
         "report": ask("read-report", run=sealed["runs"][0]),
         "proof": verify(*opened(deployed)),
-        "page": world.sample("console-page"),
+        "page": world.sample("console-page") if "console" in deployed.functions else None,
     }
+
+
+def batch(day: str) -> Properties:
+    """Return the sample of a request, of a source of the day's own."""
+    sample: Properties = json.loads((ROOT / "events" / "ingest-batch.json").read_text("utf-8"))
+    events = [{**one, "source": f"{one['source']}{day}"} for one in json.loads(sample["body"])]
+    return {**sample, "body": json.dumps(events)}
 
 
 def opened(deployed: Deployed) -> tuple[Any, list[str]]:
@@ -165,6 +175,34 @@ def test_the_pipeline_runs_on_the_tables_streams_queues_and_bucket_of_the_stack(
     assert page["statusCode"] == 200
     assert b"app.js" in decompress(b64decode(page["body"]))
     assert prod.names["ReportBucket"] in page["headers"]["content-security-policy"]
+
+
+@pytest.mark.usefixtures("url")
+@pytest.mark.parametrize("options", [(), *combinations(ON, 1), tuple(ON)], ids=" ".join)
+def test_the_pipeline_runs_with_each_option_alone_and_with_all(
+    options: tuple[str, ...], clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    result = pipeline(deploy_with(turned_on(options)), clock, monkeypatch)
+    assert [run["counters"] for run in result["runs"]] == ["verified"]
+    assert (result["proof"].lines, result["proof"].problems) == (4, [])
+
+
+@pytest.mark.usefixtures("url")
+@pytest.mark.parametrize("option", list(ON))
+def test_an_option_that_is_turned_on_and_off_and_on_again_loses_nothing(
+    option: str, clock: ManualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for day, options in enumerate(((), (option,), (), (option,)), 1):
+        deployed = deploy_with(turned_on(options), update=day > 1)
+        result = pipeline(deployed, clock, monkeypatch, f"-{day}")
+        assert {run["counters"] for run in result["runs"]} == {"verified"}
+        assert (result["proof"].lines, result["proof"].problems) == (4 * day, [])
+        assert [Decimal(result["account"][name]) for name in ("events", "gross")] == [2 * day, day * Decimal("129.90")]
+
+
+def turned_on(options: tuple[str, ...]) -> dict[str, str]:
+    """Return the parameters with which these options are on, and no others."""
+    return {name: text for option in options for name, text in ON[option].items()}
 
 
 # ---------------------------------------------------------------- what a template may lack

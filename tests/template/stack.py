@@ -2,6 +2,7 @@
 
 import shlex
 import tomllib
+from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
@@ -35,6 +36,7 @@ OPTIONS = {
     "JwtAudience": "quarterhour",
 }
 """The parameters with which all of them hold."""
+NO_VALUE = {"Ref": "AWS::NoValue"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +153,19 @@ def with_options(value: Any) -> Any:
             return [with_options(one) for one in value]
         case _:
             return deepcopy(value)
+
+
+def chosen(value: Any, holds: Callable[[str], bool]) -> Any:
+    """Return a part of a template as it is where conditions hold."""
+    match value:
+        case {"Fn::If": [condition, then, otherwise]}:
+            return chosen(then if holds(condition) else otherwise, holds)
+        case dict():
+            return {key: new for key, one in value.items() if (new := chosen(one, holds)) != NO_VALUE}
+        case list():
+            return [new for one in value if (new := chosen(one, holds)) != NO_VALUE]
+        case _:
+            return value
 
 
 def attribute(resource: str, name: str) -> str:

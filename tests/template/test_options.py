@@ -10,7 +10,7 @@ import pytest
 from quarterhour_tools.emulator.document import SUBSTITUTED, parse
 from quarterhour_tools.emulator.template import Template
 from tests.support.repository import ROOT
-from tests.template.stack import Properties, attribute, parsed
+from tests.template.stack import Properties, parsed
 
 ON: Final[dict[str, dict[str, str]]] = {
     "warehouse": {"Warehouse": "on"},
@@ -36,7 +36,7 @@ def own(option: str) -> Properties:
 
 def holds(template: Template, part: Properties) -> bool:
     """Return whether a resource or an output is there."""
-    return "Condition" not in part or template.resolve({"Fn::If": [part["Condition"], "there", ""]}, attribute) != ""
+    return "Condition" not in part or template.holds(part["Condition"])
 
 
 def named(template: Template, value: Any) -> Iterator[str]:
@@ -47,7 +47,7 @@ def named(template: Template, value: Any) -> Iterator[str]:
         case {"Fn::GetAtt": [str(name), _]}:
             yield name
         case {"Fn::If": [condition, then, otherwise]}:
-            yield from named(template, then if holds(template, {"Condition": condition}) else otherwise)
+            yield from named(template, then if template.holds(condition) else otherwise)
         case {"Fn::Sub": str(text)}:
             yield from (name.partition(".")[0] for name in SUBSTITUTED.findall(text))
         case {"Fn::Sub": [str(text), dict(values)]}:
