@@ -44,7 +44,7 @@ def exclusion_maps(tables: object, compiler: Compiler) -> list[ExclusionMap]:
 def _listed(exclude: Section, compiler: Compiler) -> list[ExclusionMap]:
     """Return one rule for each text of a column that an `[[exclude]]` lists; the text is the rule's name."""
     column, rules = exclude.text("column"), exclude.texts("rules")
-    if not rules or not all(is_printable(rule) and 0 < len(rule) <= LONGEST_RULE for rule in rules):
+    if not rules or not all(is_visible(rule) and 0 < len(rule) <= LONGEST_RULE for rule in rules):
         raise MapError(exclude.path("rules"), f"must be texts of 1 to {LONGEST_RULE} printable characters")
     test = {"column": column}
     return [ExclusionMap(rule, compiler.test(Section(test | {"equals": rule}, exclude.name))) for rule in rules]
