@@ -29,6 +29,7 @@ from quarterhour.file_formats.csv.errors import CellError, EmptyCellError, FileE
 from quarterhour.file_formats.csv.events import Converter
 from quarterhour.file_formats.csv.line_map import LineMap
 from quarterhour.file_formats.csv.map import CsvMap, load_line_map
+from quarterhour.file_formats.csv.seen import seen_rows
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.file_formats.csv.table import Table as CsvTable
 from quarterhour.model import money
@@ -57,8 +58,14 @@ def bank_lines(
     """Yield the header, then for each row the line of the bank, a row that is left out, or a bad row."""
     yield _written(COLUMNS)
     csv_map = whole_map.of_language(table.language)
-    line_map = csv_map.line or line_map
-    converter = Converter(table.header, csv_map, settings)
+    with seen_rows() as seen:
+        converter = Converter(table.header, csv_map, settings, seen)
+        yield from _bank_rows(table, csv_map, converter, csv_map.line or line_map)
+
+
+def _bank_rows(
+    table: CsvTable, csv_map: CsvMap, converter: Converter, line_map: LineMap
+) -> Iterator[str | BadRow | ExcludedRow]:
     for row in table.rows:
         cells = converter.clean(row)
         if isinstance(cells, BadRow):

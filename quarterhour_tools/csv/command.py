@@ -7,7 +7,6 @@ import argparse
 import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -16,14 +15,17 @@ from itertools import islice
 from typing import BinaryIO, Final
 
 from quarterhour.file_formats.csv.errors import EncodingError, FileError, MapError
-from quarterhour.file_formats.csv.events import events
+from quarterhour.file_formats.csv.events import MappedEvent, converted, sums_of
 from quarterhour.file_formats.csv.guess import guess
 from quarterhour.file_formats.csv.lines import COMMONEST, UTF_8
 from quarterhour.file_formats.csv.map import CsvMap, load_map, shipped_maps
-from quarterhour.file_formats.csv.table import BadRow, CsvRecord, read_table
+from quarterhour.file_formats.csv.summary import ConvertedRow, FileSummary
+from quarterhour.file_formats.csv.table import read_table
+from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour_tools.csv.file import STDIN, TextFile, open_text
 from quarterhour_tools.csv.maps import read_map, setting, settings_of
+from quarterhour_tools.csv.sums import lines_of
 from quarterhour_tools.output import counted
 
 NAME: Final = "csv"
@@ -32,7 +34,8 @@ DESCRIPTION: Final = "Convert a CSV file of sales into NDJSON of events, by a TO
 
 MOST_SHOWN: Final = 100
 """How many bad rows are shown; the others are counted."""
-_COUNTED: Final = {"rows": "row", "events": "event", "bad": "bad row"}
+_OUTSIDE: Final = "outside --from and --to"
+"""The rule that excludes the rows whose events are all outside the span of time."""
 _MOST_DIGITS: Final = 12
 """The most digits of a number of rows."""
 _NEED_NO_NAME: Final = frozenset({UTF_8, "utf-16", "utf-32"})
@@ -107,7 +110,7 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         print(f"{printable(args.file)}: cannot be read: {printable(error)}", file=sys.stderr)
     if args.json:
-        _print_counts(Counter(), as_json=True)
+        _print_summary(FileSummary(), as_json=True)
     return 2
 
 
@@ -156,42 +159,46 @@ def _convert(file: TextFile, csv_map: CsvMap, settings: dict[str, str], args: ar
     start, end = (
         bound.replace(tzinfo=bound.tzinfo or csv_map.zone) if bound else None for bound in (args.start, args.end)
     )
-    counts = Counter[str]()
+    summary, shown = FileSummary(), 0
     table = read_table(file.lines(), csv_map.file, csv_map.used_by)
-
-    def counted_rows() -> Iterator[CsvRecord | BadRow]:
-        for row in islice(table.rows, args.limit):
-            counts["rows"] += 1
-            yield row
-
-    rows = replace(table, rows=counted_rows())
+    rows = replace(table, rows=islice(table.rows, args.limit))
     with _writing() as out:  # the errors of reading are in file.problem
-        for outcome in events(rows, csv_map, settings, whole=args.limit is None):
-            if isinstance(outcome, BadRow):
-                counts["bad"] += 1
-                if counts["bad"] <= MOST_SHOWN:
-                    print(f"line {outcome.line}: {printable(outcome.reason)}", file=sys.stderr)
-            elif _within(outcome.event.time, start, end):
-                counts["events"] += 1
-                out.write(encode(outcome.body).encode() + b"\n")
+        for row in converted(rows, csv_map, settings, whole=args.limit is None):
+            if row.bad:
+                shown += 1
+                if shown <= MOST_SHOWN:
+                    print(f"line {row.line}: {printable(row.bad)}", file=sys.stderr)
+            within = tuple(one for one in row.events if _within(one.event.time, start, end))
+            _add(summary, row, within)
+            for one in within:
+                out.write(encode(one.body).encode() + b"\n")
         out.flush()
-    if counts["bad"] > MOST_SHOWN:
-        print(f"... and {counted(counts['bad'] - MOST_SHOWN, 'more bad row')}", file=sys.stderr)
+    if shown > MOST_SHOWN:
+        print(f"... and {counted(shown - MOST_SHOWN, 'more bad row')}", file=sys.stderr)
     if file.problem:
-        read = counted(counts["rows"], "row")
+        read = counted(summary.file.rows, "row")
         print(
             f"{printable(args.file)}: cannot be read further, after {read}: {printable(file.problem)}", file=sys.stderr
         )
-    _print_counts(counts, as_json=args.json)
-    return 2 if file.problem else 1 if counts["bad"] else 0
+    _print_summary(summary, as_json=args.json)
+    return 2 if file.problem else 0 if summary.is_good else 1
 
 
-def _print_counts(counts: Counter[str], *, as_json: bool) -> None:
-    if as_json:
-        text = json.dumps({name: counts[name] for name in _COUNTED})
-    else:
-        text = ", ".join(counted(counts[name], thing) for name, thing in _COUNTED.items())
-    print(text, file=sys.stderr)
+def _add(summary: FileSummary, row: ConvertedRow, within: tuple[MappedEvent, ...]) -> None:
+    """Add a row, of which the events `within` the span of time are written."""
+    outside = [one for one in row.events if one not in within]
+    if outside and not within:
+        summary.exclude(_OUTSIDE, row.amounts)
+        return
+    summary.add(replace(row, events=within))
+    if outside:
+        amounts = sums_of(outside)
+        summary.converted.add({currency: money.negated(amount) for currency, amount in amounts.items()}, 0)
+        summary.exclude(_OUTSIDE, amounts, 0)
+
+
+def _print_summary(summary: FileSummary, *, as_json: bool) -> None:
+    print(json.dumps(summary.as_dict()) if as_json else "\n".join(lines_of(summary)), file=sys.stderr)
 
 
 def _within(time: datetime | None, start: datetime | None, end: datetime | None) -> bool:

@@ -16,6 +16,7 @@ from rich.text import Text
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.map import load_provider_map
 from quarterhour.file_formats.csv.provider_map import ProviderMap
+from quarterhour.file_formats.csv.seen import seen_rows
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.model import clock
 from quarterhour.model.fields import is_name, printable
@@ -23,6 +24,7 @@ from quarterhour.model.periods import start_of, time_zone
 from quarterhour.registry.reconciliation.result import document_of
 from quarterhour_tools.csv.file import TextFile, open_text
 from quarterhour_tools.csv.maps import setting, settings_of
+from quarterhour_tools.csv.sums import sums_of_rows
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.output import as_json, counted, plain_console, print_table
 from quarterhour_tools.reconciliation.disk import Disk, on_disk
@@ -146,17 +148,18 @@ def _reconciled(args: argparse.Namespace, given: MapInUse, file: TextFile, disk:
         args.period, provider.provider, Path(args.file).name, clock.now(), sealed.until, explanation
     )
     table = read_table(file.lines(), given.csv_map.file, given.csv_map.used_by)
-    rows = ProviderFile(table, given, Place(args.period, zone), agency_by(args.agency, known))
-    for line in rows.lines():
-        if isinstance(line, BadRow):
-            _problem(result, line)
-        else:
-            result.provider_totals.add(line, explanation.period)
-            result.outside += not counts(line, explanation.period)
-            disk.add(line)
-    result.rows, result.others = rows.rows, rows.others
+    with seen_rows() as seen:
+        rows = ProviderFile(table, given, Place(args.period, zone), agency_by(args.agency, known), seen)
+        result.summary = rows.summary
+        for line in rows.lines():
+            if isinstance(line, BadRow):
+                _problem(result, line)
+            else:
+                result.provider_totals.add(line, explanation.period)
+                result.outside += not counts(line, explanation.period)
+                disk.add(line)
     if file.problem:
-        read = counted(rows.rows, "row")
+        read = counted(result.rows, "row")
         raise ToolError(f"{args.file} cannot be read further, after {read}; nothing is compared: {file.problem}")
     for one in sealed.lines():
         result.ledger_totals.add(one, explanation.period)
@@ -245,6 +248,8 @@ def _show(args: argparse.Namespace, result: Reconciliation) -> None:
         figures = ("", total["provider"], total["ledger"], total["difference"])
         table.add_row(total["currency"], total["measure"], "total", *figures, end_section=True)
     print_table(console, table)
+    for text in sums_of_rows(result.summary, "lines"):
+        console.print(text)
     console.print(
         f"{counted(result.rows, 'row')}: {result.matched:,} matched, {result.difference_count:,} not matched, "
         f"{counted(result.proposals, 'proposal')}"

@@ -36,7 +36,7 @@ def reconciliation_page(result: Reconciliation) -> bytes:
             block("party", paragraph(Html("Quarterhour"), "lead"), paragraph(name(result.file), "plain")),
             heading(title, escaped(f"{result.provider}, {result.period}")),
         ],
-        [_what(result), _sums(result), _differences(result), _problems(result)],
+        [_what(result), _rows(result), _sums(result), _differences(result), _problems(result)],
     )
 
 
@@ -50,7 +50,6 @@ def _what(result: Reconciliation) -> Html:
                     ("Not matched", escaped(f"{result.difference_count:,}")),
                     ("Proposed events", escaped(f"{result.proposals:,}")),
                     ("Rows", escaped(f"{result.rows:,}")),
-                    ("Rows of another kind", escaped(f"{result.others:,}")),
                     ("Lines of other months", escaped(f"{result.outside:,}")),
                     ("Ledger sealed until", instant(until)),
                     ("Compared at", instant(iso_millis(result.made_at))),
@@ -64,6 +63,16 @@ def _what(result: Reconciliation) -> Html:
             else NOTHING,
         ]
     )
+
+
+def _rows(result: Reconciliation) -> Html:
+    rows = []
+    for one in result.row_sums():
+        for currency, amount in (one["amounts"] or {"": ""}).items():
+            texts = [escaped(one["kind"]), escaped(one["rule"]), escaped(currency)]
+            rows.append(Row(texts, [one["rows"], one["unread"], amount], strong=one["kind"] == "file"))
+    title = "What became of the rows of the file"
+    return section(title, table(title, ["Rows", "Rule", "Currency"], ["Number", "Unread", "Amount"], rows))
 
 
 def _sums(result: Reconciliation) -> Html:

@@ -62,17 +62,10 @@ class Finding(NamedTuple):
         """The status with its reasons: ``different: amount, fee``."""
         return f"{self.status}: {', '.join(self.reasons)}" if self.reasons else str(self.status)
 
-    @property
-    def repeats(self) -> bool:
-        """Whether the line repeats another one of the file."""
-        return self.note.startswith(_REPEATS)
-
     def counts(self, period: str) -> bool:
         """Return whether one of the lines is a part of the totals of a period."""
         return any(counts(line, period) for line in self.lines)
 
-
-_REPEATS: Final = "repeats line "
 
 Net = Mapping[tuple[str, str, str], Decimal]
 """The sums of amounts by currency, agency and period, without those that are 0."""
@@ -80,14 +73,9 @@ Net = Mapping[tuple[str, str, str], Decimal]
 
 def explain(provider: Sequence[ProviderLine], ledger: Sequence[LedgerLine]) -> Iterator[Finding]:
     """Yield the findings of a group: each of its lines is in exactly one."""
-    first: dict[str, int] = {}
     units: list[list[ProviderLine]] = []
     fees: list[ProviderLine] = []
     for line in sorted(provider, key=lambda one: one.row):
-        if line.name in first:
-            yield Finding(Status.MISSING_HERE, (line,), note=f"{_REPEATS}{first[line.name]}")
-            continue
-        first[line.name] = line.row
         if line.amount is None:
             fees.append(line)
         else:

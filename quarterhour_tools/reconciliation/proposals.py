@@ -49,8 +49,8 @@ def propose(finding: Finding, provider: ProviderMap, sale_of: SaleOf) -> Propose
         return Proposed(why="the provider may report it later: void it, or refund it, if it never does")
     first = finding.provider[0]
     agency = first.agency or (finding.ledger[0].agency if finding.ledger else None)
-    if finding.repeats or agency is None:
-        return Proposed(why="it may be a fault of the file" if finding.repeats else "the file names no agency")
+    if agency is None:
+        return Proposed(why="the file names no agency")
     changes = _changes(finding, agency, AMOUNT)
     if not changes:
         return Proposed(why="no amount differs")

@@ -11,9 +11,11 @@ from typing import NamedTuple
 from quarterhour.file_formats.csv.cells import Cells
 from quarterhour.file_formats.csv.compiler import CURRENCY, Value
 from quarterhour.file_formats.csv.errors import CellError, EmptyCellError
-from quarterhour.file_formats.csv.events import Converter, check_signs
+from quarterhour.file_formats.csv.events import TOTALS, Converter, check_signs
 from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.provider_map import ProviderLineMap, ProviderMap
+from quarterhour.file_formats.csv.seen import SeenRows
+from quarterhour.file_formats.csv.summary import Amounts, ConvertedRow, FileSummary
 from quarterhour.file_formats.csv.table import BadRow, Table
 from quarterhour.model import fields, money, texts
 from quarterhour.model.periods import Period, day_in
@@ -40,40 +42,55 @@ class Place(NamedTuple):
 
 
 class ProviderFile:
-    """The rows of a provider's file as lines. ``rows`` counts them, ``others`` those of which the map makes no line."""
+    """The rows of a provider's file as lines. ``summary`` says what became of the rows."""
 
-    def __init__(self, table: Table, given: MapInUse, place: Place, agency_of: AgencyOf) -> None:
+    def __init__(self, table: Table, given: MapInUse, place: Place, agency_of: AgencyOf, seen: SeenRows) -> None:
         self._table = table
         self._map = given.csv_map.of_language(table.language)
         self._provider = self._map.provider or given.provider
-        self._converter = Converter(table.header, self._map, given.settings)
+        self._converter = Converter(table.header, self._map, given.settings, seen)
         self._zone = place.zone
         self._period = str(place.period)
         self._agency_of = agency_of
-        self.rows = 0
-        self.others = 0
+        self.summary = FileSummary()
 
     def lines(self) -> Iterator[ProviderLine | BadRow]:
         """Yield the lines of each row, or one bad row; then a bad row for each total that is wrong."""
         for found in self._table.rows:
-            self.rows += 1
+            made = list[ProviderLine]()
             cells = self._converter.clean(found)
             if isinstance(cells, BadRow):
-                yield cells
-                continue
-            try:
-                made = self._lines(found.line, cells)
-            except CellError as error:
-                yield BadRow(found.line, str(error))
+                row = ConvertedRow(cells.line, bad=cells.reason)
             else:
-                self.others += not made
-                yield from made
-        yield from self._converter.problems_of_totals()
+                row = self._row(found.line, cells, made)
+            self.summary.add(row)
+            yield from made
+            if row.bad:
+                yield BadRow(row.line, row.bad)
+        for problem in self._converter.problems_of_totals():
+            self.summary.add(problem)
+            yield BadRow(problem.line, problem.bad)
 
-    def _lines(self, row: int, cells: Cells) -> list[ProviderLine]:
-        if self._converter.take_totals(cells) or self._map.exclusion_of(cells):
-            return []
-        return [self._line(row, cells, one) for one in self._provider.lines if one.when(cells)]
+    def _row(self, number: int, cells: Cells, made: list[ProviderLine]) -> ConvertedRow:
+        """Return what becomes of a row, whose lines are added to ``made``."""
+        try:
+            if rule := self._converter.rule_of(cells):
+                return ConvertedRow(number, rule=rule, amounts={} if rule == TOTALS else self._converter.amounts(cells))
+            lines = [self._line(number, cells, one) for one in self._provider.lines if one.when(cells)]
+            self._converter.take(cells, [f"{one.kind} {one.name}" for one in lines])
+        except CellError as error:
+            return ConvertedRow(number, bad=str(error), amounts=self._converter.amounts(cells))
+        made += lines
+        return ConvertedRow(number, amounts=self._amounts_of(lines, cells))
+
+    def _amounts_of(self, lines: list[ProviderLine], cells: Cells) -> Amounts | None:
+        if self._map.row:
+            return self._converter.amounts(cells)
+        sums: dict[str, Decimal] = {}
+        for one in lines:
+            if one.amount is not None:
+                sums[one.currency] = money.add(sums.get(one.currency, money.ZERO), one.amount)
+        return sums
 
     def _line(self, row: int, cells: Cells, line: ProviderLineMap) -> ProviderLine:
         amount = line.amount(cells) if line.amount else None

@@ -3,13 +3,15 @@
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import islice
 from typing import Any, Final
 
+from quarterhour.file_formats.csv.summary import FileSummary
 from quarterhour.model import fields, money
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.money import plain
 from quarterhour.model.periods import Period
-from quarterhour.registry.reconciliation.result import MAX_DIFFERENCES, MAX_PROBLEMS, MAX_TEXT
+from quarterhour.registry.reconciliation.result import MAX_DIFFERENCES, MAX_PROBLEMS, MAX_ROW_SUMS, MAX_TEXT
 from quarterhour.reports.lines import escape_formula
 from quarterhour_tools.reconciliation.lines import Sums, kind_of_group, sums
 from quarterhour_tools.reconciliation.plan import Explanation, Finding, Status
@@ -54,13 +56,17 @@ class Reconciliation:
     explanation: Explanation
     provider_totals: Sums = field(default_factory=Sums)
     ledger_totals: Sums = field(default_factory=Sums)
-    rows: int = 0
-    others: int = 0
+    summary: FileSummary = field(default_factory=FileSummary)
     outside: int = 0
     problems: list[str] = field(default_factory=list)
     problem_count: int = 0
     differences: list[ResultRow] = field(default_factory=list)
     proposals: int = 0
+
+    @property
+    def rows(self) -> int:
+        """The number of rows of the file."""
+        return self.summary.file.rows
 
     @property
     def difference_count(self) -> int:
@@ -98,6 +104,13 @@ class Reconciliation:
                 "difference": plain(row.difference),
             }
 
+    def row_sums(self) -> Iterator[dict[str, Any]]:
+        """Yield what became of the rows of the file: their kind, the rule that excludes them, number and sums."""
+        kinds = [("file", "", self.summary.file), ("lines", "", self.summary.converted), ("bad", "", self.summary.bad)]
+        kinds += [("excluded", rule, sums_) for rule, sums_ in sorted(self.summary.excluded.items())]
+        for kind, rule, sums_ in kinds:
+            yield {"kind": kind, "rule": rule, **sums_.as_dict()}
+
     def document(self) -> dict[str, Any]:
         """Return the content of the document for the console."""
         return {
@@ -106,7 +119,8 @@ class Reconciliation:
             "file": self.file[:MAX_TEXT],
             "made_at": iso_millis(self.made_at),
             **({"sealed_until": iso_millis(self.sealed_until)} if self.sealed_until else {}),
-            **{name: getattr(self, name) for name in ("rows", "others", "outside")},
+            **{name: getattr(self, name) for name in ("rows", "outside")},
+            "row_sums": list(islice(self.row_sums(), MAX_ROW_SUMS)),
             **{name: getattr(self, name) for name in ("difference_count", "problem_count", "proposals")},
             "problems": [one[:MAX_TEXT] for one in self.problems[:MAX_PROBLEMS]],
             "totals": list(self.totals()),

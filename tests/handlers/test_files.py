@@ -4,12 +4,15 @@ import argparse
 import base64
 import json
 from collections.abc import Iterator
+from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from quarterhour.file_formats.csv.summary import FileSummary
 from quarterhour_tools.csv import command
+from quarterhour_tools.csv.sums import lines_of
 from quarterhour_tools.loading import agencies
 from tests.handlers.desk import send
 from tests.handlers.test_approvals import TWO, decide
@@ -75,8 +78,12 @@ def test_events_and_messages_are_those_of_the_command(
     found = [one for answer in answers for one in answer["items"]]
     assert found == [json.loads(line) for line in out.splitlines()]
     bad = [f"line {one['line']}: {one['reason']}" for answer in answers for one in answer["bad"]]
-    assert [*bad, "4 rows, 2 events, 2 bad rows"] == err.decode().splitlines()
-    assert sum(answer["rows"] for answer in answers) == 4
+    lines = err.decode().splitlines()
+    assert [*bad, "4 rows, 2 events, 2 bad rows"] == [*lines[:2], lines[-1]]
+    summaries = [FileSummary.parse(answer["summary"]) for answer in answers]
+    whole = reduce(FileSummary.plus, summaries)
+    assert (whole.file.rows, [*lines_of(whole)]) == (4, lines[2:])
+    assert [number for answer in answers for number in answer["lines"]] == [2, 5]
     assert items(world, "LedgerTable") == before, "nothing is recorded"
     assert verdicts(post(world, found)) == ["recorded"] * 2
     again = [one for answer in converted(world, SALES.encode(), size) for one in answer["items"]]

@@ -169,7 +169,8 @@ class TestTheSealedFiles:
         ]
         assert sorted(writers) == ["IntakeFunction", "ReportFunction", "StatementsFunction"]
         (results,) = (one for one in stack.statements("IntakeFunction") if "s3:PutObject" in one["Action"])
-        assert results["Resource"] == {"Fn::Sub": "${InboxBucket.Arn}/results/*"}
+        written = [{"Fn::Sub": f"${{InboxBucket.Arn}}/{prefix}/*"} for prefix in ("results", "seen")]
+        assert results["Resource"] == written
         # A held event is deleted once it is in the ledger; its identity stays.
         assert {action for action, _ in removers} == {"dynamodb:DeleteItem"}
         # Of a subscription nothing is needed any more, and a customer who is forgotten has neither key nor name.

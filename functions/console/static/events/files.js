@@ -70,7 +70,7 @@ export const inTheWordsOfTheApi = (problem) => {
 export const nothing = () => ({ rows: 0, events: 0, bad: 0, messages: [], sums: new Map() });
 
 /** Adds what a part gives to the summary of a file: counts, first messages, and sums by month, currency and type. */
-export function add(summary, { items, bad, rows }) {
+export function add(summary, { items, bad, summary: { rows } }) {
   summary.rows += rows;
   summary.events += items.length;
   summary.bad += bad.length;

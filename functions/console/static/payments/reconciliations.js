@@ -36,6 +36,8 @@ const DIFFERENCES = [
   { key: "events", title: "Events", kind: "long", cell: ({ events }) => html`<${Name}>${events}<//>` },
   { key: "note", title: "Note", kind: "long", cell: ({ note }) => html`<${Name}>${note}<//>` },
 ];
+const ROWS = { lines: "Lines", excluded: "Excluded", bad: "Bad rows", file: "All rows" };
+const ROWS_HEAD = [["Rows"], ["Rule"], ["Number", "n"], ["Unread", "n"], ["Currency"], ["Amount", "n"]];
 const SUMS_HEAD = [["Reason"], ["Findings", "n"], ["Provider", "n"], ["Ledger", "n"], ["Difference", "n"]];
 
 /** Returns the results by month, the newest first. */
@@ -76,6 +78,8 @@ export function Reconciliation({ period, provider }) {
       <h2>Problems of the file</h2>
       <p>Wrong rows or totals: ${format.count(content.problem_count)}. Wrong rows are in no sum.</p>
       <ul>${content.problems.map((one) => html`<li key=${one}><${Name}>${one}<//></li>`)}</ul>`}
+    <h2>What became of the rows of the file</h2>
+    <${RowSums} sums=${content.row_sums} />
     <h2>What explains the difference</h2>
     ${content.totals.map((total) => html`
       <${Sums} key=${`${total.measure} ${total.currency}`} total=${total} sums=${content.sums} />`)}
@@ -86,6 +90,19 @@ export function Reconciliation({ period, provider }) {
     <${List} name="differences" caption="Lines that do not match" columns=${DIFFERENCES} rows=${content.differences}
       size="25" empty=${html`<p class="empty">Every line matches.</p>`} />`;
 }
+
+/** The rows of each kind with their sums: the lines, what each rule excludes, the bad rows, and all of them. */
+const RowSums = ({ sums }) => html`
+  <${Table} caption="The sums of lines, exclusions and bad rows are those of the file" head=${ROWS_HEAD}>
+    ${sums.flatMap(({ kind, rule, rows, unread, amounts }) =>
+      (Object.keys(amounts).length ? Object.entries(amounts) : [["", ""]]).map(([currency, amount], index) => html`
+        <tr key=${`${kind} ${rule} ${currency}`} class=${kind === "file" ? "sum" : ""}>
+          <th scope="row">${ROWS[kind]}</th><td><${Name}>${rule}<//></td>
+          <td class="n">${index ? "" : format.count(rows)}</td>
+          <td class="n">${index ? "" : format.count(unread)}</td>
+          <td>${currency}</td><td class="n">${currency && format.money(amount, currency)}</td>
+        </tr>`))}
+  <//>`;
 
 /** What explains a total: one row for each reason, and their sum. */
 function Sums({ total, sums }) {

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final, NamedTuple, Protocol
 
-from quarterhour.file_formats.csv.map import CsvMap
-from quarterhour.file_formats.csv.parts import PartPlace, convert_part
+from quarterhour.file_formats.csv.parts import Conversion, PartPlace, convert_part
+from quarterhour.file_formats.csv.summary import FileSummary
 from quarterhour.intake.file_result import BAD_ROW, Problem
 from quarterhour.intake.keys import UnreadableError
 from quarterhour.ledger.events.event import Event, Rejection
@@ -37,7 +37,7 @@ class Content(Protocol):
 class Chunk(NamedTuple):
     """Some events with their lines, the problems of rows without one, and the place behind them.
 
-    ``offset``, ``line`` and ``place`` are those of ``FileResult``.
+    ``offset``, ``line`` and ``place`` are those of ``FileResult``; ``summary`` says what became of the rows of CSV.
     """
 
     events: list[Event | Rejection]
@@ -46,6 +46,7 @@ class Chunk(NamedTuple):
     offset: int
     line: int
     place: str | None = None
+    summary: FileSummary | None = None
 
 
 def chunks_of_lines(content: Content, offset: int, line: int) -> Iterator[Chunk]:
@@ -93,26 +94,32 @@ def _lines(content: Content) -> Iterator[tuple[bytes | None, int]]:
         yield (None if dropped else rest), dropped + len(rest)
 
 
-def chunks_of_csv(
-    content: Content, csv_map: CsvMap, settings: dict[str, str], offset: int, place: str | None
-) -> Iterator[Chunk]:
-    """Yield the chunks of a CSV file whose first byte is at ``offset``.
+class CsvPlace(NamedTuple):
+    """Where the rest of a CSV file begins: its first byte, and the token of the part before."""
+
+    offset: int
+    token: str | None
+
+
+def chunks_of_csv(content: Content, by: Conversion, place: CsvPlace) -> Iterator[Chunk]:
+    """Yield the chunks of a CSV file from a place on.
 
     Raises ``MapError`` or ``FileError`` if the file cannot be read by the map, and ``UnreadableError`` if too many
     lines are blank.
     """
-    begins = PartPlace.parse(place) if place else None
+    offset, begins = place.offset, PartPlace.parse(place.token) if place.token else None
     buffer, is_over, blank = b"", False, 0
     while True:
         while not is_over and len(buffer) < _PART:
             block = content.read(_PART - len(buffer))
             buffer, is_over = buffer + block, not block
-        part = convert_part(buffer, csv_map, settings, begins, last=is_over)
+        part = convert_part(buffer, by, begins, last=is_over)
         problems = [Problem(one.line, BAD_ROW, None, None, one.reason) for one in part.bad]
         buffer, offset, begins = buffer[part.read :], offset + part.read, part.next
-        blank = 0 if part.rows else blank + part.read
+        blank = 0 if part.summary.file.rows else blank + part.read
         _check_blank(blank)
         token = begins.token if begins else None
-        yield Chunk([one.event for one in part.events], part.lines, problems, offset, part.line, token)
+        events: list[Event | Rejection] = [one.event for one in part.events]
+        yield Chunk(events, part.lines, problems, offset, part.line, token, part.summary)
         if begins is None:
             return

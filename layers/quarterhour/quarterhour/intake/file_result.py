@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from typing import Any, Final, NamedTuple, Self
@@ -54,8 +54,8 @@ class FileResult:
     """The result of a file so far.
 
     ``part``: the number of parts that are done. ``offset``: the bytes of content that they have read. ``line``: the
-    number of lines before it. ``place``: what a CSV file needs to go on there. ``left_out``: the number of problems
-    that are not listed.
+    number of lines before it. ``place``: what a CSV file needs to go on there. ``rows``: what became of the rows of a
+    CSV file. ``left_out``: the number of problems that are not listed.
     """
 
     file: FileVersion
@@ -68,6 +68,7 @@ class FileResult:
     line: int = 0
     place: str | None = None
     counts: dict[str, int] | None = None
+    rows: Mapping[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
     left_out: int = 0
 

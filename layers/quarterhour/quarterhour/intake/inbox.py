@@ -3,6 +3,8 @@
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_plus
 
@@ -10,7 +12,10 @@ from quarterhour.aws.retries import with_retries
 from quarterhour.aws.telemetry import Metric, count, logger
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.map import load_map, shipped_map
-from quarterhour.intake.chunks import Chunk, Content, chunks_of_csv, chunks_of_lines
+from quarterhour.file_formats.csv.parts import Conversion
+from quarterhour.file_formats.csv.seen import SeenRows, seen_rows
+from quarterhour.file_formats.csv.summary import FileSummary
+from quarterhour.intake.chunks import Chunk, Content, CsvPlace, chunks_of_csv, chunks_of_lines
 from quarterhour.intake.file_result import FileResult, FileStatus, FileVersion, problems_of
 from quarterhour.intake.keys import INBOX, InboxForm, UnreadableError, form_of
 from quarterhour.intake.service import Seconds, record_all
@@ -79,16 +84,28 @@ class InboxIntake:
 
     def _read(self, before: FileResult, request_id: str, seconds: Seconds) -> FileResult:
         """Return the result after one more part; raise ``UnavailableError`` if there is none."""
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "seen.sqlite"
+            self._store.fetch_seen(before, path)
+            with seen_rows(str(path)) as seen:
+                after = self._recorded(before, seen, request_id, seconds)
+            if after.status is FileStatus.READING:
+                self._store.put_seen(after, path)
+            return after
+
+    def _recorded(self, before: FileResult, seen: SeenRows, request_id: str, seconds: Seconds) -> FileResult:
+        """Return the result after one more part, and keep in ``seen`` the rows that it has, no others."""
         result = before
         try:
             form = form_of(before.file.key)
             with self._store.opened(before.file, before.offset, is_gzip=form.is_gzip) as content:
-                for number, chunk in enumerate(self._chunks(content, form, before)):
+                for number, chunk in enumerate(self._chunks(content, form, before, seen)):
                     if number and seconds() < ENOUGH_SECONDS:
                         return replace(result, part=before.part + 1)
                     outcomes = record_all(self._recorder, chunk.events, f"{request_id}.{number}", seconds)
                     _check_written(outcomes)
                     result = _with(result, chunk, outcomes)
+                    seen.commit()
                     count_outcomes(outcomes)
         except UnavailableError:
             if result is before:
@@ -100,7 +117,7 @@ class InboxIntake:
             return _ended(result, FileStatus.FAILED, printable(error))
         return _ended(result, FileStatus.DONE)
 
-    def _chunks(self, content: Content, form: InboxForm, place: FileResult) -> Iterator[Chunk]:
+    def _chunks(self, content: Content, form: InboxForm, place: FileResult, seen: SeenRows) -> Iterator[Chunk]:
         if not form.map:
             return chunks_of_lines(content, place.offset, place.line)
         text = self._store.map(form.map) or shipped_map(form.map)
@@ -110,7 +127,7 @@ class InboxIntake:
         if missing := csv_map.settings.keys() - form.settings.keys():
             names = ", ".join(sorted(missing))
             raise UnreadableError(f"the map {form.map} asks for {names}: write inbox/{form.map}/NAME=VALUE/FILE")
-        return chunks_of_csv(content, csv_map, form.settings, place.offset, place.place)
+        return chunks_of_csv(content, Conversion(csv_map, form.settings, seen), CsvPlace(place.offset, place.place))
 
     def _go_on(self, result: FileResult, delay: int = 0) -> None:
         file = result.file
@@ -139,7 +156,12 @@ def _created(message: dict[str, Any], bucket: str) -> Iterator[FileVersion]:
 def _with(result: FileResult, chunk: Chunk, outcomes: list[Outcome]) -> FileResult:
     """Return the result behind a chunk."""
     problems = sorted([*chunk.problems, *problems_of(chunk.lines, outcomes)], key=lambda one: one.line)
-    return replace(result.plus(outcomes, problems), offset=chunk.offset, line=chunk.line, place=chunk.place)
+    rows = result.rows
+    if chunk.summary:
+        before = FileSummary.parse(rows) if rows else FileSummary()
+        rows = before.plus(chunk.summary).as_dict()
+    after = result.plus(outcomes, problems)
+    return replace(after, offset=chunk.offset, line=chunk.line, place=chunk.place, rows=rows)
 
 
 def _check_written(outcomes: list[Outcome]) -> None:

@@ -1,4 +1,4 @@
-"""The keys of the inbox bucket: files, their results, and the maps of CSV files."""
+"""The keys of the inbox bucket: files, their results, the rows that were seen of them, and the maps of CSV files."""
 
 from dataclasses import dataclass
 from hashlib import sha256
@@ -9,6 +9,7 @@ from quarterhour.model.identifiers import base58_prefix
 INBOX: Final = "inbox/"
 RESULTS: Final = "results/"
 MAPS: Final = "maps/"
+SEEN: Final = "seen/"
 FORMS: Final = "inbox/NAME.ndjson or inbox/MAP/NAME.csv, each plain or .gz"
 """The keys that a file may have."""
 
@@ -65,6 +66,12 @@ def result_key(key: str, etag: str) -> str:
         digest = base58_prefix(sha256(name).digest(), _HASH_LENGTH)
         name = name[: room - len(digest) - 1].decode(errors="ignore").encode() + b"~" + digest.encode()
     return f"{RESULTS}{name.decode()}{end}"
+
+
+def seen_key(key: str, etag: str, upload: str, part: int) -> str:
+    """Return the key of what a part of a CSV file must know of the rows before it."""
+    name = sha256(f"{key}\n{etag}\n{upload}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"{SEEN}{name}-{part}.sqlite"
 
 
 def map_key(name: str) -> str:

@@ -1,10 +1,12 @@
 """Reads the files of the inbox bucket, and writes their results."""
 
 import gzip
+import shutil
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BytesIO
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from botocore.exceptions import ClientError, IncompleteReadError
@@ -13,7 +15,7 @@ from urllib3.exceptions import HTTPError
 from quarterhour.aws.retries import NETWORK_ERRORS, code_of, is_missing_object, with_retries
 from quarterhour.intake.chunks import Content
 from quarterhour.intake.file_result import FileResult, FileVersion
-from quarterhour.intake.keys import UnreadableError, map_key, result_key
+from quarterhour.intake.keys import UnreadableError, map_key, result_key, seen_key
 from quarterhour.model.errors import UnavailableError
 
 if TYPE_CHECKING:
@@ -85,6 +87,23 @@ class InboxStore:
             "S3",
         )
 
+    def fetch_seen(self, result: FileResult, path: Path) -> None:
+        """Write what the parts so far have seen of the rows of a file to a path; nothing before the first part."""
+        if not result.part:
+            return
+        content = with_retries(lambda: self._client.get_object(Bucket=self.bucket, Key=_seen_key(result)), "S3")
+        with path.open("wb") as file:
+            shutil.copyfileobj(content["Body"], file)
+
+    def put_seen(self, result: FileResult, path: Path) -> None:
+        """Keep what the parts so far have seen of the rows of a file."""
+
+        def write() -> None:
+            with path.open("rb") as file:
+                self._client.put_object(Bucket=self.bucket, Key=_seen_key(result), Body=file)
+
+        with_retries(write, "S3")
+
     def _content(self, key: str) -> bytes | None:
         def read() -> bytes:
             return self._client.get_object(Bucket=self.bucket, Key=key)["Body"].read()
@@ -95,6 +114,10 @@ class InboxStore:
             if not is_missing_object(error):
                 raise
             return None
+
+
+def _seen_key(result: FileResult) -> str:
+    return seen_key(result.file.key, result.file.etag, result.file.upload, result.part)
 
 
 def content_request(bucket: str, file: FileVersion, offset: int) -> "GetObjectRequestTypeDef":

@@ -9,11 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.file_formats.csv.errors import CellError, MapError
-from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.events import MappedEvent, converted
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map, shipped_maps
 from quarterhour.file_formats.csv.numbers import NEGATIVE_FORMS, NumberForm
-from quarterhour.file_formats.csv.parts import convert_part
+from quarterhour.file_formats.csv.parts import Conversion, convert_part
+from quarterhour.file_formats.csv.seen import SeenRows
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from tests.support.cases import cases
 
@@ -98,10 +99,13 @@ GERMAN = (
 )
 
 
-def converted(text: str, toml: str = HARBOUR) -> list[MappedEvent | BadRow]:
+def outcomes(text: str, toml: str = HARBOUR) -> list[MappedEvent | BadRow]:
     mapping = load_map(toml)
     table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
-    return list(events(table, mapping))
+    found = list[MappedEvent | BadRow]()
+    for row in converted(table, mapping):
+        found += [BadRow(row.line, row.bad)] if row.bad else row.events
+    return found
 
 
 def shown(found: list[MappedEvent | BadRow]) -> list[Any]:
@@ -114,7 +118,7 @@ def shown(found: list[MappedEvent | BadRow]) -> list[Any]:
 
 
 def test_a_row_gives_a_sale_and_its_refund_in_the_zone_that_it_names() -> None:
-    assert shown(converted(ENGLISH)) == [
+    assert shown(outcomes(ENGLISH)) == [
         ("1", "2026-10-02T17:00:00Z", "1200.50"),
         ("2", "2026-11-02T15:00:00Z", "80.00"),
         ("2:refund", "2026-11-02T15:00:00Z", "-30.00"),
@@ -122,7 +126,7 @@ def test_a_row_gives_a_sale_and_its_refund_in_the_zone_that_it_names() -> None:
 
 
 def test_a_file_in_another_language_has_its_own_names_numbers_and_times() -> None:
-    assert shown(converted(GERMAN)) == [
+    assert shown(outcomes(GERMAN)) == [
         ("1", "2026-10-02T08:00:00Z", "1200.50"),
         ("2", "2026-11-02T17:00:00Z", "80.00"),
         ("2:refund", "2026-11-02T17:00:00Z", "-30.00"),
@@ -133,27 +137,27 @@ def test_a_file_in_another_language_has_its_own_names_numbers_and_times() -> Non
 def test_parts_of_a_file_have_the_language_of_its_header(text: str) -> None:
     content, mapping = text.encode(), load_map(HARBOUR)
     first = content.index(b"\n2") + 1
-    one = convert_part(content[:first], mapping, {}, None, last=False)
-    two = convert_part(content[first:], mapping, {}, one.next, last=True)
+    one = convert_part(content[:first], Conversion(mapping, {}, SeenRows()), None, last=False)
+    two = convert_part(content[first:], Conversion(mapping, {}, SeenRows()), one.next, last=True)
     assert [event.body for event in one.events + two.events] == [
-        event.body for event in converted(text) if isinstance(event, MappedEvent)
+        event.body for event in outcomes(text) if isinstance(event, MappedEvent)
     ]
 
 
 def test_a_column_that_a_file_may_lack_has_its_default() -> None:
     for text, note in ((ENGLISH, "none"), (GERMAN, "none")):
-        first = converted(text)[0]
+        first = outcomes(text)[0]
         assert isinstance(first, MappedEvent)
         assert first.body["data"]["extra"] == {"note": note}
 
 
 def test_a_zone_that_nobody_knows_is_a_bad_row() -> None:
-    found = shown(converted(ENGLISH.replace("PDT", "Middle/Earth")))
+    found = shown(outcomes(ENGLISH.replace("PDT", "Middle/Earth")))
     assert found[0] == (
         2,
         "event[1].time: 'Middle/Earth' is neither a time zone, such as Europe/Madrid, nor an offset of -07:00",
     )
-    [first, *_] = shown(converted(ENGLISH.replace("PDT", "XYZ")))
+    [first, *_] = shown(outcomes(ENGLISH.replace("PDT", "XYZ")))
     assert first == (2, "time.zone[2].is: Zone is 'XYZ', which is not listed in lookups.zone")
 
 

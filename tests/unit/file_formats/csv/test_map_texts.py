@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from quarterhour.file_formats.csv.errors import MapError
-from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map
-from quarterhour.file_formats.csv.table import BadRow, read_table
+from quarterhour.file_formats.csv.table import read_table
 from tests.support.cases import cases
 
 MAP = """
@@ -35,14 +35,14 @@ data = { amount = "{Amount}", currency = "{Currency}" }
 """
 
 
-def converted(row: str) -> dict[str, Any] | str:
+def outcome(row: str) -> dict[str, Any] | str:
     lines = io.StringIO(f"Title|Day|Amount|Currency\n{row}\n", newline="")
     csv_map = load_map(MAP)
-    [found] = events(read_table(numbered(lines), csv_map.file, csv_map.used_by), csv_map)
-    if isinstance(found, BadRow):
-        return found.reason
-    assert isinstance(found, MappedEvent)
-    return found.body
+    [found] = converted(read_table(numbered(lines), csv_map.file, csv_map.used_by), csv_map)
+    if found.bad:
+        return found.bad
+    (event,) = found.events
+    return event.body
 
 
 @cases(
@@ -57,7 +57,7 @@ def converted(row: str) -> dict[str, Any] | str:
     ],
 )
 def test_a_map_names_the_months_of_a_language(day: str, time: str) -> None:
-    found = converted(f"Order #1|{day}|5|USD")
+    found = outcome(f"Order #1|{day}|5|USD")
     assert isinstance(found, dict)
     assert found["time"] == time
 
@@ -75,7 +75,7 @@ def test_a_map_names_the_months_of_a_language(day: str, time: str) -> None:
     ],
 )
 def test_a_sign_can_stand_for_several_currencies(amount: str, currency: str, expected: str) -> None:
-    found = converted(f"Order #1|9-Okt-26|{amount}|{currency}")
+    found = outcome(f"Order #1|9-Okt-26|{amount}|{currency}")
     if isinstance(found, dict):
         assert found["data"]["amount"] == expected
     elif not expected.startswith("event[1]"):
@@ -91,14 +91,14 @@ def test_a_sign_can_stand_for_several_currencies(amount: str, currency: str, exp
     ],
 )
 def test_a_word_is_read_behind_a_text(title: str, order: str) -> None:
-    found = converted(f"{title}|9-Okt-26|5|USD")
+    found = outcome(f"{title}|9-Okt-26|5|USD")
     assert isinstance(found, dict)
     assert found["id"] == order
 
 
 def test_a_text_without_the_word_has_no_value() -> None:
     assert (
-        converted("Listing fee|9-Okt-26|5|USD")
+        outcome("Listing fee|9-Okt-26|5|USD")
         == "event[1].id: Title is 'Listing fee', without 'Order #' of lookups.order"
     )
 

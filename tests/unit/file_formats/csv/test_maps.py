@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from quarterhour.file_formats.csv.errors import MapError
-from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map, shipped_maps
-from quarterhour.file_formats.csv.table import BadRow, read_table
+from quarterhour.file_formats.csv.summary import ConvertedRow
+from quarterhour.file_formats.csv.table import read_table
 from quarterhour_tools.csv.maps import read_map
 from tests.support.repository import ROOT
 
@@ -39,14 +40,14 @@ EXPECTED: dict[str, Found] = {
         ),
     ],
     "amazon": [
-        ("900:2", "7", "2026-10-02T14:23:00Z", "sale.recorded", "30.00", "GBP"),
-        ("900:4", "7", "2026-10-02T14:23:00Z", "sale.refunded", "-3.00", "GBP"),
-        ("900:6", "7", "2026-10-03T14:23:00Z", "sale.refunded", "-9.40", "GBP"),
-        ("900:7", "7", "2026-10-03T14:23:00Z", "adjustment.recorded", "1.00", "GBP"),
+        ("900:Order:206-1:77:ItemPrice:1", "7", "2026-10-02T14:23:00Z", "sale.recorded", "30.00", "GBP"),
+        ("900:Order:206-1:77:Promotion:1", "7", "2026-10-02T14:23:00Z", "sale.refunded", "-3.00", "GBP"),
+        ("900:Refund:206-0:78:ItemPrice:1", "7", "2026-10-03T14:23:00Z", "sale.refunded", "-9.40", "GBP"),
+        ("900:Refund:206-0:78:Promotion:1", "7", "2026-10-03T14:23:00Z", "adjustment.recorded", "1.00", "GBP"),
     ],
     "shopify": [
         (
-            "1001:charge:2026-10-03 10:15:00 -0400:56.29",
+            "1001:charge:2026-10-03 10:15:00 -0400:56.29:1",
             "7",
             "2026-10-03T14:15:00Z",
             "sale.recorded",
@@ -54,7 +55,7 @@ EXPECTED: dict[str, Found] = {
             "USD",
         ),
         (
-            "1002:charge:2026-10-04 10:15:00 -0400:1234.50",
+            "1002:charge:2026-10-04 10:15:00 -0400:1234.50:1",
             "7",
             "2026-10-04T14:15:00Z",
             "sale.recorded",
@@ -62,7 +63,7 @@ EXPECTED: dict[str, Found] = {
             "USD",
         ),
         (
-            "1001:refund:2026-10-05 09:00:00 -0400:-6.29",
+            "1001:refund:2026-10-05 09:00:00 -0400:-6.29:1",
             "7",
             "2026-10-05T13:00:00Z",
             "sale.refunded",
@@ -79,10 +80,10 @@ def export(name: str) -> str:
     return path.read_text("utf-8")
 
 
-def converted(name: str, text: str) -> list[MappedEvent | BadRow]:
+def rows_of(name: str, text: str) -> list[ConvertedRow]:
     mapping = load_map(read_map(name))
     table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
-    return list(events(table, mapping, dict.fromkeys(mapping.settings, "7")))
+    return list(converted(table, mapping, dict.fromkeys(mapping.settings, "7")))
 
 
 def shown(body: dict[str, Any]) -> tuple[str, str, str, str, str, str]:
@@ -92,9 +93,9 @@ def shown(body: dict[str, Any]) -> tuple[str, str, str, str, str, str]:
 
 @pytest.mark.parametrize("name", sorted(EXPECTED))
 def test_a_shipped_map_reads_the_published_layout(name: str) -> None:
-    found = converted(name, export(name))
-    assert [shown(one.body) for one in found if isinstance(one, MappedEvent)] == EXPECTED[name]
-    assert [one for one in found if isinstance(one, BadRow)] == []
+    found = rows_of(name, export(name))
+    assert [shown(event.body) for one in found for event in one.events] == EXPECTED[name]
+    assert [one.bad for one in found if one.bad] == []
 
 
 @pytest.mark.parametrize("name", shipped_maps())
@@ -107,13 +108,13 @@ def test_the_page_lists_each_shipped_map_and_each_rule_by_which_it_leaves_rows_o
 
 
 def test_the_total_of_a_settlement_is_checked() -> None:
-    [bad] = [one for one in converted("amazon", export("amazon").replace("18.10", "18.11")) if isinstance(one, BadRow)]
-    assert bad == BadRow(2, "total.sums.total-amount: is 18.11, but the rows add up to 18.10")
+    [bad] = [one for one in rows_of("amazon", export("amazon").replace("18.10", "18.11")) if one.bad]
+    assert (bad.line, bad.bad) == (2, "total.sums.total-amount: is 18.11, but the rows add up to 18.10")
 
 
 def test_a_zone_that_the_map_does_not_know_is_a_bad_row() -> None:
-    [bad] = [one for one in converted("adyen", export("adyen").replace("CET", "XYZ")) if isinstance(one, BadRow)]
-    assert bad.reason == "event[1].time: no case matches"
+    [bad] = [one for one in rows_of("adyen", export("adyen").replace("CET", "XYZ")) if one.bad]
+    assert bad.bad == "event[1].time: no case matches"
 
 
 def test_the_maps_for_a_decimal_point_and_a_decimal_comma_are_the_same() -> None:

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import pytest
 
-from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.guess import guess
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map
@@ -21,12 +21,12 @@ SETTINGS: Final = {"agency": "42", "currency": "EUR", "zone": "Europe/Berlin"}
 Found = list[tuple[str, str, str, str, str]]
 
 
-def converted(name: str, text: str) -> tuple[Found, list[BadRow]]:
+def outcomes(name: str, text: str) -> tuple[Found, list[BadRow]]:
     mapping = load_map(read_map(name))
     table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
-    found = list(events(table, mapping, {one: SETTINGS[one] for one in mapping.settings}))
-    shown = [of_body(one.body) for one in found if isinstance(one, MappedEvent)]
-    return shown, [one for one in found if isinstance(one, BadRow)]
+    rows = list(converted(table, mapping, {one: SETTINGS[one] for one in mapping.settings}))
+    shown = [of_body(event.body) for row in rows for event in row.events]
+    return shown, [BadRow(row.line, row.bad) for row in rows if row.bad]
 
 
 def of_body(body: dict[str, Any]) -> tuple[str, str, str, str, str]:
@@ -40,7 +40,7 @@ def export(name: str) -> str:
 
 
 def test_the_balance_of_stripe_has_every_category_as_an_event_or_a_named_exclusion() -> None:
-    found, bad = converted("stripe", export("stripe_balance.csv"))
+    found, bad = outcomes("stripe", export("stripe_balance.csv"))
     assert [(one[0], one[1], one[3], one[4]) for one in found] == [
         ("txn_1", SALE, "100.00", "EUR"),
         ("txn_2", REFUND, "-40.00", "EUR"),
@@ -56,7 +56,7 @@ def test_the_balance_of_stripe_has_every_category_as_an_event_or_a_named_exclusi
 
 
 def test_a_payment_of_stripe_gives_its_sale_its_refunds_and_a_dispute_that_is_not_won() -> None:
-    found, _ = converted("stripe_payments", export("stripe_payments.csv"))
+    found, _ = outcomes("stripe_payments", export("stripe_payments.csv"))
     assert found == [
         ("ch_1", SALE, "2026-10-01T08:00:00Z", "90.00", "EUR"),
         ("ch_2", SALE, "2026-10-02T08:00:00Z", "1070.00", "USD"),
@@ -74,7 +74,7 @@ def test_a_payment_of_stripe_gives_its_sale_its_refunds_and_a_dispute_that_is_no
     [("english", "17"), ("german", "08"), ("french", "08"), ("spanish", "08"), ("italian", "08")],
 )
 def test_the_activity_of_paypal_is_read_in_its_languages_by_the_direction_of_money(language: str, hours: str) -> None:
-    found, bad = converted("paypal", export(f"paypal_{language}.csv"))
+    found, bad = outcomes("paypal", export(f"paypal_{language}.csv"))
     assert found == [
         ("T1", SALE, f"2026-10-01T{hours}:15:00Z", "1250.00", "EUR"),
         ("T2", SALE, f"2026-10-02T{hours}:15:00Z", "55.00", "USD"),
@@ -88,15 +88,15 @@ def test_the_activity_of_paypal_is_read_in_its_languages_by_the_direction_of_mon
 def test_dates_of_paypal_with_the_day_first_have_a_map_of_their_own() -> None:
     text = export("paypal_english.csv").replace("PDT", "BST")
     days = "".join(f"{line[:1]}{line[4:6]}/{line[1:3]}{line[6:]}\n" for line in text.splitlines()[1:])
-    found, bad = converted("paypal_day_first", f"{text.splitlines()[0]}\n{days}")
+    found, bad = outcomes("paypal_day_first", f"{text.splitlines()[0]}\n{days}")
     assert (len(found), bad) == (5, [])
     assert found[0] == ("T1", SALE, "2026-10-01T09:15:00Z", "1250.00", "EUR")
-    _, bad = converted("paypal_day_first", export("paypal_english.csv"))
+    _, bad = outcomes("paypal_day_first", export("paypal_english.csv"))
     assert bad, "the zone is of the United States, where the month comes first"
 
 
 def test_a_settlement_of_mollie_has_payments_refunds_chargebacks_and_what_takes_them_back() -> None:
-    found, _ = converted("mollie", export("mollie.csv"))
+    found, _ = outcomes("mollie", export("mollie.csv"))
     assert [(one[0], one[1], one[3], one[4]) for one in found] == [
         ("tr_1", SALE, "100.00", "EUR"),
         ("tr_2", SALE, "1050.00", "USD"),
@@ -110,13 +110,13 @@ def test_a_settlement_of_mollie_has_payments_refunds_chargebacks_and_what_takes_
 
 
 def test_the_reports_of_woocommerce_have_orders_or_items_and_what_was_refunded() -> None:
-    orders, _ = converted("woocommerce", export("woocommerce.csv"))
+    orders, _ = outcomes("woocommerce", export("woocommerce.csv"))
     assert orders == [
         ("1001", SALE, "2026-10-01T08:15:00Z", "47", "EUR"),
         ("1002", SALE, "2026-10-02T08:15:00Z", "1204.5", "EUR"),
         ("1001:refund:2026-10-20 09:00:00", REFUND, "2026-10-20T07:00:00Z", "-16", "EUR"),
     ]
-    items, bad = converted("woocommerce_items", export("woocommerce_items.csv"))
+    items, bad = outcomes("woocommerce_items", export("woocommerce_items.csv"))
     assert items == [
         ("1001:101", SALE, "2026-10-01T08:15:00Z", "28.92", "EUR"),
         ("1001:101:refund", REFUND, "2026-10-01T08:15:00Z", "-16.00", "EUR"),
@@ -127,7 +127,7 @@ def test_the_reports_of_woocommerce_have_orders_or_items_and_what_was_refunded()
 
 @pytest.mark.parametrize("kind", ["Levitation", "Rückgabe"])
 def test_a_type_that_paypal_does_not_document_is_no_event(kind: str) -> None:
-    found, _ = converted("paypal", export("paypal_english.csv").replace("Mobile Payment", kind))
+    found, _ = outcomes("paypal", export("paypal_english.csv").replace("Mobile Payment", kind))
     assert "T2" not in {one[0] for one in found}
 
 
@@ -154,7 +154,7 @@ def test_a_file_is_recognised_and_its_proposal_gives_what_the_map_gives(name: st
     assert load_map(proposal).settings == load_map(read_map(RECOGNISED[name])).settings
     mapping = load_map(proposal)
     table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
-    assert list(events(table, mapping, {one: SETTINGS[one] for one in mapping.settings}))
+    assert list(converted(table, mapping, {one: SETTINGS[one] for one in mapping.settings}))
     answered = load_map(what.toml(answered=True))
     assert not answered.settings, "an answer in the map needs no --set"
 

@@ -12,6 +12,13 @@ from quarterhour.registry.reconciliation.result import RESULTS
 NAME = "reconciliation:2026-11:stripe"
 FIGURES = {"provider": "10.00", "ledger": "0", "difference": "10.00"}
 TOTAL = {"measure": "amount", "currency": "EUR", **FIGURES}
+ROW_SUM = {
+    "kind": "excluded",
+    "rule": "fees",
+    "rows": Decimal(2),
+    "unread": Decimal(0),
+    "amounts": {"EUR": "-1.00"},
+}
 DIFFERENCE = {
     **dict.fromkeys(("line", "name", "kind", "label", "agency", "events", "note"), ""),
     "currency": "EUR",
@@ -20,7 +27,7 @@ DIFFERENCE = {
 
 
 def content(**changed: Any) -> dict[str, Any]:
-    counts = dict.fromkeys(("rows", "others", "outside", "difference_count", "problem_count", "proposals"), Decimal(0))
+    counts = dict.fromkeys(("rows", "outside", "difference_count", "problem_count", "proposals"), Decimal(0))
     return {
         "period": "2026-11",
         "provider": "stripe",
@@ -28,6 +35,7 @@ def content(**changed: Any) -> dict[str, Any]:
         "made_at": "2026-12-05T10:00:00.000Z",
         **counts,
         "problems": ["line 3: x"],
+        "row_sums": [ROW_SUM],
         "totals": [TOTAL],
         "sums": [{**TOTAL, "label": "missing here", "findings": Decimal(1)}],
         "differences": [DIFFERENCE],
@@ -52,6 +60,8 @@ def test_a_result_is_valid_from_the_instant_of_its_making() -> None:
         (NAME, {"more": 1}, "content.more"),
         (NAME, {"differences": [DIFFERENCE] * 201}, "content.differences"),
         (NAME, {"totals": [{**TOTAL, "provider": "1e5"}]}, "content.totals[0].provider"),
+        (NAME, {"row_sums": [{**ROW_SUM, "kind": "left out"}]}, "content.row_sums[0].kind"),
+        (NAME, {"row_sums": [{**ROW_SUM, "amounts": {"EUR": "one"}}]}, "content.row_sums[0].amounts"),
         (NAME, {"sums": [TOTAL]}, "content.sums[0].label"),
         (NAME, {"problems": ["x" * 1001]}, "content.problems"),
     ],

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quarterhour.file_formats.csv.errors import MapError
-from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.events import MappedEvent, converted
 from quarterhour.file_formats.csv.lines import BROKEN, numbered
 from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.table import BadRow, read_table
@@ -52,7 +52,10 @@ HEADER = "invoice,shop,time,price,customer\n"
 def outcomes(text: str, toml: str = TILL) -> list[MappedEvent | BadRow]:
     mapping = load_map(toml)
     table = read_table(numbered(io.StringIO(text, newline="")), mapping.file, mapping.used_by)
-    return list(events(table, mapping))
+    found = list[MappedEvent | BadRow]()
+    for row in converted(table, mapping):
+        found += [BadRow(row.line, row.bad)] if row.bad else row.events
+    return found
 
 
 def good(text: str, toml: str = TILL) -> list[dict[str, Any]]:
@@ -286,12 +289,18 @@ def test_events_go_to_standard_output_and_the_counts_to_standard_error(
     out, err = capfdbinary.readouterr()
     assert [json.loads(line)["id"] for line in out.splitlines()] == ["A:1", "B:2"]
     assert "Zoë".encode() in out
-    assert err == b"2 rows, 2 events, 0 bad rows\n"
+    assert err == b"file: 2 rows, 3 EUR\n2 rows, 2 events, 0 bad rows\n"
 
 
 def test_bad_rows_are_printed_and_counted_with_exit_code_1(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert command(tmp_path, ROWS + b"C,42\n") == 1
-    assert capfd.readouterr().err == "line 4: has 2 columns instead of 5\n3 rows, 2 events, 1 bad row\n"
+    assert capfd.readouterr().err.splitlines() == [
+        "line 4: has 2 columns instead of 5",
+        "events: 2 rows, 3 EUR",
+        "bad: 1 row, 1 without an amount that can be read",
+        "file: 3 rows, 3 EUR, 1 without an amount that can be read",
+        "3 rows, 2 events, 1 bad row",
+    ]
 
 
 def test_a_byte_that_is_no_utf_8_spoils_its_row_alone(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
@@ -567,9 +576,18 @@ def test_a_value_of_the_command_line_is_used_like_a_column(tmp_path: Path, capfd
 
 def test_the_last_line_can_be_json(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     assert command(tmp_path, ROWS + b"C,42\n", "--json") == 1
-    assert json.loads(capfd.readouterr().err.splitlines()[-1]) == {"rows": 3, "events": 2, "bad": 1}
+    shown = json.loads(capfd.readouterr().err.splitlines()[-1])
+    sums = shown.pop("sums")
+    assert shown == {"rows": 3, "events": 2, "excluded": 0, "bad": 1, "problems": 0}
+    assert sums == {
+        "events": {"rows": 2, "amounts": {"EUR": "3"}, "unread": 0},
+        "excluded": [],
+        "bad": {"rows": 1, "amounts": {}, "unread": 1},
+        "file": {"rows": 3, "amounts": {"EUR": "3"}, "unread": 1},
+    }
     assert command(tmp_path, b"%PDF-1.7", "--json") == 2
-    assert json.loads(capfd.readouterr().err.splitlines()[-1]) == {"rows": 0, "events": 0, "bad": 0}
+    shown = json.loads(capfd.readouterr().err.splitlines()[-1])
+    assert (shown["rows"], shown["events"], shown["bad"]) == (0, 0, 0)
 
 
 def test_many_bad_rows_are_counted_and_the_first_hundred_shown(
@@ -577,8 +595,8 @@ def test_many_bad_rows_are_counted_and_the_first_hundred_shown(
 ) -> None:
     assert command(tmp_path, ROWS + b"x\n" * 1234) == 1
     lines = capfd.readouterr().err.splitlines()
-    assert len(lines) == 102
-    assert lines[-2:] == ["... and 1,134 more bad rows", "1,236 rows, 2 events, 1,234 bad rows"]
+    assert len(lines) == 105
+    assert (lines[100], lines[-1]) == ("... and 1,134 more bad rows", "1,236 rows, 2 events, 1,234 bad rows")
 
 
 def test_what_can_be_read_of_a_truncated_file_is_converted(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

@@ -7,6 +7,7 @@ import pytest
 
 from quarterhour.file_formats.csv.errors import CellError, MapError
 from quarterhour.file_formats.csv.map import load_provider_map
+from quarterhour.file_formats.csv.seen import seen_rows
 from quarterhour.file_formats.csv.table import BadRow, read_table
 from quarterhour.model.periods import Period, time_zone
 from quarterhour_tools.csv.file import open_text
@@ -32,17 +33,22 @@ def lines_of(name: str, file: Path) -> tuple[list[ProviderLine], list[BadRow], i
     csv_map = load_provider_map(map_text(name), name)
     assert csv_map.provider
     place = Place(Period.parse("2026-10"), time_zone("UTC"))
-    with open_text(str(file), csv_map.file.encoding) as text:
+    with open_text(str(file), csv_map.file.encoding) as text, seen_rows() as seen:
         table = read_table(text.lines(), csv_map.file, csv_map.used_by)
         rows = ProviderFile(
             table,
             MapInUse(csv_map, csv_map.provider, dict.fromkeys(csv_map.settings, "7")),
             place,
             agency_by(None, None),
+            seen,
         )
         found = list(rows.lines())
     bad = [one for one in found if isinstance(one, BadRow)]
-    return [one for one in found if isinstance(one, ProviderLine)], bad, rows.others
+    return (
+        [one for one in found if isinstance(one, ProviderLine)],
+        bad,
+        sum(one.rows for one in rows.summary.excluded.values()),
+    )
 
 
 def shown(line: ProviderLine) -> tuple[str, str, str, str, str, str | None]:
@@ -102,7 +108,7 @@ def test_the_fee_of_a_settlement_in_another_currency_keeps_its_currency() -> Non
 def test_the_lines_of_a_map_of_events_are_its_events() -> None:
     lines, _, _ = lines_of("shopify", EXPORTS / "shopify.csv")
     assert [line.agency for line in lines] == ["7", "7", "7"]
-    assert lines[2].name == "1001:refund:2026-10-05 09:00:00 -0400:-6.29"
+    assert lines[2].name == "1001:refund:2026-10-05 09:00:00 -0400:-6.29:1"
     assert {"shopify", "stripe_payouts"} <= set(shipped())
 
 

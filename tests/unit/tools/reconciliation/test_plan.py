@@ -191,13 +191,6 @@ def test_of_two_charges_the_one_without_its_sale_is_missing() -> None:
     assert found["matched"].provider[0].row == 3
 
 
-def test_a_row_that_repeats_another_names_its_line_and_proposes_nothing() -> None:
-    again = theirs_of("60", row=7, name="n2")
-    (repeated,) = [one for one in explain([theirs_of("60"), again], [ours_of("60")]) if one.status != Status.MATCHED]
-    assert (repeated.label, repeated.note) == ("missing here", "repeats line 2")
-    assert not propose(repeated, MAP, lambda _: None).events
-
-
 def test_findings_that_lose_a_line_are_refused() -> None:
     explanation = Explanation(PERIOD)
     explanation.add(Finding(Status.MISSING_HERE, (theirs_of("60"),)))

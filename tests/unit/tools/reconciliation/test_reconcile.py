@@ -54,7 +54,15 @@ def test_forty_planted_differences_are_found_explained_and_closed_by_the_proposa
 
     code, result, error = reconcile(tmp_path, capsys, *options)
 
-    assert (code, error, result["problems"]) == (1, "", [])
+    assert (code, result["problem_count"]) == (1, 2)
+    assert all("has the id of line" in one for one in result["problems"])
+    assert error.splitlines() == result["problems"]
+    assert [(one["kind"], one["rows"]) for one in result["row_sums"]] == [
+        ("file", result["rows"]),
+        ("lines", result["rows"] - 3),
+        ("bad", 2),
+        ("excluded", 1),
+    ]
     found = [row for row in lines_of(tmp_path) if row["label"] != "matched"]
     # A difference of currency has a row for each currency.
     assert Counter(row["label"] for row in found) == Counter(month.planted) + Counter({"different: currency": 3})
@@ -83,8 +91,8 @@ def test_forty_planted_differences_are_found_explained_and_closed_by_the_proposa
     before = len(proposals)
     code, result, _ = reconcile(tmp_path, capsys, *options)
     left = Counter(row["label"] for row in lines_of(tmp_path) if row["label"] != "matched")
-    # Nothing is proposed of what the provider lacks, of periods, of repeated rows, and of fees alone.
-    expected = Counter({"missing there": 8, "missing here": 2, "different: period": 4, "different: fee": 4})
+    # Nothing is proposed of what the provider lacks, of periods, and of fees alone.
+    expected = Counter({"missing there": 10, "different: period": 4, "different: fee": 4})
     assert before == 8 + 6 + 3 * 2 + 3 * 2 + 2
     assert left == expected
     assert not proposals_of(tmp_path)

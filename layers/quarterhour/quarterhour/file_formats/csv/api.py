@@ -8,14 +8,59 @@ from quarterhour.file_formats.csv.requests import MAX_MAP, MAX_SETTING
 from quarterhour.model.api import BadRow, Count, Token, constrained
 
 
+class RowSums(TypedDict):
+    """A number of rows and their sums."""
+
+    rows: Count
+    amounts: dict[str, str]
+    """The sum in each currency."""
+    unread: Count
+    """The rows whose amount cannot be read, which are in no sum."""
+
+
+class ExcludedRows(RowSums):
+    """The rows that a rule excludes."""
+
+    rule: str
+    """The `rule` of an `[[exclude]]` of the map, or `totals`."""
+
+
+class FileSums(TypedDict):
+    """The rows of each kind with their sums, which add up to those of the file."""
+
+    events: RowSums
+    """The rows that became events."""
+    excluded: list[ExcludedRows]
+    bad: RowSums
+    file: RowSums
+    """All rows."""
+
+
+class FileSummary(TypedDict):
+    """What became of the rows of a file."""
+
+    rows: Count
+    events: Count
+    excluded: Count
+    """The number of rows that rules exclude."""
+    bad: Count
+    """The number of bad rows."""
+    problems: Count
+    """What is wrong with the file, and with no row: totals that differ or are missing."""
+    sums: FileSums
+
+
 class ConvertedPart(TypedDict):
     """What a part of a CSV file gives."""
 
     items: list[dict[str, Any]]
     """Its events, as `POST /events` takes them."""
+    lines: list[Count]
+    """The line of the file on which the row of each event starts."""
     bad: list[BadRow]
-    rows: Count
-    """The number of its rows."""
+    """Its bad rows, and totals of the file that are wrong."""
+    summary: FileSummary
+    """What became of its rows."""
     read: Count
     """How many bytes of the part were read: the next part begins behind them."""
     next: Token | None

@@ -65,6 +65,10 @@ class Compiler:
         """Compile a text of columns."""
         return self._compiled(field, template, text)
 
+    def cell(self, column: str, field: str) -> Callable[[Cells], str]:
+        """Compile a column, which may be empty."""
+        return self._compiled(field, lambda: CellExpression(frozenset({column}), lambda cells: cells[column]))
+
     def number(self, text: str, field: str) -> Callable[[Cells], Decimal]:
         """Compile a formula."""
         return self._compiled(field, formula, text, self._numbers)

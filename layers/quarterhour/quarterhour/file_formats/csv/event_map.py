@@ -18,7 +18,8 @@ ENVELOPE: Final = ("id", "source", "type", "subject")
 class EventMap:
     """Converts a row into one event, if `when` is true. A `Value` is a text that may depend on the amount's sign.
 
-    A map of voids has no `amount`. `money` are the columns of its amounts of money.
+    A map of voids has no `amount`. `money` are the columns of its amounts of money, and `formula` is the text of its
+    amount and currency.
     """
 
     when: Callable[[Cells], bool]
@@ -28,6 +29,7 @@ class EventMap:
     data: dict[str, Value]
     extra: dict[str, Value]
     money: frozenset[str]
+    formula: str
 
 
 def event_map(event: Section, compiler: Compiler) -> EventMap:
@@ -36,6 +38,7 @@ def event_map(event: Section, compiler: Compiler) -> EventMap:
         is_view = event.is_text("type", VIEW)
         has_amount = "amount" in data or not (is_view or event.is_text("type", VOID))
         compiler.money = set()
+        formula = f"{data.peek('amount')} {data.peek('currency')}"
         return EventMap(
             when=compiler.tests(event, "when"),
             amount=compiler.money_amount(data.text("amount"), data.path("amount")) if has_amount else None,
@@ -48,4 +51,5 @@ def event_map(event: Section, compiler: Compiler) -> EventMap:
             },
             extra={name: compiler.value(extra, name, compiler.text) for name in extra.names()},
             money=frozenset(compiler.money),
+            formula=formula,
         )

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 from quarterhour.file_formats.csv.cells import Cells
 from quarterhour.file_formats.csv.compiler import ROW, Value
@@ -13,10 +13,15 @@ from quarterhour.file_formats.csv.event_map import EventMap
 from quarterhour.file_formats.csv.lines import BROKEN
 from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.numbers import NumberForm
+from quarterhour.file_formats.csv.seen import SeenRows, seen_rows
+from quarterhour.file_formats.csv.summary import Amounts, ConvertedRow
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, Table
 from quarterhour.file_formats.csv.totals import FileTotals
 from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.model import money
+
+TOTALS: Final = "totals"
+"""The rule that excludes the lines of totals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,18 +32,19 @@ class MappedEvent:
     event: Event
 
 
-def events(
+def converted(
     table: Table, csv_map: CsvMap, settings: dict[str, str] | None = None, *, whole: bool = True
-) -> Iterator[MappedEvent | BadRow]:
-    """Convert each row into its events, or into one bad row.
+) -> Iterator[ConvertedRow]:
+    """Convert each row; then yield the problems of the file's totals, if it is read as a `whole`.
 
-    `settings` are the values that the map asks for. The totals of a file are checked if its rows are read as a `whole`.
+    `settings` are the values that the map asks for.
     """
-    converter = Converter(table.header, csv_map.of_language(table.language), settings)
-    for row in table.rows:
-        yield from converter.convert(row)
-    if whole:
-        yield from converter.problems_of_totals()
+    with seen_rows() as seen:
+        converter = Converter(table.header, csv_map.of_language(table.language), settings, seen)
+        for row in table.rows:
+            yield converter.convert(row)
+        if whole:
+            yield from converter.problems_of_totals()
 
 
 class Converter:
@@ -46,12 +52,14 @@ class Converter:
 
     The rows are numbered from 1, bad rows too, so that a fixed row does not change the ids of the others. `rows` is the
     number of rows so far, `line` that of the last one's line, and `filled` has the values that empty cells repeat.
+    `seen` knows the ids of the rows before.
     """
 
-    def __init__(self, header: list[str], csv_map: CsvMap, settings: dict[str, str] | None = None) -> None:
+    def __init__(self, header: list[str], csv_map: CsvMap, settings: dict[str, str] | None, seen: SeenRows) -> None:
         self._width = len(header)
         self._map = csv_map
         self._settings = csv_map.values | (settings or {})
+        self._seen = seen
         places = {column: place for place, column in enumerate(header)}  # a column that the file may lack has none
         self._places = [(column, places.get(column), clean) for column, clean in csv_map.clean.items()]
         self.rows = 0
@@ -73,25 +81,83 @@ class Converter:
             cells[column] = self.filled[column] = cells[column] or above
         for column, lookup in self._map.lookups.items():
             cells[column] = lookup(cells[lookup.column])
-        return cells | {ROW: str(self.rows), **self._settings}
+        counted = {
+            name: str(self._seen.count([name, *of(cells)], self.rows)) for name, of in self._map.counters.items()
+        }
+        return cells | {ROW: str(self.rows), **self._settings, **counted}
 
-    def convert(self, found: CsvRecord | BadRow) -> list[MappedEvent] | list[BadRow]:
-        """Return the events of the next row, or one bad row."""
+    def convert(self, found: CsvRecord | BadRow) -> ConvertedRow:
+        """Return what becomes of the next row."""
         cells = self.clean(found)
         if isinstance(cells, BadRow):
-            return [cells]
+            return ConvertedRow(cells.line, bad=cells.reason)
         try:
-            if self.take_totals(cells) or self._map.exclusion_of(cells):
-                return []
-            return [_event(cells, each, self._map.numbers) for each in self._map.events if each.when(cells)]
+            if rule := self.rule_of(cells):
+                return ConvertedRow(self.line, rule=rule, amounts={} if rule == TOTALS else self.amounts(cells))
+            made = [_event(cells, each, self._map.numbers) for each in self._map.events if each.when(cells)]
+            self.take(cells, [str(one.event.identity) for one in made])
+            return ConvertedRow(self.line, tuple(made), amounts=self._amounts_of(made, cells))
         except CellError as error:
-            return [BadRow(self.line, str(error))]
+            return ConvertedRow(self.line, bad=str(error), amounts=self.amounts(cells))
 
-    def take_totals(self, cells: Cells) -> bool:
-        """Return whether a row is a line of totals, which is kept; any other row is added to the sums.
+    def rule_of(self, cells: Cells) -> str:
+        """Return the name of the rule that excludes a row; the empty text if none does.
 
-        Raises `CellError` if one of its numbers is none.
+        Raises `CellError` if a number of a line of totals, or of a row that they sum up, is none.
         """
+        if self._take_totals(cells):
+            return TOTALS
+        exclusion = self._map.exclusion_of(cells)
+        return exclusion.rule if exclusion else ""
+
+    def take(self, cells: Cells, ids: list[str]) -> None:
+        """Keep the ids of a row; raise `CellError` if it has none, or if another row, or itself, has one already."""
+        if not ids:
+            raise self.untaken(cells)
+        for one in ids:
+            if (line := self._seen.first_line(one)) is not None:
+                raise CellError(f"has the id of line {line}, {one!r}: the map does not tell these rows apart")
+        if len(set(ids)) < len(ids):
+            raise CellError(f"makes two events with one id: {', '.join(map(repr, ids))}")
+        self._seen.add(ids, self.line)
+
+    def untaken(self, cells: Cells) -> CellError:
+        """Return the error of a row that nothing in the map takes and no rule excludes."""
+        values = ", ".join(f"{column} is {cells[column]!r}" for column in self._map.tested)
+        return CellError(f"no rule of the map takes this row, and no [[exclude]] leaves it out: {values}")
+
+    def amounts(self, cells: Cells) -> Amounts | None:
+        """Return what a row without events adds to the sums of the file; `None` if that cannot be read."""
+        sums: dict[str, Decimal] = {}
+        for each in [self._map.row] if self._map.row else self._map.figures:
+            try:
+                amount = each.amount(cells)
+            except EmptyCellError:
+                continue
+            except CellError:
+                return None
+            try:
+                currency = each.currency(cells, amount).strip().upper()
+            except CellError:
+                return None
+            if not money.is_currency(currency):
+                return None
+            sums[currency] = money.add(sums.get(currency, money.ZERO), amount)
+        return sums
+
+    def _amounts_of(self, made: list[MappedEvent], cells: Cells) -> Amounts | None:
+        """Return what a row adds to the sums of the file: its events, which must agree with `[row]`."""
+        sums = sums_of(made)
+        if self._map.row is None:
+            return sums
+        declared = self.amounts(cells)
+        all_have_one = all("amount" in one.body["data"] for one in made)
+        if declared is not None and all_have_one and _filled_sums(sums) != _filled_sums(declared):
+            raise CellError(f"its events add up to {_shown(sums)}, but [row] has {_shown(declared)}")
+        return declared
+
+    def _take_totals(self, cells: Cells) -> bool:
+        """Return whether a row is a line of totals, which is kept; any other row is added to the sums."""
         if self.totals is None:
             return False
         if self.totals.is_total(cells):
@@ -100,9 +166,28 @@ class Converter:
         self.totals.add(cells)
         return False
 
-    def problems_of_totals(self) -> list[BadRow]:
-        """Return a bad row for each total of the file that the rows do not add up to."""
-        return list(self.totals.problems(self.line)) if self.totals else []
+    def problems_of_totals(self) -> list[ConvertedRow]:
+        """Return a problem for each total of the file that the rows do not add up to."""
+        found = self.totals.problems(self.line) if self.totals else ()
+        return [ConvertedRow(one.line, bad=one.reason, is_row=False) for one in found]
+
+
+def sums_of(made: Iterable[MappedEvent]) -> dict[str, Decimal]:
+    """Return the sums of events by currency."""
+    sums: dict[str, Decimal] = {}
+    for data in (one.body["data"] for one in made):
+        if "amount" in data:
+            before = sums.get(data["currency"], money.ZERO)
+            sums[data["currency"]] = money.add(before, Decimal(data["amount"]))
+    return sums
+
+
+def _filled_sums(sums: Amounts) -> dict[str, Decimal]:
+    return {currency: amount for currency, amount in sums.items() if amount}
+
+
+def _shown(sums: Amounts) -> str:
+    return " and ".join(f"{money.plain(amount)} {currency}" for currency, amount in sums.items()) or "nothing"
 
 
 def _usable(row: CsvRecord | BadRow, columns: int, *, fill: bool) -> CsvRecord | BadRow:

@@ -15,7 +15,7 @@ from typing import Final, NamedTuple
 from quarterhour.file_formats.csv.column_names import names_a_total
 from quarterhour.file_formats.csv.columns import columns, is_text
 from quarterhour.file_formats.csv.errors import FileError, MapError
-from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.lines import FileLine
 from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.numbers import OPEN
@@ -183,11 +183,10 @@ def _samples(lines: list[FileLine], proposal: Proposal, header_line: int | None)
         csv_map = load_map(proposal.toml(answered=True))
         table = read_table(lines, csv_map.file, csv_map.used_by)
     shown = []
-    for one in islice(events(table, csv_map, whole=False), SAMPLES):
-        if isinstance(one, MappedEvent):
-            shown.append(json.dumps(one.body, ensure_ascii=False))
-        else:
-            shown.append(f"line {one.line}: {one.reason}")
+    for one in islice(converted(table, csv_map, whole=False), SAMPLES):
+        shown += [json.dumps(event.body, ensure_ascii=False) for event in one.events]
+        if one.bad:
+            shown.append(f"line {one.line}: {one.bad}")
     return shown
 
 

@@ -8,7 +8,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from quarterhour.file_formats.csv.cells import Cells, CleanUp, TimeForm
-from quarterhour.file_formats.csv.compiler import Compiler
+from quarterhour.file_formats.csv.compiler import CURRENCY, Compiler
 from quarterhour.file_formats.csv.encodings import encoding_named
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.event_map import EventMap, event_map
@@ -22,7 +22,7 @@ from quarterhour.file_formats.csv.provider_map import (
     provider_map,
     provider_of_events,
 )
-from quarterhour.file_formats.csv.row_map import ExclusionMap, exclusion_maps
+from quarterhour.file_formats.csv.row_map import AmountMap, ExclusionMap, counters, exclusion_maps, row_map
 from quarterhour.file_formats.csv.sections import Section
 from quarterhour.file_formats.csv.table import DELIMITERS, FileForm
 from quarterhour.file_formats.csv.total_map import TotalMap, total_map
@@ -41,8 +41,10 @@ class CsvMap:
 
     For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it, if the file must
     have it. `settings` are the values that a command line gives, with what each means; `values` are those that the map
-    gives itself. `tested` are the columns that
-    decide about a row. `languages` are the maps for the other languages of `file.names`.
+    gives itself. `tested` are the columns that decide about a row. `exclusions` are tried before events and lines.
+    `counters` return the cells of a row in which the rows that are counted together are equal. `row` is what each row
+    adds to the sums of the file, if the map says it; else `figures` are the different amounts of its events or lines.
+    `languages` are the maps for the other languages of `file.names`.
     """
 
     file: FileForm
@@ -59,6 +61,9 @@ class CsvMap:
     line: LineMap | None
     provider: ProviderMap | None
     total: TotalMap | None
+    counters: dict[str, Callable[[Cells], list[str]]]
+    row: AmountMap | None
+    figures: list[AmountMap]
     languages: "tuple[CsvMap, ...]" = ()
 
     def of_language(self, language: int) -> "CsvMap":
@@ -216,10 +221,15 @@ def _csv_map(
             compiler.zone_by_row(zone, "zone")
         exclusions = exclusion_maps(top.take("exclude", []), compiler)
         events, line, provider = events_of(compiler), line_of(compiler), provider_of(compiler)
+        tested = list(compiler.tested)
         total = total_map(top.section("total"), compiler) if "total" in top else None
+        row = row_map(top.section("row"), compiler) if "row" in top else None
+        counted = counters(top.section("counters"), compiler)
         given = {name: settings.text(name) for name in settings.names()}
         values = _values(top.section("values"), given)
-        used_by = {column: field for column, field in compiler.used_by.items() if column not in given}
+        if twice := sorted(given.keys() & counted.keys()):
+            raise MapError(f"counters.{twice[0]}", "is a name in [settings], too")
+        used_by = {name: field for name, field in compiler.used_by.items() if name not in {*given, *counted}}
         clean, optional = _clean_ups(texts, columns, used_by)
         return CsvMap(
             file=_file_form(file),
@@ -231,11 +241,14 @@ def _csv_map(
             used_by={column: field for column, field in used_by.items() if column not in optional},
             lookups={name: one for name, one in lookups.items() if one.column in clean},
             exclusions=exclusions,
-            tested=[column for column in compiler.tested if column in used_by],
+            tested=[column for column in tested if column in used_by],
             events=events,
             line=line,
             provider=provider,
             total=total,
+            counters=counted,
+            row=row,
+            figures=_figures(events, provider),
         )
 
 
@@ -246,6 +259,15 @@ def _values(section: Section, settings: Mapping[str, str]) -> dict[str, str]:
             if name not in settings:
                 raise MapError(section.path(name), "is no name in [settings]")
         return {name: section.text(name) for name in section.names() if not section.is_open(name)}
+
+
+def _figures(events: list[EventMap], provider: ProviderMap | None) -> list[AmountMap]:
+    """Return the amounts of events and lines, each formula once."""
+    found = {one.formula: AmountMap(one.amount, one.data[CURRENCY]) for one in events if one.amount}
+    for line in provider.lines if provider else ():
+        if line.amount:
+            found[line.formula] = AmountMap(line.amount, line.texts[CURRENCY])
+    return list(found.values())
 
 
 def shipped_maps() -> list[str]:

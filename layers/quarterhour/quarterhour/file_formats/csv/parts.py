@@ -7,7 +7,7 @@ import base64
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from decimal import Decimal
 from typing import Any, Final, NamedTuple
 
@@ -26,11 +26,15 @@ from quarterhour.file_formats.csv.lines import (
 )
 from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.proposal import Proposal
+from quarterhour.file_formats.csv.seen import SeenRows
+from quarterhour.file_formats.csv.summary import FileSummary
 from quarterhour.file_formats.csv.table import BadRow, PartEndError, check_columns, read_table, records
 from quarterhour.file_formats.csv.totals import TotalLine
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.fields import printable
 
+MAX_COUNTS: Final = 5_000
+"""The most counts of a token: a row that is equal to one before all of these gets the id of that row."""
 MAX_EVENT_BYTES: Final = 2_000_000
 """About how many bytes of events and messages a part gives; the rows behind them are left for the next part."""
 
@@ -38,6 +42,7 @@ _LINE: Final = re.compile(rb"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 _ASCII: Final = bytes(range(128))
 _LONGEST_SUM: Final = 200
 """Characters; a sum has at most 120 digits."""
+_LARGEST_HASH: Final = (1 << 63) - 1
 _OF_NO_ANSWER: Final = "is of no answer about a part"
 _ONLY_BY_COMMAND: Final = "save the file as UTF-8, or convert it with quarterhour csv"
 
@@ -48,7 +53,7 @@ class PartPlace:
 
     `language` is that of the file's header, `line` the number of its first line, `rows` the number of rows before it,
     and `last_line` the line of the last of these. `filled`, `sums` and `totals` are those of `Converter` and
-    `FileTotals`.
+    `FileTotals`, and `counts` the latest of `SeenRows`, if these are not kept elsewhere.
     """
 
     encoding: str
@@ -61,12 +66,14 @@ class PartPlace:
     filled: dict[str, str]
     sums: dict[str, Decimal]
     totals: list[TotalLine]
+    counts: list[tuple[int, int]] = field(default_factory=list)
 
     @property
     def token(self) -> str:
         """The place as opaque text."""
         values = asdict(self)
         values["sums"] = _texts(self.sums)
+        values["counts"] = [[str(cells), number] for cells, number in self.counts]
         values["totals"] = [[line, _texts(numbers)] for line, numbers in self.totals]
         return base64.urlsafe_b64encode(exact_json.write(values).encode()).decode().rstrip("=")
 
@@ -82,9 +89,9 @@ class PartPlace:
             totals = [TotalLine(_whole(at), _numbers(numbers)) for at, numbers in values["totals"]]
             delimiter, encoding = _text(values["delimiter"]), _text(values["encoding"])
             filled = {name: _text(text) for name, text in values["filled"].items()}
-            place = cls(
-                encoding, columns, language, delimiter, line, rows, last, filled, _numbers(values["sums"]), totals
-            )
+            counts = [(_hash(cells), _whole(number)) for cells, number in values["counts"]]
+            sums = _numbers(values["sums"])
+            place = cls(encoding, columns, language, delimiter, line, rows, last, filled, sums, totals, counts)
         except (AttributeError, LookupError, TypeError, ValueError, ArithmeticError) as error:
             raise ValueError(_OF_NO_ANSWER) from error
         if not line or len(delimiter) != 1 or delimiter in "\r\n" or not _keeps_ascii(encoding):
@@ -93,60 +100,73 @@ class PartPlace:
 
 
 class ConvertedPart(NamedTuple):
-    """What a part gives: events, bad rows, the number of its rows, the bytes that were read, and the next place.
+    """What a part gives: events, bad rows, the summary of its rows, the bytes that were read, and the next place.
 
-    `lines` has the line of each event, `line` is the last one that was read. The next part begins behind these bytes;
-    `next` is `None` at the end of the file.
+    `lines` has the line of each event, `line` is the last one that was read. `bad` has problems of the file, too. The
+    next part begins behind these bytes; `next` is `None` at the end of the file.
     """
 
     events: list[MappedEvent]
     lines: list[int]
     bad: list[BadRow]
-    rows: int
+    summary: FileSummary
     read: int
     line: int
     next: PartPlace | None
 
 
-def convert_part(
-    content: bytes, csv_map: CsvMap, settings: dict[str, str], place: PartPlace | None, *, last: bool
-) -> ConvertedPart:
+class Conversion(NamedTuple):
+    """How a file is converted: by a map, with the values that it asks for, and with what is known of the rows so far.
+
+    `seen` knows the rows of the parts before, or at least their `counts`.
+    """
+
+    map: CsvMap
+    settings: dict[str, str]
+    seen: SeenRows
+
+
+def convert_part(content: bytes, by: Conversion, place: PartPlace | None, *, last: bool) -> ConvertedPart:
     """Return what a part of a file gives: its bytes from a place on, or from the beginning of the file.
 
     `last`: whether the file ends with this part. Without it, the last row may be cut, and is left for the next part.
     Raises `MapError`, or `FileError` if the file is of another kind or a row does not fit into a part.
     """
+    csv_map = by.map
     encoding = place.encoding if place else _encoding_of(content, csv_map.file.encoding)
     lines, ends = _lines(content, encoding, place.line if place else 1, last=last)
-    place = place or _beginning(lines, csv_map, encoding)
+    place = place or _beginning(lines, by, encoding)
     check_columns(place.columns, csv_map.used_by)
     if place.language > len(csv_map.languages):
         raise MapError("languages", "are fewer than those of the map of the part before")
-    converter = _converter(place, csv_map, settings)
+    converter = _converter(place, by)
     first = lines[0].number if lines else place.line
     # Of the first part, the lines up to its header were read above.
     left = lines[place.line - first :]
     end = first + len(lines)
-    events, numbers, bad, size, behind = list[MappedEvent](), list[int](), [], 0, end
+    events, numbers, bad, size, behind = list[MappedEvent](), list[int](), list[BadRow](), 0, end
+    summary = FileSummary()
     rows = records(_of_part(left, end, last=last), place.delimiter, csv_map.file.quote)
     try:
         for row in rows:
             if size > MAX_EVENT_BYTES:
                 behind = row.line
                 break
-            for outcome in converter.convert(row):
-                if isinstance(outcome, BadRow):
-                    bad.append(BadRow(outcome.line, printable(outcome.reason)))
-                    size += len(bad[-1].reason)
-                else:
-                    events.append(outcome)
-                    numbers.append(converter.line)
-                    size += len(exact_json.write(outcome.body))
+            outcome = converter.convert(row)
+            summary.add(outcome)
+            if outcome.bad:
+                bad.append(BadRow(outcome.line, printable(outcome.bad)))
+                size += len(bad[-1].reason)
+            events += outcome.events
+            numbers += [outcome.line] * len(outcome.events)
+            size += sum(len(exact_json.write(one.body)) for one in outcome.events)
     except PartEndError as cut:
         behind = cut.line
     is_over = last and behind == end
     if is_over:
-        bad += converter.problems_of_totals()
+        for problem in converter.problems_of_totals():
+            summary.add(problem)
+            bad.append(BadRow(problem.line, problem.bad))
     read = len(content) if is_over else ends[behind - first - 1] if behind > first else 0
     if not (is_over or read):
         raise FileError(f"line {behind}: the row does not fit into a part; {_ONLY_BY_COMMAND}")
@@ -154,7 +174,7 @@ def convert_part(
         events,
         numbers,
         bad,
-        converter.rows - place.rows,
+        summary,
         read,
         behind - 1,
         None if is_over else _after(converter, place, behind),
@@ -216,19 +236,19 @@ def _of_part(lines: list[FileLine], end: int, *, last: bool) -> Iterator[FileLin
         raise PartEndError(end)
 
 
-def _beginning(lines: list[FileLine], csv_map: CsvMap, encoding: str) -> PartPlace:
+def _beginning(lines: list[FileLine], by: Conversion, encoding: str) -> PartPlace:
     """Return the place of the first row of a file."""
-    table = read_table(lines, csv_map.file, csv_map.used_by)
+    table = read_table(lines, by.map.file, by.map.used_by)
     row = next(table.rows, None)
     line = row.line if row else len(lines) + 1
-    fresh = Converter(table.header, csv_map)
+    fresh = Converter(table.header, by.map, None, by.seen)
     sums = fresh.totals.sums if fresh.totals else {}
     return PartPlace(encoding, table.header, table.language, table.delimiter, line, 0, 0, fresh.filled, sums, [])
 
 
-def _converter(place: PartPlace, csv_map: CsvMap, settings: dict[str, str]) -> Converter:
+def _converter(place: PartPlace, by: Conversion) -> Converter:
     """Return a converter that goes on at a place."""
-    converter = Converter(place.columns, csv_map.of_language(place.language), settings)
+    converter = Converter(place.columns, by.map.of_language(place.language), by.settings, by.seen)
     converter.rows, converter.line = place.rows, place.last_line
     converter.filled |= {name: place.filled[name] for name in converter.filled.keys() & place.filled.keys()}
     if converter.totals:
@@ -265,6 +285,13 @@ def _whole(value: object) -> int:
     number = fields.whole(value)
     if number is None:
         raise TypeError(value)
+    return number
+
+
+def _hash(value: object) -> int:
+    number = int(_text(value))
+    if abs(number) > _LARGEST_HASH:
+        raise ValueError(value)
     return number
 
 

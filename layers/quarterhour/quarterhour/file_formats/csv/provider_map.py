@@ -32,7 +32,7 @@ class ProviderLineMap:
     `name` is the provider's own name of the line. A line without `amount` is a fee alone. `match` has, by field of the
     ledger's lines, what the line of the ledger has there, and `sale` the same of the sale that a refund refers to.
     `texts` has the currency, and the agency and the currency of the fee if the map names them. `money` are the columns
-    of its amounts of money.
+    of its amounts of money, and `formula` is the text of its amount and currency.
     """
 
     when: Callable[[Cells], bool]
@@ -45,6 +45,7 @@ class ProviderLineMap:
     match: dict[str, Value]
     sale: dict[str, Value]
     money: frozenset[str]
+    formula: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +72,7 @@ def provider_line_map(line: Section, compiler: Compiler) -> ProviderLineMap:
         if "amount" not in line and "fee" not in line:
             raise MapError(line.path("amount"), "is missing: a line has an amount, a fee, or both")
         compiler.money = set()
+        formula = f"{line.peek('amount')} {line.peek(CURRENCY)}"
         return ProviderLineMap(
             when=compiler.tests(line, "when"),
             kind=kind,
@@ -86,6 +88,7 @@ def provider_line_map(line: Section, compiler: Compiler) -> ProviderLineMap:
             match=_fields_of_ledger(match, compiler),
             sale=_fields_of_ledger(sale, compiler),
             money=frozenset(compiler.money),
+            formula=formula,
         )
 
 
@@ -147,4 +150,5 @@ def _line_of_event(
         match=match,
         sale={} if kind == "sale" or key == ("id",) else match,
         money=event.money,
+        formula=event.formula,
     )

@@ -7,7 +7,7 @@ from itertools import islice
 from typing import Any, Final, NamedTuple
 
 from quarterhour.file_formats.csv.errors import MapError
-from quarterhour.file_formats.csv.events import MappedEvent, events
+from quarterhour.file_formats.csv.events import MappedEvent, converted
 from quarterhour.file_formats.csv.lines import FileLine
 from quarterhour.file_formats.csv.map import CsvMap, load_map, shipped_map, shipped_maps
 from quarterhour.file_formats.csv.proposal import Answer, MapEntry, Proposal, quoted
@@ -85,7 +85,7 @@ def _tried(name: str, lines: Sequence[FileLine]) -> Recognised | None:
         return None
     values = {one: _SAMPLE_VALUES.get(one, _SAMPLE_VALUE) for one in csv_map.settings}
     rows = list(islice(table.rows, _ROWS))
-    outcomes = list(events(replace(table, rows=iter(rows)), csv_map, values, whole=False))
-    made = [one for one in outcomes if isinstance(one, MappedEvent)]
-    bad = [one for one in outcomes if isinstance(one, BadRow)]
+    outcomes = list(converted(replace(table, rows=iter(rows)), csv_map, values, whole=False))
+    made = [event for one in outcomes for event in one.events]
+    bad = [BadRow(one.line, one.bad) for one in outcomes if one.bad]
     return Recognised(name, csv_map, table.header, len(rows), made, bad)

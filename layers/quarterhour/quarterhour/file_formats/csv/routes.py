@@ -1,11 +1,13 @@
 """The routes that show what a file of others becomes. They write nothing."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from quarterhour.file_formats.csv.errors import FileError, MapError
-from quarterhour.file_formats.csv.parts import convert_part, map_of_part
+from quarterhour.file_formats.csv.parts import MAX_COUNTS, Conversion, convert_part, map_of_part
 from quarterhour.file_formats.csv.proposal import QUESTION
 from quarterhour.file_formats.csv.requests import read_map_request, read_part, refused
+from quarterhour.file_formats.csv.seen import seen_rows
 from quarterhour.web import http
 from quarterhour.web.access import Role, people
 from quarterhour.web.routing import Routes
@@ -22,17 +24,22 @@ def read(routes: Routes) -> None:
         """Return the events and the bad rows of a part of a CSV file, by a map, and where the next part begins."""
         request = read_part(routes.body())
         try:
-            part = convert_part(request.content, request.map, request.settings, request.place, last=request.last)
+            with seen_rows() as seen:
+                seen.restore(request.place.counts if request.place else [])
+                by = Conversion(request.map, request.settings, seen)
+                part = convert_part(request.content, by, request.place, last=request.last)
+                following = replace(part.next, counts=seen.counts(MAX_COUNTS)) if part.next else None
         except MapError as error:
             raise refused("map", error) from error
         except FileError as error:
             raise refused("part", error) from error
         body: api.ConvertedPart = {
             "items": [one.body for one in part.events],
+            "lines": part.lines,
             "bad": [{"line": one.line, "reason": one.reason} for one in part.bad],
-            "rows": part.rows,
+            "summary": part.summary.as_dict(),
             "read": part.read,
-            "next": part.next.token if part.next else None,
+            "next": following.token if following else None,
         }
         return http.response(200, body)
 

@@ -1,11 +1,12 @@
-"""The maps of every row of a file: which rules exclude it."""
+"""The maps of every row of a file: what it adds to the file's sums, which rules exclude it, and its counters."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
 from quarterhour.file_formats.csv.cells import Cells
-from quarterhour.file_formats.csv.compiler import Compiler
+from quarterhour.file_formats.csv.compiler import CURRENCY, ROW, Compiler, Value
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.sections import Section
 from quarterhour.model.texts import is_visible
@@ -15,11 +16,28 @@ LONGEST_RULE: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
+class AmountMap:
+    """An amount of money of a row, and its currency."""
+
+    amount: Callable[[Cells], Decimal]
+    currency: Value
+
+
+@dataclass(frozen=True, slots=True)
 class ExclusionMap:
     """The `[[exclude]]` of a map: rows for which `when` is true make nothing, under the name of this rule."""
 
     rule: str
     when: Callable[[Cells], bool]
+
+
+def row_map(row: Section, compiler: Compiler) -> AmountMap:
+    """Return the map of `[row]`: what each row adds to the sums of the file."""
+    with row:
+        return AmountMap(
+            compiler.number(row.text("amount"), row.path("amount")),
+            compiler.value(row, CURRENCY, compiler.text),
+        )
 
 
 def exclusion_maps(tables: object, compiler: Compiler) -> list[ExclusionMap]:
@@ -48,3 +66,20 @@ def _listed(exclude: Section, compiler: Compiler) -> list[ExclusionMap]:
         raise MapError(exclude.path("rules"), f"must be texts of 1 to {LONGEST_RULE} printable characters")
     test = {"column": column}
     return [ExclusionMap(rule, compiler.test(Section(test | {"equals": rule}, exclude.name))) for rule in rules]
+
+
+def counters(section: Section, compiler: Compiler) -> dict[str, Callable[[Cells], list[str]]]:
+    """Return the columns of `[counters]`: each numbers the rows that are equal in the columns that it names."""
+    found = {}
+    with section:
+        for name in section.names():
+            columns = section.texts(name)
+            if name == ROW or not columns:
+                raise MapError(section.path(name), f"must name columns, and be another name than {ROW}")
+            found[name] = _cells_of([compiler.cell(column, section.path(name)) for column in columns])
+    return found
+
+
+def _cells_of(columns: Iterable[Callable[[Cells], str]]) -> Callable[[Cells], list[str]]:
+    read = list(columns)
+    return lambda cells: [column(cells) for column in read]

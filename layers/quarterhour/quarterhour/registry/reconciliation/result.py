@@ -19,6 +19,9 @@ MAX_TEXT: Final = 1000
 """Characters of a text in a result."""
 MAX_SUMS: Final = 500
 """The most sums in a result: by measure, currency and label."""
+MAX_ROW_SUMS: Final = 200
+"""The most kinds of rows of the file in a result: lines, rows that are excluded by each rule, bad rows, all rows."""
+ROW_KINDS: Final = ("lines", "excluded", "bad", "file")
 _NAMES: Final = f"{PREFIX}<period>:<provider>, such as {PREFIX}2026-11:stripe"
 _TEXT: Final = f"text of at most {MAX_TEXT} characters"
 _COUNT: Final = "a whole number of 0 or more"
@@ -30,8 +33,14 @@ def _text(value: object) -> str | None:
     return value if isinstance(value, str) and len(value) <= MAX_TEXT else None
 
 
+def _amounts(value: object) -> Mapping[str, Any] | None:
+    if not isinstance(value, Mapping) or len(value) > MAX_SUMS:
+        return None
+    return value if all(fields.currency(name) and fields.decimal_text(one) for name, one in value.items()) else None
+
+
 _TEXTS: Final[Mapping[str, tuple[str, Reader]]] = {"provider": ("the provider", fields.name), "file": (_TEXT, _text)}
-_COUNTS: Final = ("rows", "others", "outside", "difference_count", "problem_count", "proposals")
+_COUNTS: Final = ("rows", "outside", "difference_count", "problem_count", "proposals")
 _TOTAL: Final[Mapping[str, tuple[str, Reader]]] = {
     "measure": ("amount or fee", lambda value: value if value in {"amount", "fee"} else None),
     "currency": (fields.CURRENCY, fields.currency),
@@ -43,7 +52,15 @@ _DIFFERENCE: Final = {
     "currency": (fields.CURRENCY, fields.currency),
     **dict.fromkeys(("provider", "ledger", "difference"), ("a decimal as text", fields.decimal_text)),
 }
+_ROW_SUM: Final[Mapping[str, tuple[str, Reader]]] = {
+    "kind": (f"one of {', '.join(ROW_KINDS)}", lambda value: value if value in ROW_KINDS else None),
+    "rule": (_TEXT, _text),
+    "rows": (_COUNT, fields.whole),
+    "unread": (_COUNT, fields.whole),
+    "amounts": ("an object with a decimal as text for each currency", _amounts),
+}
 _LISTS: Final[Mapping[str, tuple[int, Mapping[str, tuple[str, Reader]]]]] = {
+    "row_sums": (MAX_ROW_SUMS, _ROW_SUM),
     "totals": (MAX_SUMS, _TOTAL),
     "sums": (MAX_SUMS, _SUM),
     "differences": (MAX_DIFFERENCES, _DIFFERENCE),
