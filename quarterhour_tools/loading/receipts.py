@@ -45,7 +45,7 @@ class Tally:
 
     ``through``: the number of the last line with a verdict, and ``chain`` the hash of the input up to it.
     ``unavailable``: the lines up to it that are to be sent again, each with its hash. ``shown``: the first reasons, by
-    line.
+    line. ``before``: how many recorded events count before each first period, and so are on no statement.
     """
 
     through: int = 0
@@ -53,6 +53,7 @@ class Tally:
     counts: Counter[Verdict] = field(default_factory=Counter)
     unavailable: dict[int, str] = field(default_factory=dict)
     shown: dict[int, str] = field(default_factory=dict)
+    before: Counter[str] = field(default_factory=Counter)
 
     def add_all(self, lines: Sequence[Line], results: Mapping[int, Result]) -> None:
         """Add the outcomes of lines, by number."""
@@ -62,6 +63,7 @@ class Tally:
                 self.add(line.number, results[line.number], line.chain)
         else:
             self.counts.update(verdicts)
+            self.before.update(first for line in lines if (first := results[line.number].before_first_period))
 
     def add(self, number: int, result: Result, chain: bytes) -> None:
         """Add the outcome of a line, whose hash is ``chain``; a final verdict replaces ``unavailable``."""
@@ -73,6 +75,7 @@ class Tally:
             self.unavailable[number] = chain.hex()
         else:
             self.counts[verdict] += 1
+            self.before.update([result.before_first_period] if result.before_first_period else ())
         if not verdict.is_stored and len(self.shown) < SHOWN:
             self.shown[number] = f"{verdict.value}: {reasons(result)}".rstrip(": ")
 
@@ -142,7 +145,7 @@ def _row_with_receipt(number: int, result: Result) -> str | None:
     """Return the text of ``json.dumps``, but four times as fast; ``None`` without a receipt of the usual shape."""
     receipt = result.receipt
     try:
-        if receipt is None or len(receipt) != _PARTS_OF_RECEIPT:
+        if receipt is None or result.before_first_period or len(receipt) != _PARTS_OF_RECEIPT:
             return None
         return (
             f'{{"line": {number}, "source": {_text(result.source)}, "id": {_text(result.id)}, '
@@ -245,7 +248,8 @@ def _parsed(entry: Entry) -> tuple[int, Result, bytes]:
     listed = entry["held"]["problems"] if "held" in entry else entry.get("errors", ())
     problems = tuple(Problem(**one) for one in listed)
     chain = bytes.fromhex(entry["chain"]) if verdict is Verdict.UNAVAILABLE else b""
-    return number, Result(entry.get("source", ""), entry.get("id", ""), verdict, problems=problems), chain
+    name, before = (entry.get("source", ""), entry.get("id", "")), entry.get("before_first_period")
+    return number, Result(*name, verdict, problems=problems, before_first_period=before), chain
 
 
 def _write(file: int, content: bytes) -> None:

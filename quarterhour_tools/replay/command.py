@@ -14,6 +14,7 @@ from rich.console import Console
 from rich.progress import Progress
 
 from quarterhour.ledger.events.http import MAX_BATCH
+from quarterhour.model import money
 from quarterhour.model.fields import printable
 from quarterhour_tools.bucket import prepare_folder
 from quarterhour_tools.emulator.faults import Faults, Spec
@@ -234,6 +235,12 @@ def _show(outcome: ReplayResult) -> None:
     if outcome.drafts:
         show_drafts(console, outcome.drafts)
         console.print("--owner and --agencies register what a statement needs before its draft is made")
+    for currency, some in outcome.before_first_period.items():
+        console.print(
+            f"before {outcome.first_period}, the first period with statements: {counted(some.events, 'event')}, net "
+            f"{money.plain(some.net)} {currency}, commission {money.plain(some.commission)}, on no statement",
+            style="bold yellow",
+        )
     lost = [
         f"{counted(number, 'line')} {what}"
         for number, what in ((outcome.unread, "could not be read"), (outcome.undelivered, "could not be delivered"))

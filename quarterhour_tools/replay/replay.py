@@ -16,6 +16,7 @@ from quarterhour.ledger.events.http import MAX_BATCH
 from quarterhour.model import clock, exact_json
 from quarterhour.model.clock import ManualClock, iso_exact
 from quarterhour.model.errors import FieldProblem, in_words
+from quarterhour.model.periods import Period
 from quarterhour.proof.verify import verify
 from quarterhour.registry.agencies.rows import AgencyRow
 from quarterhour_tools.emulator.http_api import Request, Response
@@ -312,7 +313,13 @@ class Replay:
             },
             statements=tuple(replayed_statements(bucket)) if self.timeline.statements else None,
             drafts=tuple(self._without_statement()) if self.timeline.statements else (),
+            first_period=self._first_period(),
         )
+
+    def _first_period(self) -> Period | None:
+        """Return the first period with statements that is set."""
+        first = self._send_until_answered("GET", "/me").json()["first_period"]
+        return Period.parse(first) if first else None
 
     def _without_statement(self) -> Iterator[Mapping[str, Any]]:
         """Yield the drafts without a statement, page by page."""

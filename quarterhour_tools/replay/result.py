@@ -11,6 +11,7 @@ from quarterhour.counters.keys import account_of, account_pk_bounds, period_of, 
 from quarterhour.counters.queries import CounterQueries
 from quarterhour.ledger.events.event import PAYMENT
 from quarterhour.ledger.keys import HeldStatus, held_partitions
+from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
 from quarterhour.model.totals import PeriodTotals, Totals, total
@@ -72,6 +73,8 @@ class ReplayResult:
     """The statements of every sealed period, by period and account; ``None`` if the replay seals no periods."""
     drafts: tuple[Mapping[str, Any], ...] = ()
     """The drafts without a statement, by period and account, as ``GET /drafts`` shows them."""
+    first_period: Period | None = None
+    """The first period with statements; ``None`` if none is set."""
 
     @property
     def undelivered(self) -> int:
@@ -101,9 +104,27 @@ class ReplayResult:
                 for account, periods in self.periods.items()
             },
             **({"rates": dict(self.exchange_rates)} if self.exchange_rates else {}),
+            **self._before_as_dict(),
             **self._statements_as_dict(),
             "verified": self.verified,
         }
+
+    @property
+    def before_first_period(self) -> dict[str, Totals]:
+        """The totals by currency of what counts before the first period, and so is on no statement."""
+        found: dict[str, Totals] = {}
+        for account, periods in sorted(self.periods.items()):
+            for period, totals in periods.items():
+                if self.first_period and period < self.first_period and account.currency != money.NO_CURRENCY:
+                    found[account.currency] = found.get(account.currency, Totals()) + totals
+        return found
+
+    def _before_as_dict(self) -> dict[str, Any]:
+        left_out = {
+            currency: {"events": some.events, "net": money.plain(some.net), "commission": money.plain(some.commission)}
+            for currency, some in self.before_first_period.items()
+        }
+        return {"before_first_period": left_out} if left_out else {}
 
     def _statements_as_dict(self) -> dict[str, Any]:
         if self.statements is None:

@@ -58,6 +58,7 @@ def as_item(result: Result) -> dict[str, Json]:
     problems = [one._asdict() for one in result.problems]
     more = {
         "receipt": result.receipt,
+        "before_first_period": result.before_first_period,
         "held": {"reason": result.held, "problems": problems} if result.held else None,
         "errors": problems if not result.held else None,
     }

@@ -192,7 +192,7 @@ def _result(item: Mapping[str, Any], event: Waiting, index: int) -> Result:
         raise ValueError(item["index"])
     receipt = item.get("receipt")
     if verdict in _IN_LEDGER:
-        return Result(event.source, event.id, verdict, receipt)
+        return Result(event.source, event.id, verdict, receipt, None, (), item.get("before_first_period"))
     held = item.get("held")
     problems = _listed(held["problems"] if held else item.get("errors", ()))
     return Result(event.source, event.id, verdict, receipt, held["reason"] if held else None, problems)

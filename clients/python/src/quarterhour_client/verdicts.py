@@ -48,7 +48,8 @@ class Result(NamedTuple):
     """The outcome of an event.
 
     ``receipt`` is where the ledger has it; ``held`` is what a held event waits for; ``problems`` are the reasons of
-    any other verdict, and of a held one.
+    any other verdict, and of a held one. ``before_first_period`` is the first month with statements, if the event is
+    recorded and counts before it: it is on no statement.
     """
 
     source: str
@@ -57,3 +58,4 @@ class Result(NamedTuple):
     receipt: Mapping[str, Any] | None = None
     held: str | None = None
     problems: tuple[Problem, ...] = ()
+    before_first_period: str | None = None

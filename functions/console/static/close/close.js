@@ -102,12 +102,22 @@ function Month({ periods, period, query, again }) {
   return html`
     <${PeriodBar} ...${{ periods, period, total }} left=${rows.length} />
     <${Checklist} period=${period} drafts=${present} turn=${turn} />
+    <${BeforeFirst} of=${period.before_first_period} />
     ${may("finance") && (period.state in DUE || isReleasing) && html`<${StartNow} onStarted=${refresh}
       text=${isReleasing ? "Make the statements now" : "Make the drafts now"} />`}
     ${problem && html`<${Failure} problem=${problem} retry=${() => { agencies.again(); last.again(); }} />`}
     ${rows.length > 0 && html`
       <${DraftList} ...${{ period, rows, query, onDecided, refresh }} reload=${() => { reload(); refresh(); }} />`}
     ${total > rows.length && html`<${Released} period=${period} turn=${turn} />`}`;
+}
+
+/** What was recorded for these drafts, and is on none: it counts before the first period with statements. */
+function BeforeFirst({ of = {} }) {
+  const parts = Object.entries(of).map(([currency, { lines, net, commission }]) =>
+    `${format.count(lines)} ${lines === 1 ? "event" : "events"} of ${format.money(net, currency)} net and ${format.money(commission, currency)} commission`);
+  return parts.length > 0 && html`
+    <p class="note" role="note">On no statement, as they count before the first period: ${parts.join("; ")}.
+      ${" "}The runbook says how to bring their commission forward.</p>`;
 }
 
 /** The button that starts what is due, the drafts of a period or a release, without waiting for the watch. */

@@ -11,16 +11,23 @@ from quarterhour.ledger.reading.queries import EventLookup, LedgerQueries
 from quarterhour.ledger.reading.search import EventSearch
 from quarterhour.ledger.rerating import routes as rerating
 from quarterhour.ledger.rerating.queries import ReratingQueries
+from quarterhour.model import clock
+from quarterhour.model.periods import Period
 from quarterhour.registry.documents.queries import DocumentQueries
+from quarterhour.registry.settings.store import SettingsReader
 from quarterhour.web.access import IsVisible, Search
 from quarterhour.web.routing import Routes
 
 
 def read(routes: Routes, resources: Resources, unarchive: Unarchive, began: Callable[[], datetime | None]) -> None:
     """Register the reading routes; ``began`` returns the start of the first sealed quarter-hour, if there is one."""
-    ledger = LedgerQueries.of(resources, unarchive, began)
-    reading.read_spans(routes, ledger)
-    reading.read_one(routes, resources, EventLookup.of(resources, unarchive))
+    ledger, settings = LedgerQueries.of(resources, unarchive, began), SettingsReader.of(resources)
+
+    def first_period() -> Period | None:
+        return settings.settings().calendars.at(clock.now()).first_period
+
+    reading.read_spans(routes, ledger, first_period)
+    reading.read_one(routes, resources, EventLookup.of(resources, unarchive), first_period)
     rerating.read(routes, ReratingQueries(ledger, DocumentQueries(resources.entities)))
     held.read(routes, resources)
 

@@ -38,6 +38,14 @@ class DraftFigures(TypedDict):
     payments: Decimal
 
 
+class LeftOut(TypedDict):
+    """The sums of the lines in one currency that are on no statement."""
+
+    lines: Count
+    net: Decimal
+    commission: Decimal
+
+
 class StartedRun(TypedDict):
     """What was due and is running now."""
 
@@ -65,6 +73,8 @@ class PeriodOfStatements(From):
     drafts: NotRequired[Count]
     lines: NotRequired[Count]
     currencies: NotRequired[dict[str, DraftFigures]]
+    before_first_period: NotRequired[dict[str, LeftOut]]
+    """By currency: what was recorded for these drafts, and is on none, as it counts before the first period."""
 
 
 class NamedStatement(TypedDict):

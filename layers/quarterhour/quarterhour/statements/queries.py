@@ -115,6 +115,9 @@ def shown_sealed(values: Mapping[str, Any], caller: Caller) -> "api.PeriodOfStat
         shown["drafts"] = int(values["drafts"])
         shown["lines"] = int(values["lines"])
         shown["currencies"] = values["currencies"]
+        shown["before_first_period"] = {
+            currency: {**some, "lines": int(some["lines"])} for currency, some in values["before_first_period"].items()
+        }
     return shown
 
 

@@ -34,7 +34,7 @@ def ticket(
 
 def answered(items: list[Event | Rejection], found: Ticket | None) -> list[Outcome]:
     """Return the outcomes of items of one identity with its ticket."""
-    return outcomes(items, {event().identity: found} if found else {})
+    return outcomes(items, {event().identity: found} if found else {}, settings())
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_every_combination_of_items_and_claims_has_the_outcome_of_the_rules(
             content_ = event(identity.id, amount="7" if content == "earlier" else content)
             one.claimed = Claimed(claim(content_), fresh=content != "earlier" and draw.draw(st.booleans()))
             one.recorded = one.claim if draw.draw(st.booleans()) else None
-    found = outcomes(items, tickets)
+    found = outcomes(items, tickets, settings())
     for item, outcome in zip(items, found, strict=True):
         one = tickets[item.identity]
         if one.claimed is None:

@@ -26,6 +26,7 @@ from quarterhour.statements.drafts import day_lines
 from quarterhour.statements.drafts.day_lines import (
     Collector,
     pack_totals,
+    read_before_first_period,
     read_blocks,
     read_pieces,
     read_totals,
@@ -206,9 +207,28 @@ def test_each_account_is_in_the_file_of_its_group() -> None:
 
 def test_totals_of_a_day_are_read_as_they_were_written() -> None:
     collector = collected([posting(1, minutes(0)), posting(2, minutes(0), agency="7")])
-    content = pack_totals(collector.totals(), 3)
+    collector.pieces = 3
+    content = pack_totals(collector)
     assert dict(read_totals(BytesIO(content))) == sums_of(collector)
     assert read_pieces(BytesIO(content)) == 3
+    assert read_before_first_period(BytesIO(content)) == {}
+
+
+def test_lines_before_the_first_period_are_counted_once_by_the_run_for_which_they_were_recorded() -> None:
+    early = {"period": "2026-10"}
+    items = [
+        posting(1, minutes(0)),
+        posting(2, minutes(0), **early),
+        posting(3, minutes(0), currency="EUR", **early),
+        posting(4, minutes(0), type="payment.recorded", **early),
+        posting(5, minutes(0), currency="XXX", **early),
+        posting(6, minutes(0), period="2026-12"),
+    ]
+    collector = collected(items)
+    found = read_before_first_period(BytesIO(pack_totals(collector)))
+    assert {code: some.lines for code, some in found.items()} == {"EUR": 1, "GBP": 2}
+    assert found["GBP"].amount == found["EUR"].amount == Decimal(items[1]["amount"])
+    assert collected(items, replace(plan(), after=plan().bound)).before_first_period == {}
 
 
 def test_a_damaged_piece_is_refused() -> None:

@@ -81,6 +81,8 @@ class Event(Receipt):
     """Of an adjustment that charges its sale by another rate card."""
     period: NotRequired[Month]
     """The month in which it counts."""
+    before_first_period: NotRequired[Month]
+    """The first period with statements, if the event counts before it: it is on no statement."""
     prior_period: NotRequired[Annotated[str, constrained(const="1")]]
     """Whether it belongs to an earlier month, which was cut off when the event came."""
     tax_point: NotRequired[Day]

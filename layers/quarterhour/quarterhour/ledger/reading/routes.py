@@ -1,8 +1,8 @@
 """The routes of the recorded events."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from quarterhour.aws.resources import Resources
 from quarterhour.ledger.events.event import TYPES
@@ -11,12 +11,19 @@ from quarterhour.model import instants
 from quarterhour.model.fields import NAME, TEXT
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.instants import ALWAYS
+from quarterhour.model.money import NO_CURRENCY
+from quarterhour.model.periods import Period
 from quarterhour.registry.rate_cards.queries import RateCardQueries
 from quarterhour.web import http, parameters
 from quarterhour.web.access import Caller, everyone, staff
 from quarterhour.web.parameters import MOMENT, PAGE, Parameters, among, one_of
 from quarterhour.web.routing import Routes
 
+if TYPE_CHECKING:
+    from quarterhour.ledger.reading import api
+
+FirstPeriod = Callable[[], Period | None]
+"""A function that returns the first period with statements that is set."""
 _CHOICES: Final = {"from": ("from", "to", *PAGE), "after": ("after", *PAGE), "before": ("before", *PAGE)}
 SOURCE_EVENTS: Final = ("from", "to", "after", "before", *PAGE)
 """The parameters that a request for a source's events can have."""
@@ -54,7 +61,14 @@ def source_span(query: Parameters) -> tuple[datetime, datetime]:
             return query.span(MOMENT, instants.moment)
 
 
-def read_spans(routes: Routes, ledger: LedgerQueries) -> None:
+def with_first_period(events: "Iterable[api.Event]", first: Period | None) -> None:
+    """Say of each of these events with money that counts before the first period that it is on no statement."""
+    for event in events:
+        if first and event.get("period", "") < str(first) and event["currency"] != NO_CURRENCY:
+            event["before_first_period"] = str(first)
+
+
+def read_spans(routes: Routes, ledger: LedgerQueries, first_period: FirstPeriod) -> None:
     """Register the routes of the events of a span."""
 
     @routes.get("/events", allow=everyone, query=EVENTS)
@@ -65,6 +79,7 @@ def read_spans(routes: Routes, ledger: LedgerQueries) -> None:
         only = event_filter(query, routes.caller())
         paging = query.paging()
         page = ledger.events(start, end, only, paging, routes.seconds_left, routes.caller())
+        with_first_period(page.items, first_period())
         return http.response(200, paging.body(page))
 
     @routes.get("/sources/<source>/events", allow=staff, query=SOURCE_EVENTS)
@@ -75,10 +90,11 @@ def read_spans(routes: Routes, ledger: LedgerQueries) -> None:
         start, end = source_span(query)
         paging = query.paging()
         page = ledger.events(start, end, {"source": name}, paging, routes.seconds_left, routes.caller())
+        with_first_period(page.items, first_period())
         return http.response(200, paging.body(page))
 
 
-def read_one(routes: Routes, resources: Resources, events: EventLookup) -> None:
+def read_one(routes: Routes, resources: Resources, events: EventLookup, first_period: FirstPeriod) -> None:
     """Register the routes of one event."""
     explanations = ExplanationQueries(events, RateCardQueries(resources.entities))
     stories = StoryQueries(events, resources.entities, resources.workers)
@@ -86,7 +102,9 @@ def read_one(routes: Routes, resources: Resources, events: EventLookup) -> None:
     @routes.get("/events/<source>/<event>", allow=everyone)
     def recorded_event(source: str, event: str) -> http.Response:
         """Return a recorded event with its receipt."""
-        return http.response(200, events.event(_identities(source, event), routes.caller()))
+        found = events.event(_identities(source, event), routes.caller())
+        with_first_period([found], first_period())
+        return http.response(200, found)
 
     @routes.get("/events/<source>/<event>/explain", allow=everyone)
     def explanation(source: str, event: str) -> http.Response:

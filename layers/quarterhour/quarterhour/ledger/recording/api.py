@@ -6,7 +6,7 @@ from typing_extensions import TypedDict
 
 from quarterhour.ledger.recording.held_event import HeldReason
 from quarterhour.ledger.recording.outcomes import Verdict as Verdicts
-from quarterhour.model.api import Count, FieldProblem, Instant, constrained, one_of
+from quarterhour.model.api import Count, FieldProblem, Instant, Month, constrained, one_of
 
 
 class Receipt(TypedDict):
@@ -40,6 +40,8 @@ class ItemOutcome(TypedDict):
     verdict: Verdict
     receipt: NotRequired[Receipt]
     """The event's place in the ledger, if it is recorded by this request or an earlier one."""
+    before_first_period: NotRequired[Month]
+    """The first period with statements, if the recorded event counts before it: the event is on no statement."""
     held: NotRequired[Waiting]
     """What a held event waits for."""
     errors: NotRequired[list[FieldProblem]]

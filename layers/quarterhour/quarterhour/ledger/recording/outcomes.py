@@ -6,11 +6,14 @@ from datetime import timedelta
 from enum import Enum
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from quarterhour.ledger.events.event import Event, Rejection
+from quarterhour.ledger.events.event import VIEW, Event, Rejection
+from quarterhour.ledger.recording.claims import Claim
 from quarterhour.ledger.recording.held_event import Held, HeldReason, waits_for
+from quarterhour.ledger.recording.settings import RecordingSettings
 from quarterhour.ledger.recording.ticket import Ticket
 from quarterhour.model.errors import FieldProblem
 from quarterhour.model.identifiers import Identity
+from quarterhour.model.periods import Period
 
 if TYPE_CHECKING:
     from quarterhour.ledger.recording import api
@@ -30,7 +33,8 @@ class Verdict(Enum):
 class Outcome(NamedTuple):
     """The outcome of one item: its verdict, with its receipt if it is in the ledger, or its problems if not.
 
-    ``reason``: what a held event waits for.
+    ``reason``: what a held event waits for. ``before``: the first period with statements, if the recorded event counts
+    before it.
     """
 
     source: str | None
@@ -39,6 +43,7 @@ class Outcome(NamedTuple):
     receipt: "api.Receipt | None" = None
     problems: tuple[FieldProblem, ...] = ()
     reason: HeldReason | None = None
+    before: Period | None = None
 
     def as_dict(self, index: int, line: int | None = None) -> "api.ItemOutcome":
         """Return the JSON object in the response for the item at this index, and on this line, of the request."""
@@ -52,6 +57,8 @@ class Outcome(NamedTuple):
             values["line"] = line
         if self.receipt:
             values["receipt"] = self.receipt
+        if self.before:
+            values["before_first_period"] = str(self.before)
         problems = [problem.as_dict() for problem in self.problems]
         if self.reason:
             values["held"] = {"reason": self.reason, "problems": problems}
@@ -61,9 +68,9 @@ class Outcome(NamedTuple):
 
 
 def outcomes(
-    items: Sequence[Event | Rejection], tickets: Mapping[Identity, Ticket], remembered: timedelta | None = None
+    items: Sequence[Event | Rejection], tickets: Mapping[Identity, Ticket], settings: RecordingSettings
 ) -> list[Outcome]:
-    """Return the outcome of each item; ``remembered``: how long identities are kept, ``None`` for ever."""
+    """Return the outcome of each item."""
     answered: set[Identity] = set()
     result = []
     for item in items:
@@ -75,10 +82,20 @@ def outcomes(
             new = ticket.claimed.fresh and item.identity not in answered
             verdict = Verdict.RECORDED if new else Verdict.DUPLICATE
             answered.add(item.identity)
-            result.append(Outcome(*item.identity, verdict, ticket.recorded.receipt))
+            before = _first_period_after(ticket.recorded, item, settings)
+            result.append(Outcome(*item.identity, verdict, ticket.recorded.receipt, before=before))
         else:
-            result.append(_not_recorded(item, ticket, remembered))
+            result.append(_not_recorded(item, ticket, settings.retention))
     return result
+
+
+def _first_period_after(claim: Claim, event: Event, settings: RecordingSettings) -> Period | None:
+    """Return the first period with statements if a recorded event counts before it, and so is on none; else ``None``.
+
+    A view has no money that could be missed.
+    """
+    first = settings.calendars.at(claim.position.recorded_at).first_period
+    return first if first and claim.period < first and event.type != VIEW else None
 
 
 def _not_recorded(event: Event, ticket: Ticket | None, remembered: timedelta | None) -> Outcome:

@@ -76,7 +76,7 @@ class Recorder:
             # All at first: an event that must wait now may have been claimed by an earlier request.
             self._appends.append(tickets if way is Way.ALONE else chosen, request)
         self._forget_held(tickets)
-        return outcomes(items, by_identity, request.settings.retention)
+        return outcomes(items, by_identity, request.settings)
 
     def remembers(self, at: datetime) -> bool:
         """Return whether the identities of events recorded at an instant or later are still kept."""

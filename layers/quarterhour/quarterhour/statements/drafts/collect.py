@@ -27,7 +27,7 @@ def collect(stores: StatementStores, plan: StatementPlan, day: date) -> bool:
         for run in runs:
             _collect_run(stores, plan, run, collector, day)
     _write_piece(stores, plan, collector, day)
-    content = pack_totals(collector.totals(), collector.pieces)
+    content = pack_totals(collector)
     stores.files.create(key, content, hexdigest(content))
     return True
 

@@ -1,7 +1,7 @@
 """The lines of a day for their statements: sums by account, and the lines in pieces of bounded size."""
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import tzinfo
 from decimal import Decimal
@@ -17,7 +17,7 @@ from quarterhour.model.periods import day_in
 from quarterhour.model.quarter_hours import QuarterHour
 from quarterhour.reports.base_currency import Pins
 from quarterhour.reports.lines import COLUMNS, unescape_formula
-from quarterhour.statements.drafts.figures import OTHER_DAYS, AccountSums, BaseFigures, LastRate, Sum, kind_of
+from quarterhour.statements.drafts.figures import OTHER_DAYS, SOLD, AccountSums, BaseFigures, LastRate, Sum, kind_of
 from quarterhour.statements.drafts.work_objects import last_value, read_values, value_writer
 from quarterhour.statements.plan import StatementPlan
 
@@ -124,6 +124,8 @@ class Collector:
         """By quarter-hour and currency."""
         self._piece = Piece({})
         self.pieces = 0
+        self.before_first_period: dict[str, Sum] = {}
+        """The lines of this run that are on no statement, as their period is before the first, by currency."""
 
     @property
     def is_full(self) -> bool:
@@ -156,6 +158,7 @@ class Collector:
         for text, cells in rows:
             prior = priors[cells[_PERIOD]]
             if prior is None:
+                self._leave_out(at, cells)
                 continue
             units = units_of[cells[_CURRENCY]] if has_base else None
             day = days[(cells[_TIME] or cells[_RECORDED_AT])[:16]]
@@ -179,6 +182,17 @@ class Collector:
             self._piece.size += len(text)
             if self._piece.size > PIECE:
                 yield
+
+    def _leave_out(self, quarter_hour: str, cells: list[str]) -> None:
+        """Count a line that is on no statement of this run, if it is on none at all, and was recorded for this run."""
+        is_new = self._plan.after is None or quarter_hour > str(self._plan.after)
+        currency = cells[_CURRENCY]
+        if is_new and cells[_PERIOD] < str(self._plan.first_period) and currency != money.NO_CURRENCY:
+            _, _, type_, _, terms, kind, _ = _facts(cells)
+            found = kind_of(type_, kind, terms)
+            net = Decimal(cells[_AMOUNT]) if found in SOLD else money.ZERO
+            commission = Decimal(cells[_COMMISSION])
+            self.before_first_period.setdefault(currency, Sum()).add(1, net, commission)
 
     def totals(self) -> Iterator[tuple[Account, AccountSums]]:
         """Yield the sums of each account, in the order of the accounts."""
@@ -259,13 +273,14 @@ class _Units(dict[str, Decimal | None]):
 _ONE: Final = Decimal(1)
 
 
-def pack_totals(totals: Iterable[tuple[Account, AccountSums]], pieces: int) -> bytes:
-    """Return the work object of a day's totals: a value for each account, then the number of pieces."""
+def pack_totals(collector: Collector) -> bytes:
+    """Return the work object of a day's totals: a value for each account, then what else the day has."""
     content = BytesIO()
     with value_writer(content) as write:
-        for account, sums in totals:
+        for account, sums in collector.totals():
             write([account.agency, account.currency, sums.as_dict()])
-        write(pieces)
+        before = {currency: some.as_list() for currency, some in sorted(collector.before_first_period.items())}
+        write({"pieces": collector.pieces, "before_first_period": before})
     return content.getvalue()
 
 
@@ -279,4 +294,9 @@ def read_totals(file: IO[bytes]) -> Iterator[tuple[Account, AccountSums]]:
 
 def read_pieces(file: IO[bytes]) -> int:
     """Return the number of pieces of a day from the object of its totals."""
-    return int(last_value(file))
+    return int(last_value(file)["pieces"])
+
+
+def read_before_first_period(file: IO[bytes]) -> dict[str, Sum]:
+    """Return the sums of a day's lines before the first period, by currency, from the object of its totals."""
+    return {currency: Sum.of(values) for currency, values in last_value(file)["before_first_period"].items()}

@@ -11,10 +11,12 @@ from quarterhour.model.clock import iso_seconds
 from quarterhour.model.schema import SCHEMA
 from quarterhour.reports.digests import hexdigest
 from quarterhour.statements.document.statement import as_bytes
+from quarterhour.statements.drafts.day_lines import read_before_first_period
 from quarterhour.statements.drafts.draft import COLUMNS, DraftItem, draft_totals
+from quarterhour.statements.drafts.figures import Sum
 from quarterhour.statements.drafts.sealing import DraftSealer, Upload
 from quarterhour.statements.drafts.work_objects import read_values
-from quarterhour.statements.keys import draft_list_key, manifest_key, period_key, written_key
+from quarterhour.statements.keys import day_totals_key, draft_list_key, manifest_key, period_key, written_key
 from quarterhour.statements.listing import ListTotals, SealedObject, write_list
 from quarterhour.statements.plan import StatementPlan
 from quarterhour.statements.store import StatementStores
@@ -45,6 +47,16 @@ def manifest(plan: StatementPlan, totals: ListTotals, listed: SealedObject) -> d
     }
 
 
+def _before_first_period(stores: StatementStores, plan: StatementPlan) -> dict[str, Sum]:
+    """Return the sums of the run's lines that are on no statement, as their period is before the first."""
+    total: dict[str, Sum] = {}
+    for day in plan.days:
+        with stores.files.copied(day_totals_key(plan.period, day)) as file:
+            for currency, some in read_before_first_period(file).items():
+                total.setdefault(currency, Sum()).add(some.lines, some.amount, some.commission)
+    return dict(sorted(total.items()))
+
+
 _INSERTED_AT_A_TIME: Final = 500
 
 
@@ -72,7 +84,8 @@ def publish(stores: StatementStores, plan: StatementPlan, sealer: DraftSealer) -
             Upload(manifest_key(plan.period), content, sha256),
         ]
         sealer.seal_period(plan, sha256, files)
+    before = {currency: some.as_dict("net") for currency, some in _before_first_period(stores, plan).items()}
     item = {**period_key(plan.period), **plan.as_dict(), **totals.as_dict(), "manifest_sha256": sha256}
-    stores.projections.write([item])
+    stores.projections.write([{**item, "before_first_period": before}])
     stores.progress.finish(plan, sha256)
     return totals.entries
