@@ -262,14 +262,15 @@ def _show(console: Console, tally: Tally, receipts: Path | None, problem: str | 
     complete = tally.all_stored and problem is None
     counts = tally.as_dict()
     if as_json:
-        print(json.dumps({**counts, "complete": complete, "before_first_period": dict(tally.before)}))
+        before = {"before_first_period": dict(tally.before)} if tally.before else {}
+        print(json.dumps({**counts, **before, "complete": complete}))
     else:
         sent, *verdicts = counts.items()
         print(f"{counted(sent[1], 'line')}: {', '.join(f'{number:,} {name}' for name, number in verdicts)}")
         if complete:
             print("complete: every line is recorded, a duplicate or held" if sent[1] else "complete: there is no event")
-        for first, number in sorted(tally.before.items()):
-            print(f"{counted(number, 'event')} before {first}, the first period with statements: on no statement")
+        for period, events in sorted(tally.before.items()):
+            print(f"{counted(events, 'event')} before {period}, the first period with statements: on no statement")
     if complete:
         return 0
     for text, group in groupby(sorted(tally.shown.items()), lambda one: one[1]):

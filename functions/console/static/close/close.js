@@ -113,8 +113,10 @@ function Month({ periods, period, query, again }) {
 
 /** What was recorded for these drafts, and is on none: it counts before the first period with statements. */
 function BeforeFirst({ of = {} }) {
-  const parts = Object.entries(of).map(([currency, { lines, net, commission }]) =>
-    `${format.count(lines)} ${lines === 1 ? "event" : "events"} of ${format.money(net, currency)} net and ${format.money(commission, currency)} commission`);
+  const parts = Object.entries(of).map(([currency, { lines, ...sums }]) => {
+    const [net, commission] = ["net", "commission"].map((name) => format.money(sums[name], currency));
+    return `${format.count(lines)} ${lines === 1 ? "event" : "events"} of ${net} net and ${commission} commission`;
+  });
   return parts.length > 0 && html`
     <p class="note" role="note">On no statement, as they count before the first period: ${parts.join("; ")}.
       ${" "}The runbook says how to bring their commission forward.</p>`;

@@ -116,7 +116,8 @@ def shown_sealed(values: Mapping[str, Any], caller: Caller) -> "api.PeriodOfStat
         shown["lines"] = int(values["lines"])
         shown["currencies"] = values["currencies"]
         shown["before_first_period"] = {
-            currency: {**some, "lines": int(some["lines"])} for currency, some in values["before_first_period"].items()
+            currency: {"lines": int(some["lines"]), "net": some["net"], "commission": some["commission"]}
+            for currency, some in values["before_first_period"].items()
         }
     return shown
 

@@ -1,6 +1,6 @@
 """The routes of the recorded events."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -20,6 +20,8 @@ from quarterhour.web.parameters import MOMENT, PAGE, Parameters, among, one_of
 from quarterhour.web.routing import Routes
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from quarterhour.ledger.reading import api
 
 FirstPeriod = Callable[[], Period | None]
