@@ -8,5 +8,5 @@ from tests.support.console_modules import STATIC
 
 
 def test_the_maps_of_the_upload_are_those_that_come_with_quarterhour() -> None:
-    (listed,) = re.findall(r"export const MAPS = (\[.*\]);", (STATIC / "events" / "files.js").read_text("utf-8"))
+    (listed,) = re.findall(r"export const MAPS = (\[[^\]]*\]);", (STATIC / "events" / "files.js").read_text("utf-8"))
     assert json.loads(listed) == shipped_maps()

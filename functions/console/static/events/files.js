@@ -12,7 +12,10 @@ const GZIP = [0x1f, 0x8b];
 /** The most messages that are kept to be shown; the others are counted. */
 export const MOST_SHOWN = 100;
 /** The maps that come with Quarterhour. */
-export const MAPS = ["adyen", "amazon", "amazon_comma", "shopify", "stripe"];
+export const MAPS = [
+  "adyen", "airbnb", "amazon", "amazon_comma", "ebay", "etsy_items", "etsy_payments", "etsy_statement", "mollie",
+  "paypal", "paypal_day_first", "shopify", "square", "stripe", "stripe_payments", "woocommerce", "woocommerce_items"
+];
 
 /** Returns the content of a file, decompressed if it is gzipped. */
 export async function contentOf(file) {

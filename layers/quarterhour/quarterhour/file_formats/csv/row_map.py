@@ -9,6 +9,7 @@ from quarterhour.file_formats.csv.cells import Cells
 from quarterhour.file_formats.csv.compiler import CURRENCY, ROW, Compiler, Value
 from quarterhour.file_formats.csv.errors import MapError
 from quarterhour.file_formats.csv.sections import Section
+from quarterhour.model import money
 from quarterhour.model.texts import is_visible
 
 LONGEST_RULE: Final = 100
@@ -32,10 +33,11 @@ class ExclusionMap:
 
 
 def row_map(row: Section, compiler: Compiler) -> AmountMap:
-    """Return the map of `[row]`: what each row adds to the sums of the file."""
+    """Return the map of `[row]`: what each row adds to the sums of the file, by cases if the amount is a list."""
     with row:
+        amount = compiler.value(row, "amount", compiler.maker("quantity"))
         return AmountMap(
-            compiler.number(row.text("amount"), row.path("amount")),
+            lambda cells: Decimal(amount(cells, money.ZERO)),
             compiler.value(row, CURRENCY, compiler.text),
         )
 
