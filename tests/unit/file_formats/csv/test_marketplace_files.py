@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import CsvMap, load_map
+from quarterhour.file_formats.csv.recognised import recognised
 from quarterhour.file_formats.csv.summary import ConvertedRow, FileSummary
 from quarterhour.file_formats.csv.table import read_table
 from quarterhour.model import money
@@ -229,6 +230,12 @@ def test_each_row_is_an_event_or_left_out_by_a_rule_and_the_sums_add_up(
     file: str, events: list[Shown], excluded: dict[str, str], file_sums: str
 ) -> None:
     assert found(file) == (events, excluded, file_sums)
+
+
+@pytest.mark.parametrize("file", sorted(FILES))
+def test_the_map_of_a_file_is_named_by_its_columns(file: str) -> None:
+    [found] = recognised(list(numbered(io.StringIO(export(file), newline=""))))
+    assert (found.name, found.bad) == (FILES[file].removesuffix("_comma"), [])
 
 
 @cases(

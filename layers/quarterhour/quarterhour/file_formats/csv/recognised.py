@@ -15,15 +15,17 @@ from quarterhour.file_formats.csv.table import BadRow, read_table
 
 _ROWS: Final = 2000
 """The rows by which maps of the same columns differ."""
-_SAMPLE_VALUES: Final = {"currency": "EUR", "zone": "UTC"}
+_CURRENCY: Final = "currency"
+_SAMPLE_VALUES: Final = {_CURRENCY: "EUR", "zone": "UTC"}
 _SAMPLE_VALUE: Final = "42"
 
 
 class Recognised(NamedTuple):
-    """A map whose columns a file has, and what it makes of the first rows: events and bad rows."""
+    """A map whose columns a file has, and what it makes of the first rows with `values` for its settings."""
 
     name: str
     map: CsvMap
+    values: dict[str, str]
     header: list[str]
     rows: int
     events: list[MappedEvent]
@@ -62,7 +64,7 @@ def proposed(found: Sequence[Recognised]) -> Proposal:
     )
     for name, meaning in first.map.settings.items():
         question = f"What is {name!r}: {meaning}? Write it here, or give --set {name}=..."
-        answer = quoted(_SAMPLE_VALUES.get(name, _SAMPLE_VALUE))
+        answer = quoted(first.values[name])
         proposal.add([Answer.of(MapEntry.open("[values]", name, question, [answer]))])
     bad = "; ".join(f"line {one.line}: {one.reason}" for one in first.bad[:3])
     rules = ", ".join(dict.fromkeys(one.rule for one in first.map.exclusions))
@@ -83,9 +85,18 @@ def _tried(name: str, lines: Sequence[FileLine]) -> Recognised | None:
         table = read_table(lines, csv_map.file, csv_map.used_by)
     except MapError:
         return None
-    values = {one: _SAMPLE_VALUES.get(one, _SAMPLE_VALUE) for one in csv_map.settings}
     rows = list(islice(table.rows, _ROWS))
-    outcomes = list(converted(replace(table, rows=iter(rows)), csv_map, values, whole=False))
-    made = [event for one in outcomes for event in one.events]
-    bad = [BadRow(one.line, one.bad) for one in outcomes if one.bad]
-    return Recognised(name, csv_map, table.header, len(rows), made, bad)
+    found = []
+    for currency in _currencies(csv_map):
+        values = {one: (_SAMPLE_VALUES | {_CURRENCY: currency}).get(one, _SAMPLE_VALUE) for one in csv_map.settings}
+        outcomes = list(converted(replace(table, rows=iter(rows)), csv_map, values, whole=False))
+        made = [event for one in outcomes for event in one.events]
+        bad = [BadRow(one.line, one.bad) for one in outcomes if one.bad]
+        found.append(Recognised(name, csv_map, values, table.header, len(rows), made, bad))
+    return min(found, key=lambda one: len(one.bad))
+
+
+def _currencies(csv_map: CsvMap) -> list[str]:
+    """Return the currencies to try for a file: if the map asks for one, those that the signs of its amounts name."""
+    named = [code for codes in csv_map.numbers.currencies.values() for code in codes.split()]
+    return list(dict.fromkeys(named)) if named and _CURRENCY in csv_map.settings else [_SAMPLE_VALUES[_CURRENCY]]
