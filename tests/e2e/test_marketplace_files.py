@@ -44,8 +44,8 @@ Square 1259.50 - 62.50 and Airbnb 1240.00."""
 
 
 def settings(name: str) -> list[str]:
-    asked = {"adyen": [], "square": ["agency=42", "currency=USD"]}.get(name, ["agency=42"])
-    return [part for one in asked for part in ("--set", one)]
+    needed = {"adyen": [], "square": ["agency=42", "currency=USD"]}.get(name, ["agency=42"])
+    return [part for one in needed for part in ("--set", one)]
 
 
 def test_downloads_become_figures_and_every_row_is_explained_on_both_sides(

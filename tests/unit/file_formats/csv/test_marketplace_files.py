@@ -1,6 +1,6 @@
 """Files of marketplaces in their documented layouts: their events, what a rule leaves out with its sums, and their ids.
 
-The expected values are reckoned by hand from the files in `tests/support/exports`, apart from the maps.
+The expected values are computed by hand from the files in `tests/support/exports`, apart from the maps.
 """
 
 import io
@@ -219,7 +219,7 @@ EBAY_EXCLUDED: Final = {
             ],
             {
                 "cancelled": "1: 20.00 USD",
-                "gift cards, tips and taxes alone": "1: 0.00 USD",
+                "without net sales": "1: 0.00 USD",
                 "pending": "1: 7.00 USD",
             },
             "1224.00 USD",
