@@ -130,7 +130,10 @@ def _map(args: argparse.Namespace) -> MapInUse:
     csv_map = load_provider_map(map_text(args.map), Path(args.map).stem)
     if csv_map.provider is None:
         raise MapError("provider_line", "is missing")
-    return MapInUse(csv_map, csv_map.provider, settings_of(csv_map, dict(args.set)))
+    given = dict(args.set)
+    if args.agency and "agency" in csv_map.settings:
+        given.setdefault("agency", args.agency)
+    return MapInUse(csv_map, csv_map.provider, settings_of(csv_map, given))
 
 
 def _reconciled(args: argparse.Namespace, given: MapInUse, file: TextFile, disk: Disk) -> Reconciliation:

@@ -235,7 +235,12 @@ def _csv_map(
             file=_file_form(file),
             numbers=numbers,
             zone=times.zone,
-            settings={name: meaning for name, meaning in given.items() if name not in values},
+            settings={
+                name: meaning
+                for name, meaning in given.items()
+                # The lines of a provider need not name the agency for which the map of events asks.
+                if name not in values and (name in compiler.used_by or not provider)
+            },
             values=values,
             clean=clean,
             used_by={column: field for column, field in used_by.items() if column not in optional},
