@@ -80,9 +80,14 @@ DESCRIPTION: Final = Path(__file__).with_name("openapi.json")
 @routes.get("/me", allow=everyone)
 def me() -> http.Response:
     """Return the caller: their name, their roles, the agencies whose data they may see, and how periods are shaped."""
-    calendar = settings.settings().calendars.at(clock.now())
-    first = str(calendar.first_period) if calendar.first_period else None
-    shown: api.Reader = {**routes.caller().described(), "time_zone": str(calendar.zone), "first_period": first}
+    decided = settings.settings()
+    calendar = decided.calendars.at(clock.now())
+    shown: api.Reader = {
+        **routes.caller().described(),
+        "time_zone": str(calendar.zone),
+        "first_period": str(calendar.first_period) if calendar.first_period else None,
+        "upload_sources": sorted(decided.upload_sources),
+    }
     return http.response(200, shown)
 
 

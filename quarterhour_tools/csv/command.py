@@ -16,7 +16,7 @@ from typing import BinaryIO, Final
 
 from quarterhour.file_formats.csv.errors import EncodingError, FileError, MapError
 from quarterhour.file_formats.csv.events import MappedEvent, converted, sums_of
-from quarterhour.file_formats.csv.guess import guess
+from quarterhour.file_formats.csv.guess import Given, guess
 from quarterhour.file_formats.csv.lines import COMMONEST, UTF_8
 from quarterhour.file_formats.csv.map import CsvMap, load_map, shipped_maps
 from quarterhour.file_formats.csv.summary import ConvertedRow, FileSummary
@@ -139,13 +139,13 @@ def _guess(name: str, *, as_json: bool) -> int:
     try:
         with open_text(name, None) as file:
             encoding = None if file.encoding in _NEED_NO_NAME else file.encoding
-            text, proposal = guess(file.lines(), name, encoding=encoding, encoding_in_doubt=False)
+            text, proposal = guess(file.lines(), Given(name), encoding=encoding, encoding_in_doubt=False)
     except EncodingError as error:
         if name == STDIN:
             raise
         print(f"{printable(name)}: {printable(error)}", file=sys.stderr)
         with open_text(name, COMMONEST) as file:
-            text, proposal = guess(file.lines(), name, encoding=COMMONEST, encoding_in_doubt=True)
+            text, proposal = guess(file.lines(), Given(name), encoding=COMMONEST, encoding_in_doubt=True)
     with _writing() as out:
         out.write(text.encode())
         out.flush()

@@ -84,6 +84,9 @@ def test_events_and_messages_are_those_of_the_command(
     whole = reduce(FileSummary.plus, summaries)
     assert (whole.file.rows, [*lines_of(whole)]) == (4, lines[2:])
     assert [number for answer in answers for number in answer["lines"]] == [2, 5]
+    texts = [one["text"] for answer in answers for one in answer["bad"]]
+    assert texts == SALES.splitlines(keepends=True)[2:4], "the rows themselves, to be mended"
+    assert "".join(answer["head"] or "" for answer in answers) == SALES.splitlines(keepends=True)[0]
     assert items(world, "LedgerTable") == before, "nothing is recorded"
     assert verdicts(post(world, found)) == ["recorded"] * 2
     again = [one for answer in converted(world, SALES.encode(), size) for one in answer["items"]]
@@ -157,6 +160,54 @@ def test_a_map_is_proposed_for_bytes_that_are_not_utf_8_and_for_columns_of_a_shi
     assert send(world, "POST", "/csv/maps", stripe | {"last": True}).json()["shipped"] == ["stripe"]
     refused = send(world, "POST", "/csv/maps", {"part": encoded(b"PK\x03\x04"), "last": True})
     assert (refused.status, refused.json()["errors"][0]["field"]) == (400, "part")
+
+
+FAULTY = (
+    "order,sold,shop,price,cur\nR-1,2026-10-01,42,10.00,EUR\nR-2,27/10/2026,42,11.00,EUR\nR-3,2026-10-03,42,abc,EUR\n"
+    "R-4,2026-10-04,42,12.00,XXY\nR-5,2026-10-05,,13.00,EUR\nR-6,2026-10-06,42,14.00,EUR\n"
+)
+COLUMNS = {"id": "order", "time": "sold", "subject": "shop", "amount": "price", "currency": "cur"}
+"""Those of its columns that a person chooses."""
+
+
+@pytest.mark.parametrize(
+    ("head", "columns"),
+    [("order,sold,shop,price,cur", COLUMNS), ("order,date,shop,amount,currency", {})],
+    ids=["columns that a person has chosen", "columns whose names say what they are"],
+)
+def test_faulty_cells_make_bad_rows_and_no_other_map(world: World, head: str, columns: dict[str, str]) -> None:
+    content = FAULTY.replace(FAULTY.partition("\n")[0], head).encode()
+    body = {"part": encoded(content), "source": "till 7", "columns": columns, "last": True}
+    found = send(world, "POST", "/csv/maps", body).json()
+    assert found["questions"] == []
+    assert found["parts"].items() >= dict(zip(COLUMNS, head.split(","), strict=True)).items()
+    (names, values) = ([one[key] for one in found["columns"]] for key in ("name", "values"))
+    assert (names, values[0]) == (head.split(","), ["R-1", "R-2", "R-3"])
+    assert f"1 cell of {names[3]!r} cannot be read, such as 'abc': the row is bad" in found["checks"]
+    (answer,) = converted(world, content, map=found["map"], settings={})
+    sold = [(one["source"], one["id"], one["data"]["amount"]) for one in answer["items"]]
+    assert sold == [("till 7", "R-1", "10.00"), ("till 7", "R-6", "14.00")]
+    assert [one["line"] for one in answer["bad"]] == [3, 4, 5, 6]
+    assert [one["text"] for one in answer["bad"]] == content.decode().splitlines(keepends=True)[2:6]
+
+
+@pytest.mark.parametrize(
+    ("changed", "field", "problem"),
+    [
+        ({"columns": {"amount": "shop name"}}, "part", "has no column 'shop name'"),
+        ({"columns": {"amount": "order"}}, "part", "has no cell of 'order' that is a number"),
+        ({"columns": {"price": "order"}}, "columns", "is "),
+        ({"columns": {"amount": "price", "unit_price": "price"}}, "columns", "is "),
+        ({"source": "a#b"}, "source", "is 'a#b'"),
+    ],
+)
+def test_a_choice_that_a_file_cannot_have_is_refused(
+    world: World, changed: dict[str, Any], field: str, problem: str
+) -> None:
+    refused = send(world, "POST", "/csv/maps", {"part": encoded(FAULTY.encode()), "last": True} | changed)
+    (found,) = refused.json()["errors"]
+    assert (refused.status, found["field"]) == (400, field)
+    assert problem in found["problem"]
 
 
 AGENCIES = "agency,legal_name,country\n44,Quay Records Ltd,GB\n45,,UK\n44,,\n46\n"

@@ -56,3 +56,5 @@ class Reader(Caller):
     """The marketplace's time zone, in which its periods begin."""
     first_period: str | None
     """The first period with statements, by the settings; null if there is none."""
+    upload_sources: list[str]
+    """The sources from which people may upload sales, by the settings."""

@@ -6,7 +6,7 @@ from typing import Any, Final
 import pytest
 
 from quarterhour.file_formats.csv.events import converted
-from quarterhour.file_formats.csv.guess import guess
+from quarterhour.file_formats.csv.guess import Given, guess
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.table import BadRow, read_table
@@ -148,7 +148,7 @@ RECOGNISED: Final = {
 @pytest.mark.parametrize("name", sorted(RECOGNISED))
 def test_a_file_is_recognised_and_its_proposal_gives_what_the_map_gives(name: str) -> None:
     text = export(name)
-    proposal, what = guess(numbered(io.StringIO(text, newline="")), name, encoding=None, encoding_in_doubt=False)
+    proposal, what = guess(numbered(io.StringIO(text, newline="")), Given(name), encoding=None, encoding_in_doubt=False)
     assert what.shipped == [RECOGNISED[name]]
     assert f'like = "{RECOGNISED[name]}"\n' in proposal
     assert load_map(proposal).settings == load_map(read_map(RECOGNISED[name])).settings
@@ -162,6 +162,8 @@ def test_a_file_is_recognised_and_its_proposal_gives_what_the_map_gives(name: st
 def test_dates_that_fit_two_maps_are_a_question() -> None:
     lines = export("paypal_english.csv").replace("PDT", "GMT").splitlines(keepends=True)
     text = "".join(line for line in lines if "10/13/" not in line)
-    proposal, what = guess(numbered(io.StringIO(text, newline="")), "p.csv", encoding=None, encoding_in_doubt=False)
+    proposal, what = guess(
+        numbered(io.StringIO(text, newline="")), Given("p.csv"), encoding=None, encoding_in_doubt=False
+    )
     assert what.shipped == ["paypal", "paypal_day_first"]
     assert 'like = "?" # QUESTION: "paypal" or "paypal_day_first"' in proposal

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.events import converted
-from quarterhour.file_formats.csv.guess import guess
+from quarterhour.file_formats.csv.guess import Given, guess
 from quarterhour.file_formats.csv.lines import numbered
 from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.table import read_table
@@ -37,7 +37,7 @@ Total;;;1.266,80 €;
 
 
 def proposed(text: str, name: str = "sales.csv") -> str:
-    return guess(numbered(io.StringIO(text, newline="")), name, encoding=None, encoding_in_doubt=False)[0]
+    return guess(numbered(io.StringIO(text, newline="")), Given(name), encoding=None, encoding_in_doubt=False)[0]
 
 
 def questions(toml: str) -> list[str]:

@@ -6,6 +6,7 @@ from typing_extensions import TypedDict
 
 from quarterhour.file_formats.csv.requests import MAX_MAP, MAX_SETTING
 from quarterhour.model.api import BadRow, Count, Token, constrained
+from quarterhour.model.fields import MAX_TEXT
 
 
 class RowSums(TypedDict):
@@ -50,14 +51,23 @@ class FileSummary(TypedDict):
     sums: FileSums
 
 
+class BadCsvRow(BadRow):
+    """A row without an event, to be mended."""
+
+    text: str | None
+    """Its text in the file; null if it cannot be decoded, or the problem is one of the whole file."""
+
+
 class ConvertedPart(TypedDict):
     """What a part of a CSV file gives."""
 
+    head: str | None
+    """The text of the file up to its first row, in the first part."""
     items: list[dict[str, Any]]
     """Its events, as `POST /events` takes them."""
     lines: list[Count]
     """The line of the file on which the row of each event starts."""
-    bad: list[BadRow]
+    bad: list[BadCsvRow]
     """Its bad rows, and totals of the file that are wrong."""
     summary: FileSummary
     """What became of its rows."""
@@ -78,6 +88,14 @@ class MapQuestion(TypedDict):
     """The values in TOML from which to choose, the likeliest first."""
 
 
+class FileColumn(TypedDict):
+    """A column that a part of an event can be read from."""
+
+    name: str
+    values: list[str]
+    """Its first values."""
+
+
 class ProposedMap(TypedDict):
     """A map for a file."""
 
@@ -92,6 +110,10 @@ class ProposedMap(TypedDict):
     """What to check."""
     unused: list[str]
     """The columns that the map leaves out."""
+    columns: list[FileColumn]
+    """The columns of the file; none of one for which a map comes with Quarterhour."""
+    parts: dict[str, str]
+    """The columns from which the map reads parts of an event, by part, such as `amount`."""
 
 
 class FilePart(TypedDict):
@@ -116,5 +138,9 @@ class FileBeginning(TypedDict):
     """The first bytes of the file, up to 700,000, in Base64."""
     name: NotRequired[Annotated[str, constrained(minLength=1, maxLength=MAX_SETTING)] | None]
     """The name of the file, which the proposed map has as the source of the events."""
+    source: NotRequired[Annotated[str, constrained(minLength=1, maxLength=MAX_TEXT)] | None]
+    """The source of the events, in place of that name."""
+    columns: NotRequired[dict[str, str] | None]
+    """The columns from which to read parts of an event, by part, in place of those that the file shows."""
     last: bool
     """Whether these are all bytes."""

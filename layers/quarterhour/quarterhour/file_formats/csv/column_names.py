@@ -33,6 +33,11 @@ ROLES: Final = {
     "category": ("category", "product category", "kategorie", "categoría", "catégorie"),
 }
 """The names of columns for each part of an event, the best first, as `plain` returns them."""
+PARTS: Final = (
+    *("id", "time", "subject", "amount", "currency", "quantity", "unit_price"),
+    *("product", "category", "order_id", "customer"),
+)
+"""The parts of an event for which a person can choose a column."""
 INVOICES: Final = (
     *("invoice number", "invoice no", "invoice id", "invoice", "rechnungsnummer", "rechnungsnr", "rechnung nr"),
     *("rechnung", "factura", "facture", "numéro de facture", "fattura", "factuurnummer", "factuur"),

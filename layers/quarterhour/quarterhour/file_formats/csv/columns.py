@@ -7,7 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from enum import Enum
+from functools import cache, partial
 from itertools import product
 from typing import Final, Generic, TypeVar
 from zoneinfo import ZoneInfo
@@ -39,6 +40,8 @@ _SHORT_OFFSET: Final = re.compile(r"(?<=:\d\d) ?[+-]\d\d:?\d\d\Z")
 _SHARE: Final = re.compile(r"[-+\u2212]?\d[\d.,]* ?%?")
 _UTC: Final = ZoneInfo("UTC")
 _MOST_VALUES: Final = 20
+_MOST_TRIED: Final = 500
+"""The cells of a column with faults by which its form is found."""
 
 F = TypeVar("F")
 
@@ -68,6 +71,7 @@ class Readings(Generic[F]):
 class Column:
     """A column, and what its cells show. `values` counts the values, until there are too many.
 
+    `faults` are the cells that it would have to read and cannot; all else is said of the others.
     `all_numbered` says that all cells begin with `#`, `all_offsets` that all end as a time with an offset does,
     `all_shares` that all are digits, with or without a percent sign.
     """
@@ -85,6 +89,7 @@ class Column:
     all_shares: bool = True
     numbers: Readings[NumberForm] = field(default_factory=lambda: Readings({}))
     times: Readings[str] = field(default_factory=lambda: Readings({}))
+    faults: Counter[str] = field(default_factory=Counter)
     _seen: set[int] = field(default_factory=set)
 
     def add(self, cell: str) -> None:
@@ -154,6 +159,51 @@ def columns(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[Column
             if text and text not in PLACEHOLDERS:
                 column.add(text)
     return found
+
+
+class Kind(Enum):
+    """What the cells of a column have to be."""
+
+    NUMBER = "a number"
+    TIME = "a time"
+    CURRENCY = "a currency"
+
+    def fits(self, column: Column) -> bool:
+        """Return whether all cells of a column are of this kind, in one form."""
+        return {Kind.NUMBER: column.is_number, Kind.TIME: column.is_time, Kind.CURRENCY: column.is_currency}[self]
+
+
+def without_faults(kind: Kind, name: str, cells: Iterable[str]) -> Column:
+    """Return a column of the cells of a kind, in the form that most of them have; the others are its faults."""
+    given = [text for cell in cells if (text := cell.strip()) and text not in PLACEHOLDERS]
+    forms = _forms(kind, given[:_MOST_TRIED])
+    best = max(forms, key=lambda reads: sum(map(reads, given[:_MOST_TRIED])), default=None)
+    column = Column(name)
+    for cell in given:
+        if best and best(cell):
+            column.add(cell)
+        else:
+            column.faults[cell] += 1
+    return column
+
+
+def _forms(kind: Kind, cells: Sequence[str]) -> list[Callable[[str], bool]]:
+    """Return for each form that some of these cells have whether it can read a cell."""
+    if kind is Kind.CURRENCY:
+        return [lambda cell: money.is_currency(cell.upper())]
+    if kind is Kind.TIME:
+        found = dict.fromkeys(form for cell in cells for form in _formats_like(cell))
+        return [partial(_can, partial(_time, form)) for form in found]
+    numbers = _number_forms(frozenset(sign for cell in cells for sign in signs(cell)))
+    return [partial(_can, form.number) for form in numbers]
+
+
+def _can(read: Callable[[str], object], cell: str) -> bool:
+    try:
+        read(cell)
+    except CellError:
+        return False
+    return True
 
 
 def is_text(cell: str) -> bool:

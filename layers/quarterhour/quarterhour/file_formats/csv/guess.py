@@ -7,19 +7,20 @@ no command accepts. A decimal sign or the order of day and month is never taken 
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from quarterhour.file_formats.csv.column_names import names_a_total
-from quarterhour.file_formats.csv.columns import columns, is_text
+from quarterhour.file_formats.csv.column_names import ROLES, names_a_total, plain, without_code
+from quarterhour.file_formats.csv.columns import Column, Kind, columns, is_text, without_faults
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.events import converted
 from quarterhour.file_formats.csv.lines import FileLine
 from quarterhour.file_formats.csv.map import load_map
 from quarterhour.file_formats.csv.numbers import OPEN
-from quarterhour.file_formats.csv.proposal import Answer, MapEntry, Proposal, quoted
+from quarterhour.file_formats.csv.proposal import Answer, MapEntry, Proposal, ProposedColumn, quoted
 from quarterhour.file_formats.csv.questions import QUESTIONS, clean_up, fees, unused_columns
 from quarterhour.file_formats.csv.recognised import proposed, recognised
 from quarterhour.file_formats.csv.sample import Sample
@@ -90,11 +91,20 @@ LINES: Final = 20_000
 SAMPLES: Final = 3
 
 _CHARACTERS: Final = 1 << 24
+_CURRENCY_NAMES: Final = frozenset(("currency", "currency code", "währung", "devise", "moneda", "divisa", "valuta"))
 _MOST_COLUMNS: Final = 1000
 
 
+class Given(NamedTuple):
+    """What a person says of a file: its name, the source of its events, and columns by their parts in an event."""
+
+    name: str
+    source: str | None = None
+    columns: Mapping[str, str] = MappingProxyType({})
+
+
 def guess(
-    lines: Iterable[FileLine], name: str, *, encoding: str | None, encoding_in_doubt: bool
+    lines: Iterable[FileLine], given: Given, *, encoding: str | None, encoding_in_doubt: bool
 ) -> tuple[str, Proposal]:
     """Return a map for the lines of a file, as text and as the proposal that it was made of.
 
@@ -102,14 +112,16 @@ def guess(
     `FileError` if the lines are no table.
     """
     read = list(_first(lines))
-    if found := recognised(read):
+    name = given.name
+    if not given.columns and (found := recognised(read)):
         proposal = proposed(found)
         proposal.add([_encoding(encoding, in_doubt=encoding_in_doubt)])
         shown = [json.dumps(one.body, ensure_ascii=False) for one in found[0].events[:SAMPLES]]
         return _comments(proposal, name, found[0].rows, None, shown) + "\n" + proposal.toml(answered=False), proposal
     layout = layout_of(read)
-    sample = _sample(layout.table, name)
-    proposal = Proposal()
+    sample = _sample(layout.table, given)
+    proposal = Proposal(columns=[ProposedColumn(one.name, _values(sample, one)) for one in sample.columns])
+    proposal.parts = sample.parts
     proposal.add([_encoding(encoding, in_doubt=encoding_in_doubt), layout.answer])
     proposal.add(question(sample) for question in QUESTIONS)
     _add_unused(sample, proposal)
@@ -129,8 +141,16 @@ def _encoding(encoding: str | None, *, in_doubt: bool) -> Answer:
     return Answer()
 
 
-def _sample(table: Table, name: str) -> Sample:
-    """Return the rows of a table by which a map is made; raise `FileError` if it has too many columns."""
+def _values(sample: Sample, column: Column) -> list[str]:
+    place = sample.header.index(column.name)
+    return list(islice(filter(None, (row[place].strip() for row in sample.rows)), SAMPLES))
+
+
+def _sample(table: Table, given: Given) -> Sample:
+    """Return the rows of a table by which a map is made.
+
+    Raises `FileError` if it has too many columns, or not one that was chosen.
+    """
     header, width = table.header, len(table.header)
     if width > _MOST_COLUMNS:
         raise FileError(f"has {width:,} columns: a map is proposed for at most {_MOST_COLUMNS:,}")
@@ -139,9 +159,39 @@ def _sample(table: Table, name: str) -> Sample:
     rows = [row for row in cells if len(row) == width and not _is_total(row)]
     found, counts = columns(header, rows), Counter(header)
     usable = [one for one in found if one.filled and counts[one.name] == 1 and _can_be_named(one.name)]
-    stem = re.sub(r"[^\w.-]+", "-", Path(name).stem.split(".")[0] or "file")
+    if missing := [name for name in given.columns.values() if all(one.name != name for one in usable)]:
+        raise FileError(f"has no column {missing[0]!r} that a map can name")
+    usable = [_mended(one, rows, header.index(one.name), given.columns) for one in usable]
+    stem = re.sub(r"[^\w.-]+", "-", Path(given.name).stem.split(".")[0] or "file")
     # The source of billed orders is taken.
-    return Sample(header, rows, totals, usable, f"{stem}-csv" if stem == SOURCE else stem)
+    source = given.source or (f"{stem}-csv" if stem == SOURCE else stem)
+    return Sample(header, rows, totals, usable, source, given.columns)
+
+
+def _mended(column: Column, rows: Sequence[Sequence[str]], place: int, chosen: Mapping[str, str]) -> Column:
+    """Return a column without its faults, if its name or a person says what it has to be, and most of its cells are."""
+    part = next((part for part, name in chosen.items() if name == column.name), None)
+    kind = _kind(part) if part else _kind_by_name(column.name)
+    if kind is None or kind.fits(column):
+        return column
+    mended = without_faults(kind, column.name, (row[place] for row in rows))
+    if not kind.fits(mended):
+        if part:
+            raise FileError(f"has no cell of {column.name!r} that is {kind.value}")
+        return column
+    return mended if part or mended.filled > mended.faults.total() else column
+
+
+def _kind(part: str) -> Kind | None:
+    by_part = {"time": Kind.TIME, "currency": Kind.CURRENCY}
+    return Kind.NUMBER if part in {"amount", "quantity", "unit_price"} else by_part.get(part)
+
+
+def _kind_by_name(name: str) -> Kind | None:
+    parts = ("time", "amount", "quantity", "unit_price")
+    if plain(name) in _CURRENCY_NAMES:
+        return Kind.CURRENCY
+    return next((_kind(part) for part in parts if {plain(name), without_code(name)} & {*ROLES[part]}), None)
 
 
 def _add_unused(sample: Sample, proposal: Proposal) -> None:

@@ -7,15 +7,17 @@ import base64
 import codecs
 import re
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from decimal import Decimal
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from quarterhour.file_formats.csv.errors import FileError, MapError
 from quarterhour.file_formats.csv.events import Converter, MappedEvent
-from quarterhour.file_formats.csv.guess import guess
+from quarterhour.file_formats.csv.guess import Given, guess
 from quarterhour.file_formats.csv.lines import (
     AS_BROKEN,
+    BROKEN,
     COMMONEST,
     LONGEST,
     UTF_8,
@@ -27,8 +29,8 @@ from quarterhour.file_formats.csv.lines import (
 from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.proposal import Proposal
 from quarterhour.file_formats.csv.seen import SeenRows
-from quarterhour.file_formats.csv.summary import FileSummary
-from quarterhour.file_formats.csv.table import BadRow, PartEndError, check_columns, read_table, records
+from quarterhour.file_formats.csv.summary import ConvertedRow, FileSummary
+from quarterhour.file_formats.csv.table import BadRow, CsvRecord, PartEndError, check_columns, read_table, records
 from quarterhour.file_formats.csv.totals import TotalLine
 from quarterhour.model import exact_json, fields, money
 from quarterhour.model.fields import printable
@@ -102,10 +104,12 @@ class PartPlace:
 class ConvertedPart(NamedTuple):
     """What a part gives: events, bad rows, the summary of its rows, the bytes that were read, and the next place.
 
-    `lines` has the line of each event, `line` is the last one that was read. `bad` has problems of the file, too. The
-    next part begins behind these bytes; `next` is `None` at the end of the file.
+    `head` is the text of the file up to its first row, in the first part. `lines` has the line of each event, `line` is
+    the last one that was read. `bad` has problems of the file, too. The next part begins behind these bytes; `next` is
+    `None` at the end of the file.
     """
 
+    head: str | None
     events: list[MappedEvent]
     lines: list[int]
     bad: list[BadRow]
@@ -135,6 +139,7 @@ def convert_part(content: bytes, by: Conversion, place: PartPlace | None, *, las
     csv_map = by.map
     encoding = place.encoding if place else _encoding_of(content, csv_map.file.encoding)
     lines, ends = _lines(content, encoding, place.line if place else 1, last=last)
+    is_first = place is None
     place = place or _beginning(lines, by, encoding)
     check_columns(place.columns, csv_map.used_by)
     if place.language > len(csv_map.languages):
@@ -144,44 +149,69 @@ def convert_part(content: bytes, by: Conversion, place: PartPlace | None, *, las
     # Of the first part, the lines up to its header were read above.
     left = lines[place.line - first :]
     end = first + len(lines)
-    events, numbers, bad, size, behind = list[MappedEvent](), list[int](), list[BadRow](), 0, end
-    summary = FileSummary()
-    rows = records(_of_part(left, end, last=last), place.delimiter, csv_map.file.quote)
+    found, behind = _Found(), end
     try:
-        for row in rows:
-            if size > MAX_EVENT_BYTES:
+        for row in records(_of_part(left, end, last=last), place.delimiter, csv_map.file.quote):
+            if found.size > MAX_EVENT_BYTES:
                 behind = row.line
                 break
-            outcome = converter.convert(row)
-            summary.add(outcome)
-            if outcome.bad:
-                bad.append(BadRow(outcome.line, printable(outcome.bad)))
-                size += len(bad[-1].reason)
-            events += outcome.events
-            numbers += [outcome.line] * len(outcome.events)
-            size += sum(len(exact_json.write(one.body)) for one in outcome.events)
+            found.add(row, converter.convert(row))
     except PartEndError as cut:
         behind = cut.line
     is_over = last and behind == end
+    bad = _with_texts(found.bad, lines, [*found.starts, behind])
     if is_over:
         for problem in converter.problems_of_totals():
-            summary.add(problem)
+            found.summary.add(problem)
             bad.append(BadRow(problem.line, problem.bad))
     read = len(content) if is_over else ends[behind - first - 1] if behind > first else 0
     if not (is_over or read):
         raise FileError(f"line {behind}: the row does not fit into a part; {_ONLY_BY_COMMAND}")
-    return ConvertedPart(
-        events,
-        numbers,
-        bad,
-        summary,
-        read,
-        behind - 1,
-        None if is_over else _after(converter, place, behind),
-    )
+    head = _joined(lines[: found.starts[0] - 1]) if is_first and found.starts else None
+    following = None if is_over else _after(converter, place, behind)
+    return ConvertedPart(head, found.events, found.lines, bad, found.summary, read, behind - 1, following)
 
 
-def map_of_part(content: bytes, name: str, *, last: bool) -> tuple[str, Proposal]:
+@dataclass(slots=True)
+class _Found:
+    """What the rows of a part have given so far: `starts` has the line of each, `size` about the bytes of all."""
+
+    events: list[MappedEvent] = field(default_factory=list)
+    lines: list[int] = field(default_factory=list)
+    bad: list[BadRow] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    summary: FileSummary = field(default_factory=FileSummary)
+    size: int = 0
+
+    def add(self, row: CsvRecord | BadRow, outcome: ConvertedRow) -> None:
+        """Take what became of a row."""
+        self.starts.append(row.line)
+        self.summary.add(outcome)
+        if outcome.bad:
+            self.bad.append(BadRow(outcome.line, printable(outcome.bad)))
+            self.size += len(self.bad[-1].reason)
+        self.events += outcome.events
+        self.lines += [outcome.line] * len(outcome.events)
+        self.size += sum(len(exact_json.write(one.body)) for one in outcome.events)
+
+
+def _with_texts(bad: list[BadRow], lines: list[FileLine], starts: list[int]) -> list[BadRow]:
+    """Return bad rows with their texts in some lines; `starts` are the first lines of rows, and one behind the last."""
+    ends = dict(pairwise(starts))
+    first = lines[0].number if lines else 0
+    return [
+        replace(one, text=_joined(lines[one.line - first : ends[one.line] - first])) if one.line in ends else one
+        for one in bad
+    ]
+
+
+def _joined(lines: list[FileLine]) -> str | None:
+    """Return the text of some lines; `None` if one is too long, or has bytes that are not of the file's encoding."""
+    text = "".join(one.text or "" for one in lines)
+    return None if any(one.text is None for one in lines) or BROKEN in text else text
+
+
+def map_of_part(content: bytes, given: Given, *, last: bool) -> tuple[str, Proposal]:
     """Return a map for a file, by its first bytes, as ``guess`` proposes it; ``last``: whether they are all.
 
     Raises ``FileError`` if the file is of another kind, or no table.
@@ -190,7 +220,7 @@ def map_of_part(content: bytes, name: str, *, last: bool) -> tuple[str, Proposal
     in_doubt = not (marked(content) or is_utf_8(content))
     declared = COMMONEST if in_doubt else None
     lines, _ = _lines(content, _encoding_of(content, declared), 1, last=last)
-    return guess(lines, name, encoding=declared, encoding_in_doubt=in_doubt)
+    return guess(lines, given, encoding=declared, encoding_in_doubt=in_doubt)
 
 
 def _encoding_of(content: bytes, declared: str | None) -> str:

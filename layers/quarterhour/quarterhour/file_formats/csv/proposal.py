@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, NamedTuple
 
 from quarterhour.file_formats.csv.columns import Column
 from quarterhour.file_formats.csv.numbers import OPEN
@@ -60,9 +60,16 @@ class Answer:
         return Answer(self.entries + other.entries, self.certain + other.certain, self.checks + other.checks)
 
 
+class ProposedColumn(NamedTuple):
+    """A column of the file, with its first values."""
+
+    name: str
+    values: list[str]
+
+
 @dataclass(slots=True)
 class Proposal:
-    """A proposed map. `unused` are the columns that it leaves out.
+    """A proposed map. `unused` are the columns that it leaves out; `parts` names the columns of an event's parts.
 
     `shipped` are the maps that come with the tools whose columns the file has.
     """
@@ -72,6 +79,8 @@ class Proposal:
     checks: list[str] = field(default_factory=list)
     unused: list[str] = field(default_factory=list)
     shipped: list[str] = field(default_factory=list)
+    columns: list[ProposedColumn] = field(default_factory=list)
+    parts: dict[str, str] = field(default_factory=dict)
 
     def add(self, answers: Iterable[Answer]) -> None:
         """Take the answers to some questions."""

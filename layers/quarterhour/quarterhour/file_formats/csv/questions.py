@@ -39,6 +39,16 @@ _EXTRA: Final = "[event.data.extra]"
 _NO_AGENCY: Final = "42"
 
 
+def faults(sample: Sample) -> Answer:
+    """Name the cells that cannot be read in the columns that have to be."""
+    checks = []
+    for one in sample.columns:
+        if many := one.faults.total():
+            cells = "1 cell" if many == 1 else f"{many:,} cells"
+            checks.append(f"{cells} of {one.name!r} cannot be read, such as {next(iter(one.faults))!r}: the row is bad")
+    return Answer(checks=tuple(checks))
+
+
 def which_amount(sample: Sample) -> Answer:
     """Say why a column is the amount."""
     return Answer.of(certain=sample.amount.certain, check=sample.amount.check)
@@ -155,7 +165,8 @@ def totals(sample: Sample) -> Answer:
 def key(sample: Sample) -> Answer:
     """Return the id of an event: a column without repeated values, or else the row's number."""
     columns = [one for one in sample.columns if not (sample.pays and one is sample.statement)]
-    fitting = [one for name in ROLES["id"] for one in columns if plain(one.name) == name]
+    chosen = sample.choice("id")
+    fitting = [chosen] if chosen else [one for name in ROLES["id"] for one in columns if plain(one.name) == name]
     unique = [one for one in fitting if not one.repeated]
     if unique:
         certain = f"{unique[0].name!r} is the key of a row: no value repeats"
@@ -265,7 +276,7 @@ def statement(sample: Sample) -> Answer:
 
 
 QUESTIONS: Final[tuple[Callable[[Sample], Answer], ...]] = (
-    *(which_amount, form_of_numbers, form_of_times, placeholders, totals),
+    *(faults, which_amount, form_of_numbers, form_of_times, placeholders, totals),
     *(key, source, type_of_events, agency, time),
     *(amount, currency, details, statement),
 )

@@ -3,7 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple
 
+from quarterhour.file_formats.csv.column_names import PARTS
 from quarterhour.file_formats.csv.errors import MapError
+from quarterhour.file_formats.csv.guess import Given
 from quarterhour.file_formats.csv.map import CsvMap, load_map, shipped_map, shipped_maps
 from quarterhour.file_formats.csv.parts import PartPlace
 from quarterhour.model import fields
@@ -19,6 +21,7 @@ MAX_SETTING: Final = 1000
 _PART: Final = f"a part of the file in Base64, at most {MAX_FILE} bytes"
 _MAP: Final = f"a map as TOML of at most {MAX_MAP} characters, or the name of a map: {{}}"
 _FILE_NAME: Final = f"the name of a file, 1 to {MAX_SETTING} printable characters"
+_COLUMNS: Final = f"an object with another column of the file for each of some parts of an event: {', '.join(PARTS)}"
 _SETTING: Final = f"text of at most {MAX_SETTING} characters"
 
 
@@ -47,22 +50,24 @@ def read_part(body: Mapping[str, Any]) -> PartRequest:
 
 
 class MapRequest(NamedTuple):
-    """The beginning of a file for which a map is proposed: its bytes, its name, and whether they are all."""
+    """The beginning of a file for which a map is proposed: its bytes, what is said of it, and whether they are all."""
 
     content: bytes
-    name: str
+    given: Given
     last: bool
 
 
 def read_map_request(body: Mapping[str, Any]) -> MapRequest:
     """Return the request in a body; raise ``InvalidError`` with every problem in it."""
     read = Fields(body)
-    read.report_unknown(frozenset({"part", "name", "last"}))
+    read.report_unknown(frozenset({"part", "name", "last", "source", "columns"}))
     content = read.value("part", _PART, file_content)
     name = read.value("name", _FILE_NAME, _file_name, optional=True)
     last = read.value("last", "true or false", lambda value: value if isinstance(value, bool) else None)
+    source = read.value("source", fields.NAME, fields.name, optional=True)
+    columns = read.value("columns", _COLUMNS, _columns, optional=True)
     fields.refuse(read.problems, "the beginning of a file")
-    return MapRequest(content, name or "file.csv", last)
+    return MapRequest(content, Given(name or "file.csv", source, columns or {}), last)
 
 
 def refused(field: str, error: Exception) -> InvalidError:
@@ -89,6 +94,12 @@ def _settings(csv_map: CsvMap, given: Fields) -> dict[str, str]:
 
 def _setting(value: object) -> str | None:
     return value if isinstance(value, str) and 1 <= len(value) <= MAX_SETTING else None
+
+
+def _columns(value: object) -> dict[str, str] | None:
+    if not isinstance(value, dict) or not value.keys() <= {*PARTS} or len({*map(str, value.values())}) < len(value):
+        return None
+    return value if all(isinstance(one, str) and one for one in value.values()) else None
 
 
 def _file_name(value: object) -> str | None:

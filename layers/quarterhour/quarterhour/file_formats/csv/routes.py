@@ -36,7 +36,8 @@ def read(routes: Routes) -> None:
         body: api.ConvertedPart = {
             "items": [one.body for one in part.events],
             "lines": part.lines,
-            "bad": [{"line": one.line, "reason": one.reason} for one in part.bad],
+            "bad": [{"line": one.line, "reason": one.reason, "text": one.text} for one in part.bad],
+            "head": part.head,
             "summary": part.summary.as_dict(),
             "read": part.read,
             "next": following.token if following else None,
@@ -48,7 +49,7 @@ def read(routes: Routes) -> None:
         """Return a map for a CSV file, proposed from its beginning, and the questions that it leaves open."""
         request = read_map_request(routes.body())
         try:
-            text, proposal = map_of_part(request.content, request.name, last=request.last)
+            text, proposal = map_of_part(request.content, request.given, last=request.last)
         except FileError as error:
             raise refused("part", error) from error
         lines = [number for number, line in enumerate(text.split("\n"), 1) if QUESTION in line and line[0] != "#"]
@@ -63,5 +64,7 @@ def read(routes: Routes) -> None:
             "certain": proposal.certain,
             "checks": proposal.checks,
             "unused": proposal.unused,
+            "columns": [{"name": one.name, "values": one.values} for one in proposal.columns],
+            "parts": proposal.parts,
         }
         return http.response(200, shown)

@@ -1,11 +1,11 @@
 """The rows of a file from which a map is proposed, and the parts that its columns play."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple
 
-from quarterhour.file_formats.csv.column_names import INVOICES, ROLES, names_a_payment, plain, without_code
+from quarterhour.file_formats.csv.column_names import INVOICES, PARTS, ROLES, names_a_payment, plain, without_code
 from quarterhour.file_formats.csv.columns import Column
 
 
@@ -22,7 +22,8 @@ class Amount(NamedTuple):
 class Sample:
     """The header of a file, its rows without totals, the rows of totals, the columns that a map can name, the stem.
 
-    `stem` is the name of the file as a source of events.
+    `stem` is the name of the file as a source of events. `chosen` has the columns that a person has named, by the parts
+    of an event.
     """
 
     header: Sequence[str]
@@ -30,10 +31,23 @@ class Sample:
     totals: Sequence[Sequence[str]]
     columns: Sequence[Column]
     stem: str
+    chosen: Mapping[str, str] = field(default_factory=dict)
 
     def named(self, role: str, *, numeric: bool = False) -> Column | None:
-        """Return the column with the best name for a role; `None` if there is none."""
-        return self._first_named(ROLES[role], numeric=numeric)
+        """Return the column that was chosen for a role, or that with the best name for it; `None` if there is none."""
+        return self.choice(role) or self._first_named(ROLES[role], numeric=numeric)
+
+    def choice(self, part: str) -> Column | None:
+        """Return the column that a person has chosen for a part of an event."""
+        return next((one for one in self.columns if one.name == self.chosen.get(part)), None)
+
+    @property
+    def parts(self) -> dict[str, str]:
+        """The columns that play the parts of an event, by part; those without one are left out."""
+        found = {part: self.named(part, numeric=part in self.figures) for part in PARTS if part in ROLES}
+        found |= {"time": self.times[0] if len(self.times) == 1 else None, "currency": self.currency}
+        found["amount"] = self.amount.money[0] if self.amount.formula and len(self.amount.money) == 1 else None
+        return {part: column.name for part, column in found.items() if column}
 
     def _first_named(self, names: Iterable[str], *, numeric: bool = False) -> Column | None:
         for name in names:
@@ -43,9 +57,9 @@ class Sample:
         return None
 
     def cells(self, column: Column) -> list[str]:
-        """Return the cells of a column."""
+        """Return the cells of a column, empty in place of its faults."""
         place = self.header.index(column.name)
-        return [row[place].strip() for row in self.rows]
+        return ["" if (cell := row[place].strip()) in column.faults else cell for row in self.rows]
 
     @cached_property
     def _payments(self) -> list[bool]:
@@ -71,6 +85,8 @@ class Sample:
     @cached_property
     def amount(self) -> Amount:
         """The amount of an event, and the reason for this choice."""
+        if column := self.choice("amount"):
+            return Amount(f"{{{column.name}}}", [column], certain=f"{column.name!r} is the amount")
         numbers = [one for one in self.columns if one.is_number]
         fitting = [one for one in numbers if without_code(one.name) in ROLES["amount"]]
         if len(fitting) == 1:
@@ -99,6 +115,8 @@ class Sample:
     @cached_property
     def times(self) -> list[Column]:
         """The columns that may be the time of an event, one if that is certain."""
+        if column := self.choice("time"):
+            return [column]
         times = [one for one in self.columns if one.is_time]
         best = [one for name in ROLES["time"] for one in times if plain(one.name) == name]
         return best[:1] or times
@@ -106,5 +124,7 @@ class Sample:
     @cached_property
     def currency(self) -> Column | None:
         """The column of the currency."""
+        if column := self.choice("currency"):
+            return column
         fitting = [one for one in self.columns if one.is_currency]
         return next((one for one in fitting if plain(one.name) == "currency"), fitting[0] if fitting else None)

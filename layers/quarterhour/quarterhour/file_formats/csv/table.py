@@ -7,7 +7,7 @@ is not CSV loses its first line alone: the lines after it are read again.
 import csv
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from typing import Final
 
@@ -52,10 +52,11 @@ class CsvRecord:
 
 @dataclass(frozen=True, slots=True)
 class BadRow:
-    """A row without an event: the physical line on which it starts, and the reason."""
+    """A row without an event: the physical line on which it starts, the reason, and its text if that is known."""
 
     line: int
     reason: str
+    text: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,10 +112,10 @@ def names(cells: Iterable[str]) -> list[str]:
 
 def check_columns(header: list[str], used_by: Mapping[str, str]) -> None:
     """Raise `MapError` if a column in use is not there, or is there twice."""
-    for column, field in used_by.items():
+    for column, use in used_by.items():
         if header.count(column) != 1:
             found = "more than one column" if column in header else "no column"
-            raise MapError(field, f"the file has {found} {column!r}; it has {', '.join(header)}")
+            raise MapError(use, f"the file has {found} {column!r}; it has {', '.join(header)}")
 
 
 def _header_place(first: list[FileLine], form: FileForm, used_by: Mapping[str, str]) -> tuple[int, str, int]:
