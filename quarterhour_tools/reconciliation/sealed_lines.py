@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from quarterhour.file_formats.csv.provider_map import EXTRA, ProviderMap
 from quarterhour.ledger.events.event import reference
+from quarterhour.ledger.recording.pricing import BY_REFUND
 from quarterhour.model import exact_json, money
 from quarterhour.model.identifiers import Identity
 from quarterhour.model.periods import Period
@@ -98,7 +99,7 @@ class SealedLines:
             self._fee(line, extra) if self._fees else None,
             line["agency"],
             period,
-            reference(source, line),
+            None if line["terms"] == BY_REFUND else reference(source, line),  # of a void, that is no sale
             not self._scope.agencies or line["agency"] in self._scope.agencies,
         )
 

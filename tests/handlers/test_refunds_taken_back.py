@@ -115,6 +115,18 @@ def test_a_refund_that_names_no_sale_is_taken_back_at_its_own_terms(world: World
     assert [one["id"] for one in world.read("/events/shop/back/story")["items"]] == ["r1", "back"]
 
 
+def test_a_refund_that_was_taken_back_is_charged_by_no_other_rate_card(world: World) -> None:
+    put_rate_card(world, more={"refund_fixed": False})
+    assert verdict(world, refund("r1", "-50.00", None)) == ["recorded"]
+    assert figures(world)["commission"] == -5
+    put_rate_card(world, 1, percent="20", fixed="3.00")
+    assert verdict(world, BACK, rerating(of="r1", version=2)) == [
+        "recorded",
+        "changes nothing: the commission of what is left is 0.00000000 already",
+    ]
+    assert figures(world) == {"events": 2, "net": 0, "commission": 0}
+
+
 def test_a_void_of_a_refund_that_is_not_recorded_yet_is_held_and_posted_after_it(world: World) -> None:
     assert verdict(world, BACK, void("other", "r2")) == ["held", "held"]
     assert verdict(world, refund("r1", "-4.00")) == ["held"]

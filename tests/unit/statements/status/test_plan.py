@@ -183,6 +183,10 @@ def test_the_corrections_of_a_corrections_line_refer_to_its_sale() -> None:
     refund = facts(id="r-1", refers_to="e-1")
     assert opened(history(), Identity("shop", "r-1"), refund, BY_ANN)[0].subject == LINE
     assert dispute().subject == LINE
+    back = Identity("shop", "back")
+    assert opened(history(), back, refund, BY_ANN)[0].subject == LINE, "a void of a refund has the facts of the refund"
+    unlinked = opened(history(), back, facts(id="r-1"), BY_ANN)[0]
+    assert (unlinked.line, unlinked.subject) == (back, Identity("shop", "r-1"))
 
 
 def test_a_statement_with_very_many_changes_takes_no_further_dispute() -> None:

@@ -283,6 +283,23 @@ def test_a_full_disk_ends_sending_and_the_next_run_continues(path: Path, monkeyp
     assert (tally.as_dict()["sent"], tally.all_stored, problem) == (1200, True, None)
 
 
+# ---------------------------------------------------------------- before the first period
+
+
+def test_events_before_the_first_period_are_counted_by_the_run_and_by_the_next_one_from_its_receipts(
+    path: Path,
+) -> None:
+    lines = [Line(number, b"{}", bytes(32), 2) for number in (1, 2, 3)]
+    receipt = {"recorded_at": "2026-11-05T12:00:00.000Z", "partition": "p", "position": "q"}
+    before = Result("s", "a", Verdict.RECORDED, receipt, before_first_period="2026-11")
+    results = {1: before, 2: Result("s", "b", Verdict.RECORDED, receipt), 3: before._replace(id="c")}
+    for _ in range(2):
+        with open_receipts(path, URL) as receipts:
+            if not receipts.tally.through:
+                receipts.add(lines, results)
+            assert receipts.tally.before == {"2026-11": 2}
+
+
 # ---------------------------------------------------------------- bounds
 
 

@@ -161,7 +161,7 @@ def refund_terms(amount: Decimal, sale: CommissionTerms, left: Decimal, *, is_vo
         raise ValueError(f"{sale.arithmetic!r} is no arithmetic of a sale")
     before = money.add(charge.of, money.negated(left))
     after = money.add(before, money.negated(amount))
-    kept = charge.kept_of(commission)
+    kept = charge.kept_of(commission) if charge.of > 0 else money.ZERO
     share = Share(
         money.add(commission, money.negated(kept)), charge.of, before, after, kept if is_void and kept else None
     )

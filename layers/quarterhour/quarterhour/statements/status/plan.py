@@ -402,7 +402,8 @@ def opened(
 ) -> tuple[Dispute, StatementChange]:
     """Return the dispute of a line and the change of the statement's status that it makes.
 
-    Raises ``ConflictError`` if the status does not allow it.
+    ``facts``: those of the line; of a void that takes a refund back, those of the refund. Raises ``ConflictError`` if
+    the status does not allow it.
     """
     if history.status is not Status.DISPUTED:
         _check_following(history, Status.DISPUTED)
@@ -410,7 +411,7 @@ def opened(
         raise ConflictError(
             f"{history.name} has {len(history.changes)} changes of its status: no further line of it can be disputed"
         )
-    subject = reference(facts["source"], facts) or line
+    subject = reference(facts["source"], facts) or Identity(facts["source"], facts["id"])
     return Dispute(history.name, line, subject, decision), StatementChange(Status.DISPUTED, decision, line)
 
 

@@ -8,8 +8,10 @@ from typing import Any, Final, NamedTuple, Self
 from quarterhour.aws.resources import Resources
 from quarterhour.aws.retries import optimistically
 from quarterhour.aws.workers import Workers
+from quarterhour.ledger.events.event import reference
 from quarterhour.ledger.postings.posting import Facts
 from quarterhour.ledger.reading.queries import EventLookup
+from quarterhour.ledger.recording.pricing import BY_REFUND
 from quarterhour.model import clock
 from quarterhour.model.clock import iso_millis
 from quarterhour.model.errors import ConflictError, NotFoundError
@@ -103,7 +105,7 @@ class StatementStatusService:
                 if existing.opened.is_same(decision):
                     return existing, False
                 raise ConflictError(f"this line was disputed before, and its dispute is {existing.status}")
-            dispute, change = opened(history, request.line, self._line(name, request.line), decision)
+            dispute, change = opened(history, request.line, self._refund_of(self._line(name, request.line)), decision)
             self._record(history, change, dispute)
             return dispute, True
 
@@ -159,6 +161,12 @@ class StatementStatusService:
         if plan is None or found is None or not is_on(plan, name, found.facts):
             raise NotFoundError(f"{name} has no line of that event")
         return found.facts
+
+    def _refund_of(self, facts: Facts) -> Facts:
+        """Return the facts of the refund that a void takes back; of any other event, its own."""
+        of = reference(facts["source"], facts) if facts.get("terms") == BY_REFUND else None
+        found = self.events.find(of) if of else None
+        return found.facts if found else facts
 
     def _check_lines(self, history: StatementHistory, change: StatementChange) -> None:
         """Raise ``ConflictError`` if a statement would be resolved while lines of it are disputed."""
