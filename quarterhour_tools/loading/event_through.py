@@ -154,6 +154,8 @@ def _show(result: FileResult, key: str, *, as_json: bool) -> int:
         print(printable(f"line {one.line:,}: {one.verdict}: {one.reason}"))
     if result.left_out:
         print(f"... and {counted(result.left_out, 'more problem')}")
+    if before := result.before_first_period:
+        print(f"{counted(before, 'event')} before the first period with statements: on no statement")
     if result.reason:
         print(printable(result.reason))
     print(f"the result is {printable(key)}")

@@ -242,6 +242,15 @@ def test_a_file_that_cannot_be_read_says_why(world: World, key: str, body: bytes
     assert reason in result["reason"]
 
 
+def test_the_result_of_a_file_counts_what_is_before_the_first_period() -> None:
+    with opened({**PARAMETERS, "first_period": "2026-10"}) as world:
+        early = {**sale("early", "1"), "time": "1970-01-01T00:00:00Z"}
+        upload(world, "inbox/a.ndjson", ndjson([early, {**early, "id": "other"}, sale("now", "1")]))
+        drain(world)
+        (result,) = results(world).values()
+        assert (result["counts"], result["before_first_period"]) == ({"recorded": 3}, 2)
+
+
 def test_a_file_whose_key_is_as_long_as_a_key_may_be_has_a_result_of_its_own() -> None:
     results = set()
     for name in ("ü" * 500 + "ab.ndjson", "ü" * 500 + "cd.ndjson"):

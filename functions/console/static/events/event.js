@@ -49,7 +49,8 @@ const FACTS = [
   ["Location", ({ location }) => location && locationText(location)],
   ["Refers to", ({ refers_to: id, refers_to_source: other, source }) =>
     id && html`<${EventLink} source=${other || source} id=${id} />`],
-  ["Period", ({ period }) => period && format.month(period)],
+  ["Period", ({ period, before_first_period: first }) => period
+    && `${format.month(period)}${first ? `, before ${format.month(first)}: on no statement` : ""}`],
   ["Tax point", ({ tax_point: day }) => day && html`<${Day} on=${day} />`],
   ["Reason", ({ reason }) => reason && html`<${Name}>${reason}<//>`],
   ["Statement", ({ statement }) => statement && html`<${Name}>${statement}<//>`],

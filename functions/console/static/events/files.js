@@ -104,6 +104,8 @@ export async function sendBatches(result, events) {
     for (const [verdict, many] of Object.entries(counts)) {
       result.counts[verdict] = (result.counts[verdict] ?? 0) + many;
     }
+    const early = items.filter((one) => one.before_first_period);
+    result.early = (result.early ?? 0) + early.length;
     const left = items.filter((one) => !["recorded", "duplicate"].includes(one.verdict));
     result.refused.push(...left.slice(0, MOST_SHOWN - result.refused.length));
   }

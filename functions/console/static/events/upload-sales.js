@@ -208,7 +208,7 @@ const Summary = ({ summary }) => html`
     <//>`}`;
 
 /** What became of the events that were sent. */
-function Sent({ result: { counts, refused, isDone }, busy }) {
+function Sent({ result: { counts, refused, early, isDone }, busy }) {
   const left = Object.entries(counts).filter(([name]) => !["recorded", "duplicate"].includes(name))
     .reduce((before, [, many]) => before + many, 0);
   return html`
@@ -216,6 +216,8 @@ function Sent({ result: { counts, refused, isDone }, busy }) {
       ${Object.entries(counts).map(([name, many]) => html`
         <span key=${name}><${Status} value=${name} /> ${format.count(many)} </span>`)}</p>
     ${counts.held > 0 && html`<p>Held events wait: see <${Link} to=${address(["operations"])}>Operations<//>.</p>`}
+    ${early > 0 && html`
+      <p role="note">${counted(early, "event")} before the first period with statements: on no statement.</p>`}
     ${left > 0 && html`
       <div class="mark">
         <p><strong>${counted(left, "event")} not recorded</strong></p>

@@ -14,7 +14,9 @@ const ADVICE = {
   "type": ["Type", ""],
   "data.reason": ["Reason", "Write at most 200 characters, and no line breaks."],
   "data.extra": ["Reference", "Write fewer characters."],
-  "data.refers_to": ["Id of the sale", "It must be that of a recorded sale of this agency in this currency."],
+  "data.refers_to": [
+    "Id of the sale", "It must be that of a recorded sale of this agency in this currency; a void may name a refund.",
+  ],
   "data.refers_to_source": ["Source of the sale", "Write the source and the id of the sale, or neither."],
   "expression": ["Expression", ""],
   "body": ["The file", ""],

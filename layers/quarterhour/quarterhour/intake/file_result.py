@@ -55,7 +55,8 @@ class FileResult:
 
     ``part``: the number of parts that are done. ``offset``: the bytes of content that they have read. ``line``: the
     number of lines before it. ``place``: what a CSV file needs to go on there. ``rows``: what became of the rows of a
-    CSV file. ``left_out``: the number of problems that are not listed.
+    CSV file. ``left_out``: the number of problems that are not listed. ``before_first_period``: how many events were
+    recorded that count before the first period, and so are on no statement.
     """
 
     file: FileVersion
@@ -71,6 +72,7 @@ class FileResult:
     rows: Mapping[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
     left_out: int = 0
+    before_first_period: int = 0
 
     @property
     def is_complete(self) -> bool:
@@ -89,6 +91,7 @@ class FileResult:
             counts={name: number for name, number in counts.items() if number},
             problems=(*self.problems, *shown),
             left_out=self.left_out + len(more) - len(shown),
+            before_first_period=self.before_first_period + sum(one.before is not None for one in outcomes),
         )
 
     def as_json(self) -> bytes:

@@ -83,15 +83,15 @@ class SaleData(Details):
 
 
 class VoidData(Details):
-    """The facts of a void, which takes back what is left of its sale."""
+    """The facts of a void, which takes back what is left of its sale, or a refund."""
 
     refers_to: Name
-    """The id of the sale."""
+    """The id of the sale or of the refund."""
     currency: Currency
     reason: Text
-    """Why the sale is voided."""
+    """Why the sale is voided, or the refund taken back."""
     refers_to_source: NotRequired[Name | None]
-    """The source of the sale; without it, the event's own."""
+    """The source of what is voided; without it, the event's own."""
     customer: NotRequired[Text | None]
 
 
@@ -187,9 +187,7 @@ class _Void(_CloudEvent):
     data: VoidData
 
 
-Void = Annotated[
-    _Void, named("Void", "A sale should not have been made: what is left of it is reversed.", **_EXTENSIBLE)
-]
+Void = Annotated[_Void, named("Void", "Reverses what is left of a sale, or takes a refund back.", **_EXTENSIBLE)]
 
 
 class _Rerating(_CloudEvent):
