@@ -65,7 +65,8 @@ function Lines({ name, lines, problems, statements, sums }) {
     for (const { line } of some) next[isOn ? "add" : "delete"](line);
     setChosen(next);
   };
-  const groups = useMemo(() => GROUPS.map((one) => [one, lines.filter(({ outcome }) => outcome === one.outcome)]), [lines]);
+  const groups = useMemo(() =>
+    GROUPS.map((one) => [one, lines.filter(({ outcome }) => outcome === one.outcome)]), [lines]);
   const isOpen = ({ line, events }) => events.length > 0 && !results.get(line)?.every((one) => one.outcome);
   const picked = lines.filter((one) => chosen.has(one.line) && isOpen(one));
   return html`
