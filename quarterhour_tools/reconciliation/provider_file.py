@@ -56,7 +56,7 @@ class ProviderFile:
 
     def lines(self) -> Iterator[ProviderLine | BadRow]:
         """Yield the lines of each row, or one bad row; then a bad row for each total that is wrong."""
-        for found in self._table.rows:
+        for found in self._converter.rows_of(self._table.rows):
             made = list[ProviderLine]()
             cells = self._converter.clean(found)
             if isinstance(cells, BadRow):

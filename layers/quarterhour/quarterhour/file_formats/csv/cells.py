@@ -51,7 +51,7 @@ class CellExpression(Generic[T_co]):
 class CleanUp:
     """Cleans a cell before its use: strips blanks, cuts prefix and suffix, replaces an empty cell by the default.
 
-    With `fill_down`, the rows above give the value of an empty cell.
+    With `fill_down`, the rows above give the value of an empty cell; `within` names a column in which they are equal.
     """
 
     strip: bool = True
@@ -60,6 +60,7 @@ class CleanUp:
     empty: frozenset[str] = frozenset()
     default: str = ""
     fill_down: bool = False
+    within: str = ""
 
     def __call__(self, cell: str) -> str:
         """Return the cleaned cell; a cell equal to a text of `empty` is empty."""

@@ -49,8 +49,8 @@ class Compiler:
     """
 
     def __init__(self, numbers: NumberForm, times: TimeForm, lookups: Mapping[str, Lookup] | None = None) -> None:
-        self._numbers = numbers
-        self._times = times
+        self.numbers = numbers
+        self.times = times
         self._lookups = lookups or {}
         self._zone: Value | None = None
         self.used_by: dict[str, str] = {}
@@ -71,12 +71,12 @@ class Compiler:
 
     def number(self, text: str, field: str) -> Callable[[Cells], Decimal]:
         """Compile a formula."""
-        return self._compiled(field, formula, text, self._numbers)
+        return self._compiled(field, formula, text, self.numbers)
 
     def money_amount(self, text: str, field: str) -> Callable[[Cells], Decimal]:
         """Compile the formula of an amount of money."""
         number = self.number(text, field)
-        self.money |= formula(text, self._numbers).columns
+        self.money |= formula(text, self.numbers).columns
         return number
 
     def maker(self, name: str) -> Callable[[str, str], Callable[[Cells], str]]:
@@ -101,7 +101,7 @@ class Compiler:
             local, days = text(cells, amount), days_before(cells)
             zone = self._zone(cells, amount) if self._zone else None
             try:
-                return self._times.utc(local, days, zone)
+                return self.times.utc(local, days, zone)
             except CellError as error:
                 raise CellError(f"{field}: {error}") from None
 
@@ -115,8 +115,8 @@ class Compiler:
         def value(cells: Cells) -> date:
             try:
                 zone = self._zone(cells, money.ZERO) if self._zone else None
-                local = zone_named(zone) if zone else self._times.zone
-                return self._times.utc(text(cells), zone=zone).astimezone(local).date()
+                local = zone_named(zone) if zone else self.times.zone
+                return self.times.utc(text(cells), zone=zone).astimezone(local).date()
             except CellError as error:
                 raise CellError(f"{field}: {error}") from None
 
@@ -180,7 +180,7 @@ class Compiler:
             return self._compiled(section.name, listed_test, column, frozenset(section.texts("one_of")))
         operand = section.text(operations[0])
         if operations == ["sign"]:
-            return self._compiled(section.path("sign"), sign_test, column, operand, self._numbers)
+            return self._compiled(section.path("sign"), sign_test, column, operand, self.numbers)
         return self._compiled(section.name, cell_test, column, operations[0], operand)
 
     def _source_of(self, column: str) -> str:

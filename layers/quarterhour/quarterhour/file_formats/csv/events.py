@@ -14,12 +14,15 @@ from quarterhour.file_formats.csv.lines import BROKEN
 from quarterhour.file_formats.csv.map import CsvMap
 from quarterhour.file_formats.csv.numbers import NumberForm
 from quarterhour.file_formats.csv.seen import SeenRows, seen_rows
+from quarterhour.file_formats.csv.shares import Orders
 from quarterhour.file_formats.csv.summary import Amounts, ConvertedRow
 from quarterhour.file_formats.csv.table import BadRow, CsvRecord, Table
 from quarterhour.file_formats.csv.totals import FileTotals
 from quarterhour.ledger.events.event import Event, Rejection, read_event
 from quarterhour.model import money
 
+_KEY: Final = "\0"
+"""Begins the names of columns within which others are repeated, in `filled`."""
 TOTALS: Final = "totals"
 """The rule that excludes the lines of totals."""
 
@@ -41,7 +44,7 @@ def converted(
     """
     with seen_rows() as seen:
         converter = Converter(table.header, csv_map.of_language(table.language), settings, seen)
-        for row in table.rows:
+        for row in converter.rows_of(table.rows):
             yield converter.convert(row)
         if whole:
             yield from converter.problems_of_totals()
@@ -64,7 +67,11 @@ class Converter:
         self._places = [(column, places.get(column), clean) for column, clean in csv_map.clean.items()]
         self.rows = 0
         self.line = 0
-        self.filled = dict.fromkeys((column for column, clean in csv_map.clean.items() if clean.fill_down), "")
+        self._within = {column: clean.within for column, clean in csv_map.clean.items() if clean.fill_down}
+        # Beside the values, what the row above has in the columns within which they are repeated.
+        keys = (f"{_KEY}{column}" for column in self._within.values() if column)
+        self.filled = dict.fromkeys([*self._within, *keys], "")
+        self.orders = Orders(csv_map.shares, self._light) if csv_map.shares else None
         self.totals = FileTotals(csv_map.total) if csv_map.total else None
 
     def clean(self, found: CsvRecord | BadRow) -> Cells | BadRow:
@@ -76,15 +83,31 @@ class Converter:
             # The row may have held the value that the next ones repeat.
             self.filled = dict.fromkeys(self.filled, "")
             return row
-        cells = {column: clean("" if place is None else row.cells[place]) for column, place, clean in self._places}
-        for column, above in self.filled.items():
+        cells = self._cells(row)
+        for column, key in self._within.items():
+            above = "" if key and cells[key] != self.filled[f"{_KEY}{key}"] else self.filled[column]
             cells[column] = self.filled[column] = cells[column] or above
+        for key in filter(None, self._within.values()):
+            self.filled[f"{_KEY}{key}"] = cells[key]
         for column, lookup in self._map.lookups.items():
             cells[column] = lookup(cells[lookup.column])
         counted = {
             name: str(self._seen.count([name, *of(cells)], self.rows)) for name, of in self._map.counters.items()
         }
-        return cells | {ROW: str(self.rows), **self._settings, **counted}
+        cells |= {ROW: str(self.rows), **self._settings, **counted}
+        return cells | self.orders.shares(cells) if self.orders else cells
+
+    def rows_of(self, rows: Iterator[CsvRecord | BadRow]) -> Iterator[CsvRecord | BadRow]:
+        """Return rows, those of an order after all of them were read, if the map has shares of orders."""
+        return self.orders.rows(rows) if self.orders else rows
+
+    def _cells(self, row: CsvRecord) -> dict[str, str]:
+        return {column: clean("" if place is None else row.cells[place]) for column, place, clean in self._places}
+
+    def _light(self, row: CsvRecord) -> Cells | None:
+        """Return the cells of a row as they are by themselves; `None` if it cannot be used."""
+        usable = _usable(row, self._width, fill=self.totals is not None)
+        return None if isinstance(usable, BadRow) else self._cells(usable)
 
     def convert(self, found: CsvRecord | BadRow) -> ConvertedRow:
         """Return what becomes of the next row."""

@@ -24,6 +24,7 @@ from quarterhour.file_formats.csv.provider_map import (
 )
 from quarterhour.file_formats.csv.row_map import AmountMap, ExclusionMap, counters, exclusion_maps, row_map
 from quarterhour.file_formats.csv.sections import Section
+from quarterhour.file_formats.csv.shares import SharesMap, shares_map
 from quarterhour.file_formats.csv.table import DELIMITERS, FileForm
 from quarterhour.file_formats.csv.total_map import TotalMap, total_map
 from quarterhour.model.fields import NAME, is_name
@@ -42,8 +43,9 @@ class CsvMap:
     For each column in use, `clean` has its clean-up, and `used_by` the entry of the map that uses it, if the file must
     have it. `settings` are the values that a command line gives, with what each means; `values` are those that the map
     gives itself. `tested` are the columns that decide about a row. `exclusions` are tried before events and lines.
-    `counters` return the cells of a row in which the rows that are counted together are equal. `row` is what each row
-    adds to the sums of the file, if the map says it; else `figures` are the different amounts of its events or lines.
+    `counters` return the cells of a row in which the rows that are counted together are equal. `shares` are columns
+    with a row's share of its order's amounts. `row` is what each row adds to the sums of the file, if the map says it;
+    else `figures` are the different amounts of its events or lines.
     `languages` are the maps for the other languages of `file.names`.
     """
 
@@ -62,6 +64,7 @@ class CsvMap:
     provider: ProviderMap | None
     total: TotalMap | None
     counters: dict[str, Callable[[Cells], list[str]]]
+    shares: SharesMap | None
     row: AmountMap | None
     figures: list[AmountMap]
     languages: "tuple[CsvMap, ...]" = ()
@@ -206,40 +209,30 @@ def _csv_map(
         top,
         top.section("file") as file,
         top.section("settings") as settings,
-        top.section("numbers") as numbers_section,
-        top.section("time") as time,
         top.section("text") as texts,
         top.section("columns") as columns,
     ):
         lookups = read_lookups(top.section("lookups"))
-        numbers = _number_form(numbers_section)
-        by_row = isinstance(time.peek("zone"), list) or "{" in str(time.peek("zone"))
-        zone = Section({"zone": time.take("zone")} if by_row else {}, time.name)
-        times = _time_form(time)
-        compiler = Compiler(numbers, times, lookups)
-        if by_row:
-            compiler.zone_by_row(zone, "zone")
+        compiler = _compiler(top, lookups)
         exclusions = exclusion_maps(top.take("exclude", []), compiler)
         events, line, provider = events_of(compiler), line_of(compiler), provider_of(compiler)
         tested = list(compiler.tested)
         total = total_map(top.section("total"), compiler) if "total" in top else None
         row = row_map(top.section("row"), compiler) if "row" in top else None
         counted = counters(top.section("counters"), compiler)
+        shares = shares_map(top.section("shares"), compiler)
         given = {name: settings.text(name) for name in settings.names()}
+        known = _names_of(settings=given, counters=counted, shares=shares.shares if shares else ())
         values = _values(top.section("values"), given)
-        if twice := sorted(given.keys() & counted.keys()):
-            raise MapError(f"counters.{twice[0]}", "is a name in [settings], too")
-        used_by = {name: field for name, field in compiler.used_by.items() if name not in {*given, *counted}}
+        used_by = {name: field for name, field in compiler.used_by.items() if name not in known}
         clean, optional = _clean_ups(texts, columns, used_by)
         return CsvMap(
             file=_file_form(file),
-            numbers=numbers,
-            zone=times.zone,
+            numbers=compiler.numbers,
+            zone=compiler.times.zone,
+            # The lines of a provider need not name the agency for which the map of events asks.
             settings={
-                name: meaning
-                for name, meaning in given.items()
-                # The lines of a provider need not name the agency for which the map of events asks.
-                if name not in values and (name in compiler.used_by or not provider)
+                one: given[one] for one in given if one not in values and (one in compiler.used_by or not provider)
             },
             values=values,
             clean=clean,
@@ -252,9 +245,31 @@ def _csv_map(
             provider=provider,
             total=total,
             counters=counted,
+            shares=shares,
             row=row,
             figures=_figures(events, provider),
         )
+
+
+def _compiler(top: Section, lookups: Mapping[str, Lookup]) -> Compiler:
+    """Return the compiler of a map's texts, with its forms of numbers and times."""
+    with top.section("numbers") as numbers, top.section("time") as time:
+        by_row = isinstance(time.peek("zone"), list) or "{" in str(time.peek("zone"))
+        zone = Section({"zone": time.take("zone")} if by_row else {}, time.name)
+        compiler = Compiler(_number_form(numbers), _time_form(time), lookups)
+        if by_row:
+            compiler.zone_by_row(zone, "zone")
+    return compiler
+
+
+def _names_of(**made: Iterable[str]) -> set[str]:
+    """Return the columns that sections of a map make; raise `MapError` if two make one."""
+    owners: dict[str, str] = {}
+    for section, names in made.items():
+        for name in names:
+            if owners.setdefault(name, section) != section:
+                raise MapError(f"{section}.{name}", f"is a name in [{owners[name]}], too")
+    return set(owners)
 
 
 def _values(section: Section, settings: Mapping[str, str]) -> dict[str, str]:
@@ -350,12 +365,16 @@ def _clean_ups(texts: Section, columns: Section, used_by: Iterable[str]) -> tupl
         with columns.section(name) as column:
             if column.flag("optional", default=False):
                 optional.add(name)
+            is_text = isinstance(column.peek("fill_down"), str)
             clean[name] = CleanUp(
                 strip=column.flag("strip", default=strip),
                 cut_prefix=column.text("cut_prefix", ""),
                 cut_suffix=column.text("cut_suffix", ""),
                 empty=empty.union(column.texts("empty")),
                 default=column.text("default", ""),
-                fill_down=column.flag("fill_down", default=False),
+                fill_down=is_text or column.flag("fill_down", default=False),
+                within=column.text("fill_down") if is_text else "",
             )
+            if clean[name].within not in {"", *clean}:
+                raise MapError(column.path("fill_down"), "must be true, false or a column in use")
     return clean, optional

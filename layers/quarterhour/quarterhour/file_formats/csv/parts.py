@@ -151,8 +151,9 @@ def convert_part(content: bytes, by: Conversion, place: PartPlace | None, *, las
     end = first + len(lines)
     found, behind = _Found(), end
     try:
-        for row in records(_of_part(left, end, last=last), place.delimiter, csv_map.file.quote):
-            if found.size > MAX_EVENT_BYTES:
+        rows = records(_of_part(left, end, last=last), place.delimiter, csv_map.file.quote)
+        for row in converter.rows_of(rows):
+            if found.size > MAX_EVENT_BYTES and not (converter.orders and converter.orders.in_order):
                 behind = row.line
                 break
             found.add(row, converter.convert(row))
