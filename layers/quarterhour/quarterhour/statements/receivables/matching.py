@@ -2,7 +2,7 @@
 
 Certain is a line that names its statements by number and pays no more than is open of one, or exactly what is open of
 several. So is money from the IBAN or of the name of one agency, if it is exactly what is open of one of its
-statements, or of all. All else is proposed for review, or matches nothing.
+statements, or of all. All else is proposed for review, or matches nothing: so is a name in other letters or words.
 
 Of no statement, more is proposed than is open: certain lines come first, then those in review, by their order.
 """
@@ -20,6 +20,7 @@ from quarterhour.file_formats.bank.line import NOT_BOOKED, REPEATED, BankLine
 from quarterhour.model import money
 from quarterhour.model.identifiers import Account
 from quarterhour.model.periods import Period
+from quarterhour.statements.receivables.payer_names import exact_name, loose_name
 
 _MOST_CANDIDATES: Final = 10
 """The most statements that a reason names."""
@@ -207,6 +208,7 @@ class _Matching:
     by_account: dict[Account, list[OpenStatement]] = field(default_factory=dict)
     by_iban: dict[str, set[str]] = field(default_factory=dict)
     by_name: dict[str, set[str]] = field(default_factory=dict)
+    by_loose_name: dict[tuple[str, ...], dict[str, str]] = field(default_factory=dict)
     left: dict[str, Decimal] = field(default_factory=dict)
     by_open: dict[tuple[str, Decimal], list[OpenStatement]] = field(default_factory=dict)
 
@@ -219,9 +221,14 @@ class _Matching:
             result.by_account.setdefault(one.account, []).append(one)
             result.by_open.setdefault((one.account.currency, one.open.normalize()), []).append(one)
         for payer in payers:
-            for names, text in ((result.by_iban, payer.iban), (result.by_name, payer.name)):
-                if key := _letters(text or ""):
+            for names, key in (
+                (result.by_iban, _letters(payer.iban or "")),
+                (result.by_name, exact_name(payer.name or "")),
+            ):
+                if key:
                     names.setdefault(key, set()).add(payer.agency)
+            if payer.name and (words := loose_name(payer.name)):
+                result.by_loose_name.setdefault(words, {})[payer.agency] = payer.name
         return result
 
     def taken(self, proposal: ProposedPayment) -> ProposedPayment:
@@ -279,11 +286,22 @@ class _Matching:
     def _by_payer(self, line: BankLine) -> ProposedPayment:
         agencies, by = self._agencies(line)
         if not agencies:
-            return self._by_amount(line)
+            return self._by_loose_name(line) or self._by_amount(line)
         if len(agencies) > 1:
             return ProposedPayment(Match.AMBIGUOUS, f"{by} is that of several agencies")
         (agency,) = agencies
         return self._of_agency(line, agency, f"{by} is that of the agency")
+
+    def _by_loose_name(self, line: BankLine) -> ProposedPayment | None:
+        """Return what a line would pay whose name is written otherwise than that of an agency; it is never certain."""
+        found = self.by_loose_name.get(loose_name(line.name), {})
+        if not found:
+            return None
+        names = _listed(sorted(set(found.values())))
+        why = f"the name {line.name} is written like {names}, but for letters, legal form or order of words"
+        if len(found) > 1:
+            return ProposedPayment(Match.AMBIGUOUS, f"{why}: several agencies")
+        return self._of_agency(line, next(iter(found)), why)._replace(certain=False)
 
     def _of_agency(self, line: BankLine, agency: str, why: str) -> ProposedPayment:
         owed = self._open(Account(agency, line.currency), line)
@@ -322,7 +340,7 @@ class _Matching:
         """Return the agencies that the other party's IBAN, or else its name, tells, and which of both it was."""
         if found := self.by_iban.get(_letters(line.iban)):
             return found, "the IBAN"
-        return self.by_name.get(_letters(line.name), set()), "the name"
+        return self.by_name.get(exact_name(line.name), set()), "the name"
 
     def _open(self, account: Account, line: BankLine) -> list[OpenStatement]:
         """Return what is open of an account in the direction of a line, the oldest first."""
