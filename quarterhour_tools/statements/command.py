@@ -22,7 +22,7 @@ from quarterhour_tools.output import as_json, counted, plain_console
 from quarterhour_tools.statements import drafts
 from quarterhour_tools.statements.files import read_statements, sealed_periods, statement_as_dict
 from quarterhour_tools.statements.invoice_cii import statement_cii
-from quarterhour_tools.statements.pdf import PDF, statement_pdf
+from quarterhour_tools.statements.pdf import PDF, MissingLettersError, statement_pdf
 from quarterhour_tools.statements.tables import listed_statuses, print_statements
 from quarterhour_tools.target.deployment import api, configure_target, invoke, month, sealed_files
 
@@ -107,22 +107,32 @@ def run(args: argparse.Namespace) -> int:
     else:
         code = _show_current(args, statements)
     folder = args.out or (args.folder if args.folder or not args.open else Path(mkdtemp(prefix="statements-")))
-    if folder:
-        _write(args, files, statements, folder)
+    if folder and not _write(args, files, statements, folder):
+        return 1
     return code
 
 
-def _write(args: argparse.Namespace, files: Objects, statements: Sequence[Document], folder: Path) -> None:
-    """Download statements into a folder, unless it is that of the statements; print what to look at, and open it."""
+def _write(args: argparse.Namespace, files: Objects, statements: Sequence[Document], folder: Path) -> bool:
+    """Download statements into a folder, unless it is that of the statements; print what to look at, and open it.
+
+    Return whether no PDF is missing: a statement with letters that no font has gets none.
+    """
+    whole = True
     if folder != args.folder:
         for one in statements:
             _download(files, one, folder)
     for one in statements:
-        shown = (_write_pdf(folder, one) if args.pdf else folder / one.prefix / PAGE).resolve()
+        try:
+            shown = (_write_pdf(folder, one) if args.pdf else folder / one.prefix / PAGE).resolve()
+        except MissingLettersError as error:
+            print(f"{one.number} has no PDF: {error}", file=sys.stderr)
+            whole = False
+            continue
         if not args.json:
             print(shown)
         if args.open:
             webbrowser.open(shown.as_uri())
+    return whole
 
 
 def _action(args: argparse.Namespace) -> Callable[[argparse.Namespace], int] | None:

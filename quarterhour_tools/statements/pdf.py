@@ -2,6 +2,7 @@
 
 import io
 import logging
+from collections.abc import Iterable
 from typing import Any, Final
 
 from quarterhour_tools.errors import ToolError
@@ -15,6 +16,10 @@ _PANGO: Final = (
     "PDF files need the library Pango. On Debian and Ubuntu: "
     "apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0; on macOS: brew install pango"
 )
+_MISSING: Final = ".notdef glyph"
+"""How the library's warning of a letter begins that no font has."""
+_FONTS: Final = "install a font that has them, such as fonts-noto and fonts-noto-cjk on Debian and Ubuntu"
+_MOST_LETTERS: Final = 20
 _FACTUR_X: Final = "urn:factur-x:pdfa:CrossIndustryDocument:invoice:1p0#"
 _ACCENT: Final = "#1d5bbf"
 _STYLE: Final = """
@@ -34,11 +39,33 @@ _PROPERTIES: Final = {
 }
 
 
+class MissingLettersError(ToolError):
+    """No font of the machine has some letters of a page."""
+
+    def __init__(self, letters: Iterable[str]) -> None:
+        names = [f"{one} (U+{ord(one):04X})" for one in letters]
+        more = f" and {len(names) - _MOST_LETTERS} more" if len(names) > _MOST_LETTERS else ""
+        super().__init__(f"no font here has {', '.join(names[:_MOST_LETTERS])}{more}: {_FONTS}")
+
+
+class _Letters(logging.Filter):
+    """Collects the letters that no font has from the library's warnings; drops all warnings."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.missing: dict[str, None] = {}
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if str(record.msg).startswith(_MISSING) and isinstance(record.args, tuple):
+            self.missing[str(record.args[0])] = None
+        return record.levelno >= logging.ERROR
+
+
 def statement_pdf(page: bytes, xml: bytes | None) -> bytes:
     """Return a page as PDF/A-3b. With its XML inside, it is an invoice of Factur-X and ZUGFeRD.
 
     ``page``: the content of ``statement.html``, which loads nothing. ``xml``: in the syntax CII. Raises ``ToolError``
-    if a library is missing.
+    if a library is missing, and ``MissingLettersError`` if letters are, as PDF/A forbids boxes in their place.
     """
     weasyprint = _weasyprint()
     embedded = {}
@@ -52,7 +79,15 @@ def statement_pdf(page: bytes, xml: bytes | None) -> bytes:
     # The style of the page does not reach into its charts here.
     text = page.decode().replace("<svg ", f'<svg fill="{_ACCENT}" ')
     html = weasyprint.HTML(string=text, url_fetcher=fetcher)
-    pdf: bytes = html.write_pdf(pdf_variant="pdf/a-3b", stylesheets=[weasyprint.CSS(string=_STYLE)], **embedded)
+    letters = _Letters()
+    logger = logging.getLogger("weasyprint")
+    logger.addFilter(letters)
+    try:
+        pdf: bytes = html.write_pdf(pdf_variant="pdf/a-3b", stylesheets=[weasyprint.CSS(string=_STYLE)], **embedded)
+    finally:
+        logger.removeFilter(letters)
+    if letters.missing:
+        raise MissingLettersError(letters.missing)
     return pdf
 
 
@@ -62,8 +97,6 @@ def _weasyprint() -> Any:  # noqa: ANN401 - a module without types
         import weasyprint  # noqa: PLC0415
     except OSError as error:
         raise ToolError(_PANGO) from error
-    # It warns of each rule for screens, and of those that change little on paper.
-    logging.getLogger("weasyprint").setLevel(logging.ERROR)
     return weasyprint
 
 

@@ -1,5 +1,6 @@
 """The PDF of a statement: its page, with the invoice inside."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 from quarterhour.statements.document.page import statement_page
 from quarterhour_tools.errors import ToolError
 from quarterhour_tools.statements.invoice_cii import statement_cii
-from quarterhour_tools.statements.pdf import statement_pdf
+from quarterhour_tools.statements.pdf import MissingLettersError, statement_pdf
 from tests.support.invoices import invoice_document
 
 TOOLS: Final = ("pdftotext", "pdfdetach", "pdfinfo")
@@ -59,6 +60,33 @@ def test_nothing_that_a_page_names_is_loaded(tmp_path: Path) -> None:
     file = tmp_path / "statement.pdf"
     file.write_bytes(statement_pdf(f'<p>shown<img src="{secret.as_uri()}">'.encode(), None))
     assert ran("pdftotext", str(file), "-").strip() == "shown"
+
+
+def test_letters_that_no_font_has_are_named_and_never_drawn_as_boxes() -> None:
+    with pytest.raises(
+        MissingLettersError, match=r"no font here has \U000f1234 \(U\+F1234\), \U000f1235 \(U\+F1235\): inst"
+    ):
+        statement_pdf("<p>a \U000f1234\U000f1235\U000f1234</p>".encode(), None)
+    assert statement_pdf("<p>a\u200db \u00a0\u3000</p>".encode(), None).startswith(b"%PDF"), "these need no letter"
+
+
+def test_on_a_machine_with_latin_fonts_alone_a_statement_of_others_has_no_pdf(tmp_path: Path) -> None:
+    latin = Path("/usr/share/fonts/truetype/dejavu")
+    if not latin.is_dir():
+        pytest.skip("the fonts DejaVu are not installed")
+    (tmp_path / "fonts.conf").write_text(
+        f'<?xml version="1.0"?><!DOCTYPE fontconfig SYSTEM "fonts.dtd"><fontconfig><dir>{latin}</dir>'
+        f"<cachedir>{tmp_path}</cachedir></fontconfig>"
+    )
+    code = (
+        "from quarterhour_tools.statements.pdf import *\n"
+        "statement_pdf('<p>Zo\u00eb \u017b\u00f3\u0142w</p>'.encode(), None)\n"
+        "try: statement_pdf('<p>\u6771\u4eac</p>'.encode(), None)\n"
+        "except MissingLettersError as error: print(ascii(str(error)))"
+    )
+    environment = {**os.environ, "FONTCONFIG_FILE": str(tmp_path / "fonts.conf")}
+    found = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)  # noqa: S603 - ours
+    assert "no font here has \\u6771 (U+6771), \\u4eac (U+4EAC): install" in found.stdout
 
 
 def test_without_pango_the_error_says_how_to_install_it(monkeypatch: pytest.MonkeyPatch) -> None:
