@@ -1,4 +1,4 @@
-"""SEPA credit transfers as the bytes of a pain.001.001.09 file, pure: the same input gives the same file."""
+"""SEPA credit transfers as the bytes of a pain.001 file, pure: the same input gives the same file."""
 
 import re
 from collections.abc import Sequence
@@ -9,20 +9,45 @@ from typing import Final, NamedTuple
 from text_unidecode import unidecode
 
 from quarterhour.model.clock import iso_seconds
+from quarterhour_tools.accounting.postal_address import PostalAddress
 
 EURO: Final = "EUR"
 SCHEMA: Final = "pain.001.001.09"
+SCHEMAS: Final = (SCHEMA, "pain.001.001.03")
+"""The schemas of files: the one that the scheme uses now, and the one before it, which some banks still ask for."""
+LARGEST: Final = Decimal("999999999.99")
+"""The largest amount of a SEPA credit transfer."""
 LONGEST_ID: Final = 35
 """Characters of an identification."""
 _ECONOMIC_AREA: Final = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK"
 _OTHER_MEMBERS: Final = "AD AL CH GB GI MC MD ME MK RS SM VA"
 _SEPA: Final = frozenset(f"{_ECONOMIC_AREA} {_OTHER_MEMBERS}".split())
+_IN_ECONOMIC_AREA: Final = frozenset(_ECONOMIC_AREA.split())
 """The countries of IBANs in the SEPA area. A territory that has no IBANs uses those of its country."""
 _LONGEST_NAME: Final = 70
+_LONGEST_TOWN: Final = 35
+_LONGEST_POST_CODE: Final = 16
 _LONGEST_REMITTANCE: Final = 140
 _NOT_IN_IDS: Final = re.compile(r"[^A-Za-z0-9.-]")
 _NOT_IN_TEXTS: Final = re.compile(r"[^A-Za-z0-9/?:().,'+ -]")
 """What is not in the Latin character set that all banks take."""
+_IN_PLACE_OF: Final = str.maketrans(
+    {
+        **dict.fromkeys('!"#$%*<=>@^', "."),
+        "&": "+",
+        ";": ",",
+        "[": "(",
+        "]": ")",
+        "{": "(",
+        "}": ")",
+        "\\": "/",
+        "|": "/",
+        "_": "-",
+        "~": "-",
+        "`": "'",
+    }
+)
+"""What banks write for the other signs of ASCII, by the European Payments Council (EPC217-08)."""
 _CREATED: Final = re.compile(rb"(?<=<CreDtTm>)[^<]*")
 _IDS: Final = re.compile(rb"(?<=<MsgId>)[^<]*|(?<=<PmtInfId>)[^<]*")
 _NO_BIC: Final = b"<FinInstnId><Othr><Id>NOTPROVIDED</Id></Othr></FinInstnId>"
@@ -30,10 +55,11 @@ _NO_BIC: Final = b"<FinInstnId><Othr><Id>NOTPROVIDED</Id></Othr></FinInstnId>"
 
 
 class BankAccount(NamedTuple):
-    """Whose account it is, and its IBAN; blanks in the IBAN do not count."""
+    """Whose account it is, its IBAN, and the owner's address if it is known; blanks in the IBAN do not count."""
 
     name: str
     iban: str
+    address: PostalAddress | None = None
 
 
 class Transfers(NamedTuple):
@@ -46,6 +72,7 @@ class Transfers(NamedTuple):
     created_at: datetime
     debtor: BankAccount
     execution_date: date
+    schema: str = SCHEMA
 
 
 class CreditTransfer(NamedTuple):
@@ -66,13 +93,12 @@ def credit_transfers(run: Transfers, transfers: Sequence[CreditTransfer]) -> byt
     from sepaxml import SepaTransfer  # noqa: PLC0415
     from sepaxml.validation import ValidationError, try_valid_xml  # noqa: PLC0415
 
-    settings = {"name": name_at_banks(run.debtor.name), "IBAN": _iban(run.debtor.iban), "currency": EURO, "batch": True}
-    file = SepaTransfer(settings, schema=SCHEMA, clean=False)
+    settings = {**_party(run.debtor), "currency": EURO, "batch": True}
+    file = SepaTransfer(settings, schema=run.schema, clean=False)
     for one in transfers:
         file.add_payment(
             {
-                "name": name_at_banks(one.recipient.name),
-                "IBAN": _iban(one.recipient.iban),
+                **_party(one.recipient),
                 "amount": int(one.amount.scaleb(2)),
                 "execution_date": run.execution_date,
                 "endtoend_id": identification(one.reference),
@@ -81,10 +107,23 @@ def credit_transfers(run: Transfers, transfers: Sequence[CreditTransfer]) -> byt
         )
     content = _with_ids(file.export(validate=False), run)
     try:
-        try_valid_xml(content, SCHEMA)
+        try_valid_xml(content, run.schema)
     except ValidationError as error:
-        raise ValueError(f"the file is not valid by {SCHEMA}: {error.__cause__}") from error
+        raise ValueError(f"the file is not valid by {run.schema}: {error.__cause__}") from error
     return content
+
+
+def _party(account: BankAccount) -> dict[str, object]:
+    """Return what the library writes of a party."""
+    party: dict[str, object] = {"name": name_at_banks(account.name), "IBAN": _iban(account.iban)}
+    if (address := account.address) and (town := _text(address.town, _LONGEST_TOWN)):
+        party["address"] = {
+            "street_name": _text(address.street, _LONGEST_NAME),
+            "postcode": _text(address.post_code, _LONGEST_POST_CODE),
+            "town": town,
+            "country": address.country,
+        }
+    return party
 
 
 def identification(text: str) -> str:
@@ -100,8 +139,9 @@ def _with_ids(content: bytes, run: Transfers) -> bytes:
 
 
 def name_at_banks(text: str) -> str:
-    """Return a name in characters that all banks take; empty if it has none."""
-    return _text(text, _LONGEST_NAME)
+    """Return a name in characters that all banks take; empty if it has no letter or digit."""
+    name = _text(text, _LONGEST_NAME)
+    return name if any(map(str.isalnum, name)) else ""
 
 
 def country_of(iban: str) -> str:
@@ -114,8 +154,15 @@ def is_in_sepa(iban: str) -> bool:
     return country_of(iban) in _SEPA
 
 
+def needs_address(payer: str, recipient: str) -> bool:
+    """Return whether a transfer between two IBANs needs the payer's address: one of them is outside the EEA."""
+    return not {country_of(payer), country_of(recipient)} <= _IN_ECONOMIC_AREA
+
+
 def _text(text: str, most: int) -> str:
-    return " ".join(_NOT_IN_TEXTS.sub(" ", unidecode(text)).split())[:most].strip()
+    """Return a text in characters that all banks take; it neither begins nor ends with a slash, nor has two."""
+    latin = _NOT_IN_TEXTS.sub(" ", unidecode(text).translate(_IN_PLACE_OF))
+    return re.sub(r"/[/ ]*/", "/", " ".join(latin.split()))[:most].strip("/ ")
 
 
 def _iban(text: str) -> str:

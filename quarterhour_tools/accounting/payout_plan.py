@@ -15,13 +15,16 @@ from quarterhour.statements.listing import CREDIT_NOTE, STATEMENT_DOCUMENT
 from quarterhour.statements.receivables.plan import BilledDocument, NamedPayment, Receivable, allocate
 from quarterhour_tools.accounting.credit_transfer import (
     EURO,
+    LARGEST,
     BankAccount,
     CreditTransfer,
     country_of,
     is_in_sepa,
     name_at_banks,
+    needs_address,
 )
 from quarterhour_tools.accounting.document import StatementDocument, in_force
+from quarterhour_tools.accounting.postal_address import postal_address
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
 
 if TYPE_CHECKING:
@@ -127,7 +130,8 @@ def _plan_account(
     run: PayoutRun,
 ) -> PayoutPlan:
     """Return the plan of an account; ``recorded``: what the run has recorded of it, by statement."""
-    recipient = BankAccount(newest.name, newest.customer.iban or "")
+    address = postal_address(newest.customer.address, newest.customer.country)
+    recipient = BankAccount(newest.name, newest.customer.iban or "", address)
     due = [
         Payout(document, money.negated(known.amount), recipient, known.identity.id, is_recorded=True)
         for document in documents
@@ -191,18 +195,30 @@ def _allocated(documents: Sequence[StatementDocument], payments: Sequence[Sealed
 
 def _obstacle(newest: StatementDocument, amount: Decimal) -> str | None:
     """Return why a credit cannot be paid, ``None`` if it can; ``newest``: the account's newest document."""
-    currency, iban = newest.account.currency, newest.customer.iban
+    currency = newest.account.currency
     if currency != EURO:
         return f"in {currency}: a SEPA credit transfer moves euros alone"
     if money.on_statement(amount, currency) != amount:
         return "the amount has more decimal places than euros have"
+    if amount > LARGEST:
+        return f"more than {money.plain(LARGEST)} EUR, the most that a SEPA credit transfer moves"
+    return _obstacle_of_parties(newest)
+
+
+def _obstacle_of_parties(newest: StatementDocument) -> str | None:
+    owner, iban = newest.owner, newest.customer.iban
     if iban is None:
         return "the agency's registration has no IBAN"
     if not is_iban(iban):
         return "the agency's IBAN is wrong"
     if not is_in_sepa(iban):
         return f"the agency's IBAN is of {country_of(iban)}, which is outside the SEPA area"
-    return None if name_at_banks(newest.name) else "the agency's legal name has no character that banks take"
+    if not name_at_banks(newest.name):
+        return "the agency's legal name has no character that banks take"
+    if needs_address(owner.iban or iban, iban) and postal_address(owner.address, owner.country) is None:
+        needed = "the payer's town, post code and country: no line of the owner's address has them"
+        return f"a transfer outside the European Economic Area needs {needed}"
+    return None
 
 
 def reason_of(run: str) -> str:

@@ -27,6 +27,8 @@ from quarterhour.model.identifiers import Account, Identity
 from quarterhour.model.periods import time_zone
 from quarterhour.registry.agencies.agency import BY_MARKETPLACE
 from quarterhour_tools.accounting.credit_transfer import (
+    SCHEMA,
+    SCHEMAS,
     BankAccount,
     Transfers,
     country_of,
@@ -46,6 +48,7 @@ from quarterhour_tools.accounting.payout_plan import (
     reason_of,
     transfers_of,
 )
+from quarterhour_tools.accounting.postal_address import postal_address
 from quarterhour_tools.accounting.sealed_payments import SealedPayment, sealed_payments
 from quarterhour_tools.bucket import Objects
 from quarterhour_tools.errors import ToolError
@@ -57,7 +60,7 @@ from quarterhour_tools.target.remote import IN_LEDGER, Remote, reasons, segment
 NAME: Final = "payouts"
 HELP: Final = "pay out the credits of agencies by SEPA credit transfer"
 DESCRIPTION: Final = (
-    "Write a file of SEPA credit transfers (pain.001.001.09) with what is open of the statements of agencies whose "
+    "Write a file of SEPA credit transfers (pain.001) with what is open of the statements of agencies whose "
     "customers' money the marketplace collects. With a stack, each payout is recorded first, as a payment that names "
     "its statement, so nothing is paid twice. The same command again writes the same file. Exit code 1 if a credit "
     "could not be paid."
@@ -97,6 +100,7 @@ def configure(parser: argparse.ArgumentParser) -> None:
         metavar="MONTH",
         help="the last period whose statements are paid (default: the last one)",
     )
+    parser.add_argument("--schema", choices=SCHEMAS, default=SCHEMA, help=f"the file's schema (default: {SCHEMA})")
     parser.add_argument("--out", type=Path, required=True, metavar="FILE", help="the XML file to write")
 
 
@@ -190,12 +194,12 @@ def _debtor(payouts: Sequence[Payout]) -> BankAccount:
     if not is_in_sepa(owner.iban):
         country = country_of(owner.iban)
         raise ToolError(f"the owner's iban is of {country}, which is outside the SEPA area: register another one")
-    return BankAccount(owner.legal_name, owner.iban)
+    return BankAccount(owner.legal_name, owner.iban, postal_address(owner.address, owner.country))
 
 
 def _file(args: argparse.Namespace, debtor: BankAccount, payouts: Sequence[Payout], created_at: datetime) -> bytes:
     try:
-        return credit_transfers(Transfers(args.name, created_at, debtor, args.date), transfers_of(payouts))
+        return credit_transfers(Transfers(args.name, created_at, debtor, args.date, args.schema), transfers_of(payouts))
     except ValueError as error:
         raise ToolError(str(error)) from error
 

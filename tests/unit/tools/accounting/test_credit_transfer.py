@@ -11,12 +11,16 @@ from sepaxml.validation import try_valid_xml
 
 from quarterhour_tools.accounting.credit_transfer import (
     SCHEMA,
+    SCHEMAS,
     BankAccount,
     CreditTransfer,
     Transfers,
     credit_transfers,
     identification,
+    name_at_banks,
+    needs_address,
 )
+from quarterhour_tools.accounting.postal_address import postal_address
 from tests.support.laws import examples
 
 RUN = Transfers(
@@ -50,7 +54,7 @@ def test_the_file_names_the_run_and_every_transfer() -> None:
         "CreDtTm": ["2026-12-05T09:30:00Z"],
         "NbOfTxs": ["2", "2"],
         "CtrlSum": ["881.05", "881.05"],
-        "Nm": ["Corner Market B.V.", "Corner Market B.V.", "Cafe Lumiere Sohne", "Lodz Books"],
+        "Nm": ["Corner Market B.V.", "Corner Market B.V.", "Cafe Lumiere + Sohne", "Lodz-Books"],
         "PmtInfId": ["2026-12-05"],
         "PmtMtd": ["TRF"],
         "BtchBookg": ["true"],
@@ -64,6 +68,49 @@ def test_the_file_names_the_run_and_every_transfer() -> None:
         "Ustrd": ["S-000001 2026-11", "two"],
     }
     assert b'<InstdAmt Ccy="EUR">881.00</InstdAmt>' in file
+
+
+NL = postal_address("Dam 1\n1012 JS Amsterdam", "NL")
+CH = postal_address("Rue du Rhône 1\n1204 Genève", "CH")
+
+
+@pytest.mark.parametrize("schema", SCHEMAS)
+def test_both_parties_have_addresses_in_parts_in_each_schema(schema: str) -> None:
+    run = RUN._replace(schema=schema, debtor=RUN.debtor._replace(address=NL))
+    swiss = TRANSFERS[0]._replace(recipient=BankAccount("Agence", "CH9300762011623852957", CH))
+    file = credit_transfers(run, [swiss, TRANSFERS[1]])
+    try_valid_xml(file, schema)
+    assert f"xsd:{schema}".encode() in file
+    found = texts(file)
+    assert found["Ctry"] == ["NL", "CH"]
+    assert found["TwnNm"] == ["Amsterdam", "Geneve"]
+    assert found["PstCd"] == ["1012 JS", "1204"]
+    assert found["StrtNm"] == ["Dam 1", "Rue du Rhone 1"]
+    assert file.index(b"<Dbtr>") < file.index(b"<PstlAdr>") < file.index(b"</Dbtr>")
+
+
+@pytest.mark.parametrize(
+    ("payer", "recipient", "needed"),
+    [
+        ("NL91ABNA0417164300", "DE89370400440532013000", False),
+        ("NL91ABNA0417164300", "IS140159260076545510730339", False),
+        ("NL91ABNA0417164300", "gb29 nwbk 6016 1331 9268 19", True),
+        ("NL91ABNA0417164300", "MC5811222000010123456789030", True),
+        ("CH9300762011623852957", "DE89370400440532013000", True),
+    ],
+)
+def test_a_transfer_from_or_to_outside_the_eea_needs_the_payer_s_address(
+    payer: str,
+    recipient: str,
+    needed: bool,  # noqa: FBT001 - a value
+) -> None:
+    assert needs_address(payer, recipient) is needed
+
+
+def test_signs_that_banks_do_not_take_are_rewritten_and_no_letter_is_lost() -> None:
+    name = 'Smith & Søn [Straße] {A|B} _x~y; "Ümit" @ 100% \u0418\u0432\u0430\u043d//\\z/'
+    assert name_at_banks(name) == "Smith + Son (Strasse) (A/B) -x-y, .Umit. . 100. Ivan/z"
+    assert name_at_banks("/" + "x" * 80) == "x" * 69
 
 
 def test_the_same_run_gives_the_same_bytes() -> None:

@@ -12,7 +12,7 @@ from quarterhour.model.periods import Period
 from quarterhour_tools.accounting.document import StatementDocument
 from quarterhour_tools.accounting.payout_plan import SOURCE, PayoutRun, event_of, plan_payouts, transfers_of
 from quarterhour_tools.accounting.sealed_payments import SealedPayment
-from tests.support.accounting import CUSTOMER, document, tax
+from tests.support.accounting import CUSTOMER, OWNER, document, tax
 
 RUN = PayoutRun("2027-01-05")
 
@@ -140,7 +140,7 @@ def test_only_statements_up_to_the_last_period_are_paid_and_payments_for_later_o
 def test_the_newest_statement_says_who_collects_and_where_the_agency_is_paid() -> None:
     moved = {**CUSTOMER, "iban": "NL91ABNA0417164300", "legal_name": "Harbour Books B.V."}
     plan = plan_payouts([credit(), second(customer=moved)], [], RUN)
-    assert [one.recipient for one in plan.payouts] == [("Harbour Books B.V.", "NL91ABNA0417164300")] * 2
+    assert [one.recipient[:2] for one in plan.payouts] == [("Harbour Books B.V.", "NL91ABNA0417164300")] * 2
     assert payouts([credit(), second(collects="agency")]) == {}
 
 
@@ -177,6 +177,12 @@ def test_the_minimum_is_compared_with_all_that_an_account_is_owed() -> None:
     ]  # fmt: skip
 
 
+NO_ADDRESS = (
+    "a transfer outside the European Economic Area needs the payer's town, post code and country: no line of the "
+    "owner's address has them"
+)
+
+
 @pytest.mark.parametrize(
     ("changed", "reason"),
     [
@@ -192,11 +198,22 @@ def test_the_minimum_is_compared_with_all_that_an_account_is_owed() -> None:
             {"customer": {**CUSTOMER, "legal_name": "★ ★"}},
             "the agency's legal name has no character that banks take",
         ),
+        ({"proceeds": "2000000000.00"}, "more than 999999999.99 EUR, the most that a SEPA credit transfer moves"),
+        (
+            {"customer": {**CUSTOMER, "iban": "GB29NWBK60161331926819"}, "owner": {**OWNER, "address": "Dam 1"}},
+            NO_ADDRESS,
+        ),
     ],
 )
 def test_a_credit_that_cannot_be_paid_has_a_reason(changed: dict[str, Any], reason: str) -> None:
     plan = plan_payouts([credit(**changed)], [], RUN)
     assert ([(one.reason, one.waits) for one in plan.left_out], plan.payouts) == ([(reason, False)], ())
+
+
+def test_a_transfer_outside_the_eea_has_the_addresses_of_both() -> None:
+    customer = {**CUSTOMER, "iban": "GB29NWBK60161331926819"}
+    (paid,) = plan_payouts([credit(customer=customer)], [], RUN).payouts
+    assert paid.recipient.address == ("Am Sandtorkai 1", "20457", "Hamburg", "DE")
 
 
 def test_a_payout_is_recorded_as_a_payment_of_its_statement_below_zero() -> None:
@@ -227,7 +244,7 @@ def test_a_payout_is_recorded_as_a_payment_of_its_statement_below_zero() -> None
 
 def test_a_transfer_has_the_statement_s_number_as_its_reference() -> None:
     first, other = transfers_of(plan_payouts([credit(), second()], [], RUN).payouts)
-    assert first.recipient == ("Harbour Books GmbH", "DE89370400440532013000")
+    assert first.recipient[:2] == ("Harbour Books GmbH", "DE89370400440532013000")
     assert (first.amount, first.reference) == (Decimal("881.00"), "S-000001")
     assert first.remittance == "S-000001 2026-11 Corner Market B.V."
     assert (other.amount, other.reference) == (Decimal("381.00"), "S-000002")
